@@ -1,0 +1,8 @@
+/** The scopes of a Public API key, in the order in which they are returned. */
+export const scopes = ['events:read', 'orders:cancel', 'signals:read', 'signals:write'] as const;
+
+export type Scope = (typeof scopes)[number];
+
+export function isScope(value: unknown): value is Scope {
+  return (scopes as readonly unknown[]).includes(value);
+}

@@ -1,0 +1,19 @@
+/** The names of terminal events. `replay_gap` is the stream's own: no plugin may send it. */
+export const pluginEventNames = [
+  'command_result',
+  'order_update',
+  'execution_update',
+  'position_update',
+  'cancel_update',
+  'account_update',
+  'account_status',
+  'connection_status',
+  'source_status',
+  'state_snapshot',
+  'terminal_message',
+] as const;
+
+export const eventNames = [...pluginEventNames, 'replay_gap'] as const;
+
+export type PluginEventName = (typeof pluginEventNames)[number];
+export type EventName = (typeof eventNames)[number];

@@ -1,0 +1,91 @@
+/**
+ * Every identifier and secret the product makes. One ULID names a signal request; the identifiers
+ * of its executions, orders and cancels are computed from it, so the store needs no index between
+ * them. ULIDs from one process only ever grow, also when the wall clock steps back: their order is
+ * the order of acceptance.
+ */
+import { randomBytes } from 'node:crypto';
+import { decodeTime, monotonicFactory } from 'ulid';
+import type { Clock } from './clock.js';
+
+export interface IdSource {
+  /** 26 characters of Crockford base32, strictly greater than the one before. */
+  ulid(): string;
+}
+
+export function createIdSource(clock: Clock): IdSource {
+  const next = monotonicFactory();
+  return { ulid: () => next(clock.now()) };
+}
+
+const ulidPattern = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
+const requestIdPattern = new RegExp(`^req_${ulidPattern}$`);
+const executionPattern = new RegExp(`^(?:exe|ord)_(${ulidPattern})_(0|[1-9][0-9]{0,3})$`);
+const cancelPattern = new RegExp(`^can_(${ulidPattern})_(0|[1-9][0-9]{0,3})_([1-9][0-9]{0,8})$`);
+
+export function requestIdOf(ulid: string): string {
+  return `req_${ulid}`;
+}
+
+export function isRequestId(text: string): boolean {
+  return requestIdPattern.test(text);
+}
+
+/** Smallest requestId that a request accepted at `unixMs` or later can have. */
+export function firstRequestIdAt(unixMs: number): string {
+  const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+  let time = Math.max(0, unixMs);
+  let text = '';
+  for (let i = 0; i < 10; i++) {
+    text = base32.charAt(time % 32) + text;
+    time = Math.floor(time / 32);
+  }
+  return `req_${text}${'0'.repeat(16)}`;
+}
+
+/** Unix milliseconds at which the request was accepted. */
+export function acceptedAtOf(requestId: string): number {
+  return decodeTime(requestId.slice(4));
+}
+
+/** `index` counts a request's executions from 0. */
+export function executionIdOf(requestId: string, index: number): string {
+  return `exe_${requestId.slice(4)}_${index}`;
+}
+
+export function orderRefOf(executionId: string): string {
+  return `ord_${executionId.slice(4)}`;
+}
+
+/** `attempt` counts an execution's cancels from 1. */
+export function cancelRequestIdOf(executionId: string, attempt: number): string {
+  return `can_${executionId.slice(4)}_${attempt}`;
+}
+
+export function requestIdOfExecution(executionId: string): string {
+  return `req_${executionId.slice(4, 30)}`;
+}
+
+/** @returns undefined when the text cannot be one of our executionIds or orderRefs. */
+export function executionIdFrom(text: string): string | undefined {
+  const match = executionPattern.exec(text);
+  return match === null ? undefined : `exe_${match[1]}_${match[2]}`;
+}
+
+/** @returns undefined when the text cannot be one of our cancelRequestIds. */
+export function executionIdFromCancel(text: string): string | undefined {
+  const match = cancelPattern.exec(text);
+  return match === null ? undefined : `exe_${match[1]}_${match[2]}`;
+}
+
+/** `bytes` of the system's CSPRNG as base64url; 32 bytes are 256 bits in 43 characters. */
+export function randomSecret(bytes = 32): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+export function randomHex(bytes: number): string {
+  return randomBytes(bytes).toString('hex');
+}
+
+/** A number in [0, 1) for jitter; never for anything that must not be guessed. */
+export const random: () => number = Math.random;

@@ -1,0 +1,37 @@
+/**
+ * Counters and histograms as plain numbers, cheap enough for the hot path. They know nothing of
+ * Prometheus: `telemetry/metrics` reads them when it is scraped.
+ */
+export class Counter {
+  value = 0;
+
+  add(amount = 1): void {
+    this.value += amount;
+  }
+}
+
+export class Histogram {
+  /** Observations per bucket, not cumulated; the last place counts what exceeds every bound. */
+  readonly counts: Float64Array;
+  sum = 0;
+  count = 0;
+
+  /** @param bounds upper bounds, inclusive and ascending, in the unit of the observations. */
+  constructor(readonly bounds: readonly number[]) {
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] as number)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+    this.sum += value;
+    this.count++;
+  }
+}
+
+/** Bounds in seconds for anything from a memory write to a stalled disk. */
+export const latencyBounds = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  30, 60,
+] as const;

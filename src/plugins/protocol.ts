@@ -1,0 +1,214 @@
+/**
+ * The terminal plugin protocol, version 1: the frames of both directions as schemas, and the close
+ * codes. Section 6 of the contract is its source. Fields that a frame carries beyond its schema are
+ * ignored; a field whose value is not known is left out, never null.
+ */
+import { Ajv, type ValidateFunction } from 'ajv';
+import Type, { type Static } from 'typebox';
+import { pluginEventNames } from '../events/event-names.js';
+import { reportableCancelStatuses } from '../signals/cancellation.js';
+import { reportableStatuses } from '../signals/execution.js';
+import { reasonCodes } from '../signals/reason-codes.js';
+import { capabilities } from '../store/records.js';
+
+export const subprotocol = 'signalbox.plugin.v1';
+export const pluginPath = '/plugin/v1';
+export const frameBytesMax = 128 * 1024;
+export const helloTimeoutMs = 5_000;
+/** What a plugin is asked to keep to; it is given up after the heartbeat window of the limits. */
+export const heartbeatMs = 30_000;
+/** The connection is closed at this many bad frames. */
+export const badFramesMax = 3;
+
+/** 4000 to 4499: come back later. 4500 to 4999: do not. */
+// prettier-ignore
+export const closeCodes = {
+  server_draining:  4001,
+  heartbeat_missed: 4002,
+  too_slow:         4003,
+  replaced:         4501,
+  bad_protocol:     4502,
+  session_revoked:  4503,
+} as const;
+
+export type CloseReason = keyof typeof closeCodes;
+
+/** Codes of the `error` frame. */
+// prettier-ignore
+export const frameErrors = {
+  not_json:            'The frame is not a JSON object.',
+  unknown_type:        'The frame has no known type.',
+  invalid_frame:       'A field of the frame is missing or not valid.',
+  hello_expected:      'The first frame must be hello.',
+  hello_repeated:      'hello was already said on this connection.',
+  unknown_platform:    'The gateway does not know this platform.',
+  invalid_account:     'The account name has not the form of this platform.',
+  unknown_execution:   'No execution with this id was sent to this source.',
+  unknown_cancel:      'No cancel with this id was sent to this source.',
+} as const;
+
+export type FrameErrorCode = keyof typeof frameErrors;
+
+const oneOf = <const V extends readonly string[]>(values: V) =>
+  Type.Enum(values as unknown as [...V]);
+const id = Type.String({ minLength: 1, maxLength: 128 });
+const text = Type.String({ maxLength: 8_192 });
+const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const amount = Type.Number({ minimum: 0 });
+/** ISO 8601 with a time zone; linear to match. */
+const time = Type.String({
+  maxLength: 40,
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$',
+});
+
+const fill = Type.Object({
+  fillId: id,
+  price: Type.Number(),
+  quantity: Type.Number({ exclusiveMinimum: 0 }),
+  filledAt: time,
+});
+
+const native = Type.Object({
+  orderId: Type.Optional(id),
+  state: Type.Optional(Type.String({ maxLength: 128 })),
+  code: Type.Optional(Type.Union([Type.String({ maxLength: 128 }), Type.Number()])),
+  text: Type.Optional(text),
+});
+
+const evidence = {
+  status: oneOf(reportableStatuses),
+  reasonCode: Type.Optional(oneOf(reasonCodes)),
+  filledQuantity: Type.Optional(amount),
+  remainingQuantity: Type.Optional(amount),
+  averageFillPrice: Type.Optional(Type.Number()),
+  fill: Type.Optional(fill),
+  native: Type.Optional(native),
+};
+
+export const pluginFrames = {
+  hello: Type.Object({
+    type: Type.Literal('hello'),
+    platform: Type.String({ minLength: 1, maxLength: 64 }),
+    instanceId: Type.String({ maxLength: 128 }),
+    accountName: Type.String({ minLength: 1, maxLength: 128 }),
+    capabilities: Type.Array(oneOf(capabilities), { maxItems: capabilities.length }),
+    software: Type.Optional(
+      Type.Object({
+        name: Type.String({ maxLength: 128 }),
+        version: Type.String({ maxLength: 128 }),
+      }),
+    ),
+    executions: Type.Optional(
+      Type.Array(Type.Object({ executionId: id, ...evidence }), { maxItems: 1_000 }),
+    ),
+  }),
+  heartbeat: Type.Object({ type: Type.Literal('heartbeat') }),
+  ack: Type.Object({
+    type: Type.Literal('ack'),
+    executionId: Type.Optional(id),
+    cancelRequestId: Type.Optional(id),
+  }),
+  report: Type.Object({
+    type: Type.Literal('report'),
+    seq,
+    executionId: id,
+    ...evidence,
+    occurredAt: Type.Optional(time),
+  }),
+  cancel_report: Type.Object({
+    type: Type.Literal('cancel_report'),
+    seq,
+    cancelRequestId: id,
+    status: oneOf(reportableCancelStatuses),
+    reasonCode: Type.Optional(oneOf(reasonCodes)),
+    native: Type.Optional(native),
+    occurredAt: Type.Optional(time),
+  }),
+  event: Type.Object({
+    type: Type.Literal('event'),
+    seq,
+    event: oneOf(pluginEventNames),
+    occurredAt: Type.Optional(time),
+    data: Type.Optional(Type.Object({})),
+    rawText: Type.Optional(Type.String()),
+    executionId: Type.Optional(id),
+    orderRef: Type.Optional(id),
+  }),
+} as const;
+
+export type PluginFrameType = keyof typeof pluginFrames;
+export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFrames)[T]>;
+export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
+export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
+
+export interface WelcomeFrame {
+  type: 'welcome';
+  connectionId: string;
+  heartbeatMs: number;
+  /** ISO 8601 UTC. */
+  serverTime: string;
+  lastSeq: number;
+}
+
+export interface SubmitFrame {
+  type: 'submit';
+  executionId: string;
+  requestId: string;
+  signalId: string;
+  /** Absent unless the signal submits an order. */
+  orderRef?: string;
+  signalType: string;
+  cmd: string;
+  payload: Record<string, unknown>;
+  /** Unix milliseconds, as the bot gave it. */
+  ts: number;
+  /** ISO 8601 UTC: never execute after it. */
+  expiresAt: string;
+}
+
+export interface CancelFrame {
+  type: 'cancel';
+  cancelRequestId: string;
+  executionId: string;
+  orderRef: string;
+}
+
+export interface AckFrame {
+  type: 'ack';
+  seq: number;
+}
+
+export interface ErrorFrame {
+  type: 'error';
+  code: FrameErrorCode;
+  message: string;
+}
+
+export type GatewayFrame = WelcomeFrame | SubmitFrame | CancelFrame | AckFrame | ErrorFrame;
+
+const ajv = new Ajv({ strict: true });
+const validators = new Map<string, ValidateFunction>(
+  Object.entries(pluginFrames).map(([type, schema]) => [type, ajv.compile(schema)]),
+);
+
+export type DecodedFrame =
+  | { readonly frame: PluginFrame; readonly error?: undefined }
+  | { readonly frame?: undefined; readonly error: FrameErrorCode };
+
+/** Reads one text frame; the error says why it is none of the protocol. */
+export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch {
+    return { error: 'not_json' };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { error: 'not_json' };
+  }
+  const validate = validators.get(String((value as { type?: unknown }).type));
+  if (validate === undefined) return { error: 'unknown_type' };
+  return validate(value) ? { frame: value as PluginFrame } : { error: 'invalid_frame' };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,0 +1,29 @@
+/** Every HTTP route as data. The server registers them, the gate obeys them, the metrics name them. */
+import type { Scope } from './auth/scopes.js';
+
+/** What the caller must present: nothing, the user JWT from login, or a Public API key. */
+type Credential = 'none' | 'user-token' | 'api-key';
+/** `v1`: `{error: {code, message, traceId, details?}}`; `legacy`: `{code, message}`. */
+export type Envelope = 'v1' | 'legacy';
+
+export interface Route {
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** A `:name` segment is the path parameter; at most one a route. */
+  readonly path: string;
+  readonly credential: Credential;
+  readonly scope: Scope | null;
+  readonly envelope: Envelope;
+}
+
+// prettier-ignore
+export const routes = [
+  { operation: 'login', method: 'POST', path: '/api/auth/login', credential: 'none', scope: null, envelope: 'legacy' },
+  { operation: 'create-key', method: 'POST', path: '/api/api-keys', credential: 'user-token', scope: null, envelope: 'legacy' },
+  { operation: 'list-keys', method: 'GET', path: '/api/api-keys', credential: 'user-token', scope: null, envelope: 'legacy' },
+  { operation: 'revoke-key', method: 'DELETE', path: '/api/api-keys/:id', credential: 'user-token', scope: null, envelope: 'legacy' },
+  { operation: 'submit-signal', method: 'POST', path: '/api/v1/signals', credential: 'api-key', scope: 'signals:write', envelope: 'v1' },
+  { operation: 'read-signal', method: 'GET', path: '/api/v1/signals/:requestId', credential: 'api-key', scope: 'signals:read', envelope: 'v1' },
+] as const satisfies readonly Route[];
+
+export type Operation = (typeof routes)[number]['operation'];

@@ -1,0 +1,188 @@
+/**
+ * One execution: what one terminal was asked to do, and what is known of it. The states and their
+ * moves are the table below (section 4 of the contract); `applyReport` is the only way in which
+ * evidence from a terminal changes an execution. Everything here is pure.
+ */
+import type { Cancellation } from './cancellation.js';
+import type { ReasonCode } from './reason-codes.js';
+
+/** `next` lists the moves; evidence for any other state is backward and is ignored. */
+// prettier-ignore
+export const executionStates = {
+  queued:           { final: false, next: ['dispatched', 'denied', 'expired'] },
+  dispatched:       { final: false, next: ['submitted', 'working', 'partially_filled', 'filled', 'completed', 'cancelled', 'rejected', 'expired', 'unknown'] },
+  submitted:        { final: false, next: ['working', 'partially_filled', 'filled', 'completed', 'cancelled', 'rejected', 'expired', 'unknown'] },
+  working:          { final: false, next: ['partially_filled', 'filled', 'completed', 'cancelled', 'rejected', 'expired', 'unknown'] },
+  partially_filled: { final: false, next: ['filled', 'cancelled', 'expired', 'unknown'] },
+  filled:           { final: true,  next: [] },
+  completed:        { final: true,  next: [] },
+  cancelled:        { final: true,  next: ['filled'] },
+  rejected:         { final: true,  next: [] },
+  denied:           { final: true,  next: [] },
+  expired:          { final: true,  next: [] },
+  unknown:          { final: true,  next: ['submitted', 'working', 'partially_filled', 'filled', 'completed', 'cancelled', 'rejected', 'expired'] },
+} as const satisfies Record<string, { final: boolean; next: readonly string[] }>;
+
+export type ExecutionStatus = keyof typeof executionStates;
+
+/** What a plugin may report: `queued`, `dispatched` and `denied` are the gateway's own knowledge. */
+export const reportableStatuses = [
+  'submitted',
+  'working',
+  'partially_filled',
+  'filled',
+  'completed',
+  'cancelled',
+  'rejected',
+  'expired',
+  'unknown',
+] as const satisfies readonly ExecutionStatus[];
+
+export type ReportableStatus = (typeof reportableStatuses)[number];
+
+/** How far the command surely got, so that "never delivered" and "result not known" differ. */
+export type Delivery = 'not_sent' | 'sent' | 'confirmed';
+
+export interface Fill {
+  readonly fillId: string;
+  readonly price: number;
+  readonly quantity: number;
+  /** ISO 8601 UTC. */
+  readonly filledAt: string;
+}
+
+/** The terminal's own words on the order; what it did not say is null. */
+export interface NativeState {
+  readonly orderId: string | null;
+  readonly state: string | null;
+  readonly code: string | number | null;
+  readonly text: string | null;
+}
+
+export interface Execution {
+  readonly executionId: string;
+  readonly requestId: string;
+  readonly signalId: string;
+  readonly platform: string;
+  readonly instanceId: string | null;
+  readonly accountName: string | null;
+  readonly status: ExecutionStatus;
+  readonly reasonCode: ReasonCode | null;
+  readonly delivery: Delivery;
+  /** Null unless the signal submits an order. */
+  readonly orderRef: string | null;
+  readonly side: string | null;
+  readonly executionType: string | null;
+  readonly instrument: string | null;
+  readonly quantity: number | null;
+  readonly limitPrice: number | null;
+  readonly filledQuantity: number | null;
+  readonly remainingQuantity: number | null;
+  readonly averageFillPrice: number | null;
+  readonly fills: readonly Fill[];
+  readonly native: NativeState | null;
+  readonly createdAt: number;
+  readonly dispatchedAt: number | null;
+  /** When the first report came. */
+  readonly confirmedAt: number | null;
+  readonly updatedAt: number;
+  readonly cancel: Cancellation | null;
+  /** The signal's `ts + ttlMs`. */
+  readonly expiresAt: number;
+  /**
+   * Set on disk before the first frame leaves: a start that finds it on a `queued` execution cannot
+   * tell whether the frame left, and must take it as sent.
+   */
+  readonly maySend: boolean;
+}
+
+/** Evidence from a terminal. Fields that it did not give are absent. */
+export interface ExecutionReport {
+  readonly status: ReportableStatus;
+  readonly reasonCode?: ReasonCode;
+  readonly filledQuantity?: number;
+  readonly remainingQuantity?: number;
+  readonly averageFillPrice?: number;
+  readonly fill?: Fill;
+  readonly native?: NativeState;
+}
+
+export function isFinal(status: ExecutionStatus): boolean {
+  return executionStates[status].final;
+}
+
+export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {
+  return (executionStates[from].next as readonly ExecutionStatus[]).includes(to);
+}
+
+/**
+ * @returns the execution after the report, or undefined when the report moves backwards, takes back
+ * a filled quantity or tells nothing new: it is then to be ignored and counted.
+ */
+export function applyReport(
+  execution: Execution,
+  report: ExecutionReport,
+  now: number,
+): Execution | undefined {
+  const moves = report.status !== execution.status;
+  if (moves && !mayMove(execution.status, report.status)) return undefined;
+
+  const fill = report.fill;
+  const isNewFill =
+    fill !== undefined && !execution.fills.some((known) => known.fillId === fill.fillId);
+  const fills = isNewFill ? [...execution.fills, fill] : execution.fills;
+
+  const filledQuantity =
+    report.filledQuantity ?? (isNewFill ? sumOf(fills) : execution.filledQuantity);
+  if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
+
+  const next: Execution = {
+    ...execution,
+    status: report.status,
+    reasonCode: report.reasonCode ?? (moves ? null : execution.reasonCode),
+    delivery: 'confirmed',
+    filledQuantity,
+    remainingQuantity: report.remainingQuantity ?? remainingAfter(execution, filledQuantity),
+    averageFillPrice:
+      report.averageFillPrice ?? (isNewFill ? averageOf(fills) : execution.averageFillPrice),
+    fills,
+    native: report.native ?? execution.native,
+    confirmedAt: execution.confirmedAt ?? now,
+    updatedAt: now,
+  };
+  return moves || isNewFill || tellsMore(execution, next) ? next : undefined;
+}
+
+function tellsMore(before: Execution, after: Execution): boolean {
+  return (
+    before.confirmedAt === null ||
+    before.reasonCode !== after.reasonCode ||
+    before.filledQuantity !== after.filledQuantity ||
+    before.remainingQuantity !== after.remainingQuantity ||
+    before.averageFillPrice !== after.averageFillPrice ||
+    before.native?.orderId !== after.native?.orderId ||
+    before.native?.state !== after.native?.state ||
+    before.native?.code !== after.native?.code ||
+    before.native?.text !== after.native?.text
+  );
+}
+
+function remainingAfter(execution: Execution, filledQuantity: number | null): number | null {
+  if (filledQuantity === execution.filledQuantity) return execution.remainingQuantity;
+  if (execution.quantity === null || filledQuantity === null) return null;
+  return Math.max(0, tidy(execution.quantity - filledQuantity));
+}
+
+function sumOf(fills: readonly Fill[]): number {
+  return tidy(fills.reduce((sum, fill) => sum + fill.quantity, 0));
+}
+
+function averageOf(fills: readonly Fill[]): number {
+  const value = fills.reduce((sum, fill) => sum + fill.price * fill.quantity, 0);
+  return tidy(value / sumOf(fills));
+}
+
+/** Binary fractions make 0.1 + 0.2 end in …04; twelve digits are more than any terminal quotes. */
+function tidy(value: number): number {
+  return Number(value.toPrecision(12));
+}

@@ -1,0 +1,72 @@
+/**
+ * Every collection of the store: its key and its record. Keys that begin with a userId keep what
+ * users own apart: a look-up cannot reach another user's record, and a user can be moved whole.
+ * Raise `storeFormat` whenever a key or a record changes its meaning.
+ */
+import type {
+  ApiKey,
+  ChangeNotice,
+  Execution,
+  IdempotencyRecord,
+  Session,
+  SignalRequest,
+  SourceRecord,
+  Switches,
+  User,
+} from './records.js';
+
+export const storeFormat = 1;
+
+export interface Layout {
+  /** `format` → the store's format; `nextKeyId` → the next API key's id; sweep positions. */
+  meta: { key: string; record: number | string };
+  users: { key: string; record: User };
+  /** Lower-case email → userId. */
+  emails: { key: string; record: string };
+  /** Hash of the secret (base64url) → key. */
+  apiKeys: { key: string; record: ApiKey };
+  /** [userId, id] → hash of the secret. */
+  apiKeyHashes: { key: [string, number]; record: string };
+  /** id → Unix milliseconds of the last use, written now and then. */
+  apiKeyUses: { key: number; record: number };
+  /** Hash of the token (base64url) → session. */
+  sessions: { key: string; record: Session };
+  switches: { key: keyof Switches; record: Switches[keyof Switches] };
+  /** [userId, Idempotency-Key] */
+  idempotency: { key: [string, string]; record: IdempotencyRecord };
+  /** [userId, signalId] → requestId. */
+  signalIds: { key: [string, string]; record: string };
+  /** [userId, requestId]: a user's requests in the order of acceptance. */
+  requests: { key: [string, string]; record: SignalRequest };
+  /** [userId, executionId], while not final: all that a start has to read. */
+  openExecutions: { key: [string, string]; record: Execution };
+  /** [userId, executionId], once final. */
+  finalExecutions: { key: [string, string]; record: Execution };
+  /** [userId, platform, instanceId, accountName] */
+  sources: { key: [string, string, string, string]; record: SourceRecord };
+  /** Ever-growing number → notice; the gateway removes what it has obeyed. */
+  changes: { key: number; record: ChangeNotice };
+}
+
+export type Collection = keyof Layout;
+export type KeyOf<C extends Collection> = Layout[C]['key'];
+export type RecordOf<C extends Collection> = Layout[C]['record'];
+
+const everyCollection: Record<Collection, true> = {
+  meta: true,
+  users: true,
+  emails: true,
+  apiKeys: true,
+  apiKeyHashes: true,
+  apiKeyUses: true,
+  sessions: true,
+  switches: true,
+  idempotency: true,
+  signalIds: true,
+  requests: true,
+  openExecutions: true,
+  finalExecutions: true,
+  sources: true,
+  changes: true,
+};
+export const collections = Object.keys(everyCollection) as Collection[];

@@ -1,0 +1,61 @@
+/**
+ * The port behind which everything durable lives. Two implementations keep its promises, both held
+ * to them by one suite, `test/contract/store.ts`: `lmdb-store` and the in-memory double of the tests.
+ */
+import type { Collection, KeyOf, RecordOf } from './key-layout.js';
+
+export interface Reader {
+  /** Sees only what is on disk: never a write whose promise has not resolved. */
+  get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined;
+  /** A snapshot of a stretch of keys, read to its end at once: give `limit` where it may be long. */
+  range<C extends Collection>(collection: C, range?: Range<C>): Entry<C>[];
+}
+
+export interface Range<C extends Collection> {
+  /** Only keys that begin with these parts (for array keys). */
+  readonly prefix?: readonly (string | number)[];
+  /** First key, inclusive. With `reverse`, where to start downwards from, inclusive. */
+  readonly start?: KeyOf<C>;
+  /** Where to stop, exclusive in both directions. */
+  readonly end?: KeyOf<C>;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+export interface Entry<C extends Collection> {
+  readonly key: KeyOf<C>;
+  readonly record: RecordOf<C>;
+}
+
+export interface Writer {
+  put<C extends Collection>(collection: C, key: KeyOf<C>, record: RecordOf<C>): void;
+  remove<C extends Collection>(collection: C, key: KeyOf<C>): void;
+}
+
+export interface Store extends Reader {
+  /**
+   * All that `fill` puts and removes happens in one transaction, or none of it does. Writes of the
+   * same and of other turns share group commits, in the order of the calls. `fill` runs at once.
+   * @returns resolves after the flush; rejects with `StoreFailure` when the commit failed. After a
+   * rejection the outcome is unknown until a later write has resolved: what `get` shows then, is.
+   */
+  write(fill: (batch: Writer) => void): Promise<void>;
+  /**
+   * Read, decide, write as one transaction that excludes every other writer, in other processes
+   * too. A throw in `work` rolls everything back and rejects with that error. `work` is synchronous
+   * and may be run later than the call; inside it, reads see the newest committed state and the
+   * transaction's own writes. For what is rare: it holds up group commits while it runs.
+   */
+  transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
+  /** Writes a consistent copy of the store into an existing directory, while serving. */
+  backup(directory: string): Promise<void>;
+  /** Bytes of the store's file on disk. */
+  sizeBytes(): number;
+  /** Waits for writes under way; a write or transact after it rejects. */
+  close(): Promise<void>;
+}
+
+/** A commit failed or its flush did: the disk is full, broken or gone. */
+export class StoreFailure extends Error {
+  override readonly name = 'StoreFailure';
+}
