@@ -1,0 +1,97 @@
+import { parseOptions } from '@node-rs/argon2';
+import t, { type Test } from 'tap';
+import { argon2Cost, dummyHash } from '../../src/auth/password.js';
+import { createHashPool, type HashPool } from '../../src/workers/hash-pool.js';
+
+function poolFor(
+  t: Pick<Test, 'teardown'>,
+  options: { threads: number; queueMax: number },
+): HashPool {
+  const pool = createHashPool(options);
+  t.teardown(() => pool.close());
+  return pool;
+}
+
+t.test('a password verifies against its hash, and no other does', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  const first = await pool.hash('correct horse');
+  const second = await pool.hash('correct horse');
+  t.match(first, /^\$argon2id\$v=19\$/);
+  t.not(first, second, 'salted');
+  t.equal(await pool.verify(first, 'correct horse'), true);
+  t.equal(await pool.verify(first, 'correct horsf'), false);
+  t.equal(await pool.verify(first, ''), false);
+});
+
+t.test('a letter with its accent is one password however it is composed', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  const composed = await pool.hash('caf\u00e9 noir');
+  t.equal(await pool.verify(composed, 'cafe\u0301 noir'), true);
+  t.equal(await pool.verify(composed, 'cafe noir'), false);
+});
+
+t.test('the stand-in for an unknown email costs exactly what a real hash costs', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  const real = await pool.hash('correct horse');
+  t.strictSame(parseOptions(dummyHash), parseOptions(real));
+  t.match(parseOptions(real), {
+    memoryCost: argon2Cost.memoryKib,
+    timeCost: argon2Cost.passes,
+    parallelism: argon2Cost.lanes,
+  });
+  t.equal(await pool.verify(dummyHash, 'correct horse'), false, 'computed, and never a match');
+});
+
+t.test('a full queue is busy, counts those who wait, and frees again', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 2 });
+  const admitted = [pool.hash('one'), pool.hash('two'), pool.verify(dummyHash, 'three')];
+  t.equal(pool.waiting(), 2);
+  t.equal(await pool.hash('four'), 'busy');
+  t.equal(await pool.verify(dummyHash, 'four'), 'busy');
+  for (const answer of await Promise.all(admitted)) t.not(answer, 'busy');
+  t.equal(pool.waiting(), 0);
+  t.not(await pool.hash('five'), 'busy');
+});
+
+t.test('passwords are hashed in the order in which they came', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 10 });
+  const done: number[] = [];
+  const places = [0, 1, 2, 3, 4, 5];
+  await Promise.all(places.map((i) => pool.hash(`password ${i}`).then(() => done.push(i))));
+  t.strictSame(done, places);
+});
+
+t.test('the event loop goes on while passwords are hashed', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  let turns = 0;
+  let hashing = true;
+  const turn = (): void => {
+    turns++;
+    if (hashing) setImmediate(turn);
+  };
+  turn();
+  await pool.hash('correct horse');
+  hashing = false;
+  t.ok(turns > 1, `${turns} turns`);
+});
+
+t.test('a broken stored hash is an error that shows neither hash nor password', async (t) => {
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  const failure = await pool.verify('$argon2id$broken', 'hunter2-secret').then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  t.ok(failure instanceof Error);
+  t.notMatch(String((failure as Error).stack), /hunter2|broken/);
+  t.equal(await pool.verify(dummyHash, 'still works'), false);
+});
+
+t.test('closing finishes what was admitted and takes no more', async (t) => {
+  const pool = createHashPool({ threads: 1, queueMax: 4 });
+  const admitted = [pool.hash('one'), pool.hash('two'), pool.hash('three')];
+  const closed = pool.close();
+  t.equal(await pool.hash('late'), 'busy');
+  await closed;
+  for (const answer of await Promise.all(admitted)) t.match(answer, /^\$argon2id\$/);
+  t.equal(await pool.hash('later'), 'busy');
+});
