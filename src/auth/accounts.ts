@@ -1,0 +1,148 @@
+/**
+ * What the operator's shell does to users. Each is one transaction that also leaves a notice, so that
+ * a gateway running on the same data directory obeys at once. Users are named by email; an operation
+ * on one that does not exist gives undefined.
+ */
+import type { IdSource } from '../lib/ids.js';
+import type { User } from '../store/records.js';
+import type { Reader, Store, Writer } from '../store/store.js';
+import { findApiKeyOwner, revokeApiKey } from './api-key.js';
+import { leaveChangeNotice } from './change-notice.js';
+import { emailKey, isEmail } from './email.js';
+
+export interface NewUser {
+  readonly email: string;
+  readonly plan: string;
+  readonly passwordHash: string;
+  readonly confirmed: boolean;
+  readonly now: number;
+}
+
+/** What is left out or undefined stays as it is. */
+export interface UserChange {
+  readonly plan?: string | undefined;
+  readonly frozen?: boolean | undefined;
+  readonly confirmed?: boolean | undefined;
+  /** Ends every user token and session of the user: whoever knew the old password is out. */
+  readonly passwordHash?: string | undefined;
+}
+
+export async function addUser(
+  store: Store,
+  ids: IdSource,
+  request: NewUser,
+): Promise<User | 'invalid_email' | 'email_taken'> {
+  const email = request.email.trim();
+  if (!isEmail(email)) return 'invalid_email';
+  return store.transact((transaction) => {
+    if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
+    const user: User = {
+      userId: `usr_${ids.ulid()}`,
+      email,
+      plan: request.plan,
+      passwordHash: request.passwordHash,
+      confirmed: request.confirmed,
+      frozen: false,
+      tokenGeneration: 1,
+      sessionGeneration: 1,
+      createdAt: request.now,
+    };
+    transaction.put('emails', emailKey(email), user.userId);
+    return putUser(transaction, user);
+  });
+}
+
+export async function setUser(
+  store: Store,
+  email: string,
+  change: UserChange,
+): Promise<User | undefined> {
+  return store.transact((transaction) => {
+    const user = findUser(transaction, email);
+    if (user === undefined) return undefined;
+    const raised = change.passwordHash === undefined ? 0 : 1;
+    return putUser(transaction, {
+      ...user,
+      plan: change.plan ?? user.plan,
+      frozen: change.frozen ?? user.frozen,
+      confirmed: change.confirmed ?? user.confirmed,
+      passwordHash: change.passwordHash ?? user.passwordHash,
+      tokenGeneration: user.tokenGeneration + raised,
+      sessionGeneration: user.sessionGeneration + raised,
+    });
+  });
+}
+
+/** Ends the user's plugin sessions; user tokens stay, for they cannot reach a terminal. */
+export async function revokeSessions(store: Store, email: string): Promise<User | undefined> {
+  return store.transact((transaction) => {
+    const user = findUser(transaction, email);
+    if (user === undefined) return undefined;
+    return putUser(transaction, { ...user, sessionGeneration: user.sessionGeneration + 1 });
+  });
+}
+
+/**
+ * Removes the user, the email, keys and sources; signals and sessions, which may be many, are left to
+ * the sweep, by a mark. @returns the user that was.
+ */
+export async function deleteUser(
+  store: Store,
+  email: string,
+  now: number,
+): Promise<User | undefined> {
+  return store.transact((transaction) => {
+    const user = findUser(transaction, email);
+    if (user === undefined) return undefined;
+    const prefix = [user.userId];
+    transaction.remove('users', user.userId);
+    transaction.remove('emails', emailKey(user.email));
+    for (const { key, record: hash } of transaction.range('apiKeyHashes', { prefix })) {
+      transaction.remove('apiKeys', hash);
+      transaction.remove('apiKeyHashes', key);
+      transaction.remove('apiKeyUses', Math.abs(key[1]));
+    }
+    for (const { key } of transaction.range('sources', { prefix })) {
+      transaction.remove('sources', key);
+    }
+    transaction.put('meta', `purge:${user.userId}`, now);
+    leaveChangeNotice(transaction, user.userId);
+    return user;
+  });
+}
+
+/** @returns the owner's userId; undefined when there is no such key. */
+export async function revokeKeyAsOperator(
+  store: Store,
+  id: number,
+  now: number,
+): Promise<string | undefined> {
+  const userId = findApiKeyOwner(store, id);
+  if (userId === undefined) return undefined;
+  return (await revokeApiKey(store, userId, id, now)) ? userId : undefined;
+}
+
+export function findUser(reader: Reader, email: string): User | undefined {
+  const userId = reader.get('emails', emailKey(email));
+  return userId === undefined ? undefined : reader.get('users', userId);
+}
+
+/** Every user, in the order of creation. */
+export function listUsers(reader: Reader): User[] {
+  return reader.range('users').map((entry) => entry.record);
+}
+
+/** The gateway reads the switch at every request, so this needs no notice. */
+export async function setPublicApi(store: Store, enabled: boolean): Promise<void> {
+  await store.transact((transaction) => transaction.put('switches', 'publicApi', { enabled }));
+}
+
+export function isPublicApiEnabled(reader: Reader): boolean {
+  return reader.get('switches', 'publicApi')?.enabled ?? true;
+}
+
+function putUser(transaction: Reader & Writer, user: User): User {
+  transaction.put('users', user.userId, user);
+  leaveChangeNotice(transaction, user.userId);
+  return user;
+}

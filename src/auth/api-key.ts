@@ -1,0 +1,120 @@
+/**
+ * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret,
+ * so a request costs one get for the key and one for its owner, and nothing is cached: what another
+ * process changes holds at the next request. The index keeps a user's revoked keys under the negative
+ * id, apart from the others, so that neither listing nor counting reads what was ever revoked.
+ */
+import { assert } from '../lib/assert.js';
+import type { ApiKey, User } from '../store/records.js';
+import type { Reader, Store } from '../store/store.js';
+import { leaveChangeNotice } from './change-notice.js';
+import type { Scope } from './scopes.js';
+import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
+
+export { createKeyUses, type KeyUses } from './api-key-uses.js';
+export { parseKeyRequest, type KeyRequest } from './api-key-request.js';
+export { toApiKeyView, type ApiKeyView } from './api-key-view.js';
+
+const secretPrefix = 'svc_api_';
+/** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */
+const shownCharacters = 6;
+
+/** The hot path of `/api/v1/*`. @returns undefined for whatever must be answered with a 401. */
+export function authenticateApiKey(
+  reader: Reader,
+  secret: string,
+  now: number,
+): { key: ApiKey; user: User } | undefined {
+  if (!looksLikeSecret(secret, secretPrefix)) return undefined;
+  const key = reader.get('apiKeys', hashSecret(secret));
+  if (key === undefined || key.revokedAt !== null || hasExpired(key, now)) return undefined;
+  const user = reader.get('users', key.userId);
+  return user === undefined ? undefined : { key, user };
+}
+
+export interface NewApiKey {
+  readonly user: User;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number | null;
+  readonly activeMax: number;
+  readonly now: number;
+}
+
+/** @returns the secret too, which exists nowhere else from here on. */
+export async function createApiKey(
+  store: Store,
+  request: NewApiKey,
+): Promise<{ key: ApiKey; secret: string } | 'active_key_limit_reached'> {
+  const { user, now } = request;
+  const isFull = (reader: Reader): boolean => {
+    const active = listApiKeys(reader, user.userId).filter((key) => !hasExpired(key, now));
+    return active.length >= request.activeMax;
+  };
+  // Looked at before as well: a refusal need not hold up the commits of others.
+  if (isFull(store)) return 'active_key_limit_reached';
+  const secret = newSecret(secretPrefix);
+  return store.transact((transaction) => {
+    if (isFull(transaction)) return 'active_key_limit_reached';
+    const id = Number(transaction.get('meta', 'nextKeyId') ?? 1);
+    const key: ApiKey = {
+      id,
+      userId: user.userId,
+      name: request.name,
+      displayPrefix: `${secret.slice(0, secretPrefix.length + shownCharacters)}...`,
+      scopes: [...request.scopes].sort(),
+      createdAt: now,
+      expiresAt: request.expiresAt,
+      revokedAt: null,
+    };
+    const hash = hashSecret(secret);
+    transaction.put('meta', 'nextKeyId', id + 1);
+    transaction.put('apiKeys', hash, key);
+    transaction.put('apiKeyHashes', [user.userId, id], hash);
+    return { key, secret };
+  });
+}
+
+/** A user's keys that are not revoked, expired ones included, in the order of creation. */
+export function listApiKeys(reader: Reader, userId: string): ApiKey[] {
+  return reader
+    .range('apiKeyHashes', { prefix: [userId], start: [userId, 1] })
+    .map((entry) => reader.get('apiKeys', entry.record))
+    .filter((key) => key !== undefined);
+}
+
+/** @returns whether the user has such a key, be it revoked just now or long ago. */
+export async function revokeApiKey(
+  store: Store,
+  userId: string,
+  id: number,
+  now: number,
+): Promise<boolean> {
+  if (!Number.isSafeInteger(id) || id < 1) return false;
+  // Looked at before as well: only a real change need hold up the commits of others.
+  if (store.get('apiKeyHashes', [userId, id]) === undefined) return wasRevoked(store, userId, id);
+  return store.transact((transaction) => {
+    const hash = transaction.get('apiKeyHashes', [userId, id]);
+    if (hash === undefined) return wasRevoked(transaction, userId, id);
+    const key = transaction.get('apiKeys', hash);
+    assert(key !== undefined, `API key ${id} is in the index but not in the store`);
+    transaction.put('apiKeys', hash, { ...key, revokedAt: now });
+    transaction.remove('apiKeyHashes', [userId, id]);
+    transaction.put('apiKeyHashes', [userId, -id], hash);
+    leaveChangeNotice(transaction, userId);
+    return true;
+  });
+}
+
+/** Reads the index of all users: for the operator's shell alone. */
+export function findApiKeyOwner(reader: Reader, id: number): string | undefined {
+  return reader.range('apiKeyHashes').find(({ key }) => Math.abs(key[1]) === id)?.key[0];
+}
+
+function hasExpired(key: ApiKey, now: number): boolean {
+  return key.expiresAt !== null && key.expiresAt <= now;
+}
+
+function wasRevoked(reader: Reader, userId: string, id: number): boolean {
+  return reader.get('apiKeyHashes', [userId, -id]) !== undefined;
+}

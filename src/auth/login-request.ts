@@ -1,0 +1,37 @@
+/** The body of `POST /api/auth/login`: the credentials, or every field's violated rule at once. */
+import type { FieldError } from '../errors.js';
+import { emailLengthMax, isEmail } from './email.js';
+import { passwordLengthMax } from './password.js';
+
+export interface Login {
+  /** Trimmed, in the letters as given. */
+  readonly email: string;
+  readonly password: string;
+}
+
+export function parseLogin(body: unknown): Login | FieldError[] {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return [{ field: '$', code: 'object_required' }];
+  }
+  const fields = body as Record<string, unknown>;
+  const email = typeof fields['email'] === 'string' ? fields['email'].trim() : fields['email'];
+  const password = fields['password'];
+  const errors = [
+    { field: 'email', code: emailViolation(email) },
+    { field: 'password', code: passwordViolation(password) },
+  ].filter((error): error is FieldError => error.code !== undefined);
+  return errors.length > 0 ? errors : { email: email as string, password: password as string };
+}
+
+function emailViolation(email: unknown): string | undefined {
+  if (email === undefined || email === null || email === '') return 'required';
+  if (typeof email !== 'string') return 'invalid_email';
+  if (email.length > emailLengthMax) return 'invalid_length';
+  return isEmail(email) ? undefined : 'invalid_email';
+}
+
+/** A password is taken as it is: spaces may be part of it. */
+function passwordViolation(password: unknown): string | undefined {
+  if (typeof password !== 'string' || password === '') return 'required';
+  return password.length > passwordLengthMax ? 'invalid_length' : undefined;
+}

@@ -1,0 +1,82 @@
+import t from 'tap';
+import { parseKeyRequest } from '../../src/auth/api-key.js';
+import { limits } from '../../src/limits.js';
+
+const now = Date.UTC(2026, 0, 1);
+const dayMs = 86_400_000;
+const inForce = {
+  keyNameLengthMax: limits.keyNameLengthMax.value,
+  keyLifetimeDaysMax: limits.keyLifetimeDaysMax.value,
+};
+const valid = { name: 'bot', scopes: ['signals:write'] };
+const parse = (body: unknown) => parseKeyRequest(body, inForce, now);
+const expiring = (expiresAt: unknown) => parse({ ...valid, expiresAt });
+
+t.test('a valid request gives the trimmed name, the scopes and the end', (t) => {
+  t.strictSame(parse({ ...valid, name: '  bot \n' }), { ...valid, expiresAt: null });
+  t.strictSame(expiring(null), { ...valid, expiresAt: null });
+  t.strictSame(expiring('2026-01-02T01:00:00+01:00'), { ...valid, expiresAt: now + dayMs });
+  t.strictSame(parse({ ...valid, other: 1 }), { ...valid, expiresAt: null }, 'unknown fields');
+  const scopes = ['signals:write', 'events:read', 'orders:cancel', 'signals:read'];
+  t.strictSame(parse({ name: 'all', scopes }), { name: 'all', scopes, expiresAt: null });
+  t.end();
+});
+
+t.test('the name has 1 to 80 UTF-16 units once trimmed', (t) => {
+  for (const name of [undefined, null, 7, '', ' \t ', 'x'.repeat(81), '😀'.repeat(41), ['bot']]) {
+    t.equal(parse({ ...valid, name }), 'invalid_name', JSON.stringify(name));
+  }
+  for (const name of ['x', 'x'.repeat(80), `  ${'x'.repeat(80)}  `, '😀'.repeat(40)]) {
+    t.match(parse({ ...valid, name }), { name: name.trim() });
+  }
+  t.end();
+});
+
+t.test('a body that is no object fails by its name', (t) => {
+  for (const body of [undefined, null, 7, 'bot', true, [], [valid]]) {
+    t.equal(parse(body), 'invalid_name', JSON.stringify(body));
+  }
+  t.end();
+});
+
+t.test('scopes are a non-empty list of supported ones, each once', (t) => {
+  const bad = [undefined, null, 'signals:write', {}, [], ['admin'], [7], [null]];
+  for (const scopes of [
+    ...bad,
+    ['signals:write', 'signals:write'],
+    ['signals:write', 'toString'],
+  ]) {
+    t.equal(parse({ ...valid, scopes }), 'invalid_scopes', JSON.stringify(scopes));
+  }
+  t.end();
+});
+
+t.test('the end lies in the future and at most 365 days ahead', (t) => {
+  const at = (unixMs: number) => new Date(unixMs).toISOString();
+  t.equal(expiring(at(now)), 'invalid_expiration');
+  t.equal(expiring(at(now - 1)), 'invalid_expiration');
+  t.match(expiring(at(now + 1)), { expiresAt: now + 1 });
+  t.match(expiring(at(now + 365 * dayMs)), { expiresAt: now + 365 * dayMs });
+  t.equal(expiring(at(now + 365 * dayMs + 1)), 'invalid_expiration');
+  const bad = [
+    0,
+    now + dayMs,
+    '',
+    'never',
+    '2026-06-01T00:00:00',
+    '2026-06-31T00:00:00Z',
+    {},
+    false,
+  ];
+  for (const expiresAt of bad)
+    t.equal(expiring(expiresAt), 'invalid_expiration', JSON.stringify(expiresAt));
+  t.end();
+});
+
+t.test('the first violation in the order name, scopes, expiration is the answer', (t) => {
+  const wrong = { name: '', scopes: [], expiresAt: 'never' };
+  t.equal(parse(wrong), 'invalid_name');
+  t.equal(parse({ ...wrong, name: 'bot' }), 'invalid_scopes');
+  t.equal(parse({ ...wrong, name: 'bot', scopes: ['events:read'] }), 'invalid_expiration');
+  t.end();
+});

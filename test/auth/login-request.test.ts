@@ -1,0 +1,65 @@
+import t from 'tap';
+import { parseLogin } from '../../src/auth/login-request.js';
+
+const valid = { email: 'trader@example.com', password: 'correct horse' };
+
+t.test('valid credentials pass: the email trimmed, the password untouched', (t) => {
+  t.strictSame(parseLogin(valid), valid);
+  t.strictSame(parseLogin({ email: ' Trader@Example.com\t', password: '  x ', other: 1 }), {
+    email: 'Trader@Example.com',
+    password: '  x ',
+  });
+  t.strictSame(parseLogin({ ...valid, password: 'x'.repeat(128) }), {
+    ...valid,
+    password: 'x'.repeat(128),
+  });
+  t.end();
+});
+
+t.test('a root that is no object is one violation', (t) => {
+  for (const body of [undefined, null, 7, 'text', true, [], [valid]]) {
+    t.strictSame(parseLogin(body), [{ field: '$', code: 'object_required' }], JSON.stringify(body));
+  }
+  t.end();
+});
+
+t.test('every violated field is named, each with one code', (t) => {
+  t.strictSame(parseLogin({}), [
+    { field: 'email', code: 'required' },
+    { field: 'password', code: 'required' },
+  ]);
+  const emails: [unknown, string][] = [
+    [null, 'required'],
+    ['', 'required'],
+    ['  ', 'required'],
+    [7, 'invalid_email'],
+    ['trader', 'invalid_email'],
+    ['@example.com', 'invalid_email'],
+    ['trader@', 'invalid_email'],
+    ['a b@example.com', 'invalid_email'],
+    ['a@b@example.com', 'invalid_email'],
+    ['a@example..com', 'invalid_email'],
+    ['a@-example.com', 'invalid_email'],
+    [`${'a'.repeat(309)}@example.com`, 'invalid_length'],
+  ];
+  for (const [email, code] of emails) {
+    t.strictSame(parseLogin({ ...valid, email }), [{ field: 'email', code }], String(email));
+  }
+  const passwords: [unknown, string][] = [
+    [null, 'required'],
+    ['', 'required'],
+    [12345678, 'required'],
+    ['x'.repeat(129), 'invalid_length'],
+  ];
+  for (const [password, code] of passwords) {
+    t.strictSame(parseLogin({ ...valid, password }), [{ field: 'password', code }]);
+  }
+  t.end();
+});
+
+t.test('an email of 320 characters is still taken', (t) => {
+  const email = `${'a'.repeat(308)}@example.com`;
+  t.equal(email.length, 320);
+  t.strictSame(parseLogin({ ...valid, email }), { ...valid, email });
+  t.end();
+});
