@@ -1,0 +1,127 @@
+/**
+ * A gateway that plays a script: the n-th request gets the n-th reply, the last reply repeats. It
+ * keeps every request as it came over the wire. For tests of clients against the failures that a
+ * real gateway shows only when it is hit at the right moment.
+ */
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface ScriptedAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A string goes out as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+/** `cut`: the answer begins and the connection breaks before its end. `silent`: it never begins. */
+export type Reply = ScriptedAnswer | 'reset-before-body' | 'reset-after-body' | 'cut' | 'silent';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** As many bytes as were read before the reply. */
+  readonly body: Buffer;
+  /** Counts the server's connections from 1. */
+  readonly connection: number;
+}
+
+export interface FakeApi {
+  readonly baseUrl: string;
+  /** Every request since the last `play`, in the order of arrival. */
+  readonly seen: SeenRequest[];
+  /** Starts a script, and forgets the one before. */
+  play(...script: Reply[]): void;
+  /** Runs as soon as a `silent` reply is due. */
+  onSilence: () => void;
+  close(): Promise<void>;
+}
+
+export async function startFakeApi(): Promise<FakeApi> {
+  const connections = new WeakMap<Socket, number>();
+  let connectionCount = 0;
+  let script: readonly Reply[] = [];
+
+  const server = createServer((request, response) => {
+    const reply = script[Math.min(api.seen.length, script.length - 1)] ?? { status: 500 };
+    const chunks: Buffer[] = [];
+    const { socket } = request;
+    const see = (): void => {
+      api.seen.push({
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks),
+        connection: connections.get(socket) ?? 0,
+      });
+    };
+    if (reply === 'reset-before-body') {
+      see();
+      socket.resetAndDestroy();
+      return;
+    }
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      see();
+      give(reply, response, socket);
+    });
+  });
+  server.on('connection', (socket) => connections.set(socket, ++connectionCount));
+
+  function give(
+    reply: Exclude<Reply, 'reset-before-body'>,
+    response: ServerResponse,
+    socket: Socket,
+  ) {
+    if (reply === 'silent') api.onSilence();
+    else if (reply === 'reset-after-body') socket.resetAndDestroy();
+    else if (reply === 'cut') {
+      response.writeHead(202, { 'Content-Length': '1000' });
+      response.write('{"requestId":', () => socket.destroy());
+    } else {
+      const { status, headers, body = '' } = reply;
+      response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    }
+  }
+
+  const api: FakeApi = {
+    baseUrl: `http://127.0.0.1:${await portOf(server)}`,
+    seen: [],
+    play(...replies) {
+      script = replies;
+      api.seen.length = 0;
+    },
+    onSilence: () => undefined,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return api;
+}
+
+function portOf(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** An error answer of `/api/v1/*`. */
+export function refusal(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+): ScriptedAnswer {
+  return {
+    status,
+    headers,
+    body: { error: { code, message: `says ${code}`, traceId: 'trace-1' } },
+  };
+}
