@@ -4,6 +4,7 @@
  * on one that does not exist gives undefined.
  */
 import type { IdSource } from '../lib/ids.js';
+import { purgeKeyOf } from '../store/key-layout.js';
 import type { User } from '../store/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
@@ -83,8 +84,9 @@ export async function revokeSessions(store: Store, email: string): Promise<User 
 }
 
 /**
- * Removes the user, the email, keys and sources; signals and sessions, which may be many, are left to
- * the sweep, by a mark. @returns the user that was.
+ * Removes the user, the email, keys and sources, and leaves a mark by which the sweep removes what may
+ * be too much for one transaction. Sessions end with the user and go at their expiry.
+ * @returns the user that was.
  */
 export async function deleteUser(
   store: Store,
@@ -105,7 +107,7 @@ export async function deleteUser(
     for (const { key } of transaction.range('sources', { prefix })) {
       transaction.remove('sources', key);
     }
-    transaction.put('meta', `purge:${user.userId}`, now);
+    transaction.put('meta', purgeKeyOf(user.userId), now);
     leaveChangeNotice(transaction, user.userId);
     return user;
   });

@@ -13,7 +13,7 @@ import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
 export { createKeyUses, type KeyUses } from './api-key-uses.js';
 export { parseKeyRequest, type KeyRequest } from './api-key-request.js';
-export { toApiKeyView, type ApiKeyView } from './api-key-view.js';
+export { toApiKeyView } from './api-key-view.js';
 
 const secretPrefix = 'svc_api_';
 /** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */

@@ -17,8 +17,12 @@ class NaiveLimiter {
     return this.grants.filter((grantedAt) => grantedAt + this.windowMs > now).length;
   }
 
+  remaining(now: number): number {
+    return Math.max(0, this.capacity - this.inUse(now));
+  }
+
   take(now: number): boolean {
-    const free = this.inUse(now) < this.capacity;
+    const free = this.remaining(now) > 0;
     if (free) this.grants.push(now);
     return free;
   }
@@ -55,18 +59,19 @@ t.test('grants exactly what the naive model grants, and names the moment of the 
           for (let i = 0; i < takes; i++) {
             if (bucket.take(now) !== model.take(now)) return false;
           }
-          const inUse = model.inUse(now);
+          const left = model.remaining(now);
           const wait = bucket.retryAfterMs(now);
           const next = bucket.nextFreeMs(now);
           const agrees =
-            bucket.remaining(now) === Math.max(0, capacity - inUse) &&
-            bucket.isIdle(now) === (inUse === 0) &&
-            (wait === 0) === inUse < capacity &&
-            // Not earlier than the token frees, and not later.
-            (wait === 0 || model.inUse(now + wait) < capacity) &&
-            (wait === 0 || model.inUse(now + wait - tick) >= capacity) &&
-            (next === 0) === (inUse === 0) &&
-            (next === 0 || Math.max(0, capacity - model.inUse(now + next)) > capacity - inUse);
+            bucket.remaining(now) === left &&
+            bucket.isIdle(now) === (model.inUse(now) === 0) &&
+            (wait === 0) === left > 0 &&
+            (next === 0) === (left === capacity) &&
+            // Neither earlier than the token frees, nor later.
+            (wait === 0 || model.remaining(now + wait) > 0) &&
+            (wait === 0 || model.remaining(now + wait - tick) === 0) &&
+            (next === 0 || model.remaining(now + next) > left) &&
+            (next === 0 || model.remaining(now + next - tick) === left);
           if (!agrees) return false;
         }
         return true;

@@ -1,0 +1,82 @@
+import t from 'tap';
+import { createKeyUses } from '../../src/auth/api-key.js';
+import { StoreFailure, type Store } from '../../src/store/store.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+t.test('a use is known at once and on disk after the interval, in one batch', async (t) => {
+  const { store, clock, writes } = setUp();
+  const uses = createKeyUses(store, clock);
+  t.equal(uses.lastUsedAt(store, 1), null);
+  uses.touch(1, 100);
+  uses.touch(2, 200);
+  uses.touch(1, 300);
+  t.equal(uses.lastUsedAt(store, 1), 300);
+  t.equal(writes.length, 0, 'a request writes nothing');
+  clock.advance(10_000);
+  await Promise.all(writes);
+  t.equal(writes.length, 1);
+  t.strictSame(store.range('apiKeyUses'), [
+    { key: 1, record: 300 },
+    { key: 2, record: 200 },
+  ]);
+  t.equal(uses.lastUsedAt(store, 1), 300);
+  clock.advance(10_000);
+  t.equal(writes.length, 1, 'nothing new, nothing written');
+  await uses.stop();
+});
+
+t.test('what was used while a batch was being written is in the next', async (t) => {
+  const { store, clock } = setUp();
+  const uses = createKeyUses(store, clock);
+  uses.touch(1, 100);
+  const flushed = uses.flush();
+  uses.touch(1, 150);
+  await flushed;
+  t.equal(uses.lastUsedAt(store, 1), 150);
+  await uses.flush();
+  t.equal(store.get('apiKeyUses', 1), 150);
+  await uses.stop();
+});
+
+t.test('a failed batch is neither forgotten nor a crash', async (t) => {
+  const { store, clock, writes, failing } = setUp();
+  const uses = createKeyUses(store, clock);
+  uses.touch(1, 100);
+  failing.failNextCommits(2);
+  clock.advance(10_000);
+  await Promise.allSettled(writes);
+  t.equal(uses.lastUsedAt(store, 1), 100);
+  await t.rejects(uses.flush(), StoreFailure);
+  clock.advance(10_000);
+  await Promise.allSettled(writes);
+  t.equal(store.get('apiKeyUses', 1), 100);
+  await uses.stop();
+});
+
+t.test('stopping writes what is left and ends the timer', async (t) => {
+  const { store, clock, writes } = setUp();
+  const uses = createKeyUses(store, clock);
+  uses.touch(1, 100);
+  await uses.stop();
+  t.equal(store.get('apiKeyUses', 1), 100);
+  uses.touch(1, 200);
+  clock.advance(60_000);
+  t.equal(writes.length, 1);
+});
+
+/** A store whose writes can be counted, awaited and made to fail. */
+function setUp() {
+  const inner = createMemoryStore();
+  const clock = new SimulatedClock();
+  const writes: Promise<void>[] = [];
+  const store: Store = {
+    ...inner,
+    write(fill) {
+      const written = inner.write(fill);
+      writes.push(written);
+      return written;
+    },
+  };
+  return { store, clock, writes, failing: inner };
+}
