@@ -18,14 +18,18 @@ import type {
 export const storeFormat = 1;
 
 export interface Layout {
-  /** `format` → the store's format; `nextKeyId` → the next API key's id; sweep positions. */
+  /**
+   * `format` → the store's format; `nextKeyId` → the next API key's id; `lastChange` → the last
+   * change notice's number; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
+   * `purgeKeyOf(userId)` → Unix milliseconds.
+   */
   meta: { key: string; record: number | string };
   users: { key: string; record: User };
   /** Lower-case email → userId. */
   emails: { key: string; record: string };
   /** Hash of the secret (base64url) → key. */
   apiKeys: { key: string; record: ApiKey };
-  /** [userId, id] → hash of the secret. */
+  /** [userId, id] → hash of the secret; [userId, -id] once the key is revoked. */
   apiKeyHashes: { key: [string, number]; record: string };
   /** id → Unix milliseconds of the last use, written now and then. */
   apiKeyUses: { key: number; record: number };
@@ -38,9 +42,9 @@ export interface Layout {
   signalIds: { key: [string, string]; record: string };
   /** [userId, requestId]: a user's requests in the order of acceptance. */
   requests: { key: [string, string]; record: SignalRequest };
-  /** [userId, executionId], while not final: all that a start has to read. */
+  /** [userId, executionId], while it or its cancel is not final: all that a start has to read. */
   openExecutions: { key: [string, string]; record: Execution };
-  /** [userId, executionId], once final. */
+  /** [userId, executionId], once both are final. */
   finalExecutions: { key: [string, string]; record: Execution };
   /** [userId, platform, instanceId, accountName] */
   sources: { key: [string, string, string, string]; record: SourceRecord };
@@ -51,6 +55,17 @@ export interface Layout {
 export type Collection = keyof Layout;
 export type KeyOf<C extends Collection> = Layout[C]['key'];
 export type RecordOf<C extends Collection> = Layout[C]['record'];
+
+/**
+ * The `meta` key under which whoever deletes a user notes, in the same transaction, when that was.
+ * The sweep then removes, slice by slice, what the user leaves in the collections whose keys begin
+ * with the userId, executions and sources included; `users`, `emails`, API keys and sessions go at
+ * once, with the deletion.
+ */
+export function purgeKeyOf(userId: string): string {
+  return `${purgePrefix}${userId}`;
+}
+export const purgePrefix = 'purge:';
 
 const everyCollection: Record<Collection, true> = {
   meta: true,

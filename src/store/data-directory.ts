@@ -1,0 +1,157 @@
+/**
+ * The directory that holds all that outlives the process, and what lies in it beside the store: the
+ * secret that signs user tokens, and the lock by which one gateway at a time has the directory. The
+ * operator's shell opens the store without that lock, also while the gateway runs.
+ */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { tryLock } from 'fs-native-extensions';
+import { randomHex, randomSecret } from '../lib/ids.js';
+import { StoreRefused } from './refusal.js';
+
+const directoryMode = 0o700;
+const fileMode = 0o600;
+const othersMask = 0o077;
+
+const secretFile = 'jwt-secret';
+/** A secret can be guessed offline from any token: less than 128 bits in base64url is no secret. */
+export const jwtSecretLengthMin = 22;
+const lockFile = 'gateway.lock';
+
+/** @returns a warning for the operator when the directory was open to others, and now is not. */
+export function prepareDataDirectory(directory: string): string | undefined {
+  try {
+    const isNew = mkdirSync(directory, { recursive: true, mode: directoryMode }) !== undefined;
+    const mode = statSync(directory).mode & 0o777;
+    // Also for a new one, since the umask may have taken away the owner's own rights.
+    if (mode !== directoryMode) chmodSync(directory, directoryMode);
+    if (isNew || (mode & othersMask) === 0) return undefined;
+    return (
+      `The data directory ${directory} could be read by other users (mode ${mode.toString(8)}); ` +
+      'it is now closed to them. If they read it before, replace its jwt-secret and the API keys.'
+    );
+  } catch (error) {
+    throw new StoreRefused(
+      `The data directory ${directory} cannot be used: ${reasonOf(error)}. It must be a directory ` +
+        'that belongs to the user that runs Signalbox.',
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * The secret that signs user tokens: `given` if there is one, else the one kept in the directory,
+ * which is made when it is missing. Whoever has it can log in as anybody.
+ */
+export function readJwtSecret(directory: string, given?: string): string {
+  if (given !== undefined) {
+    return acceptSecret(given, 'SIGNALBOX_JWT_SECRET is too short: give at least 22 characters.');
+  }
+  const path = join(directory, secretFile);
+  try {
+    makeSecret(path);
+    chmodSync(path, fileMode);
+    return acceptSecret(
+      readFileSync(path, 'utf8').trim(),
+      `The file ${path} is damaged: it should hold a secret and is shorter than one. Restore it ` +
+        'from a backup, or delete it: users and their programs then have to log in again.',
+    );
+  } catch (error) {
+    if (error instanceof StoreRefused) throw error;
+    throw new StoreRefused(
+      `The secret in ${path} cannot be read or made: ${reasonOf(error)}. The file must belong to ` +
+        'the user that runs Signalbox.',
+      { cause: error },
+    );
+  }
+}
+
+function acceptSecret(secret: string, refusal: string): string {
+  if (secret.length < jwtSecretLengthMin) throw new StoreRefused(refusal);
+  return secret;
+}
+
+/** Under its own name only when complete: neither a crash nor a second program leaves half a secret. */
+function makeSecret(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  const draft = `${path}.${randomHex(8)}`;
+  try {
+    const file = openSync(draft, 'wx', fileMode);
+    try {
+      writeSync(file, `${randomSecret()}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    linkSync(draft, path);
+  } catch (error) {
+    // Another program was faster: its secret counts.
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+/**
+ * Takes the directory for this gateway; the kernel gives it free when the process ends, however it
+ * ends. Throws `StoreRefused` while another gateway has it.
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  const path = join(directory, lockFile);
+  let file: number | undefined;
+  try {
+    file = openSync(path, constants.O_RDWR | constants.O_CREAT, fileMode);
+    fchmodSync(file, fileMode);
+    if (!tryLock(file)) throw new StoreRefused(takenMessage(directory, path));
+    ftruncateSync(file);
+    writeSync(file, `${process.pid}\n`, 0);
+  } catch (error) {
+    if (file !== undefined) closeSync(file);
+    if (error instanceof StoreRefused) throw error;
+    throw new StoreRefused(
+      `The data directory ${directory} cannot be locked: ${reasonOf(error)}. It must lie on a file ` +
+        'system with locks, and belong to the user that runs Signalbox.',
+      { cause: error },
+    );
+  }
+  const held = file;
+  return {
+    release: () => {
+      closeSync(held);
+    },
+  };
+}
+
+function takenMessage(directory: string, path: string): string {
+  const pid = readFileSync(path, 'utf8').trim();
+  return (
+    `The data directory ${directory} is in use by another gateway (process ${pid}). Stop that ` +
+    'gateway first, or give this one a data directory of its own with --data-dir.'
+  );
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

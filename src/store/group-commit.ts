@@ -1,0 +1,101 @@
+/**
+ * What becomes of the writes that were handed to lmdb. lmdb puts all writes of one event turn into
+ * one transaction and gives them one promise; this turns it into one promise of ours, so that a
+ * write costs no promise and no closure of its own. Owns the count of commits under way.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { Histogram } from '../lib/instruments.js';
+import { StoreFailure } from './store.js';
+
+export interface GroupCommitDeps {
+  readonly clock: Clock;
+  /** Seconds from a turn's first write until the flush. */
+  readonly commitLatency: Histogram | undefined;
+  /** Told of the outcome of every commit. */
+  readonly onCommit: ((ok: boolean) => void) | undefined;
+}
+
+export interface GroupCommit {
+  /** @param committed what lmdb returned for a write. @returns the promise of its whole turn. */
+  readonly follow: (committed: Promise<boolean>) => Promise<void>;
+  /** Counts a transaction among the commits under way. */
+  settle<T>(transaction: Promise<T>): Promise<T>;
+  /** Resolves when no commit is under way. */
+  idle(): Promise<void>;
+}
+
+export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
+  let lastCommitted: Promise<boolean> | undefined;
+  let lastFlushed: Promise<void> = Promise.resolve();
+  let underWay = 0;
+  let waiting: (() => void)[] = [];
+
+  function settled(ok: boolean): void {
+    deps.onCommit?.(ok);
+    underWay--;
+    if (underWay > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  }
+
+  return {
+    follow(committed) {
+      if (committed === lastCommitted) return lastFlushed;
+      const startedAt = deps.clock.monotonic();
+      underWay++;
+      lastCommitted = committed;
+      lastFlushed = committed.then(
+        () => {
+          deps.commitLatency?.observe((deps.clock.monotonic() - startedAt) / 1000);
+          settled(true);
+        },
+        async (error: unknown) => {
+          const failure = await commitFailure(error);
+          settled(false);
+          throw failure;
+        },
+      );
+      // A long turn gets two promises from lmdb, of which the writes that began it see only the
+      // second: without this, the failure of the first would end the process.
+      lastFlushed.catch(ignore);
+      return lastFlushed;
+    },
+
+    async settle(transaction) {
+      underWay++;
+      let failed: unknown;
+      try {
+        return await transaction;
+      } catch (error) {
+        failed = error;
+        throw error;
+      } finally {
+        settled(!(failed instanceof StoreFailure));
+      }
+    },
+
+    idle: () =>
+      underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+function ignore(): void {
+  // The same failure reaches whoever awaits the write.
+}
+
+/**
+ * lmdb rejects a write with an error that carries the reason as yet another promise, `commitError`,
+ * which nobody handles and which would therefore end the process.
+ */
+export async function commitFailure(error: unknown): Promise<StoreFailure> {
+  let cause = error;
+  if (error instanceof Error && 'commitError' in error) {
+    try {
+      await error.commitError;
+    } catch (reason) {
+      cause = reason;
+    }
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreFailure(`the commit failed: ${reason}`, { cause });
+}

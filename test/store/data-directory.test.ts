@@ -1,0 +1,137 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import {
+  lockDirectory,
+  prepareDataDirectory,
+  readJwtSecret,
+} from '../../src/store/data-directory.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { StoreRefused } from '../../src/store/refusal.js';
+import { startProgram } from '../support/program.js';
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+for (const umask of [0o000, 0o777]) {
+  t.test(
+    `a new directory is the owner's alone, also with umask ${umask.toString(8)}`,
+    async (t) => {
+      const directory = join(t.testdir(), 'data');
+      const before = process.umask(umask);
+      t.teardown(() => process.umask(before));
+      t.equal(prepareDataDirectory(directory), undefined);
+      t.equal(modeOf(directory), 0o700);
+    },
+  );
+}
+
+t.test('the directories above a new one are made too', async (t) => {
+  const directory = join(t.testdir(), 'a', 'b');
+  prepareDataDirectory(directory);
+  t.ok(existsSync(directory));
+});
+
+t.test('a directory that is open to others is closed to them, with a warning', async (t) => {
+  const directory = t.testdir();
+  chmodSync(directory, 0o755);
+  t.match(prepareDataDirectory(directory), /mode 755.*jwt-secret/);
+  t.equal(modeOf(directory), 0o700);
+  t.equal(prepareDataDirectory(directory), undefined, 'once closed, there is nothing to warn of');
+});
+
+t.test('a data directory that is a file is refused', async (t) => {
+  const directory = t.testdir({ data: 'a file' });
+  t.throws(() => prepareDataDirectory(join(directory, 'data')), StoreRefused);
+  t.equal(modeOf(join(directory, 'data')) & 0o100, 0, 'and keeps its mode');
+});
+
+t.test('the secret is made at the first start and kept, for the owner alone', async (t) => {
+  const directory = t.testdir();
+  const umask = process.umask(0);
+  t.teardown(() => process.umask(umask));
+  const secret = readJwtSecret(directory);
+  t.match(secret, /^[\w-]{43}$/);
+  t.equal(readJwtSecret(directory), secret);
+  t.equal(modeOf(join(directory, 'jwt-secret')), 0o600);
+  t.same(readdirSync(directory), ['jwt-secret'], 'no draft of it stays behind');
+  t.not(readJwtSecret(t.testdir({ other: {} })), secret);
+});
+
+t.test('a secret that others could read is closed to them', async (t) => {
+  const directory = t.testdir({ 'jwt-secret': `${'s'.repeat(43)}\n` });
+  chmodSync(join(directory, 'jwt-secret'), 0o644);
+  t.equal(readJwtSecret(directory), 's'.repeat(43));
+  t.equal(modeOf(join(directory, 'jwt-secret')), 0o600);
+});
+
+t.test('a given secret replaces the kept one, and makes none', async (t) => {
+  const directory = t.testdir();
+  t.equal(readJwtSecret(directory, 'g'.repeat(40)), 'g'.repeat(40));
+  t.same(readdirSync(directory), []);
+});
+
+t.test('a secret that is no secret is refused', async (t) => {
+  const directory = t.testdir({ 'jwt-secret': '' });
+  t.throws(() => readJwtSecret(directory), {
+    name: 'StoreRefused',
+    message: /jwt-secret is damaged/,
+  });
+  t.throws(() => readJwtSecret(directory, 'short'), {
+    message: /SIGNALBOX_JWT_SECRET is too short/,
+  });
+});
+
+t.test('a second gateway on a directory is told which, by whom, and what to do', async (t) => {
+  const directory = t.testdir();
+  const first = startProgram(t, 'store/lock-holder', [directory]);
+  const pid = await first.next();
+  t.throws(() => lockDirectory(directory), {
+    name: 'StoreRefused',
+    message: new RegExp(`${directory} is in use .*process ${pid}.*--data-dir`),
+  });
+  t.equal(modeOf(join(directory, 'gateway.lock')), 0o600);
+});
+
+t.test('the lock is free as soon as its holder was killed', async (t) => {
+  const directory = t.testdir();
+  const first = startProgram(t, 'store/lock-holder', [directory]);
+  await first.next();
+  await first.kill();
+  const lock = lockDirectory(directory);
+  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid}\n`);
+  lock.release();
+});
+
+t.test('a released lock can be taken again, a held one not even by its own process', async (t) => {
+  const directory = t.testdir();
+  const lock = lockDirectory(directory);
+  t.throws(() => lockDirectory(directory), StoreRefused);
+  lock.release();
+  lockDirectory(directory).release();
+});
+
+t.test('a longer process id of an earlier gateway leaves nothing behind', async (t) => {
+  const directory = t.testdir({ 'gateway.lock': '99999999999\n' });
+  const lock = lockDirectory(directory);
+  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid}\n`);
+  lock.release();
+});
+
+t.test('the store opens without the lock while a gateway has it', async (t) => {
+  const directory = t.testdir();
+  const lock = lockDirectory(directory);
+  const store = openStore(directory);
+  await store.close();
+  lock.release();
+});
+
+t.test('a directory that cannot hold the lock is refused', async (t) => {
+  const directory = t.testdir();
+  writeFileSync(join(directory, 'file'), '');
+  t.throws(() => lockDirectory(join(directory, 'file')), {
+    name: 'StoreRefused',
+    message: /cannot be locked/,
+  });
+});

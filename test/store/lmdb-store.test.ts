@@ -1,0 +1,199 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import t from 'tap';
+import { Histogram, latencyBounds } from '../../src/lib/instruments.js';
+import { storeFormat } from '../../src/store/key-layout.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { StoreRefused } from '../../src/store/refusal.js';
+import { storeContract } from '../contract/store.js';
+import { startProgram } from '../support/program.js';
+
+t.test('the lmdb store keeps the store contract', async (t) => {
+  storeContract(t, (t) => openStore(t.testdir()));
+});
+
+t.test('what was flushed is there after a reopen', async (t) => {
+  const directory = t.testdir();
+  const first = openStore(directory);
+  await first.write((batch) => batch.put('emails', 'a@b.c', 'u'));
+  await first.close();
+  const second = openStore(directory);
+  t.equal(second.get('emails', 'a@b.c'), 'u');
+  await second.close();
+});
+
+t.test('the writes of one turn are one transaction of lmdb, however many', async (t) => {
+  const directory = t.testdir();
+  const latency = new Histogram(latencyBounds);
+  const store = openStore(directory, { commitLatency: latency });
+  const native = open(directory, { noSubdir: false, overlappingSync: false, maxDbs: 20 });
+  const transactions = (): number => (native.getStats() as { lastTxnId: number }).lastTxnId;
+  await store.write((batch) => batch.put('meta', 'first', 1));
+  const before = transactions();
+  const writes = [];
+  for (let i = 0; i < 5000; i++) {
+    writes.push(
+      store.write((batch) => {
+        batch.put('signalIds', ['u', `${i}`], 'r');
+        batch.put('emails', `${i}`, 'u');
+      }),
+    );
+  }
+  await Promise.all(writes);
+  t.equal(transactions() - before, 1);
+  t.ok(new Set(writes).size <= 2, 'and they share their promise');
+  t.ok(latency.count >= 2);
+  t.ok(latency.sum > 0);
+  await store.close();
+});
+
+t.test('another process’s write is seen on a later turn, and is whole', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  t.equal(store.get('meta', 'from-other'), undefined);
+  const other = startProgram(t, 'store/other-writer', [directory]);
+  t.equal(await other.next(), 'flushed');
+  t.equal(store.get('meta', 'from-other'), 1);
+  t.equal(store.get('emails', 'from-other'), 'u');
+  await store.close();
+});
+
+t.test('transactions of two processes exclude each other', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  const other = startProgram(t, 'store/counting-writer', [directory, '300']);
+  await other.next();
+  other.say('go');
+  for (let i = 0; i < 300; i++) {
+    await store.transact((transaction) => {
+      transaction.put('meta', 'n', Number(transaction.get('meta', 'n') ?? 0) + 1);
+    });
+  }
+  await other.next();
+  await new Promise(setImmediate);
+  t.equal(store.get('meta', 'n'), 600);
+  await store.close();
+});
+
+t.test('what was acknowledged survives SIGKILL, each write whole', async (t) => {
+  const directory = t.testdir();
+  const other = startProgram(t, 'store/endless-writer', [directory]);
+  let acknowledged = -1;
+  while (acknowledged < 40) acknowledged = Number(await other.next());
+  await other.kill();
+  for (const message of other.rest()) acknowledged = Number(message);
+  const store = openStore(directory);
+  const rows = store.range('meta', { start: 'turn:', end: 'turn;' });
+  for (const { key, record } of rows) {
+    const turn = key.slice('turn:'.length);
+    const beside = store.range('signalIds', { prefix: [turn] });
+    if (beside.length !== record) t.fail(`turn ${turn} is torn: ${beside.length} rows`);
+  }
+  t.ok(rows.length > acknowledged, `${rows.length} turns, ${acknowledged} acknowledged`);
+  await store.close();
+});
+
+t.test('when the disk takes no more, writes reject and the process lives', async (t) => {
+  // A limit on the size of files stands in for the full disk; it needs no mount and no root.
+  const directory = t.testdir();
+  const other = startProgram(t, 'store/overflowing-writer', [directory], { fileBlocksMax: 1200 });
+  const report = JSON.parse(await other.next()) as Record<string, unknown>;
+  t.match(report, {
+    unhandled: [],
+    failures: ['StoreFailure'],
+    lastCommitOkAfterFailure: false,
+    lostVisible: 0,
+    missing: 0,
+    smallWriteLater: true,
+    lastCommitOkInTheEnd: true,
+    failedTransaction: 'StoreFailure',
+    transactionVisible: false,
+  });
+  t.ok((report['rejected'] as number) > 0);
+  t.ok((report['resolved'] as number) > 0);
+  t.match(report['message'], /^the commit failed: .+/);
+});
+
+t.test('its files are for the owner alone, whatever the umask and whoever made them', async (t) => {
+  const directory = t.testdir();
+  const umask = process.umask(0);
+  t.teardown(() => process.umask(umask));
+  const first = openStore(directory);
+  const modes = (): number[] =>
+    ['data.mdb', 'lock.mdb'].map((name) => statSync(join(directory, name)).mode & 0o777);
+  t.same(modes(), [0o600, 0o600]);
+  await first.close();
+  chmodSync(join(directory, 'data.mdb'), 0o644);
+  const second = openStore(directory);
+  t.same(modes(), [0o600, 0o600]);
+  await second.close();
+});
+
+t.test('a backup is a store with everything in it, for the owner alone', async (t) => {
+  const directory = t.testdir({ live: {}, copy: {} });
+  const store = openStore(join(directory, 'live'));
+  await store.write((batch) => batch.put('meta', 'a', 1));
+  const underWay = store.backup(join(directory, 'copy'));
+  await store.write((batch) => batch.put('meta', 'b', 1));
+  await underWay;
+  t.equal(statSync(join(directory, 'copy', 'data.mdb')).mode & 0o777, 0o600);
+  t.equal(statSync(join(directory, 'copy')).mode & 0o777, 0o700);
+  const copy = openStore(join(directory, 'copy'));
+  t.equal(copy.get('meta', 'a'), 1);
+  await copy.close();
+  await t.rejects(store.backup(join(directory, 'copy')), 'a copy is never overwritten');
+  await store.close();
+});
+
+t.test('a new store gets the format mark', async (t) => {
+  const store = openStore(t.testdir());
+  t.equal(store.get('meta', 'format'), storeFormat);
+  await store.close();
+});
+
+t.test('a store of another format is refused, with both formats named', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  await store.write((batch) => batch.put('meta', 'format', 99));
+  await store.close();
+  t.throws(() => openStore(directory), {
+    name: 'StoreRefused',
+    message: new RegExp(
+      `format 99; this version of Signalbox reads and writes format ${storeFormat}`,
+    ),
+  });
+  await new Promise(setImmediate);
+});
+
+t.test('a store without the mark that is not empty is refused', async (t) => {
+  const marked = t.testdir({ unmarked: {}, foreign: {} });
+  const store = openStore(join(marked, 'unmarked'));
+  await store.write((batch) => batch.remove('meta', 'format'));
+  await store.close();
+  t.throws(() => openStore(join(marked, 'unmarked')), StoreRefused);
+
+  const foreign = open(join(marked, 'foreign'), { noSubdir: false, overlappingSync: false });
+  await foreign.openDB('someone', {}).put('a', 1);
+  await foreign.close();
+  t.throws(() => openStore(join(marked, 'foreign')), { message: /not written by Signalbox/ });
+  await new Promise(setImmediate);
+});
+
+t.test('a file that is no store, or only the beginning of one, is refused', async (t) => {
+  // lmdb itself would end the process by a signal.
+  const directory = t.testdir({ foreign: { 'data.mdb': 'not a store'.repeat(1000) }, cut: {} });
+  writeFileSync(join(directory, 'cut', 'data.mdb'), Buffer.alloc(20));
+  for (const name of ['foreign', 'cut']) {
+    t.throws(() => openStore(join(directory, name)), {
+      name: 'StoreRefused',
+      message: /is not a store, or is damaged/,
+    });
+  }
+  t.match(readFileSync(join(directory, 'foreign', 'data.mdb'), 'utf8'), /^not a store/);
+});
+
+t.test('a directory that does not let the store in is refused with the reason', async (t) => {
+  const directory = t.testdir({ 'data.mdb': {} });
+  t.throws(() => openStore(directory), StoreRefused);
+});
