@@ -24,6 +24,9 @@ export const routes = [
   { operation: 'revoke-key', method: 'DELETE', path: '/api/api-keys/:id', credential: 'user-token', scope: null, envelope: 'legacy' },
   { operation: 'submit-signal', method: 'POST', path: '/api/v1/signals', credential: 'api-key', scope: 'signals:write', envelope: 'v1' },
   { operation: 'read-signal', method: 'GET', path: '/api/v1/signals/:requestId', credential: 'api-key', scope: 'signals:read', envelope: 'v1' },
+  { operation: 'cancel-order', method: 'POST', path: '/api/v1/orders/:orderRef/cancel', credential: 'api-key', scope: 'orders:cancel', envelope: 'v1' },
+  { operation: 'list-sources', method: 'GET', path: '/api/v1/terminal-events/sources', credential: 'api-key', scope: 'events:read', envelope: 'v1' },
+  { operation: 'stream-events', method: 'GET', path: '/api/v1/terminal-events/stream', credential: 'api-key', scope: 'events:read', envelope: 'v1' },
 ] as const satisfies readonly Route[];
 
 export type Operation = (typeof routes)[number]['operation'];

@@ -8,7 +8,7 @@ import { purgeKeyOf } from '../store/key-layout.js';
 import type { User } from '../store/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
-import { leaveChangeNotice } from './change-notice.js';
+import { everyUser, leaveChangeNotice } from './change-notice.js';
 import { emailKey, isEmail } from './email.js';
 
 export interface NewUser {
@@ -134,9 +134,12 @@ export function listUsers(reader: Reader): User[] {
   return reader.range('users').map((entry) => entry.record);
 }
 
-/** The gateway reads the switch at every request, so this needs no notice. */
+/** The gateway reads the switch at every request; the notice is for streams that are open. */
 export async function setPublicApi(store: Store, enabled: boolean): Promise<void> {
-  await store.transact((transaction) => transaction.put('switches', 'publicApi', { enabled }));
+  await store.transact((transaction) => {
+    transaction.put('switches', 'publicApi', { enabled });
+    leaveChangeNotice(transaction, everyUser);
+  });
 }
 
 export function isPublicApiEnabled(reader: Reader): boolean {

@@ -6,6 +6,9 @@ import type { Reader, Writer } from '../store/store.js';
 
 const counter = 'lastChange';
 
+/** Stands for all users in a notice about a switch of the whole gateway. */
+export const everyUser = '*';
+
 /** Numbers keep growing after the gateway has removed the notices that it obeyed. */
 export function leaveChangeNotice(transaction: Reader & Writer, userId: string): void {
   const number = Number(transaction.get('meta', counter) ?? 0) + 1;

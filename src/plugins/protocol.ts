@@ -33,24 +33,27 @@ export const closeCodes = {
 
 export type CloseReason = keyof typeof closeCodes;
 
-/** Codes of the `error` frame. */
+/**
+ * Codes of the `error` frame. What `counts` breaks the protocol, and at the third the connection is
+ * closed; the others are well-formed words about something that the gateway does not hold.
+ */
 // prettier-ignore
 export const frameErrors = {
-  not_json:            'The frame is not a JSON object.',
-  unknown_type:        'The frame has no known type.',
-  invalid_frame:       'A field of the frame is missing or not valid.',
-  hello_expected:      'The first frame must be hello.',
-  hello_repeated:      'hello was already said on this connection.',
-  unknown_platform:    'The gateway does not know this platform.',
-  invalid_account:     'The account name has not the form of this platform.',
-  unknown_execution:   'No execution with this id was sent to this source.',
-  unknown_cancel:      'No cancel with this id was sent to this source.',
+  not_json:          { counts: true,  message: 'The frame is not a JSON object.' },
+  unknown_type:      { counts: true,  message: 'The frame has no known type.' },
+  invalid_frame:     { counts: true,  message: 'A field of the frame is missing or not valid.' },
+  hello_expected:    { counts: true,  message: 'The first frame must be hello.' },
+  hello_repeated:    { counts: true,  message: 'hello was already said on this connection.' },
+  unknown_platform:  { counts: true,  message: 'The gateway does not know this platform.' },
+  invalid_account:   { counts: true,  message: 'The account name has not the form of this platform.' },
+  unknown_execution: { counts: false, message: 'No execution with this id was sent to this source.' },
+  unknown_cancel:    { counts: false, message: 'No cancel with this id was sent to this source.' },
 } as const;
 
 export type FrameErrorCode = keyof typeof frameErrors;
 
-const oneOf = <const V extends readonly string[]>(values: V) =>
-  Type.Enum(values as unknown as [...V]);
+const oneOf = <T extends string>(values: readonly T[]) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values] });
 const id = Type.String({ minLength: 1, maxLength: 128 });
 const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });

@@ -44,6 +44,27 @@ export interface Cancellation {
   readonly acknowledged: boolean;
 }
 
+/** What an execution's own end says of a cancel: the fill won, or the order is gone. */
+// prettier-ignore
+const endings: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
+  filled:    { status: 'too_late',  reasonCode: 'already_filled' },
+  cancelled: { status: 'cancelled', reasonCode: null },
+  completed: { status: 'too_late',  reasonCode: 'already_filled' },
+  rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
+  expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
+};
+
+/** @returns the cancel once its execution stands at `executionStatus`; itself where that ends nothing. */
+export function settleCancel(
+  cancel: Cancellation,
+  executionStatus: string,
+  now: number,
+): Cancellation {
+  const ending = endings[executionStatus];
+  if (ending === undefined) return cancel;
+  return moveCancel(cancel, ending.status, ending.reasonCode, now) ?? cancel;
+}
+
 export function isFinalCancel(status: CancelStatus): boolean {
   return cancelStates[status].final;
 }

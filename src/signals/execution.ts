@@ -3,7 +3,7 @@
  * moves are the table below (section 4 of the contract); `applyReport` is the only way in which
  * evidence from a terminal changes an execution. Everything here is pure.
  */
-import type { Cancellation } from './cancellation.js';
+import { isFinalCancel, type Cancellation } from './cancellation.js';
 import type { ReasonCode } from './reason-codes.js';
 
 /** `next` lists the moves; evidence for any other state is backward and is ignored. */
@@ -109,6 +109,17 @@ export interface ExecutionReport {
 
 export function isFinal(status: ExecutionStatus): boolean {
   return executionStates[status].final;
+}
+
+/** Whether nothing is under way any more: final, and so is its cancel, if there is one. */
+export function isSettled({ status, cancel }: Execution): boolean {
+  return isFinal(status) && (cancel === null || isFinalCancel(cancel.status));
+}
+
+/** Whether a cancel may be asked for (section 4 of the contract). */
+export function isCancellable({ status, dispatchedAt }: Execution): boolean {
+  if (status === 'unknown') return dispatchedAt !== null;
+  return status === 'submitted' || status === 'working' || status === 'partially_filled';
 }
 
 export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {

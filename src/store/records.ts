@@ -93,6 +93,7 @@ export interface Switches {
 
 /** A note from the operator's shell to a running gateway: look again at all that this user has open. */
 export interface ChangeNotice {
+  /** `*` for every user. */
   readonly userId: string;
 }
 

@@ -1,0 +1,60 @@
+/** POST /api/v1/orders/{orderRef}/cancel: asks for the cancel of exactly one tracked order. */
+import type { KeyEndpoint } from '../http/endpoint.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Clock } from '../lib/clock.js';
+import { executionIdFrom } from '../lib/ids.js';
+import type { Limits } from '../limits.js';
+import type { CancelAcceptance } from '../signals/cancel-acceptance.js';
+import { isFinalCancel } from '../signals/cancellation.js';
+import type { BookEntry, ExecutionBook } from '../signals/execution-book.js';
+import { isCancellable } from '../signals/execution.js';
+import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
+import { refuseOrReplay } from './idempotent-reply.js';
+
+export interface CancelOrderDeps {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly book: ExecutionBook;
+  readonly idempotency: Idempotency;
+  readonly acceptance: CancelAcceptance;
+  /** Whether the plugin that holds the order is connected now and can cancel. */
+  readonly canCancel: (entry: BookEntry) => boolean;
+}
+
+export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
+  const { clock, limits, book, idempotency, acceptance, canCancel } = deps;
+
+  function cancel(exchange: Exchange, userId: string, key: string): void {
+    const orderRef = exchange.context.parameter;
+    const executionId = executionIdFrom(orderRef);
+    const entry = executionId === undefined ? undefined : book.find(userId, executionId);
+    if (entry?.execution.orderRef !== orderRef) return exchange.fail('order_not_found');
+    const { requestId } = entry.execution;
+
+    const fingerprint = `cancel ${orderRef}`;
+    const known = idempotency.look(userId, key, fingerprint, clock.now());
+    if (refuseOrReplay(exchange, known)) return;
+    if (!isCancellable(entry.execution))
+      return exchange.fail('order_not_cancellable', { requestId });
+    const latest = entry.execution.cancel;
+    if (latest !== null && !isFinalCancel(latest.status)) {
+      return exchange.fail('cancel_already_in_progress', { requestId });
+    }
+    if (!canCancel(entry)) return exchange.fail('terminal_unavailable', { requestId });
+    acceptance.accept(entry, key, fingerprint, (body) => {
+      if (body === undefined) exchange.fail('signal_processing_failed', { requestId });
+      else exchange.reply(202, body);
+    });
+  }
+
+  return (exchange, { user }) => {
+    const { head } = exchange;
+    const key = readIdempotencyKey(
+      head.idempotencyKey,
+      head.idempotencyKeyCount,
+      limits.idempotencyKeyLengthMax,
+    );
+    if (key === undefined) return exchange.fail('invalid_idempotency_key');
+    exchange.readBody(limits.bodyBytesMax, () => cancel(exchange, user.userId, key));
+  };
+}

@@ -1,0 +1,45 @@
+/** POST /api/api-keys: a new Public API key, whose secret is shown in this answer only. */
+import { isPublicApiEnabled } from '../auth/accounts.js';
+import { createApiKey, parseKeyRequest, toApiKeyView, type KeyRequest } from '../auth/api-key.js';
+import type { UserEndpoint } from '../http/endpoint.js';
+import type { Exchange } from '../http/exchange.js';
+import { parseJson } from '../http/json-body.js';
+import type { Clock } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import type { User } from '../store/records.js';
+import type { Store } from '../store/store.js';
+
+export interface CreateKeyDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+export function createCreateKey({ store, clock, limits }: CreateKeyDeps): UserEndpoint {
+  async function create(exchange: Exchange, user: User, request: KeyRequest): Promise<void> {
+    const created = await createApiKey(store, {
+      ...request,
+      user,
+      activeMax: limits.activeKeysPerUserMax,
+      now: clock.now(),
+    });
+    if (created === 'active_key_limit_reached') return exchange.fail(created);
+    const body = { ...toApiKeyView(created.key, null), key: created.secret };
+    exchange.reply(201, JSON.stringify(body), [
+      ['Cache-Control', 'no-store, max-age=0'],
+      ['Pragma', 'no-cache'],
+    ]);
+  }
+
+  return (exchange, user) => {
+    if (!isPublicApiEnabled(store)) return exchange.fail('public_api_disabled');
+    if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
+    exchange.readBody(limits.bodyBytesMax, (bytes) => {
+      const parsed = parseJson(bytes, limits.jsonDepthMax);
+      if (parsed === undefined) return exchange.fail('malformed_json');
+      const request = parseKeyRequest(parsed.value, limits, clock.now());
+      if (typeof request === 'string') return exchange.fail(request);
+      return create(exchange, user, request);
+    });
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * The open event streams: how many a user has, that they stay alive, and that they end with the
+ * right they were opened by. Owns them from the 200 to the end of the answer.
+ */
+import { isPublicApiEnabled } from '../auth/accounts.js';
+import type { EventHub } from '../events/hub.js';
+import type { Subscriber } from '../events/subscriber.js';
+import type { KeyCaller } from '../http/gate.js';
+import type { SseEvents, SseWriter } from '../http/sse-writer.js';
+import type { Clock } from '../lib/clock.js';
+import { random } from '../lib/ids.js';
+import type { Plans } from '../plans.js';
+import type { Deadline, Deadlines } from '../signals/deadlines.js';
+import type { Reader } from '../store/store.js';
+
+/** Silence after which a comment keeps the connection alive. */
+export const keepAliveMs = 15_000;
+/** A reader that takes nothing for so long is gone, or as good as gone. */
+const blockedMsMax = 30_000;
+/** At shutdown clients come back spread over this time, not all at once. */
+const reconnectSpreadMs = 10_000;
+
+interface EventStream {
+  readonly caller: KeyCaller;
+  readonly subscriber: Subscriber;
+  readonly writer: SseWriter;
+  keepAlive: Deadline | undefined;
+  keyEnd: Deadline | undefined;
+  /** Monotonic ms since when the socket takes nothing. */
+  blockedSince: number | undefined;
+}
+
+export interface EventStreamsDeps {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly plans: Plans;
+  readonly hub: EventHub;
+}
+
+export class EventStreams {
+  readonly #deps: EventStreamsDeps;
+  readonly #open = new Map<string, Set<EventStream>>();
+  #count = 0;
+
+  constructor(deps: EventStreamsDeps) {
+    this.#deps = deps;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  countOf(userId: string): number {
+    return this.#open.get(userId)?.size ?? 0;
+  }
+
+  /** `start` opens the answer and gives its writer, or nothing when there is nobody to write to. */
+  open(
+    caller: KeyCaller,
+    subscriber: Subscriber,
+    start: (events: SseEvents) => SseWriter | undefined,
+  ): void {
+    const { hub, clock, deadlines } = this.#deps;
+    const { userId } = caller.user;
+    const writer = start({
+      onDrained: () => subscriber.pump(),
+      onClosed: () => this.#forget(userId, stream),
+    });
+    if (writer === undefined) return;
+    const stream: EventStream = {
+      caller,
+      subscriber,
+      writer,
+      keepAlive: undefined,
+      keyEnd: undefined,
+      blockedSince: undefined,
+    };
+    const streams = this.#open.get(userId);
+    if (streams === undefined) this.#open.set(userId, new Set([stream]));
+    else streams.add(stream);
+    this.#count++;
+    this.#keepAliveLater(stream);
+    const { expiresAt } = caller.key;
+    if (expiresAt !== null) {
+      stream.keyEnd = deadlines.after(expiresAt - clock.now(), () => writer.end());
+    }
+    subscriber.sink = writer;
+    hub.subscribe(userId, subscriber);
+    subscriber.pump();
+  }
+
+  /** Ends at once the streams whose key, user or plan no longer allows them. */
+  recheck(userId: string): void {
+    for (const { caller, writer } of this.#open.get(userId) ?? []) {
+      if (!this.#isAllowed(caller)) writer.end();
+    }
+  }
+
+  recheckAll(): void {
+    for (const userId of this.#open.keys()) this.recheck(userId);
+  }
+
+  /** Ends all streams, and asks their clients to come back each at a moment of its own. */
+  drain(): void {
+    for (const streams of this.#open.values()) {
+      for (const { writer } of streams) {
+        writer.end(`retry: ${1000 + Math.floor(random() * reconnectSpreadMs)}\n\n`);
+      }
+    }
+  }
+
+  #isAllowed({ user, key }: KeyCaller): boolean {
+    const { store, clock, plans } = this.#deps;
+    const owner = store.get('users', user.userId);
+    return (
+      owner !== undefined &&
+      plans[owner.plan]?.publicApi === true &&
+      isPublicApiEnabled(store) &&
+      store.get('apiKeyHashes', [user.userId, key.id]) !== undefined &&
+      (key.expiresAt === null || key.expiresAt > clock.now())
+    );
+  }
+
+  #keepAliveLater(stream: EventStream): void {
+    const { deadlines, clock } = this.#deps;
+    stream.keepAlive = deadlines.after(keepAliveMs, () => {
+      const { writer } = stream;
+      const now = clock.monotonic();
+      stream.blockedSince = writer.isBlocked ? (stream.blockedSince ?? now) : undefined;
+      if (stream.blockedSince !== undefined && now - stream.blockedSince >= blockedMsMax) {
+        writer.abort();
+      } else {
+        writer.keepAlive();
+        this.#keepAliveLater(stream);
+      }
+    });
+  }
+
+  #forget(userId: string, stream: EventStream): void {
+    const { hub, deadlines } = this.#deps;
+    const streams = this.#open.get(userId);
+    if (streams?.delete(stream) !== true) return;
+    this.#count--;
+    if (streams.size === 0) this.#open.delete(userId);
+    deadlines.remove(stream.keepAlive);
+    deadlines.remove(stream.keyEnd);
+    hub.unsubscribe(userId, stream.subscriber);
+  }
+}

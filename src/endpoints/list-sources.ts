@@ -1,0 +1,28 @@
+/** GET /api/v1/terminal-events/sources: the terminals seen within the heartbeat window. */
+import type { KeyEndpoint } from '../http/endpoint.js';
+import { toIsoTime } from '../lib/clock.js';
+import type { ActiveSource } from '../signals/routing.js';
+
+export interface SourceSighting extends ActiveSource {
+  /** Wall time in Unix ms. */
+  readonly lastSeenAt: number;
+  readonly connection: object | undefined;
+}
+
+export interface ListSourcesDeps {
+  readonly activeSources: (userId: string) => readonly SourceSighting[];
+}
+
+export function createListSources({ activeSources }: ListSourcesDeps): KeyEndpoint {
+  return (exchange, { user }) => {
+    const sources = activeSources(user.userId).map((source) => ({
+      platform: source.platform,
+      instanceId: source.instanceId,
+      accountName: source.accountName,
+      connected: source.connection !== undefined,
+      capabilities: source.capabilities,
+      lastSeenAt: toIsoTime(source.lastSeenAt),
+    }));
+    exchange.reply(200, JSON.stringify({ sources }));
+  };
+}

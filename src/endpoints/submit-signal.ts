@@ -1,0 +1,114 @@
+/**
+ * POST /api/v1/signals: the hot path. The checks stand in the contract's order (section 2); the
+ * answer leaves after the flush of what it promises.
+ */
+import { hash } from 'node:crypto';
+import type { KeyEndpoint } from '../http/endpoint.js';
+import type { Exchange } from '../http/exchange.js';
+import { parseJson } from '../http/json-body.js';
+import type { Clock } from '../lib/clock.js';
+import type { Histogram } from '../lib/instruments.js';
+import type { Limits } from '../limits.js';
+import type { Plan, Plans } from '../plans.js';
+import type { AccountQuota } from '../quota/account-quota.js';
+import type { Acceptance } from '../signals/acceptance.js';
+import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
+import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
+import { route, sourceKey, type ActiveSource, type Target } from '../signals/routing.js';
+import type { User } from '../store/records.js';
+import { refuseOrReplay } from './idempotent-reply.js';
+
+/** The user's terminals, as far as routing needs to know them. */
+export interface Terminals {
+  active(userId: string): readonly ActiveSource[];
+  isConnected(userId: string, sourceKey: string): boolean;
+}
+
+export interface SubmitSignalDeps {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly plans: Plans;
+  readonly envelopes: EnvelopeReader;
+  readonly idempotency: Idempotency;
+  readonly acceptance: Acceptance;
+  readonly quota: AccountQuota;
+  readonly terminals: Terminals;
+  /** Body read to 202 written, in seconds. */
+  readonly acceptLatency: Histogram;
+}
+
+export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
+  const { clock, limits, plans, envelopes, idempotency, acceptance, quota, terminals } = deps;
+
+  function submit(exchange: Exchange, user: User, key: string, body: Uint8Array): void {
+    const startedAt = clock.monotonic();
+    const now = clock.now();
+    const { userId } = user;
+
+    const fingerprint = `signal ${hash('sha256', body, 'base64url')}`;
+    const known = idempotency.look(userId, key, fingerprint, now);
+    if (refuseOrReplay(exchange, known, locationOf)) return;
+
+    const parsed = parseJson(body, limits.jsonDepthMax, 'payload');
+    if (parsed === undefined) return exchange.fail('malformed_json');
+    if (user.frozen) return exchange.fail('account_frozen');
+    const envelope = envelopes.read(parsed.value, now);
+    if (Array.isArray(envelope)) return exchange.fail('invalid_signal', { details: envelope });
+    if (acceptance.isSignalIdTaken(userId, envelope.signalId)) {
+      return exchange.fail('duplicate_signal_id');
+    }
+    const verdict = quota.take(userId, plans[user.plan] as Plan);
+    if (!verdict.granted) {
+      return exchange.fail(verdict.code, { retryAfter: verdict.retryAfterMs / 1000 });
+    }
+
+    const { start, end } = parsed.scan;
+    acceptance.accept(
+      {
+        user,
+        idempotencyKey: key,
+        fingerprint,
+        envelope,
+        payload: Buffer.from(body.buffer, body.byteOffset + start, end - start)
+          .toString()
+          .trim(),
+        targets: route(
+          platformTokens(envelope.platform),
+          envelope.instanceId ?? null,
+          terminals.active(userId),
+        ),
+        isConnected: (target) => isTargetConnected(terminals, userId, target),
+        signalsToday: verdict.signalsToday,
+      },
+      (accepted) => {
+        if (accepted === undefined) return exchange.fail('signal_processing_failed');
+        exchange.reply(202, accepted.answer, [
+          ['Location', locationOf(accepted.request.requestId)],
+        ]);
+        deps.acceptLatency.observe((clock.monotonic() - startedAt) / 1000);
+      },
+    );
+  }
+
+  return (exchange, { user }) => {
+    const { head } = exchange;
+    if (!head.isJson) return exchange.fail('unsupported_media_type');
+    const key = readIdempotencyKey(
+      head.idempotencyKey,
+      head.idempotencyKeyCount,
+      limits.idempotencyKeyLengthMax,
+    );
+    if (key === undefined) return exchange.fail('invalid_idempotency_key');
+    exchange.readBody(limits.bodyBytesMax, (body) => submit(exchange, user, key, body));
+  };
+}
+
+function locationOf(requestId: string): string {
+  return `/api/v1/signals/${requestId}`;
+}
+
+function isTargetConnected(terminals: Terminals, userId: string, target: Target): boolean {
+  const { platform, instanceId, accountName } = target;
+  if (instanceId === null || accountName === null) return false;
+  return terminals.isConnected(userId, sourceKey({ platform, instanceId, accountName }));
+}

@@ -1,0 +1,103 @@
+/**
+ * Where every terminal event goes: numbered per user, encoded once, kept in the user's ring, handed
+ * to the user's subscribers of that source. Owns the rings and the epoch; both end with the process.
+ */
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import { randomHex } from '../lib/ids.js';
+import type { Counter } from '../lib/instruments.js';
+import type { Limits } from '../limits.js';
+import { sourceKey } from '../signals/routing.js';
+import { formatCursor } from './cursor.js';
+import { EventRing } from './ring.js';
+import type { Subscriber } from './subscriber.js';
+import { encodeEvent, type TerminalEvent } from './terminal-event.js';
+
+export interface HubDeps {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly eventsPublished: Counter;
+}
+
+export class EventHub {
+  /** Names this replay memory, so that a cursor from another one is recognised. */
+  readonly epoch = randomHex(6);
+  readonly #deps: HubDeps;
+  readonly #rings = new Map<string, EventRing>();
+  readonly #subscribers = new Map<string, Set<Subscriber>>();
+  /** Those with events that came in this turn of the loop: they leave in one write each. */
+  #stirred = new Set<Subscriber>();
+
+  constructor(deps: HubDeps) {
+    this.#deps = deps;
+  }
+
+  get subscriberCount(): number {
+    let count = 0;
+    for (const subscribers of this.#subscribers.values()) count += subscribers.size;
+    return count;
+  }
+
+  publish(userId: string, event: TerminalEvent): void {
+    const { clock, limits } = this.#deps;
+    const ring = this.ringOf(userId);
+    const seq = ring.lastSeq + 1;
+    const source = sourceKey(event.source);
+    const receivedAt = toIsoTime(clock.now());
+    const eventId = formatCursor(this.epoch, seq);
+    const frame = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
+    ring.push({ seq, at: clock.monotonic(), source, frame });
+    this.#deps.eventsPublished.add();
+    for (const subscriber of this.subscribersOf(userId)) {
+      if (subscriber.source === source) this.#stir(subscriber);
+    }
+  }
+
+  ringOf(userId: string): EventRing {
+    let ring = this.#rings.get(userId);
+    if (ring === undefined) {
+      ring = new EventRing(this.#deps.limits);
+      this.#rings.set(userId, ring);
+    }
+    return ring;
+  }
+
+  subscribe(userId: string, subscriber: Subscriber): void {
+    const subscribers = this.#subscribers.get(userId);
+    if (subscribers === undefined) this.#subscribers.set(userId, new Set([subscriber]));
+    else subscribers.add(subscriber);
+  }
+
+  unsubscribe(userId: string, subscriber: Subscriber): void {
+    const subscribers = this.#subscribers.get(userId);
+    subscribers?.delete(subscriber);
+    if (subscribers?.size === 0) this.#subscribers.delete(userId);
+    this.#stirred.delete(subscriber);
+  }
+
+  subscribersOf(userId: string): ReadonlySet<Subscriber> {
+    return this.#subscribers.get(userId) ?? noSubscribers;
+  }
+
+  *allSubscribers(): Generator<Subscriber> {
+    for (const subscribers of this.#subscribers.values()) yield* subscribers;
+  }
+
+  /** Drops all of a user that no longer exists. */
+  forget(userId: string): void {
+    this.#rings.delete(userId);
+  }
+
+  #stir(subscriber: Subscriber): void {
+    subscriber.pending++;
+    if (this.#stirred.size === 0) {
+      setImmediate(() => {
+        const stirred = this.#stirred;
+        this.#stirred = new Set();
+        for (const each of stirred) each.pump();
+      });
+    }
+    this.#stirred.add(subscriber);
+  }
+}
+
+const noSubscribers: ReadonlySet<Subscriber> = new Set();

@@ -1,0 +1,50 @@
+/** One terminal event: its data and the SSE frame that carries it (section 5 of the contract). */
+import type { SourceName } from '../signals/routing.js';
+import type { EventName } from './event-names.js';
+
+/** What the publisher knows; what it leaves out is null on the wire. */
+export interface TerminalEvent {
+  readonly name: Exclude<EventName, 'replay_gap'>;
+  readonly source: SourceName;
+  /** ISO 8601 UTC, on the terminal's clock. */
+  readonly occurredAt: string;
+  readonly requestId?: string | null;
+  readonly signalId?: string | null;
+  readonly executionId?: string | null;
+  readonly orderRef?: string | null;
+  readonly rawText?: string | null;
+  readonly data: object;
+}
+
+/** `eventId` is the cursor, `<epoch>-<seq>`; `receivedAt` is ISO 8601 UTC on the gateway's clock. */
+export function encodeEvent(
+  event: TerminalEvent,
+  eventId: string,
+  receivedAt: string,
+  rawTextLengthMax: number,
+): string {
+  const rawText = event.rawText ?? null;
+  const isTruncated = rawText !== null && rawText.length > rawTextLengthMax;
+  const data = JSON.stringify({
+    eventId,
+    occurredAt: event.occurredAt,
+    receivedAt,
+    platform: event.source.platform,
+    instanceId: event.source.instanceId,
+    accountName: event.source.accountName,
+    requestId: event.requestId ?? null,
+    signalId: event.signalId ?? null,
+    executionId: event.executionId ?? null,
+    orderRef: event.orderRef ?? null,
+    rawText: isTruncated ? cut(rawText, rawTextLengthMax) : rawText,
+    rawTextTruncated: isTruncated,
+    data: event.data,
+  });
+  return `id: ${eventId}\nevent: ${event.name}\ndata: ${data}\n\n`;
+}
+
+/** Cuts at `length` UTF-16 units, one earlier where that would split a pair. */
+function cut(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}

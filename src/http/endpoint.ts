@@ -1,0 +1,24 @@
+/** What an endpoint is: a function of the exchange and of whom the gate has let in. */
+import type { Operation, routes } from '../routes.js';
+import type { User } from '../store/records.js';
+import type { Exchange } from './exchange.js';
+import type { KeyCaller } from './gate.js';
+
+type Work = void | Promise<void>;
+export type OpenEndpoint = (exchange: Exchange) => Work;
+export type UserEndpoint = (exchange: Exchange, user: User) => Work;
+export type KeyEndpoint = (exchange: Exchange, caller: KeyCaller) => Work;
+
+interface EndpointFor {
+  none: OpenEndpoint;
+  'user-token': UserEndpoint;
+  'api-key': KeyEndpoint;
+}
+
+type CredentialOf<O extends Operation> = Extract<
+  (typeof routes)[number],
+  { operation: O }
+>['credential'];
+
+/** One endpoint for each route of the table, with the caller that its credential promises. */
+export type Endpoints = { readonly [O in Operation]: EndpointFor[CredentialOf<O>] };

@@ -1,0 +1,215 @@
+/**
+ * One request and its answer: the only thing that endpoints see of HTTP. It guards what the native
+ * server does not: one answer at most, none after an abort, every write corked, every header value
+ * free of line breaks. Lives from the request's first tick until the answer is written or the client
+ * is gone.
+ */
+import { errors, type ErrorCode, type FieldError } from '../errors.js';
+import type { Route } from '../routes.js';
+import { SseWriter, type SseEvents } from './sse-writer.js';
+import { statusLine } from './status-line.js';
+import type { RequestHead } from './request-head.js';
+import type { HttpResponse } from './uws.js';
+
+export interface Failure {
+  readonly details?: readonly FieldError[];
+  /** Whole seconds, at least 1. */
+  readonly retryAfter?: number;
+  readonly requestId?: string;
+  readonly allow?: string;
+  /** Replaces the code's standard text where more can be said. */
+  readonly message?: string;
+  /**
+   * `announced`: the client is asked to close, and what it still sends is drained, since most clients
+   * see nothing but a broken pipe otherwise. `forced`: the server closes at once.
+   */
+  readonly close?: 'announced' | 'forced';
+}
+
+export interface ExchangeContext {
+  readonly isHead: boolean;
+  readonly traceId: string;
+  readonly route: Route | undefined;
+  readonly parameter: string;
+  readonly query: string;
+  /** The client's partition for limits on what is not authenticated. */
+  readonly partition: string;
+  /** Told once, with the status, or 0 when the client left before its answer. */
+  readonly onEnd: (status: number) => void;
+  /** Told of a throw in an endpoint, before the client gets its 500. */
+  readonly onError: (error: unknown) => void;
+}
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+const json = 'application/json; charset=utf-8';
+const noBody = new Uint8Array(0);
+
+export class Exchange {
+  /** `RateLimit` and its policy, set by the gate once the key is known; every answer carries them. */
+  rateLimit: { readonly policy: string; readonly state: string } | undefined;
+  readonly #res: HttpResponse;
+  #isOver = false;
+  #body: Buffer | undefined;
+  #stream: SseWriter | undefined;
+
+  constructor(
+    res: HttpResponse,
+    readonly head: RequestHead,
+    readonly context: ExchangeContext,
+  ) {
+    this.#res = res;
+    res.onAborted(() => {
+      this.#end(0);
+      this.#stream?.closed();
+    });
+  }
+
+  /** True once it was answered or the client is gone: nothing that follows reaches anybody. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /**
+   * Hands the whole body to `then`, or answers 413. Call it within the request's first tick: the
+   * native server drops what nobody listens for. The bytes are valid only until `then` returns.
+   */
+  readBody(bytesMax: number, then: (body: Uint8Array) => void | Promise<void>): void {
+    const announced = Number(this.head.contentLength);
+    if (announced > bytesMax) {
+      this.fail('request_body_too_large', { close: 'announced' });
+      return;
+    }
+    let length = 0;
+    this.#res.onData((chunk, isLast) => {
+      if (this.#isOver) return;
+      if (length + chunk.byteLength > bytesMax) {
+        this.#body = undefined;
+        this.fail('request_body_too_large', { close: 'announced' });
+        return;
+      }
+      if (isLast && length === 0) {
+        this.run(() => then(chunk.byteLength === 0 ? noBody : new Uint8Array(chunk)));
+        return;
+      }
+      this.#body ??= Buffer.allocUnsafe(announced > 0 ? announced : Math.min(bytesMax, 4096));
+      if (length + chunk.byteLength > this.#body.length) this.#growBody(length, bytesMax);
+      this.#body.set(new Uint8Array(chunk), length);
+      length += chunk.byteLength;
+      if (isLast) this.run(() => then((this.#body as Buffer).subarray(0, length)));
+    });
+  }
+
+  #growBody(length: number, bytesMax: number): void {
+    const larger = Buffer.allocUnsafe(bytesMax);
+    larger.set((this.#body as Buffer).subarray(0, length));
+    this.#body = larger;
+  }
+
+  /** Answers with JSON text. */
+  reply(status: number, body: string, headers: Headers = [], closeNow = false): void {
+    if (this.#isOver) return;
+    this.#res.cork(() => {
+      this.#writeHead(status, headers);
+      if (body !== '') this.#res.writeHeader('Content-Type', json);
+      if (this.context.isHead) {
+        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        this.#res.endWithoutBody(undefined, closeNow);
+      } else {
+        this.#res.end(body, closeNow);
+      }
+    });
+    this.#end(status);
+  }
+
+  /** Answers 200 and leaves the answer open for events. To a HEAD it only answers. */
+  openStream(firstWords: string, events: SseEvents): SseWriter | undefined {
+    if (this.#isOver) return undefined;
+    const headers = [
+      ['Content-Type', 'text/event-stream'],
+      ['Cache-Control', 'no-store'],
+      ['X-Accel-Buffering', 'no'],
+    ] as const;
+    if (this.context.isHead) {
+      this.reply(200, '', headers);
+      return undefined;
+    }
+    this.#res.cork(() => {
+      this.#writeHead(200, headers);
+      this.#res.write(firstWords);
+    });
+    this.#stream = new SseWriter(this.#res, events);
+    this.#end(200);
+    return this.#stream;
+  }
+
+  /** Answers with the documented error, in the envelope of the route. */
+  fail(code: ErrorCode, failure: Failure = {}): void {
+    if (this.#isOver) return;
+    const { status } = errors[code];
+    const headers: [string, string][] = [];
+    if (failure.retryAfter !== undefined) {
+      headers.push(['Retry-After', String(Math.max(1, Math.ceil(failure.retryAfter)))]);
+    }
+    if (failure.allow !== undefined) headers.push(['Allow', failure.allow]);
+    if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
+    if (failure.close !== undefined) headers.push(['Connection', 'close']);
+    this.reply(status, this.#errorBody(code, failure), headers, failure.close === 'forced');
+  }
+
+  #errorBody(code: ErrorCode, failure: Failure): string {
+    const message = failure.message ?? errors[code].message;
+    if (this.context.route?.envelope === 'legacy') {
+      return JSON.stringify(
+        failure.details === undefined
+          ? { code, message }
+          : { code, message, errors: failure.details },
+      );
+    }
+    return JSON.stringify({
+      error: {
+        code,
+        message,
+        traceId: this.context.traceId,
+        ...(failure.details === undefined ? {} : { details: failure.details }),
+      },
+      ...(failure.requestId === undefined ? {} : { requestId: failure.requestId }),
+    });
+  }
+
+  #writeHead(status: number, headers: Headers): void {
+    const res = this.#res;
+    res.writeStatus(statusLine(status));
+    res.writeHeader('X-Trace-Id', this.context.traceId);
+    if (this.rateLimit !== undefined) {
+      res.writeHeader('RateLimit-Policy', this.rateLimit.policy);
+      res.writeHeader('RateLimit', this.rateLimit.state);
+    }
+    for (const [name, value] of headers) res.writeHeader(name, withoutLineBreaks(value));
+  }
+
+  /** Runs an endpoint or a part of it: a throw is a bug, gets a log line and a 500. */
+  run(work: () => void | Promise<void>): void {
+    try {
+      work()?.catch((error: unknown) => this.#onError(error));
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  #onError(error: unknown): void {
+    this.context.onError(error);
+    this.fail('internal_error');
+  }
+
+  #end(status: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#body = undefined;
+    this.context.onEnd(status);
+  }
+}
+
+function withoutLineBreaks(value: string): string {
+  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]/g, ' ') : value;
+}

@@ -1,0 +1,114 @@
+/**
+ * Who may pass, in the contract's order of checks (section 2). For `/api/v1/*`: Public API enabled →
+ * credential → the key's rate → plan → scope. For the user-level endpoints: user token → plan. Owns
+ * the per-key buckets and those of clients that failed to authenticate; both are lost with the
+ * process.
+ */
+import { isPublicApiEnabled } from '../auth/accounts.js';
+import { authenticateApiKey, type KeyUses } from '../auth/api-key.js';
+import { authenticateUser, type UserTokens } from '../auth/user-token.js';
+import type { Clock } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import type { Plans } from '../plans.js';
+import { BucketMap } from '../quota/token-bucket.js';
+import type { Route } from '../routes.js';
+import type { ApiKey, User } from '../store/records.js';
+import type { Reader } from '../store/store.js';
+import type { Exchange } from './exchange.js';
+
+export interface GateDeps {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly plans: Plans;
+  readonly userTokens: UserTokens;
+  readonly keyUses: KeyUses;
+}
+
+export interface KeyCaller {
+  readonly user: User;
+  readonly key: ApiKey;
+}
+
+export interface Gate {
+  /** @returns undefined when the request was refused and is answered. */
+  admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
+  /** @returns undefined when the request was refused and is answered. */
+  admitUser(exchange: Exchange): User | undefined;
+  /** Login attempts count before anything of the body is known. */
+  admitLogin(exchange: Exchange): boolean;
+}
+
+const windowSeconds = 60;
+
+export function createGate(deps: GateDeps): Gate {
+  const { store, clock, limits, plans } = deps;
+  const keyBuckets = new BucketMap<number>(limits.keyRequestsPerMinute, { entriesMax: Infinity });
+  const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
+  const logins = new BucketMap<string>(limits.loginAttemptsPerMinute);
+  const rateLimitPolicy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
+
+  function refuseUnauthenticated(exchange: Exchange): undefined {
+    const now = clock.monotonic();
+    const bucket = failedAttempts.of(exchange.context.partition, now);
+    if (bucket.take(now)) exchange.fail('invalid_api_key');
+    else exchange.fail('api_rate_limited', { retryAfter: bucket.retryAfterMs(now) / 1000 });
+    return undefined;
+  }
+
+  return {
+    admitKey(exchange, route) {
+      if (!isPublicApiEnabled(store)) {
+        exchange.fail('public_api_disabled');
+        return undefined;
+      }
+      const wallNow = clock.now();
+      const caller = authenticateApiKey(store, exchange.head.bearer, wallNow);
+      if (caller === undefined) return refuseUnauthenticated(exchange);
+
+      const now = clock.monotonic();
+      const bucket = keyBuckets.of(caller.key.id, now);
+      const granted = bucket.take(now);
+      const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
+      exchange.rateLimit = {
+        policy: rateLimitPolicy,
+        state: `"key";r=${bucket.remaining(now)};t=${seconds}`,
+      };
+      if (!granted) {
+        exchange.fail('api_rate_limited', { retryAfter: seconds });
+        return undefined;
+      }
+      deps.keyUses.touch(caller.key.id, wallNow);
+      if (plans[caller.user.plan]?.publicApi !== true) {
+        exchange.fail('business_plan_required');
+        return undefined;
+      }
+      if (route.scope !== null && !caller.key.scopes.includes(route.scope)) {
+        exchange.fail('insufficient_scope');
+        return undefined;
+      }
+      return caller;
+    },
+
+    admitUser(exchange) {
+      const user = authenticateUser(store, deps.userTokens, exchange.head.bearer);
+      if (user === undefined) {
+        exchange.fail('invalid_token');
+        return undefined;
+      }
+      if (plans[user.plan]?.publicApi !== true) {
+        exchange.fail('business_plan_required');
+        return undefined;
+      }
+      return user;
+    },
+
+    admitLogin(exchange) {
+      const now = clock.monotonic();
+      const bucket = logins.of(exchange.context.partition, now);
+      if (bucket.take(now)) return true;
+      exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
+      return false;
+    },
+  };
+}

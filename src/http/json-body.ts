@@ -1,0 +1,24 @@
+/** Reads a JSON text strictly: UTF-8 without a mark, not empty, not nested beyond the limit. */
+import { scanJson, type JsonScan } from '../lib/json-scan.js';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export interface ParsedJson {
+  readonly value: unknown;
+  readonly scan: JsonScan;
+}
+
+/** @returns undefined for what is `malformed_json`. `member`: see scanJson. */
+export function parseJson(
+  bytes: Uint8Array,
+  depthMax: number,
+  member = '',
+): ParsedJson | undefined {
+  const scan = scanJson(bytes, member);
+  if (scan.depth > depthMax) return undefined;
+  try {
+    return { value: JSON.parse(utf8.decode(bytes)) as unknown, scan };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What one pass over a request's headers collects. `req` is gone after the first tick and its
+ * header look-ups are slow, so everything that any endpoint needs is taken here, once, with the
+ * number of times each header came: a doubled header is an error, never a choice.
+ */
+import type { HttpRequest } from './uws.js';
+
+export class RequestHead {
+  authorization = '';
+  authorizationCount = 0;
+  contentType = '';
+  contentLength = '';
+  contentLengthCount = 0;
+  hostCount = 0;
+  transferEncoding = '';
+  transferEncodingCount = 0;
+  idempotencyKey = '';
+  idempotencyKeyCount = 0;
+  lastEventId = '';
+  lastEventIdCount = 0;
+  traceparent = '';
+  forwardedFor = '';
+
+  constructor(req: HttpRequest) {
+    req.forEach((name, value) => this.#take(name, value));
+  }
+
+  #take(name: string, value: string): void {
+    switch (name) {
+      case 'host':
+        this.hostCount++;
+        break;
+      case 'authorization':
+        this.authorization = value;
+        this.authorizationCount++;
+        break;
+      case 'content-type':
+        this.contentType = value;
+        break;
+      case 'content-length':
+        this.contentLength = value;
+        this.contentLengthCount++;
+        break;
+      case 'transfer-encoding':
+        this.transferEncoding = value;
+        this.transferEncodingCount++;
+        break;
+      case 'idempotency-key':
+        this.idempotencyKey = value;
+        this.idempotencyKeyCount++;
+        break;
+      case 'last-event-id':
+        this.lastEventId = value;
+        this.lastEventIdCount++;
+        break;
+      case 'traceparent':
+        this.traceparent = value;
+        break;
+      case 'x-forwarded-for':
+        this.forwardedFor = this.forwardedFor === '' ? value : `${this.forwardedFor}, ${value}`;
+        break;
+    }
+  }
+
+  /**
+   * Framing that the native parser lets through although two readers of it could disagree where the
+   * request ends. Such a request is refused and its connection condemned (request smuggling).
+   */
+  get isAmbiguous(): boolean {
+    return (
+      this.contentLengthCount > 1 ||
+      this.hostCount > 1 ||
+      (this.contentLengthCount === 1 && this.contentLength === '') ||
+      this.transferEncodingCount > 1 ||
+      (this.transferEncodingCount === 1 && this.transferEncoding.toLowerCase() !== 'chunked') ||
+      (this.transferEncodingCount === 1 && this.contentLengthCount > 0)
+    );
+  }
+
+  /** The credential of a single well-formed `Authorization: Bearer …`, else ''. */
+  get bearer(): string {
+    if (this.authorizationCount !== 1) return '';
+    const value = this.authorization;
+    return value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer '
+      ? value.slice(7).trim()
+      : '';
+  }
+
+  get isJson(): boolean {
+    return jsonType.test(this.contentType);
+  }
+}
+
+/** `application/json`, with parameters such as a charset; UTF-8 is the only one JSON knows. */
+const jsonType = /^application\/json[ \t]*(?:;|$)/i;

@@ -1,0 +1,136 @@
+/**
+ * The HTTP side of the one uWS process: registers every route of the table, makes an Exchange of
+ * every request and hands it on. Owns what spans requests: how many are open, which connections are
+ * condemned, whether the gateway drains.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { Route } from '../routes.js';
+import { Exchange } from './exchange.js';
+import { RequestHead } from './request-head.js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
+
+export interface HttpServerDeps {
+  readonly routes: readonly Route[];
+  readonly clock: Clock;
+  readonly nextTraceId: (traceparent: string) => string;
+  /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
+  readonly partitionOf: (res: HttpResponse, forwardedFor: string) => string;
+  readonly handle: (exchange: Exchange, route: Route) => void | Promise<void>;
+  /** `routeIndex` is the route's place in the table, or -1; `status` 0 means the client left. */
+  readonly onEnd: (routeIndex: number, status: number, durationMs: number) => void;
+  readonly onError: (error: unknown, traceId: string) => void;
+}
+
+export interface HttpServer {
+  /** Exchanges that have no answer yet. */
+  readonly openExchanges: number;
+  register(app: TemplatedApp): void;
+}
+
+const apiPrefix = /^\/api\/v1(?:\/|$)/;
+
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const condemned = new Set<string>();
+  let openExchanges = 0;
+
+  /**
+   * The native parser goes on reading the segment after an ambiguous request was refused and would
+   * run the smuggled one behind it. Until this turn of the loop is over, nothing from that address
+   * is executed.
+   */
+  function condemn(address: string): void {
+    if (condemned.size === 0) setImmediate(() => condemned.clear());
+    condemned.add(address);
+  }
+
+  function open(res: HttpResponse, req: HttpRequest, route: Route | undefined): Exchange {
+    const head = new RequestHead(req);
+    const startedAt = deps.clock.monotonic();
+    const routeIndex = route === undefined ? -1 : deps.routes.indexOf(route);
+    const traceId = deps.nextTraceId(head.traceparent);
+    openExchanges++;
+    return new Exchange(res, head, {
+      isHead: req.getMethod() === 'head',
+      traceId,
+      route: route ?? (apiPrefix.test(req.getUrl()) ? undefined : legacyRoute),
+      parameter: route?.path.includes(':') === true ? decode(req.getParameter(0) ?? '') : '',
+      query: req.getQuery(),
+      partition: deps.partitionOf(res, head.forwardedFor),
+      onEnd: (status) => {
+        openExchanges--;
+        deps.onEnd(routeIndex, status, deps.clock.monotonic() - startedAt);
+      },
+      onError: (error) => deps.onError(error, traceId),
+    });
+  }
+
+  function serve(
+    res: HttpResponse,
+    req: HttpRequest,
+    route: Route | undefined,
+    work: (exchange: Exchange) => void | Promise<void>,
+  ): void {
+    const exchange = open(res, req, route);
+    const address = Buffer.from(res.getRemoteAddress()).toString('latin1');
+    if (exchange.head.isAmbiguous || condemned.has(address)) {
+      condemn(address);
+      exchange.fail('bad_request', { close: 'forced' });
+      return;
+    }
+    exchange.run(() => work(exchange));
+  }
+
+  return {
+    get openExchanges() {
+      return openExchanges;
+    },
+    register(app) {
+      for (const [path, methods] of methodsByPath(deps.routes)) {
+        for (const route of deps.routes.filter((candidate) => candidate.path === path)) {
+          const handler = (res: HttpResponse, req: HttpRequest): void => {
+            serve(res, req, route, (exchange) => deps.handle(exchange, route));
+          };
+          if (route.method === 'POST') app.post(path, handler);
+          else if (route.method === 'DELETE') app.del(path, handler);
+          else app.get(path, handler).head(path, handler);
+        }
+        const allow = methods.join(', ');
+        app.any(path, (res, req) => {
+          serve(res, req, undefined, (exchange) => exchange.fail('method_not_allowed', { allow }));
+        });
+      }
+      app.any('/*', (res, req) => {
+        serve(res, req, undefined, (exchange) => exchange.fail('not_found'));
+      });
+    },
+  };
+}
+
+/** Stands for every path outside `/api/v1`: its errors have the legacy shape. */
+const legacyRoute: Route = {
+  operation: 'none',
+  method: 'GET',
+  path: '/*',
+  credential: 'none',
+  scope: null,
+  envelope: 'legacy',
+};
+
+function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const route of routes) {
+    const known = methods.get(route.path) ?? [];
+    known.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+    methods.set(route.path, known);
+  }
+  return methods;
+}
+
+function decode(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

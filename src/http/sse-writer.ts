@@ -1,0 +1,103 @@
+/**
+ * One SSE answer on the native server, from its head to its end. Keeps the pattern that this server
+ * needs (native-notes/backpressure.md): one write per cork and at most 15 KiB in it, nothing written
+ * while the socket is blocked, a probe write when it drains. Holds at most what one `write` gave it.
+ */
+import type { HttpResponse } from './uws.js';
+
+/** More than 16 KiB written within one cork is lost silently by the installed binary. */
+const sliceBytesMax = 15 * 1024;
+const keepAlive = ':\n\n';
+const nothing = Buffer.alloc(0);
+
+export interface SseEvents {
+  /** The socket takes writes again. */
+  readonly onDrained: () => void;
+  /** The answer has ended, by whom ever; told once. */
+  readonly onClosed: () => void;
+}
+
+export class SseWriter {
+  readonly #res: HttpResponse;
+  readonly #events: SseEvents;
+  #rest: Buffer = nothing;
+  #isBlocked = false;
+  #isClosed = false;
+
+  /** The head of the answer must be written already. */
+  constructor(res: HttpResponse, events: SseEvents) {
+    this.#res = res;
+    this.#events = events;
+    res.onWritable(() => {
+      this.#drain();
+      return true;
+    });
+  }
+
+  /** While true, `write` must wait for `onDrained`. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  write(text: string): void {
+    if (this.#isClosed) return;
+    const bytes = Buffer.from(text);
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#flush();
+  }
+
+  /** A comment that keeps proxies and clients from giving up a silent stream. */
+  keepAlive(): void {
+    if (!this.#isClosed && !this.#isBlocked) this.#put(keepAlive);
+  }
+
+  /** Ends the answer properly, after some last words where the socket still takes any. */
+  end(lastWords = ''): void {
+    if (this.#isClosed) return;
+    if (lastWords !== '' && !this.#isBlocked) this.#put(lastWords);
+    this.closed();
+    this.#res.cork(() => this.#res.end());
+  }
+
+  /** Breaks the connection: for a reader that does not read. */
+  abort(): void {
+    if (this.#isClosed) return;
+    this.closed();
+    this.#res.close();
+  }
+
+  /** The client is gone. */
+  closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rest = nothing;
+    this.#events.onClosed();
+  }
+
+  #drain(): void {
+    if (this.#isClosed) return;
+    this.#put(keepAlive);
+    if (this.#isBlocked) return;
+    this.#flush();
+    if (!this.#isBlocked) this.#events.onDrained();
+  }
+
+  #flush(): void {
+    let at = 0;
+    while (!this.#isBlocked && at < this.#rest.length) {
+      this.#put(this.#rest.subarray(at, at + sliceBytesMax));
+      at += sliceBytesMax;
+    }
+    this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : nothing;
+  }
+
+  #put(slice: string | Uint8Array): void {
+    this.#res.cork(() => {
+      this.#isBlocked = !this.#res.write(slice);
+    });
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The only door to uWebSockets.js: a change of its package or version touches this file. Corrects
+ * what its types get wrong (listen options exist at run time, but not in the typings).
+ */
+import {
+  App,
+  SSLApp,
+  us_listen_socket_close,
+  us_socket_local_port,
+  type AppOptions,
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+  type us_socket_context_t,
+  type WebSocket,
+  type WebSocketBehavior,
+} from 'uWebSockets.js';
+
+export type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+};
+
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export function createApp(tls: TlsFiles | undefined): TemplatedApp {
+  if (tls === undefined) return App();
+  const options: AppOptions = { cert_file_name: tls.certificate, key_file_name: tls.key };
+  return SSLApp(options);
+}
+
+/** Without it a second listener on the same port would succeed and share the traffic. */
+const exclusivePort = 1;
+
+type ListenWithOptions = (
+  host: string,
+  port: number,
+  options: number,
+  done: (token: us_listen_socket | false) => void,
+) => void;
+
+export interface Listener {
+  readonly port: number;
+  /** Stops accepting; what is open stays open. */
+  close(): void;
+}
+
+/** @returns undefined when the address cannot be bound. */
+export function listen(app: TemplatedApp, host: string, port: number): Listener | undefined {
+  let listener: Listener | undefined;
+  (app.listen as unknown as ListenWithOptions)(host, port, exclusivePort, (token) => {
+    if (token === false) return;
+    listener = {
+      port: us_socket_local_port(token),
+      close: () => {
+        us_listen_socket_close(token);
+      },
+    };
+  });
+  return listener;
+}

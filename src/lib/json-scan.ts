@@ -1,0 +1,99 @@
+/**
+ * One pass over the bytes of a JSON text, before it is parsed: how deep it nests, and where the
+ * value of one member of the root object stands, so that it can be handed on exactly as it was
+ * sent. Judges no syntax: what it says holds only for a text that the parser then accepts.
+ */
+export interface JsonScan {
+  /** Deepest nesting of objects and arrays; the root is depth 1. */
+  readonly depth: number;
+  /** Byte offsets of the member's value; of the last one where the name is repeated. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** `member` is ASCII and needs no escapes, though the text may write it with some. */
+export function scanJson(bytes: Uint8Array, member: string): JsonScan {
+  const length = bytes.length;
+  let level = 0;
+  let depth = 0;
+  let isKey = false;
+  let keyStart = 0;
+  let keyEnd = 0;
+  let valueStart = -1;
+  let start = -1;
+  let end = -1;
+
+  for (let at = 0; at < length; at++) {
+    switch (bytes[at]) {
+      case quote: {
+        const open = at;
+        at++;
+        while (at < length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+        if (isKey && level === 1) {
+          keyStart = open;
+          keyEnd = at + 1;
+        }
+        break;
+      }
+      case openBrace:
+        level++;
+        if (level > depth) depth = level;
+        isKey = level === 1;
+        break;
+      case openBracket:
+        level++;
+        if (level > depth) depth = level;
+        break;
+      case colon:
+        if (level === 1 && isKey) {
+          isKey = false;
+          if (isNamed(bytes, keyStart, keyEnd, member)) valueStart = at + 1;
+        }
+        break;
+      case comma:
+      case closeBrace:
+      case closeBracket:
+        if (level === 1 && valueStart >= 0) {
+          start = valueStart;
+          end = at;
+          valueStart = -1;
+        }
+        if (bytes[at] === comma) isKey = level === 1;
+        else level--;
+        break;
+    }
+  }
+  return { depth: Math.max(1, depth), start, end };
+}
+
+function isNamed(bytes: Uint8Array, start: number, end: number, member: string): boolean {
+  const size = end - start - 2;
+  if (size < member.length) return false;
+  if (size === member.length) {
+    for (let i = 0; i < size; i++) {
+      if (bytes[start + 1 + i] !== member.charCodeAt(i)) return false;
+    }
+    return true;
+  }
+  for (let i = start; i < end; i++) {
+    if (bytes[i] === backslash) return unescaped(bytes.subarray(start, end)) === member;
+  }
+  return false;
+}
+
+function unescaped(literal: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(literal).toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,18 @@
+/** The terminal families that signals may name, and how each names its accounts. */
+export interface Platform {
+  /** 1 to 32 of `a-z`, `0-9`, `_`. */
+  readonly token: string;
+  /** `named`: any configured name. `login-at-server`: `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>`. */
+  readonly account: 'named' | 'login-at-server';
+}
+
+export const shippedPlatforms: readonly Platform[] = [
+  { token: 'terminal_a', account: 'named' },
+  { token: 'terminal_b', account: 'login-at-server' },
+];
+
+const loginAtServer = /^[^@\s]+@[^@\s]+$/;
+
+export function isAccountName(platform: Platform, accountName: string): boolean {
+  return platform.account === 'named' || loginAtServer.test(accountName);
+}

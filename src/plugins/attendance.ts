@@ -1,0 +1,131 @@
+/**
+ * Who comes and goes: takes a hello, gives the source its connection, takes it from an older one,
+ * and tells the streams whether the source is online, stale, offline or replaced.
+ */
+import { readSession } from '../auth/session-token.js';
+import type { EventHub } from '../events/hub.js';
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import { isAccountName, type Platform } from '../platforms.js';
+import type { Deadlines } from '../signals/deadlines.js';
+import type { Reader } from '../store/store.js';
+import type { Connection } from './connection.js';
+import type { Intake } from './intake.js';
+import type { Outbox } from './outbox.js';
+import { heartbeatMs, type FrameErrorCode, type PluginFrameOf } from './protocol.js';
+import type { Registry, Source } from './registry.js';
+
+export interface AttendanceDeps {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly deadlines: Deadlines;
+  readonly platforms: readonly Platform[];
+  readonly registry: Registry;
+  readonly intake: Intake;
+  readonly outbox: Outbox;
+  readonly hub: EventHub;
+}
+
+export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
+
+export class Attendance {
+  readonly #deps: AttendanceDeps;
+  readonly #open = new Map<string, Connection>();
+
+  constructor(deps: AttendanceDeps) {
+    this.#deps = deps;
+  }
+
+  opened(connection: Connection): void {
+    this.#open.set(connection.connectionId, connection);
+  }
+
+  isOpen(connectionId: string): boolean {
+    return this.#open.has(connectionId);
+  }
+
+  /** @returns the source that the connection now speaks for, or why its hello is refused. */
+  greet(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
+    const { platforms, registry, intake, outbox, clock } = this.#deps;
+    const { accountName, instanceId } = hello;
+    const platform = platforms.find(({ token }) => token === hello.platform);
+    if (platform === undefined) return 'unknown_platform';
+    if (!isAccountName(platform, accountName)) return 'invalid_account';
+
+    const { source, replaced } = registry.attach(
+      connection.session.userId,
+      { platform: platform.token, instanceId, accountName },
+      {
+        capabilities: [...new Set(hello.capabilities)],
+        software: hello.software ?? { name: '', version: '' },
+      },
+      connection,
+    );
+    connection.source = source;
+    if (replaced !== undefined) {
+      this.#tell(source, 'replaced');
+      replaced.close('replaced');
+    }
+    connection.send({
+      type: 'welcome',
+      connectionId: connection.connectionId,
+      heartbeatMs,
+      serverTime: toIsoTime(clock.now()),
+      lastSeq: source.lastSeq,
+    });
+    this.#tell(source, 'online');
+    intake.takeKnown(source, hello.executions ?? []);
+    outbox.resume(connection, source);
+    return source;
+  }
+
+  closed(connection: Connection): void {
+    this.#open.delete(connection.connectionId);
+    const { source } = connection;
+    if (source === undefined || !this.#deps.registry.detach(source, connection)) return;
+    this.#tell(source, 'stale');
+    this.#awaitReturn(source);
+  }
+
+  /** After a restart: sources that are still active wait for their plugins to come back. */
+  awaitAll(): void {
+    for (const source of this.#deps.registry.all()) {
+      if (this.#deps.registry.isActive(source)) this.#awaitReturn(source);
+    }
+  }
+
+  /** Closes what no longer stands on a valid session. */
+  recheck(userId: string): void {
+    const now = this.#deps.clock.now();
+    for (const connection of this.#open.values()) {
+      const { session } = connection;
+      if (session.userId !== userId) continue;
+      if (readSession(this.#deps.store, session.hash, now) === undefined) {
+        connection.close('session_revoked');
+      }
+    }
+  }
+
+  drain(): void {
+    for (const connection of this.#open.values()) connection.close('server_draining');
+  }
+
+  #awaitReturn(source: Source): void {
+    const { deadlines, limits, registry } = this.#deps;
+    deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
+      if (source.connection === undefined && !registry.isActive(source)) {
+        this.#tell(source, 'offline');
+      }
+    });
+  }
+
+  #tell(source: Source, status: SourceStatus): void {
+    this.#deps.hub.publish(source.userId, {
+      name: 'source_status',
+      source,
+      occurredAt: toIsoTime(this.#deps.clock.now()),
+      data: { status, capabilities: source.capabilities },
+    });
+  }
+}

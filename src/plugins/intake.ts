@@ -1,0 +1,248 @@
+/**
+ * What terminals say: acknowledgements, reports of executions and cancels, events. Each `seq` of a
+ * source takes effect once; its acknowledgement leaves when the effect is on disk. Evidence for an
+ * execution is taken only from the source that it was sent to.
+ */
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
+import type { Counter, Histogram } from '../lib/instruments.js';
+import type { EventHub } from '../events/hub.js';
+import { moveCancel } from '../signals/cancellation.js';
+import type { BookEntry, ExecutionBook } from '../signals/execution-book.js';
+import {
+  applyReport,
+  mayMove,
+  type Execution,
+  type ExecutionReport,
+  type NativeState,
+} from '../signals/execution.js';
+import type { SteadyWriter } from '../store/steady-writer.js';
+import type { Connection } from './connection.js';
+import type { Evidence, FrameErrorCode, PluginFrame, PluginFrameOf } from './protocol.js';
+import type { Registry, Source } from './registry.js';
+
+export interface IntakeDeps {
+  readonly clock: Clock;
+  readonly book: ExecutionBook;
+  readonly registry: Registry;
+  readonly hub: EventHub;
+  readonly writer: SteadyWriter;
+  readonly reportsIgnored: Counter;
+  readonly fillsDuplicate: Counter;
+  /** Dispatch to first report, in seconds. */
+  readonly confirmLatency: Histogram;
+}
+
+type Frame = Exclude<PluginFrame, { type: 'hello' }>;
+type NumberedFrame = Extract<Frame, { seq: number }>;
+
+export class Intake {
+  readonly #deps: IntakeDeps;
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /** @returns why the frame is refused, if it is. */
+  take(connection: Connection, source: Source, frame: Frame): FrameErrorCode | undefined {
+    this.#deps.registry.touch(source);
+    if (frame.type === 'heartbeat') return undefined;
+    if (frame.type === 'ack') return this.#acknowledged(source, frame);
+    return this.#takeOnce(connection, source, frame);
+  }
+
+  /** What a plugin knows when it connects counts as reports without a number. */
+  takeKnown(source: Source, known: readonly (Evidence & { executionId: string })[]): void {
+    for (const evidence of known) {
+      const entry = this.#entryOf(source, evidence.executionId);
+      const next = entry === undefined ? undefined : this.#afterReport(entry, evidence);
+      if (entry === undefined || next === undefined) this.#deps.reportsIgnored.add();
+      else this.#deps.book.change(entry, next);
+    }
+  }
+
+  #takeOnce(
+    connection: Connection,
+    source: Source,
+    frame: NumberedFrame,
+  ): FrameErrorCode | undefined {
+    if (frame.seq <= source.lastSeq) {
+      this.#acknowledge(connection, source);
+      return undefined;
+    }
+    source.lastSeq = frame.seq;
+    if (frame.type === 'event') {
+      this.#publish(source, frame);
+      this.#acknowledge(connection, source);
+      return undefined;
+    }
+    const change =
+      frame.type === 'report' ? this.#report(source, frame) : this.#cancelReport(source, frame);
+    if (typeof change === 'string' || change === undefined) {
+      this.#acknowledge(connection, source);
+      return change;
+    }
+    this.#deps.book.change(change.entry, change.next, {
+      alongside: (batch) => this.#deps.registry.put(batch, source),
+      done: () => connection.send({ type: 'ack', seq: frame.seq }),
+    });
+    return undefined;
+  }
+
+  /** Acknowledges up to the source's newest `seq`, once that is on disk. */
+  #acknowledge(connection: Connection, source: Source): void {
+    const { lastSeq } = source;
+    this.#deps.writer.write({
+      fill: (batch) => this.#deps.registry.put(batch, source),
+      done: () => connection.send({ type: 'ack', seq: lastSeq }),
+    });
+  }
+
+  #acknowledged(source: Source, ack: PluginFrameOf<'ack'>): FrameErrorCode | undefined {
+    const { book, clock } = this.#deps;
+    const now = clock.now();
+    if (ack.executionId !== undefined) {
+      const entry = this.#entryOf(source, ack.executionId);
+      if (entry === undefined) return 'unknown_execution';
+      const { execution } = entry;
+      if (execution.delivery === 'confirmed') return undefined;
+      const status =
+        mayMove(execution.status, 'submitted') && execution.status !== 'unknown'
+          ? 'submitted'
+          : execution.status;
+      book.change(entry, { ...execution, status, delivery: 'confirmed', updatedAt: now });
+    }
+    if (ack.cancelRequestId !== undefined) {
+      const entry = this.#entryOfCancel(source, ack.cancelRequestId);
+      if (entry?.execution.cancel == null) return 'unknown_cancel';
+      const { cancel } = entry.execution;
+      if (cancel.acknowledged) return undefined;
+      const pending = moveCancel(cancel, 'pending', cancel.reasonCode, now) ?? cancel;
+      book.change(entry, {
+        ...entry.execution,
+        cancel: { ...pending, acknowledged: true },
+        updatedAt: now,
+      });
+    }
+    return undefined;
+  }
+
+  #report(source: Source, report: PluginFrameOf<'report'>): Change | FrameErrorCode | undefined {
+    const entry = this.#entryOf(source, report.executionId);
+    if (entry === undefined) return 'unknown_execution';
+    const next = this.#afterReport(entry, report);
+    if (next !== undefined) return { entry, next };
+    this.#deps.reportsIgnored.add();
+    const { fill } = report;
+    if (fill !== undefined && entry.execution.fills.some(({ fillId }) => fillId === fill.fillId)) {
+      this.#deps.fillsDuplicate.add();
+    }
+    return undefined;
+  }
+
+  #afterReport(entry: BookEntry, evidence: Evidence): Execution | undefined {
+    const { execution } = entry;
+    const now = this.#deps.clock.now();
+    const next = applyReport(execution, toReport(evidence), now);
+    if (next === undefined) return undefined;
+    if (execution.confirmedAt === null && execution.dispatchedAt !== null) {
+      this.#deps.confirmLatency.observe(Math.max(0, now - execution.dispatchedAt) / 1000);
+    }
+    const isOurCancel =
+      next.status === 'cancelled' && next.reasonCode === null && execution.cancel !== null;
+    return isOurCancel ? { ...next, reasonCode: 'cancelled_by_api' } : next;
+  }
+
+  #cancelReport(
+    source: Source,
+    report: PluginFrameOf<'cancel_report'>,
+  ): Change | FrameErrorCode | undefined {
+    const entry = this.#entryOfCancel(source, report.cancelRequestId);
+    if (entry?.execution.cancel == null) return 'unknown_cancel';
+    const { execution } = entry;
+    const now = this.#deps.clock.now();
+    const cancel = moveCancel(
+      entry.execution.cancel,
+      report.status,
+      report.reasonCode ?? null,
+      now,
+    );
+    if (cancel === undefined) {
+      this.#deps.reportsIgnored.add();
+      return undefined;
+    }
+    const ends = cancel.status === 'cancelled' && mayMove(execution.status, 'cancelled');
+    return {
+      entry,
+      next: {
+        ...execution,
+        ...(ends ? { status: 'cancelled', reasonCode: 'cancelled_by_api' } : {}),
+        native: report.native === undefined ? execution.native : toNative(report.native),
+        cancel: { ...cancel, acknowledged: true },
+        updatedAt: now,
+      },
+    };
+  }
+
+  #publish(source: Source, frame: PluginFrameOf<'event'>): void {
+    const executionId = frame.executionId ?? executionIdFrom(frame.orderRef ?? '');
+    const execution =
+      executionId === undefined ? undefined : this.#entryOf(source, executionId)?.execution;
+    this.#deps.hub.publish(source.userId, {
+      name: frame.event,
+      source,
+      occurredAt: toUtc(frame.occurredAt) ?? toIsoTime(this.#deps.clock.now()),
+      requestId: execution?.requestId ?? null,
+      signalId: execution?.signalId ?? null,
+      executionId: execution?.executionId ?? null,
+      orderRef: execution?.orderRef ?? null,
+      rawText: frame.rawText ?? null,
+      data: frame.data ?? {},
+    });
+  }
+
+  #entryOf(source: Source, executionId: string): BookEntry | undefined {
+    const entry = this.#deps.book.find(source.userId, executionId);
+    if (entry === undefined) return undefined;
+    return this.#deps.registry.sourceOf(source.userId, entry.execution) === source
+      ? entry
+      : undefined;
+  }
+
+  #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
+    const executionId = executionIdFromCancel(cancelRequestId);
+    const entry = executionId === undefined ? undefined : this.#entryOf(source, executionId);
+    return entry?.execution.cancel?.cancelRequestId === cancelRequestId ? entry : undefined;
+  }
+}
+
+interface Change {
+  readonly entry: BookEntry;
+  readonly next: Execution;
+}
+
+function toReport(evidence: Evidence): ExecutionReport {
+  const { fill, native, ...rest } = evidence;
+  return {
+    ...rest,
+    ...(fill === undefined
+      ? {}
+      : { fill: { ...fill, filledAt: toUtc(fill.filledAt) ?? fill.filledAt } }),
+    ...(native === undefined ? {} : { native: toNative(native) }),
+  };
+}
+
+function toNative(native: NonNullable<Evidence['native']>): NativeState {
+  return {
+    orderId: native.orderId ?? null,
+    state: native.state ?? null,
+    code: native.code ?? null,
+    text: native.text ?? null,
+  };
+}
+
+/** A time with any offset as ISO 8601 UTC. @returns undefined where it names no moment. */
+function toUtc(time: string | undefined): string | undefined {
+  const unixMs = time === undefined ? NaN : Date.parse(time);
+  return Number.isNaN(unixMs) ? undefined : toIsoTime(unixMs);
+}

@@ -1,0 +1,180 @@
+/**
+ * The terminals of every user: which are connected, when each was last seen, and up to which `seq`
+ * their words are taken in. Names and last sightings are on disk, so that a source stays active over
+ * a restart; connections live here.
+ */
+import { every, type Clock, type Timer } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import { sourceKey, type ActiveSource, type SourceName } from '../signals/routing.js';
+import type { Execution } from '../signals/execution.js';
+import type { Capability, SourceRecord } from '../store/records.js';
+import type { SteadyWriter } from '../store/steady-writer.js';
+import type { Reader, Writer } from '../store/store.js';
+import type { Connection } from './connection.js';
+
+/** How often the last sightings of connected sources are written. */
+const sightingsIntervalMs = 15_000;
+
+export interface Source extends ActiveSource {
+  readonly userId: string;
+  readonly key: string;
+  capabilities: readonly Capability[];
+  software: SourceRecord['software'];
+  /** Highest `seq` taken in; on disk once the frame's acknowledgement leaves. */
+  lastSeq: number;
+  /** Wall time in Unix ms. */
+  lastSeenAt: number;
+  /** The same moment on the monotonic clock. */
+  lastSeen: number;
+  connection: Connection | undefined;
+}
+
+export interface RegistryDeps {
+  readonly store: Reader;
+  readonly writer: SteadyWriter;
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+export class Registry {
+  readonly #deps: RegistryDeps;
+  readonly #byUser = new Map<string, Map<string, Source>>();
+  #timer: Timer | undefined;
+  #connected = 0;
+
+  constructor(deps: RegistryDeps) {
+    this.#deps = deps;
+  }
+
+  get connectedCount(): number {
+    return this.#connected;
+  }
+
+  load(): void {
+    const { store, clock } = this.#deps;
+    const monotonic = clock.monotonic();
+    const now = clock.now();
+    for (const { key, record } of store.range('sources')) {
+      this.#enter({
+        ...record,
+        userId: key[0],
+        key: sourceKey(record),
+        lastSeen: monotonic - Math.max(0, now - record.lastSeenAt),
+        connection: undefined,
+      });
+    }
+    this.#timer = every(clock, sightingsIntervalMs, () => this.#writeSightings());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#writeSightings();
+  }
+
+  /** The user's sources that were seen within the heartbeat window, in a lasting order. */
+  active(userId: string): Source[] {
+    const sources = this.#byUser.get(userId);
+    if (sources === undefined) return [];
+    return [...sources.values()].filter((source) => this.isActive(source));
+  }
+
+  isActive(source: Source): boolean {
+    return source.lastSeen >= this.#deps.clock.monotonic() - this.#deps.limits.heartbeatWindowMs;
+  }
+
+  find(userId: string, key: string): Source | undefined {
+    return this.#byUser.get(userId)?.get(key);
+  }
+
+  /** The source that an execution was meant for; undefined when no terminal was found for it. */
+  sourceOf(userId: string, execution: Execution): Source | undefined {
+    const { platform, instanceId, accountName } = execution;
+    if (instanceId === null || accountName === null) return undefined;
+    return this.find(userId, sourceKey({ platform, instanceId, accountName }));
+  }
+
+  *all(): Generator<Source> {
+    for (const sources of this.#byUser.values()) yield* sources.values();
+  }
+
+  /** Binds a connection to its source. @returns the source and the connection it replaces. */
+  attach(
+    userId: string,
+    name: SourceName,
+    introduction: Pick<Source, 'capabilities' | 'software'>,
+    connection: Connection,
+  ): { source: Source; replaced: Connection | undefined } {
+    const key = sourceKey(name);
+    const source =
+      this.find(userId, key) ??
+      this.#enter({
+        ...name,
+        ...introduction,
+        userId,
+        key,
+        lastSeq: 0,
+        lastSeenAt: 0,
+        lastSeen: 0,
+        connection: undefined,
+      });
+    const replaced = source.connection;
+    source.capabilities = introduction.capabilities;
+    source.software = introduction.software;
+    source.connection = connection;
+    if (replaced === undefined) this.#connected++;
+    this.touch(source);
+    return { source, replaced };
+  }
+
+  /** @returns false when the source has another connection by now. */
+  detach(source: Source, connection: Connection): boolean {
+    if (source.connection !== connection) return false;
+    source.connection = undefined;
+    this.#connected--;
+    if (this.find(source.userId, source.key) === source) {
+      this.#deps.writer.write({ fill: (batch) => this.put(batch, source) });
+    }
+    return true;
+  }
+
+  /** Any frame is a sign of life. */
+  touch(source: Source): void {
+    source.lastSeen = this.#deps.clock.monotonic();
+    source.lastSeenAt = this.#deps.clock.now();
+  }
+
+  put(batch: Writer, source: Source): void {
+    const { platform, instanceId, accountName } = source;
+    batch.put('sources', [source.userId, platform, instanceId, accountName], {
+      platform,
+      instanceId,
+      accountName,
+      capabilities: source.capabilities,
+      software: source.software,
+      lastSeq: source.lastSeq,
+      lastSeenAt: source.lastSeenAt,
+    });
+  }
+
+  /** Drops all of a user that no longer exists. */
+  forget(userId: string): void {
+    this.#byUser.delete(userId);
+  }
+
+  #enter(source: Source): Source {
+    let sources = this.#byUser.get(source.userId);
+    if (sources === undefined) this.#byUser.set(source.userId, (sources = new Map()));
+    sources.set(source.key, source);
+    return source;
+  }
+
+  #writeSightings(): void {
+    const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
+    if (seen.length === 0) return;
+    this.#deps.writer.write({
+      fill: (batch) => {
+        for (const source of seen) this.put(batch, source);
+      },
+    });
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The WebSocket side of the one uWS process: upgrades what comes with a session token, and binds each
+ * native socket to a Connection. What the native server does not check or forgives, this file does:
+ * version, subprotocol, one close only, nothing sent after it, a bounded outgoing buffer.
+ */
+import { authenticateSession } from '../auth/session-token.js';
+import type { Clock } from '../lib/clock.js';
+import type { HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
+import { RequestHead } from '../http/request-head.js';
+import type { Reader } from '../store/store.js';
+import {
+  Connection,
+  type ConnectionDeps,
+  type ConnectionSession,
+  type PluginSocket,
+} from './connection.js';
+import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
+
+/** What may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow. */
+const outgoingBytesMax = 1024 * 1024;
+/** Seconds after which a peer that answers no ping is given up. */
+const idleTimeoutSeconds = 60;
+
+interface SocketData {
+  readonly session: ConnectionSession;
+  connection: Connection | undefined;
+}
+
+export interface PluginSocketsDeps {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly nextConnectionId: () => string;
+  readonly nextTraceId: (traceparent: string) => string;
+  readonly isDraining: () => boolean;
+  readonly connection: ConnectionDeps;
+  readonly onError: (error: unknown) => void;
+}
+
+export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps): void {
+  const guarded = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      deps.onError(error);
+    }
+  };
+
+  app.ws<SocketData>(pluginPath, {
+    maxPayloadLength: frameBytesMax,
+    maxBackpressure: outgoingBytesMax,
+    idleTimeout: idleTimeoutSeconds,
+    sendPingsAutomatically: true,
+    upgrade(res, req, context) {
+      res.onAborted(() => undefined);
+      guarded(() => {
+        const head = new RequestHead(req);
+        const offered = req.getHeader('sec-websocket-protocol');
+        const key = req.getHeader('sec-websocket-key');
+        const version = req.getHeader('sec-websocket-version');
+        const extensions = req.getHeader('sec-websocket-extensions');
+        const traceId = deps.nextTraceId(head.traceparent);
+        const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
+        if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
+        if (deps.isDraining()) return refuse(res, '503 Service Unavailable', traceId);
+        const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
+        if (version !== '13' || !isOffered) return refuse(res, '400 Bad Request', traceId);
+        const data: SocketData = {
+          session: {
+            userId: session.user.userId,
+            hash: session.hash,
+            expiresAt: session.session.expiresAt,
+          },
+          connection: undefined,
+        };
+        res.upgrade(data, key, subprotocol, extensions, context);
+      });
+    },
+    open(ws) {
+      guarded(() => {
+        const data = ws.getUserData();
+        const connection = new Connection(
+          deps.nextConnectionId(),
+          data.session,
+          socketOf(ws),
+          deps.connection,
+        );
+        data.connection = connection;
+        deps.connection.onOpen(connection);
+      });
+    },
+    message(ws, message, isBinary) {
+      guarded(() => {
+        const { connection } = ws.getUserData();
+        if (connection === undefined || connection.isClosed) return;
+        if (isBinary) connection.close('bad_protocol');
+        else connection.receive(message);
+      });
+    },
+    close(ws) {
+      guarded(() => ws.getUserData().connection?.closed());
+    },
+  });
+}
+
+function refuse(res: HttpResponse, status: string, traceId: string): void {
+  res.writeStatus(status).writeHeader('X-Trace-Id', traceId).end();
+}
+
+/** The native socket must not be touched once it is closed, by us or by the peer. */
+function socketOf(ws: WebSocket<SocketData>): PluginSocket {
+  return {
+    send: (text) => ws.send(text) !== dropped,
+    close: (code, reason) => ws.end(code, reason),
+  };
+}
+
+/** What the native `send` returns when the outgoing buffer is full. */
+const dropped = 2;

@@ -1,0 +1,88 @@
+/**
+ * The signal quotas of an account: so many in any 60 seconds, so many on a UTC day. Counted in
+ * memory; what a restart needs is in the accepted requests themselves, so a count is read back
+ * exactly, once, when the user's first signal comes.
+ */
+import type { Clock } from '../lib/clock.js';
+import { firstRequestIdAt } from '../lib/ids.js';
+import type { Plan } from '../plans.js';
+import type { Reader } from '../store/store.js';
+import { TokenBucket } from './token-bucket.js';
+
+const dayMs = 86_400_000;
+const windowMs = 60_000;
+
+interface Account {
+  readonly capacity: number;
+  readonly bucket: TokenBucket;
+  /** Days since 1970, UTC. */
+  day: number;
+  signalsToday: number;
+}
+
+export type QuotaVerdict =
+  | { readonly granted: true; /** This one included. */ readonly signalsToday: number }
+  | {
+      readonly granted: false;
+      readonly code: 'daily_signal_limit_exceeded' | 'signal_rate_limit_exceeded';
+      readonly retryAfterMs: number;
+    };
+
+export class AccountQuota {
+  readonly #accounts = new Map<string, Account>();
+
+  constructor(
+    readonly store: Reader,
+    readonly clock: Clock,
+  ) {}
+
+  /** Takes one signal from both quotas, or from neither. */
+  take(userId: string, plan: Plan): QuotaVerdict {
+    const now = this.clock.now();
+    const account = this.#accountOf(userId, plan, now);
+    const day = Math.floor(now / dayMs);
+    if (day > account.day) {
+      account.day = day;
+      account.signalsToday = 0;
+    }
+    if (account.signalsToday >= plan.signalsPerDay) {
+      const retryAfterMs = (account.day + 1) * dayMs - now;
+      return { granted: false, code: 'daily_signal_limit_exceeded', retryAfterMs };
+    }
+    const monotonic = this.clock.monotonic();
+    if (!account.bucket.take(monotonic)) {
+      const retryAfterMs = account.bucket.retryAfterMs(monotonic);
+      return { granted: false, code: 'signal_rate_limit_exceeded', retryAfterMs };
+    }
+    account.signalsToday++;
+    return { granted: true, signalsToday: account.signalsToday };
+  }
+
+  /** Gives back a day's signal that turned out not to have been accepted; its minute stays used. */
+  refund(userId: string): void {
+    const account = this.#accounts.get(userId);
+    if (account !== undefined && account.signalsToday > 0) account.signalsToday--;
+  }
+
+  #accountOf(userId: string, plan: Plan, now: number): Account {
+    const known = this.#accounts.get(userId);
+    if (known?.capacity === plan.signalsPerMinute) return known;
+    const account = this.#read(userId, plan.signalsPerMinute, now);
+    this.#accounts.set(userId, account);
+    return account;
+  }
+
+  #read(userId: string, capacity: number, now: number): Account {
+    const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
+    const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
+    const recent = this.store.range('requests', {
+      prefix: [userId],
+      start: [userId, firstRequestIdAt(now - windowMs)],
+      limit: capacity,
+    });
+    const monotonic = this.clock.monotonic();
+    const bucket = new TokenBucket(capacity, windowMs);
+    bucket.restore(recent.map(({ record }) => monotonic - Math.max(0, now - record.acceptedAt)));
+    return { capacity, bucket, day, signalsToday: latest?.record.signalsToday ?? 0 };
+  }
+}

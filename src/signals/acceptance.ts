@@ -1,0 +1,219 @@
+/**
+ * Accepting a signal: request, executions, idempotency record and signalId in one transaction, and
+ * the 202 only after its flush. Owns what is between the decision and the flush: the keys in doubt
+ * and the signalIds that are taken but not yet visible.
+ */
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
+import type { Limits } from '../limits.js';
+import type { SignalRequest, User } from '../store/records.js';
+import { StoreFailure, type Store, type Writer } from '../store/store.js';
+import type { Deadlines } from './deadlines.js';
+import type { Envelope } from './envelope.js';
+import { isFinal, type Execution } from './execution.js';
+import type { Idempotency } from './idempotency.js';
+import type { Target } from './routing.js';
+
+export interface SignalSubmission {
+  readonly user: User;
+  readonly idempotencyKey: string;
+  readonly fingerprint: string;
+  readonly envelope: Envelope;
+  /** The payload's JSON text as it was sent. */
+  readonly payload: string;
+  readonly targets: readonly Target[];
+  /** Whether a target's plugin is connected now, so that the submit frame may follow at once. */
+  readonly isConnected: (target: Target) => boolean;
+  readonly signalsToday: number;
+}
+
+export interface Accepted {
+  readonly request: SignalRequest;
+  readonly executions: readonly Execution[];
+  /** Body of the 202. */
+  readonly answer: string;
+}
+
+export interface AcceptanceDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly limits: Limits;
+  readonly deadlines: Deadlines;
+  readonly idempotency: Idempotency;
+  /** Told once for each acceptance that is durable, in order; also when doubt ended well. */
+  readonly onAccepted: (userId: string, accepted: Accepted) => void;
+  /** Told when an acceptance turned out not to have happened. */
+  readonly onLost: (userId: string) => void;
+}
+
+interface Pending {
+  readonly submission: SignalSubmission;
+  readonly accepted: Accepted;
+}
+
+export class Acceptance {
+  readonly #deps: AcceptanceDeps;
+  readonly #takenSignalIds = new Set<string>();
+  #doubts: Pending[] = [];
+
+  constructor(deps: AcceptanceDeps) {
+    this.#deps = deps;
+  }
+
+  isSignalIdTaken(userId: string, signalId: string): boolean {
+    return (
+      this.#takenSignalIds.has(`${userId} ${signalId}`) ||
+      this.#deps.store.get('signalIds', [userId, signalId]) !== undefined
+    );
+  }
+
+  /**
+   * Stores the signal and calls `answer` once: with what is durable, or with undefined when the
+   * outcome cannot be known for now. Terminals get it after that.
+   */
+  accept(submission: SignalSubmission, answer: (accepted: Accepted | undefined) => void): void {
+    const { store, idempotency, deadlines, limits } = this.#deps;
+    const { user, idempotencyKey, fingerprint, envelope } = submission;
+    const accepted = this.#prepare(submission);
+    const pending = { submission, accepted };
+    const doubt = (): void => {
+      idempotency.doubt(user.userId, idempotencyKey);
+      answer(undefined);
+    };
+    idempotency.begin(user.userId, idempotencyKey, fingerprint);
+    this.#takenSignalIds.add(`${user.userId} ${envelope.signalId}`);
+    const stale = deadlines.after(limits.staleProcessingMs, doubt);
+    store
+      .write((batch) => this.#put(batch, pending))
+      .then(
+        () => {
+          deadlines.remove(stale);
+          this.#settle(pending);
+          answer(accepted);
+          this.#deps.onAccepted(user.userId, accepted);
+        },
+        (error: unknown) => {
+          deadlines.remove(stale);
+          this.#doubts.push(pending);
+          doubt();
+          if (!(error instanceof StoreFailure)) throw error;
+        },
+      );
+  }
+
+  #put(batch: Writer, { submission, accepted }: Pending): void {
+    const { userId } = submission.user;
+    const { request, executions, answer } = accepted;
+    batch.put('requests', [userId, request.requestId], request);
+    batch.put('signalIds', [userId, request.signalId], request.requestId);
+    batch.put('idempotency', [userId, submission.idempotencyKey], {
+      fingerprint: submission.fingerprint,
+      requestId: request.requestId,
+      answer,
+      expiresAt: request.acceptedAt + this.#deps.limits.idempotencyRetentionMs,
+    });
+    for (const execution of executions) {
+      const place = isFinal(execution.status) ? 'finalExecutions' : 'openExecutions';
+      batch.put(place, [userId, execution.executionId], execution);
+    }
+  }
+
+  /** Ends all doubts. Call it once writes succeed again: what the store shows then, is. */
+  resolveDoubts(): void {
+    const doubts = this.#doubts;
+    this.#doubts = [];
+    for (const pending of doubts) {
+      const { user } = pending.submission;
+      const { request } = pending.accepted;
+      this.#settle(pending);
+      if (this.#deps.store.get('requests', [user.userId, request.requestId]) === undefined) {
+        this.#deps.onLost(user.userId);
+      } else {
+        this.#deps.onAccepted(user.userId, pending.accepted);
+      }
+    }
+  }
+
+  #settle({ submission }: Pending): void {
+    const { user, idempotencyKey, envelope } = submission;
+    this.#deps.idempotency.settle(user.userId, idempotencyKey);
+    this.#takenSignalIds.delete(`${user.userId} ${envelope.signalId}`);
+  }
+
+  #prepare(submission: SignalSubmission): Accepted {
+    const { envelope, targets } = submission;
+    const acceptedAt = this.#deps.clock.now();
+    const requestId = requestIdOf(this.#deps.ids.ulid());
+    const request: SignalRequest = {
+      requestId,
+      signalId: envelope.signalId,
+      acceptedAt,
+      ts: envelope.ts,
+      expiresAt: envelope.ts + envelope.ttlMs,
+      platform: envelope.platform,
+      type: envelope.type,
+      cmd: envelope.cmd,
+      instanceId: envelope.instanceId ?? null,
+      payload: submission.payload,
+      idempotencyKey: submission.idempotencyKey,
+      executionCount: targets.length,
+      signalsToday: submission.signalsToday,
+    };
+    const order = orderTerms(envelope);
+    const executions = targets.map((target, index): Execution => {
+      const executionId = executionIdOf(requestId, index);
+      return {
+        executionId,
+        requestId,
+        signalId: envelope.signalId,
+        platform: target.platform,
+        instanceId: target.instanceId,
+        accountName: target.accountName,
+        status: target.deniedFor === null ? 'queued' : 'denied',
+        reasonCode: target.deniedFor,
+        delivery: 'not_sent',
+        orderRef: order === undefined ? null : orderRefOf(executionId),
+        side: order?.side ?? null,
+        executionType: order?.executionType ?? null,
+        instrument: order?.instrument ?? null,
+        quantity: order?.quantity ?? null,
+        limitPrice: order?.limitPrice ?? null,
+        filledQuantity: order === undefined ? null : 0,
+        remainingQuantity: order?.quantity ?? null,
+        averageFillPrice: null,
+        fills: [],
+        native: null,
+        createdAt: acceptedAt,
+        dispatchedAt: null,
+        confirmedAt: null,
+        updatedAt: acceptedAt,
+        cancel: null,
+        expiresAt: request.expiresAt,
+        maySend: target.deniedFor === null && submission.isConnected(target),
+      };
+    });
+    const answer = JSON.stringify({
+      requestId,
+      signalId: envelope.signalId,
+      status: 'accepted',
+      acceptedAt: toIsoTime(acceptedAt),
+    });
+    return { request, executions, answer };
+  }
+}
+
+/** What an order-submit payload says, as far as it says it in the documented types. */
+function orderTerms({ type, cmd, payload }: Envelope) {
+  if (type !== 'order' || cmd !== 'submit') return undefined;
+  const terms = payload as Readonly<Record<string, unknown>>;
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : null);
+  return {
+    side: text(terms['side']),
+    executionType: text(terms['executionType']),
+    instrument: text(terms['instrument']),
+    quantity: number(terms['quantity']),
+    limitPrice: number(terms['limitPrice']),
+  };
+}

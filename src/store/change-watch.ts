@@ -1,0 +1,53 @@
+/**
+ * Hears what the operator's shell changed in another process: it leaves notices in the store, and a
+ * running gateway looks for new ones many times a second. What answers a request reads the store
+ * anyway; this is for what stays open, plugin connections and streams.
+ */
+import { every, type Clock, type Timer } from '../lib/clock.js';
+import type { SteadyWriter } from './steady-writer.js';
+import type { Reader } from './store.js';
+
+const intervalMs = 50;
+const noticesPerLook = 256;
+
+export interface ChangeWatchDeps {
+  readonly store: Reader;
+  readonly writer: SteadyWriter;
+  readonly clock: Clock;
+  readonly onChange: (userId: string) => void;
+}
+
+export class ChangeWatch {
+  readonly #deps: ChangeWatchDeps;
+  #timer: Timer | undefined;
+  #obeyed = -Infinity;
+
+  constructor(deps: ChangeWatchDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#timer = every(this.#deps.clock, intervalMs, () => this.#look());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #look(): void {
+    const { store, writer, onChange } = this.#deps;
+    const entries = store
+      .range('changes', { limit: noticesPerLook })
+      .filter(({ key }) => key > this.#obeyed);
+    if (entries.length === 0) return;
+    for (const { key, record } of entries) {
+      this.#obeyed = key;
+      onChange(record.userId);
+    }
+    writer.write({
+      fill: (batch) => {
+        for (const { key } of entries) batch.remove('changes', key);
+      },
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Whether the disk takes writes. Every commit tells how it ended; after a failure a small write is
+ * tried every second, so that the gateway recovers by itself when space returns, also when nobody
+ * dares to send it traffic.
+ */
+import type { Clock } from '../lib/clock.js';
+import { StoreFailure, type Store } from './store.js';
+
+const probeIntervalMs = 1_000;
+
+export class StorageHealth {
+  isHealthy = true;
+  #isProbing = false;
+  #store: Store | undefined;
+  readonly #recovered: (() => void)[] = [];
+
+  constructor(readonly clock: Clock) {}
+
+  watch(store: Store): void {
+    this.#store = store;
+  }
+
+  /** `listen` runs each time when writes succeed again after a failure. */
+  onRecovery(listen: () => void): void {
+    this.#recovered.push(listen);
+  }
+
+  /** For the store to call after each commit. */
+  readonly noteCommit = (succeeded: boolean): void => {
+    if (succeeded === this.isHealthy) return;
+    this.isHealthy = succeeded;
+    if (succeeded) for (const listen of this.#recovered) listen();
+    else this.#probeLater();
+  };
+
+  #probeLater(): void {
+    if (this.#isProbing) return;
+    this.#isProbing = true;
+    this.clock.setTimer(probeIntervalMs, () => {
+      this.#isProbing = false;
+      const store = this.#store;
+      if (this.isHealthy || store === undefined) return;
+      store
+        .write((batch) => batch.put('meta', 'probe', this.clock.now()))
+        .catch((error: unknown) => {
+          if (!(error instanceof StoreFailure)) throw error;
+          this.#probeLater();
+        });
+    });
+  }
+}
