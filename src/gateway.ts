@@ -28,6 +28,7 @@ import { Attendance } from './plugins/attendance.js';
 import { Intake } from './plugins/intake.js';
 import { Outbox } from './plugins/outbox.js';
 import { Registry } from './plugins/registry.js';
+import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
 import { AccountQuota } from './quota/account-quota.js';
 import { createClientAddress } from './quota/partition.js';
@@ -228,6 +229,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const clientAddress = createClientAddress(settings.trustProxy);
   const http = createHttpServer({
     routes,
+    webSocketPaths: [pluginPath],
     clock,
     nextTraceId: (traceparent) => traceIds.next(traceparent),
     partitionOf: (res, forwardedFor) => clientAddress(peerOf(res), forwardedFor),

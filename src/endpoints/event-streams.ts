@@ -127,7 +127,7 @@ export class EventStreams {
     stream.keepAlive = deadlines.after(keepAliveMs, () => {
       const { writer } = stream;
       const now = clock.monotonic();
-      stream.blockedSince = writer.isBlocked ? (stream.blockedSince ?? now) : undefined;
+      stream.blockedSince = writer.isBlocked() ? (stream.blockedSince ?? now) : undefined;
       if (stream.blockedSince !== undefined && now - stream.blockedSince >= blockedMsMax) {
         writer.abort();
       } else {

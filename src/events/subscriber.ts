@@ -5,13 +5,13 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { EventRing } from './ring.js';
+import type { EventRing, PublishedEvent } from './ring.js';
 
 /** Where the events go. */
 export interface EventSink {
   /** While true nothing may be written. */
-  readonly isBlocked: boolean;
-  readonly isClosed: boolean;
+  isBlocked(): boolean;
+  isClosed(): boolean;
   write(text: string): void;
   /** Breaks the connection; the reader resumes with its cursor. */
   abort(): void;
@@ -45,22 +45,24 @@ export class Subscriber {
 
   /** Hands on all that the sink takes. */
   pump(): void {
-    const { ring, clock, limits } = this.#deps;
-    const sink = this.sink;
-    if (sink === undefined || sink.isClosed) return;
-    const events = sink.isBlocked ? [] : ring.after(this.#position, this.source, clock.monotonic());
+    const { sink } = this;
+    if (sink === undefined || sink.isClosed()) return;
+    if (sink.isBlocked()) {
+      if (this.pending > this.#deps.limits.subscriberPendingEventsMax) sink.abort();
+      return;
+    }
+    const { ring, clock } = this.#deps;
+    const events = ring.after(this.#position, this.source, clock.monotonic());
     if (events === undefined) return sink.abort();
-    let next = 0;
-    while (next < events.length && !sink.isBlocked && !sink.isClosed) {
+    for (let next = 0; next < events.length && !sink.isBlocked() && !sink.isClosed();) {
       let text = '';
       for (; next < events.length && text.length < writeLengthMax; next++) {
-        const event = events[next]!;
+        const event = events[next] as PublishedEvent;
         text += event.frame;
         this.#position = event.seq;
       }
       sink.write(text);
     }
-    if (!sink.isBlocked) this.pending = 0;
-    else if (this.pending > limits.subscriberPendingEventsMax) sink.abort();
+    if (!sink.isBlocked()) this.pending = 0;
   }
 }

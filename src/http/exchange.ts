@@ -112,11 +112,13 @@ export class Exchange {
     this.#res.cork(() => {
       this.#writeHead(status, headers);
       if (body !== '') this.#res.writeHeader('Content-Type', json);
-      if (this.context.isHead) {
-        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-        this.#res.endWithoutBody(undefined, closeNow);
-      } else {
+      if (!this.context.isHead) {
         this.#res.end(body, closeNow);
+      } else if (closeNow) {
+        this.#res.end('', true);
+      } else {
+        // With an argument, this server writes a second, absurd length and aborts the process.
+        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
       }
     });
     this.#end(status);

@@ -11,6 +11,8 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
 
 export interface HttpServerDeps {
   readonly routes: readonly Route[];
+  /** Paths that another room serves to WebSocket clients: plain requests are told so. */
+  readonly webSocketPaths: readonly string[];
   readonly clock: Clock;
   readonly nextTraceId: (traceparent: string) => string;
   /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
@@ -97,6 +99,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         const allow = methods.join(', ');
         app.any(path, (res, req) => {
           serve(res, req, undefined, (exchange) => exchange.fail('method_not_allowed', { allow }));
+        });
+      }
+      for (const path of deps.webSocketPaths) {
+        app.any(path, (res, req) => {
+          serve(res, req, undefined, (exchange) => exchange.fail('upgrade_required'));
         });
       }
       app.any('/*', (res, req) => {

@@ -35,11 +35,11 @@ export class SseWriter {
   }
 
   /** While true, `write` must wait for `onDrained`. */
-  get isBlocked(): boolean {
+  isBlocked(): boolean {
     return this.#isBlocked;
   }
 
-  get isClosed(): boolean {
+  isClosed(): boolean {
     return this.#isClosed;
   }
 
@@ -80,24 +80,27 @@ export class SseWriter {
 
   #drain(): void {
     if (this.#isClosed) return;
-    this.#put(keepAlive);
-    if (this.#isBlocked) return;
-    this.#flush();
-    if (!this.#isBlocked) this.#events.onDrained();
+    if (this.#put(keepAlive) && this.#flush()) this.#events.onDrained();
   }
 
-  #flush(): void {
+  /** @returns whether the socket has taken all of it. */
+  #flush(): boolean {
     let at = 0;
-    while (!this.#isBlocked && at < this.#rest.length) {
-      this.#put(this.#rest.subarray(at, at + sliceBytesMax));
+    let isTaken = !this.#isBlocked;
+    while (isTaken && at < this.#rest.length) {
+      isTaken = this.#put(this.#rest.subarray(at, at + sliceBytesMax));
       at += sliceBytesMax;
     }
     this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : nothing;
+    return isTaken;
   }
 
-  #put(slice: string | Uint8Array): void {
+  #put(slice: string | Uint8Array): boolean {
+    let isTaken = false;
     this.#res.cork(() => {
-      this.#isBlocked = !this.#res.write(slice);
+      isTaken = this.#res.write(slice);
     });
+    this.#isBlocked = !isTaken;
+    return isTaken;
   }
 }

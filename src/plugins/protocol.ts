@@ -3,8 +3,8 @@
  * codes. Section 6 of the contract is its source. Fields that a frame carries beyond its schema are
  * ignored; a field whose value is not known is left out, never null.
  */
-import { Ajv, type ValidateFunction } from 'ajv';
 import Type, { type Static } from 'typebox';
+import { compileSchema } from '../lib/schema.js';
 import { pluginEventNames } from '../events/event-names.js';
 import { reportableCancelStatuses } from '../signals/cancellation.js';
 import { reportableStatuses } from '../signals/execution.js';
@@ -189,9 +189,8 @@ export interface ErrorFrame {
 
 export type GatewayFrame = WelcomeFrame | SubmitFrame | CancelFrame | AckFrame | ErrorFrame;
 
-const ajv = new Ajv({ strict: true });
-const validators = new Map<string, ValidateFunction>(
-  Object.entries(pluginFrames).map(([type, schema]) => [type, ajv.compile(schema)]),
+const validators = new Map<string, (frame: unknown) => boolean>(
+  Object.entries(pluginFrames).map(([type, schema]) => [type, compileSchema(schema)]),
 );
 
 export type DecodedFrame =

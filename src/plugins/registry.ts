@@ -163,7 +163,10 @@ export class Registry {
 
   #enter(source: Source): Source {
     let sources = this.#byUser.get(source.userId);
-    if (sources === undefined) this.#byUser.set(source.userId, (sources = new Map()));
+    if (sources === undefined) {
+      sources = new Map<string, Source>();
+      this.#byUser.set(source.userId, sources);
+    }
     sources.set(source.key, source);
     return source;
   }

@@ -25,8 +25,7 @@ export function announceExecution(
     orderRef: after.orderRef,
   };
   if (before?.status !== after.status) {
-    const { cancel: _, ...data } = toExecutionView(after);
-    hub.publish(userId, { ...event, name: 'command_result', data });
+    hub.publish(userId, { ...event, name: 'command_result', data: toExecutionView(after) });
   }
   if (after.cancel !== null && before?.cancel?.status !== after.cancel.status) {
     hub.publish(userId, { ...event, name: 'cancel_update', data: toCancelView(after.cancel) });

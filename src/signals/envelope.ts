@@ -3,9 +3,9 @@
  * what is wrong with it when it is not. Rules stand in the order of the specification's table, and
  * each violated one is told once.
  */
-import { Ajv } from 'ajv';
-import Type, { type Static, type TObject } from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
+import { compileSchema } from '../lib/schema.js';
 import { unixMsMax, type Limits } from '../limits.js';
 
 export type Envelope = Static<ReturnType<typeof envelopeSchema>>;
@@ -40,7 +40,7 @@ export function createEnvelopeReader(
   limits: Limits,
   knownPlatforms: ReadonlySet<string>,
 ): EnvelopeReader {
-  const isEnvelope = compile(envelopeSchema(limits));
+  const isEnvelope = compileSchema(envelopeSchema(limits));
   const rules = envelopeRules(limits, knownPlatforms);
   const timely = rules.filter((rule) => rule.needsContext);
 
@@ -91,10 +91,4 @@ function isText(value: unknown, lengthMax: number): boolean {
 
 function isIntegerIn(value: unknown, min: number, max: number): boolean {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
-function compile<S extends TObject>(schema: S): (body: unknown) => body is Static<S> {
-  const ajv = new Ajv({ strict: true, unicode: false });
-  const validate = ajv.compile(schema);
-  return (body): body is Static<S> => validate(body);
 }

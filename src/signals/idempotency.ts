@@ -30,7 +30,6 @@ export function readIdempotencyKey(
   return isValid ? key : undefined;
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export class Idempotency {

@@ -49,13 +49,13 @@ export class SteadyWriter {
           this.#isBusy = false;
           this.retry();
           for (const { done } of group) done?.();
-          if (!this.#isBusy) for (const tell of this.#idle.splice(0)) tell();
+          this.#tellIdle();
         },
         (error: unknown) => {
           this.#isBusy = false;
           this.#waiting = [...group, ...this.#waiting];
           for (const { failed } of group) failed?.();
-          for (const tell of this.#idle.splice(0)) tell();
+          this.#tellIdle();
           if (!(error instanceof StoreFailure)) throw error;
         },
       );
@@ -65,5 +65,10 @@ export class SteadyWriter {
   settled(): Promise<void> {
     if (!this.#isBusy) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #tellIdle(): void {
+    if (this.#isBusy) return;
+    for (const tell of this.#idle.splice(0)) tell();
   }
 }
