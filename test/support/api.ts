@@ -1,0 +1,98 @@
+/** Plain requests to a gateway, as a bot or a user makes them, with nothing hidden. */
+import { password } from './gateway-process.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly body: any;
+}
+
+export async function call(
+  url: string,
+  method: string,
+  path: string,
+  options: { readonly headers?: Record<string, string>; readonly body?: string | Uint8Array } = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: options.headers ?? {},
+    ...(options.body === undefined ? {} : { body: options.body }),
+  });
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  return { status: response.status, headers: response.headers, text, body };
+}
+
+export const json = { 'content-type': 'application/json' };
+
+export function bearer(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
+
+export async function login(
+  url: string,
+  email: string,
+): Promise<{ token: string; sessionToken: string }> {
+  const answer = await call(url, 'POST', '/api/auth/login', {
+    headers: json,
+    body: JSON.stringify({ email, password }),
+  });
+  if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+const everyScope = ['events:read', 'orders:cancel', 'signals:read', 'signals:write'];
+
+/** @returns the secret and the id of a new key. */
+export async function createKey(
+  url: string,
+  token: string,
+  fields: object = {},
+): Promise<{ key: string; id: number }> {
+  const answer = await call(url, 'POST', '/api/api-keys', {
+    headers: { ...json, ...bearer(token) },
+    body: JSON.stringify({ name: 'test', scopes: everyScope, ...fields }),
+  });
+  if (answer.status !== 201) throw new Error(`create key: ${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+let signals = 0;
+
+/** A valid signal: a market order to the first family, valid for a minute from now. */
+export function signal(fields: object = {}): Record<string, unknown> {
+  return {
+    v: 1,
+    signalId: `signal-${process.pid}-${++signals}`,
+    ts: Date.now(),
+    ttlMs: 60_000,
+    platform: 'terminal_a',
+    type: 'order',
+    cmd: 'submit',
+    payload: { instrument: 'ES', side: 'buy', executionType: 'market', quantity: 1 },
+    ...fields,
+  };
+}
+
+export function submit(
+  url: string,
+  key: string,
+  body: object | string,
+  idempotencyKey = `idem-${process.pid}-${++signals}`,
+): Promise<Answer> {
+  return call(url, 'POST', '/api/v1/signals', {
+    headers: { ...json, ...bearer(key), 'idempotency-key': idempotencyKey },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+export function status(url: string, key: string, requestId: string): Promise<Answer> {
+  return call(url, 'GET', `/api/v1/signals/${requestId}`, { headers: bearer(key) });
+}

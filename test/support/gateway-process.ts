@@ -1,0 +1,96 @@
+/**
+ * The real gateway in a process of its own, on free ports and a data directory of the test's. Ends
+ * with the test: nothing that it starts outlives it.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+
+export interface GatewayOptions {
+  readonly dataDir: string;
+  /** Content of the config file: limits, plans, platforms. */
+  readonly config?: object;
+  readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly process: ChildProcess;
+  /** All that it has logged so far. */
+  readonly log: () => string;
+  /** SIGTERM. @returns the exit code, or null when a signal ended it. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, at once. */
+  kill(): Promise<void>;
+}
+
+export async function startGateway(options: GatewayOptions): Promise<GatewayProcess> {
+  const flags = ['--data-dir', options.dataDir, '--port', '0', '--ops-port', '0'];
+  if (options.config !== undefined) {
+    const file = `${options.dataDir}.config.json`;
+    writeFileSync(file, JSON.stringify(options.config));
+    flags.push('--config', file);
+  }
+  const child = spawn(process.execPath, [signalbox, 'serve', ...flags, ...(options.flags ?? [])], {
+    env: { ...process.env, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const lines = createInterface({ input: child.stdout });
+  const ready = once(lines, 'line') as Promise<[string]>;
+  const first = await Promise.race([ready, ended.then(() => undefined)]);
+  if (first === undefined) throw new Error(`the gateway did not start:\n${log}`);
+  const { url, opsUrl } = JSON.parse(first[0]) as { url: string; opsUrl: string };
+  return {
+    url,
+    opsUrl,
+    process: child,
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM');
+      return (await ended)[0];
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the operator's command on a data directory. */
+export function signalboxCli(dataDir: string, args: readonly string[], input = ''): CliResult {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [signalbox, ...args, '--data-dir', dataDir],
+    { input, encoding: 'utf8' },
+  );
+  return { code: status, stdout, stderr };
+}
+
+/** Adds a user with the password `correct horse`. */
+export function addUser(dataDir: string, email: string, plan = 'business'): void {
+  const args = ['user', 'add', email, '--plan', plan, '--password-stdin'];
+  const { code, stderr } = signalboxCli(dataDir, args, 'correct horse\n');
+  if (code !== 0) throw new Error(stderr);
+}
+
+export const password = 'correct horse';
+
+/** A data directory's path inside the test's own directory; it need not exist yet. */
+export function dataDirIn(testdir: string): string {
+  return join(testdir, 'data');
+}
