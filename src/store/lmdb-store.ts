@@ -8,25 +8,20 @@
  * (put 5.8 against 4.5 µs, get 4.1 against 4.6 µs, most of it lmdb's own), keeps every string
  * faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
  */
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, type Key, open, type RangeOptions, type RootDatabase } from 'lmdb';
-import { assert } from '../lib/assert.js';
+import { type Database, open, type RootDatabase } from 'lmdb';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
 import { commitFailure, createGroupCommit } from './group-commit.js';
-import { assertKeyFits, encodeKey, prefixBounds, readKey, writeKey } from './key-encoding.js';
+import { createJournal } from './journal.js';
+import { readKey, writeKey } from './key-encoding.js';
 import { type Collection, collections, type KeyOf, type RecordOf } from './key-layout.js';
+import { rangeOptions } from './range-options.js';
 import { StoreRefused } from './refusal.js';
-import {
-  type Entry,
-  type Range,
-  type Reader,
-  type Store,
-  StoreFailure,
-  type Writer,
-} from './store.js';
+import { type Entry, type Range, type Store, StoreFailure } from './store.js';
 import { assertStoreFile, claimFormat } from './store-format.js';
+import { runTransaction } from './transaction.js';
 
 export interface StoreOptions {
   readonly clock?: Clock;
@@ -42,6 +37,11 @@ const dataFile = 'data.mdb';
 const lockFile = 'lock.mdb';
 const privateFileMode = 0o600;
 const privateDirectoryMode = 0o700;
+
+/** Whether a store has been made in the directory, so that `openStore` would not make a new one. */
+export function isStoreDirectory(directory: string): boolean {
+  return existsSync(join(directory, dataFile));
+}
 
 /** Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
@@ -149,124 +149,11 @@ function openEnvironment(directory: string): { root: RootDatabase; databases: Da
   // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
   for (const file of [dataFile, lockFile]) chmodSync(join(directory, file), privateFileMode);
   try {
-    claimFormat(root, (name) => root.openDB<string, Key>(name, { ...database }), directory);
-    const opened = collections.map((name) => [
-      name,
-      root.openDB<string, Key>(name, { ...database }),
-    ]);
+    claimFormat(root, (name) => root.openDB<string>(name, { ...database }), directory);
+    const opened = collections.map((name) => [name, root.openDB<string>(name, { ...database })]);
     return { root, databases: Object.fromEntries(opened) as Databases };
   } catch (error) {
     void root.close();
     throw error;
   }
-}
-
-interface Journal extends Writer {
-  /** Hands all that was noted to lmdb, within this turn. */
-  replay(follow: (committed: Promise<boolean>) => Promise<void>): Promise<void>;
-  drop(): void;
-}
-
-/**
- * Notes what one `write` wants and checks it before anything reaches lmdb: a throw half-way then
- * leaves nothing behind. One journal serves all writes, since `fill` and the replay run at once.
- */
-function createJournal(databases: Databases): Journal {
-  const targets: Database<string>[] = [];
-  const keys: Key[] = [];
-  const texts: (string | undefined)[] = [];
-
-  function note(collection: Collection, key: Key, text: string | undefined): void {
-    assertKeyFits(key as KeyOf<Collection>);
-    targets.push(databases[collection]);
-    keys.push(key);
-    texts.push(text);
-  }
-  function drop(): void {
-    targets.length = keys.length = texts.length = 0;
-  }
-
-  return {
-    put: (collection, key, record) => {
-      note(collection, key, JSON.stringify(record));
-    },
-    remove: (collection, key) => {
-      note(collection, key, undefined);
-    },
-    replay(follow) {
-      let flushed: Promise<void> | undefined;
-      for (let i = 0; i < targets.length; i++) {
-        const target = targets[i] as Database<string>;
-        const text = texts[i];
-        const key = keys[i] as Key;
-        flushed = follow(text === undefined ? target.remove(key) : target.put(key, text));
-      }
-      drop();
-      return flushed ?? Promise.resolve();
-    },
-    drop,
-  };
-}
-
-/** A child transaction, since only that rolls back: lmdb's `transaction` commits what came before a throw. */
-async function runTransaction<T>(
-  root: RootDatabase,
-  reader: Reader,
-  databases: Databases,
-  work: (transaction: Reader & Writer) => T,
-): Promise<T> {
-  let open = false;
-  let thrown: { readonly error: unknown } | undefined;
-  const transaction: Reader & Writer = {
-    ...reader,
-    put(collection, key, record) {
-      assert(open, 'a transaction is written to only while its work runs');
-      assertKeyFits(key);
-      void databases[collection].put(key, JSON.stringify(record));
-    },
-    remove(collection, key) {
-      assert(open, 'a transaction is written to only while its work runs');
-      void databases[collection].remove(key);
-    },
-  };
-  try {
-    return await root.childTransaction(() => {
-      open = true;
-      try {
-        const result = work(transaction);
-        assert(!(result instanceof Promise), 'the work of a transaction is synchronous');
-        return result;
-      } catch (error) {
-        thrown = { error };
-        throw error;
-      } finally {
-        open = false;
-      }
-    });
-  } catch (error) {
-    const failure = await commitFailure(error);
-    throw thrown === undefined ? failure : thrown.error;
-  }
-}
-
-/** Our range in lmdb's words: the narrower of the prefix's bounds and of `start` and `end`. */
-function rangeOptions<C extends Collection>(wanted: Range<C>): RangeOptions {
-  const reverse = wanted.reverse ?? false;
-  const options: RangeOptions & { inclusiveEnd?: boolean } = { reverse };
-  if (wanted.limit !== undefined) options.limit = wanted.limit;
-  if (wanted.start !== undefined) options.start = encodeKey(wanted.start);
-  if (wanted.end !== undefined) options.end = encodeKey(wanted.end);
-  if (wanted.prefix === undefined) return options;
-
-  const { first, past } = prefixBounds(wanted.prefix);
-  const [start, end] = reverse ? [past, first] : [first, past];
-  const narrower = (given: Key | undefined, bound: Uint8Array, sign: 1 | -1): boolean =>
-    given === undefined || Buffer.compare(given as Uint8Array, bound) * sign < 0;
-  if (narrower(options.start, start, reverse ? -1 : 1)) options.start = start;
-  if (narrower(options.end, end, reverse ? 1 : -1)) {
-    options.end = end;
-    // Going down, the prefix itself may be a key, and is then the last one.
-    options.inclusiveEnd = reverse;
-  }
-  return options;
 }

@@ -19,30 +19,35 @@ const resolved: string[] = [];
 const rejected: string[] = [];
 const failures = new Set<string>();
 let message = '';
-function noteFailure(error: unknown): void {
-  failures.add((error as Error).name);
-  message = (error as Error).message;
+async function note(keys: readonly string[], flushed: Promise<void>): Promise<void> {
+  try {
+    await flushed;
+    resolved.push(...keys);
+  } catch (error) {
+    rejected.push(...keys);
+    failures.add((error as Error).name);
+    message = (error as Error).message;
+  }
 }
 
-for (let turn = 0; turn < 12; turn++) {
-  // Long turns get two promises from lmdb, short ones one.
-  const count = turn % 3 === 0 ? 5 : 1500;
-  const writes = [];
-  for (let i = 0; i < count; i++) {
-    const key = `${turn}.${i}`;
-    writes.push(
-      store
-        .write((batch) => batch.put('emails', key, 'u'.repeat(count === 5 ? 4000 : 250)))
-        .then(
-          () => resolved.push(key),
-          (error: unknown) => {
-            rejected.push(key);
-            noteFailure(error);
-          },
-        ),
-    );
+// A short turn gets one promise from lmdb, a long one two, and so does one long write.
+const turns = [
+  { writes: 5, putsPerWrite: 1, length: 4000 },
+  { writes: 1500, putsPerWrite: 1, length: 250 },
+  { writes: 1, putsPerWrite: 1500, length: 250 },
+];
+for (let round = 0; round < 4; round++) {
+  for (const { writes, putsPerWrite, length } of turns) {
+    const outcomes = [];
+    for (let i = 0; i < writes; i++) {
+      const keys = Array.from({ length: putsPerWrite }, (_, j) => `${round}.${length}.${i}.${j}`);
+      const flushed = store.write((batch) => {
+        for (const key of keys) batch.put('emails', key, 'u'.repeat(length));
+      });
+      outcomes.push(note(keys, flushed));
+    }
+    await Promise.all(outcomes);
   }
-  await Promise.all(writes);
 }
 const lastCommitOkAfterFailure = lastCommitOk;
 

@@ -1,0 +1,110 @@
+/**
+ * Removes what is kept long enough, and what deleted users left. A cycle of passes over the store
+ * runs every minute, cut into slices that hold the loop for a few milliseconds at most; each slice
+ * looks at some rows and then removes, in one transaction, what is still due when it runs. Owns the
+ * cycle under way; the rest is in the store.
+ */
+import type { Clock, Timer } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import { deletedUsers } from './purge.js';
+import { completedRequests, expiredIdempotency, expiredSessions } from './retention.js';
+import type { Reader, Store, Writer } from './store.js';
+
+/** What a pass found due. It looks again, since much can happen between finding and removing. */
+export type Removal = (transaction: Reader & Writer) => void;
+/** One step a row: undefined when the row stays. */
+export type Pass = Generator<Removal | undefined, void, void>;
+export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
+
+export interface SweepDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: RetentionLimits;
+  /** Told when a slice failed; the sweep begins anew with its next cycle. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface Sweep {
+  start(): void;
+  /** No slice begins after it; one that waits for its flush still ends. */
+  stop(): void;
+  /** Runs one slice. @returns whether it ended a cycle. Never call it while another one runs. */
+  slice(): Promise<boolean>;
+}
+
+const cycleIntervalMs = 60_000;
+const sliceGapMs = 20;
+const sliceBudgetMs = 2;
+const rowsPerSlice = 256;
+/** A transaction holds up group commits while it runs. */
+const removalsPerSlice = 32;
+
+export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep {
+  let cycle = newCycle();
+  let timer: Timer | undefined;
+  let running = false;
+
+  function* newCycle(): Pass {
+    const now = clock.now();
+    yield* deletedUsers(store, now);
+    yield* expiredSessions(store, now);
+    yield* expiredIdempotency(store, now, limits);
+    yield* completedRequests(store, now, limits);
+  }
+
+  async function slice(): Promise<boolean> {
+    const begunAt = clock.monotonic();
+    const removals: Removal[] = [];
+    let ended = false;
+    for (let rows = 0; rows < rowsPerSlice && removals.length < removalsPerSlice; rows++) {
+      if (clock.monotonic() - begunAt >= sliceBudgetMs) break;
+      const step = cycle.next();
+      if (step.done === true) {
+        cycle = newCycle();
+        ended = true;
+        break;
+      }
+      if (step.value !== undefined) removals.push(step.value);
+    }
+    if (removals.length === 0) return ended;
+    try {
+      await store.transact((transaction) => {
+        for (const remove of removals) remove(transaction);
+      });
+    } catch (error) {
+      // What was not removed is found again; a position after it must not be written.
+      cycle = newCycle();
+      throw error;
+    }
+    return ended;
+  }
+
+  function runLater(delayMs: number): void {
+    if (running) timer = clock.setTimer(delayMs, run);
+  }
+
+  function run(): void {
+    slice().then(
+      (ended) => {
+        runLater(ended ? cycleIntervalMs : sliceGapMs);
+      },
+      (error: unknown) => {
+        onError(error);
+        runLater(cycleIntervalMs);
+      },
+    );
+  }
+
+  return {
+    start() {
+      if (running) return;
+      running = true;
+      runLater(sliceGapMs);
+    },
+    stop() {
+      running = false;
+      timer?.cancel();
+    },
+    slice,
+  };
+}
