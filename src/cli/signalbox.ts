@@ -1,1 +1,13 @@
-console.log('x');
+#!/usr/bin/env node
+/** The command `signalbox`: runs the command line and ends with its exit code. */
+import { CommanderError } from 'commander';
+import { exitCodes } from './command.js';
+import { createProgram } from './program.js';
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  // commander has printed the help or what was wrong.
+  process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+}

@@ -1,0 +1,105 @@
+/**
+ * What all commands share: the way a command is described, the options that each has, and how its
+ * outcome becomes text, JSON and an exit code. Standard output carries the outcome alone; what went
+ * wrong goes to standard error.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { loadSettings, type Settings, type SettingsSources } from '../settings.js';
+import { configFile, type SettingName, settingsTable } from '../settings/table.js';
+
+/** 0 done; 1 refused, not found or failed; 2 a mistake in the usage or the settings. */
+export const exitCodes = { done: 0, refused: 1, usage: 2 } as const;
+
+export type Outcome =
+  | { readonly ok: true; readonly json: unknown; /** The same for people. */ readonly text: string }
+  | {
+      readonly ok: false;
+      readonly exitCode: 1 | 2;
+      /** For programs. */
+      readonly code: string;
+      /** Complete sentences, the last of which is the remedy. */
+      readonly message: string;
+    };
+
+/** The options as commander gives them, by the setting's name. */
+export interface SharedOptions {
+  readonly json?: boolean;
+  readonly config?: string;
+  readonly dataDir?: string;
+}
+
+export interface Description {
+  /** The command's own word, and its arguments as commander writes them. */
+  readonly usage: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What it does and what follows from it, in sentences. */
+  readonly description: string;
+  readonly examples: readonly string[];
+  /** The settings it takes as flags. */
+  readonly settings?: readonly SettingName[];
+}
+
+export function describeCommand(description: Description): Command {
+  const { usage, summary, examples, settings = ['dataDir'] } = description;
+  const [name = '', ...parameters] = usage.split(' ');
+  const command = new Command(name).summary(summary).description(description.description);
+  for (const parameter of parameters) command.argument(parameter);
+  for (const setting of settings) command.addOption(settingOption(setting));
+  command.option(
+    `${configFile.flag} <${configFile.placeholder}>`,
+    `${configFile.description} (environment: ${configFile.environment})`,
+  );
+  command.option('--json', 'print JSON for programs instead of text');
+  return command.addHelpText('after', examplesText(examples));
+}
+
+export function examplesText(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`;
+}
+
+function settingOption(name: SettingName): Option {
+  const { flag, environment, placeholder, description, fallback } = settingsTable[name];
+  const usual = Array.isArray(fallback) || fallback === undefined ? 'none' : String(fallback);
+  return new Option(
+    `${String(flag)} <${placeholder}>`,
+    `${description} (environment: ${environment}; default: ${usual})`,
+  );
+}
+
+export function sourcesOf(options: object): SettingsSources {
+  const flags = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => typeof value === 'string'),
+  ) as Record<string, string>;
+  return { flags, environment: process.env, readFile: (path) => readFileSync(path, 'utf8') };
+}
+
+/** @returns undefined after having told the operator what is wrong with them. */
+export function settingsFor(options: SharedOptions): Settings | undefined {
+  const settings = loadSettings(sourcesOf(options));
+  if (!Array.isArray(settings)) return settings;
+  const message = settings.map((finding) => finding.message).join('\n');
+  finish({ ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
+  return undefined;
+}
+
+/** Prints the outcome and sets the exit code; the process then ends by itself. */
+export function finish(outcome: Outcome, { json }: SharedOptions): void {
+  if (outcome.ok) {
+    process.stdout.write(`${json ? JSON.stringify(outcome.json, null, 2) : outcome.text}\n`);
+    return;
+  }
+  const { code, message, exitCode } = outcome;
+  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } }, null, 2)}\n`);
+  process.stderr.write(`${message}\n`);
+  process.exitCode = exitCode;
+}
+
+export function refused(code: string, message: string): Outcome {
+  return { ok: false, exitCode: exitCodes.refused, code, message };
+}
+
+export function misused(message: string): Outcome {
+  return { ok: false, exitCode: exitCodes.usage, code: 'usage', message };
+}

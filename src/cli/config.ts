@@ -1,0 +1,63 @@
+/** `signalbox config`: the settings in force and where they come from, secrets masked. */
+import type { Command } from 'commander';
+import { limitNames, limits as limitTable } from '../limits.js';
+import { type Settings, settingOrigins } from '../settings.js';
+import { settingNames, settingsTable } from '../settings/table.js';
+import { columns } from './columns.js';
+import { describeCommand, finish, settingsFor, type SharedOptions, sourcesOf } from './command.js';
+import { yesOrNo } from './user-text.js';
+
+const mask = '(hidden)';
+
+export function configCommand(): Command {
+  return describeCommand({
+    usage: 'config',
+    summary: 'show the settings in force',
+    description:
+      'Shows every setting, limit, plan and platform that "signalbox serve" would start with when ' +
+      'given the same flags, and where each setting comes from. A flag is stronger than an ' +
+      'environment variable, that is stronger than the config file, and that than the default.',
+    examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
+    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+  }).action((options: SharedOptions) => {
+    const settings = settingsFor(options);
+    if (settings === undefined) return;
+    finish({ ok: true, json: toJson(settings), text: toText(settings, options) }, options);
+  });
+}
+
+function toJson(settings: Settings): object {
+  const { limits, plans, platforms } = settings;
+  const own = settingNames.map((name): [string, unknown] => {
+    const value = settings[name];
+    return [name, value !== undefined && settingsTable[name].secret ? mask : (value ?? null)];
+  });
+  return { ...(Object.fromEntries(own) as object), limits, plans, platforms };
+}
+
+function toText(settings: Settings, options: SharedOptions): string {
+  const origins = settingOrigins(sourcesOf(options));
+  const settingRows = settingNames.map((name) => {
+    const value: string = [settings[name] ?? []].flat().join(',');
+    const shown = value === '' ? 'none' : settingsTable[name].secret ? mask : value;
+    return [name, shown, origins[name]];
+  });
+  const limitRows = limitNames.map((name) => {
+    const { value: usual, unit } = limitTable[name];
+    const value = settings.limits[name];
+    return [name, `${value}`, value === usual ? unit : `${unit} (default ${usual})`];
+  });
+  const planRows = Object.entries(settings.plans).map(([name, plan]) => [
+    name,
+    yesOrNo(plan.publicApi),
+    `${plan.signalsPerMinute}`,
+    `${plan.signalsPerDay}`,
+  ]);
+  const platformRows = settings.platforms.map(({ token, account }) => [token, account]);
+  return [
+    columns([['SETTING', 'VALUE', 'FROM'], ...settingRows]),
+    columns([['LIMIT', 'VALUE', 'UNIT'], ...limitRows]),
+    columns([['PLAN', 'PUBLIC API', 'SIGNALS A MINUTE', 'SIGNALS A DAY'], ...planRows]),
+    columns([['PLATFORM', 'ACCOUNT NAME'], ...platformRows]),
+  ].join('\n\n');
+}

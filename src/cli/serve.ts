@@ -1,0 +1,27 @@
+/** `signalbox serve`: the gateway. */
+import type { Command } from 'commander';
+import { settingNames, settingsTable } from '../settings/table.js';
+import { describeCommand, settingsFor, type SharedOptions } from './command.js';
+
+export function serveCommand(): Command {
+  return describeCommand({
+    usage: 'serve',
+    summary: 'run the gateway',
+    description:
+      'Runs the gateway until SIGTERM or SIGINT, which drain it: within 10 seconds all that was ' +
+      'accepted is on disk and the process ends with exit code 0. When it is ready it prints one ' +
+      'line of JSON with "url" and "opsUrl" on standard output; its log goes to standard error.',
+    examples: [
+      'signalbox serve',
+      'signalbox serve --data-dir /var/lib/signalbox --config /etc/signalbox.json',
+      'signalbox serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem',
+    ],
+    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+  }).action(async (options: SharedOptions) => {
+    const settings = settingsFor(options);
+    if (settings === undefined) return;
+    // Only here, so that no other command needs the native server.
+    const { main } = await import('../main.js');
+    await main(settings);
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * The settings in force: each from its strongest source (flag, environment, config file, default),
+ * checked, and frozen for the life of the process. What is wrong comes back as a list of findings,
+ * all of them at once, so that an operator need not start five times to find five mistakes.
+ */
+import type { Limits } from './limits.js';
+import type { Plans } from './plans.js';
+import type { Platform } from './platforms.js';
+import { readConfigFile, type ConfigFile, type Report } from './settings/config-file.js';
+import { readLimits, readPlans, readPlatforms } from './settings/sections.js';
+import {
+  configFile,
+  knownEnvironment,
+  type SettingName,
+  settingNames,
+  settingsTable,
+  type SettingValues,
+} from './settings/table.js';
+import { checkTlsPair } from './settings/tls-pair.js';
+
+export type { LogLevel } from './settings/table.js';
+
+export interface Settings extends SettingValues {
+  readonly limits: Limits;
+  readonly plans: Plans;
+  readonly platforms: readonly Platform[];
+}
+
+export interface SettingsError {
+  /** `port`, `limits.ttlMsMax`, `SIGNALBOX_FOO`: what to look for. */
+  readonly setting: string;
+  /** A sentence with the setting, its value, its bounds and where it came from. */
+  readonly message: string;
+}
+
+export interface SettingsSources {
+  /** By the setting's name; `config` names the config file. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Throws when the file cannot be read. */
+  readonly readFile: (path: string) => string;
+}
+
+const environmentPrefix = 'SIGNALBOX_';
+
+export function loadSettings(sources: SettingsSources): Settings | SettingsError[] {
+  const findings: SettingsError[] = [];
+  const report: Report = (setting, message) => void findings.push({ setting, message });
+
+  reportUnknownEnvironment(sources.environment, report);
+  const file = configFileOf(sources, report);
+  const values = Object.fromEntries(
+    settingNames.map((name) => [name, readSetting(name, sources, file, report)]),
+  ) as unknown as SettingValues;
+  checkTlsPair(values.tlsCert, values.tlsKey, sources.readFile, report);
+  const settings: Settings = {
+    ...values,
+    limits: readLimits(file, report),
+    plans: readPlans(file, report),
+    platforms: readPlatforms(file, report),
+  };
+  return findings.length > 0 ? findings : deepFreeze(settings);
+}
+
+/** Where each setting's value came from, in words: `flag --port`, `default`. */
+export function settingOrigins(sources: SettingsSources): Record<SettingName, string> {
+  const file = configFileOf(sources, () => undefined);
+  return Object.fromEntries(
+    settingNames.map((name) => [name, strongestSource(name, sources, file).origin]),
+  ) as Record<SettingName, string>;
+}
+
+function readSetting(
+  name: SettingName,
+  sources: SettingsSources,
+  file: ConfigFile,
+  report: Report,
+): unknown {
+  const { kind, secret } = settingsTable[name];
+  const { raw, origin, isText } = strongestSource(name, sources, file);
+  if (origin === fromDefault) return raw;
+  const value = kind.read(raw, isText);
+  if (value === undefined) {
+    const finding = secret ? `"${name}" cannot be used` : `"${name}" is ${JSON.stringify(raw)}`;
+    report(name, `${finding} (${origin}); it must be ${kind.expected}.`);
+  }
+  return value;
+}
+
+const fromDefault = 'default';
+
+function strongestSource(
+  name: SettingName,
+  { flags, environment }: SettingsSources,
+  file: ConfigFile,
+): { raw: unknown; origin: string; isText: boolean } {
+  const row = settingsTable[name];
+  const flag = row.flag === null ? undefined : flags[name];
+  if (flag !== undefined) return { raw: flag, origin: `flag ${String(row.flag)}`, isText: true };
+  const variable = environment[row.environment];
+  if (variable !== undefined) {
+    return { raw: variable, origin: `environment variable ${row.environment}`, isText: true };
+  }
+  if (row.inFile && Object.hasOwn(file.root, name)) {
+    return { raw: file.root[name], origin: `config file ${file.path}`, isText: false };
+  }
+  return { raw: row.fallback, origin: fromDefault, isText: false };
+}
+
+function configFileOf(
+  { flags, environment, readFile }: SettingsSources,
+  report: Report,
+): ConfigFile {
+  const path = flags['config'] ?? environment[configFile.environment];
+  return path === undefined ? { path: '', root: {} } : readConfigFile(path, readFile, report);
+}
+
+/** A misspelt variable would otherwise leave the default in force, unnoticed. */
+function reportUnknownEnvironment(
+  environment: SettingsSources['environment'],
+  report: Report,
+): void {
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith(environmentPrefix) || knownEnvironment.has(name)) continue;
+    const known = [...knownEnvironment].join(', ');
+    report(name, `There is no environment variable "${name}". Known are ${known}.`);
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}

@@ -1,0 +1,80 @@
+/**
+ * The config file: JSON with settings at its top level, and `limits`, `plans` and `platforms`, which
+ * `sections` reads. Every key is checked, because a misspelt limit that is silently ignored is a limit
+ * that does not hold.
+ */
+import { settingNames, settingsTable } from './table.js';
+
+/** Takes one finding: the setting's name, and a sentence for the operator. */
+export type Report = (setting: string, message: string) => void;
+
+export interface ConfigFile {
+  readonly path: string;
+  /** The parsed object; empty when there is no file or it cannot be read. */
+  readonly root: Readonly<Record<string, unknown>>;
+}
+
+const sections = ['limits', 'plans', 'platforms'];
+const topLevelKeys = [...settingNames.filter((name) => settingsTable[name].inFile), ...sections];
+
+export function readConfigFile(
+  path: string,
+  readFile: (path: string) => string,
+  report: Report,
+): ConfigFile {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFile(path));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    report('config', `The config file ${path} cannot be read as JSON: ${reason}.`);
+    return { path, root: {} };
+  }
+  if (!isObject(parsed)) {
+    report('config', `The config file ${path} must hold a JSON object.`);
+    return { path, root: {} };
+  }
+  reportUnknownKeys(parsed, topLevelKeys, '', path, report);
+  return { path, root: parsed };
+}
+
+/** The object under this key; empty when there is none. */
+export function sectionOf(file: ConfigFile, name: string, report: Report): Record<string, unknown> {
+  if (!Object.hasOwn(file.root, name)) return {};
+  const value = file.root[name];
+  if (isObject(value)) return value;
+  reportValue(name, value, 'an object', file.path, report);
+  return {};
+}
+
+export function reportUnknownKeys(
+  object: Record<string, unknown>,
+  known: readonly string[],
+  prefix: string,
+  path: string,
+  report: Report,
+): void {
+  for (const key of Object.keys(object)) {
+    if (known.includes(key)) continue;
+    const name = `${prefix}${key}`;
+    report(
+      name,
+      `There is no setting "${name}" (config file ${path}). Known here are ${known.join(', ')}.`,
+    );
+  }
+}
+
+export function reportValue(
+  name: string,
+  value: unknown,
+  expected: string,
+  path: string,
+  report: Report,
+): void {
+  const shown = value === undefined ? 'missing' : JSON.stringify(value);
+  report(name, `"${name}" is ${shown} (config file ${path}); it must be ${expected}.`);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,134 @@
+/**
+ * Every setting that a flag, the environment or the top level of the config file can give: one row
+ * each, read by the loader, the command line's help and the test that holds it against the contract.
+ */
+import { isIP } from 'node:net';
+import { isCidr } from '../quota/partition.js';
+import { jwtSecretLengthMin } from '../store/data-directory.js';
+
+/** How a value is read, and what the operator is told when it cannot be. */
+export interface Kind<T> {
+  readonly expected: string;
+  /**
+   * @param isText whether `raw` comes from a flag or the environment, where everything is text.
+   * @returns undefined when `raw` is not such a value.
+   */
+  readonly read: (raw: unknown, isText: boolean) => T | undefined;
+}
+
+interface SettingRow {
+  readonly flag: string | null;
+  readonly environment: string;
+  /** Whether the config file may hold it, under the setting's name. */
+  readonly inFile: boolean;
+  readonly fallback: unknown;
+  readonly kind: Kind<unknown>;
+  /** What the value is called in the help. */
+  readonly placeholder: string;
+  readonly secret: boolean;
+  readonly description: string;
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const portMax = 65_535;
+
+const path: Kind<string> = {
+  expected: 'a path',
+  read: (raw) => (isFilled(raw) && !raw.includes('\0') ? raw : undefined),
+};
+
+const host: Kind<string> = {
+  expected: 'an IP address or a host name',
+  read: (raw) => {
+    if (!isFilled(raw)) return undefined;
+    return isIP(raw) !== 0 || /^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(raw) ? raw : undefined;
+  },
+};
+
+const port: Kind<number> = {
+  expected: `a whole number from 0 to ${portMax}, where 0 takes any free port`,
+  read: (raw, isText) => {
+    const value = isText && /^[0-9]{1,5}$/.test(String(raw)) ? Number(raw) : raw;
+    return isWholeNumber(value, 0, portMax) ? value : undefined;
+  },
+};
+
+const cidrList: Kind<readonly string[]> = {
+  expected: 'a comma-separated list of IP addresses or CIDR ranges, such as "10.0.0.0/8,fd00::/8"',
+  read: (raw, isText) => {
+    const parts = typeof raw === 'string' ? splitList(raw) : isText ? undefined : raw;
+    return Array.isArray(parts) && parts.every(isCidrText) ? parts : undefined;
+  },
+};
+
+const logLevel: Kind<LogLevel> = {
+  expected: `one of ${logLevels.join(', ')}`,
+  read: (raw) => logLevels.find((level) => level === raw),
+};
+
+const secret: Kind<string> = {
+  expected: `at least ${jwtSecretLengthMin} characters`,
+  read: (raw) => (isFilled(raw) && raw.length >= jwtSecretLengthMin ? raw : undefined),
+};
+
+// prettier-ignore
+export const settingsTable = {
+  dataDir: { flag: '--data-dir', environment: 'SIGNALBOX_DATA_DIR', inFile: true, fallback: './data', kind: path, placeholder: 'DIRECTORY', secret: false, description: 'directory that holds all that outlives the process' },
+  host: { flag: '--host', environment: 'SIGNALBOX_HOST', inFile: true, fallback: '127.0.0.1', kind: host, placeholder: 'ADDRESS', secret: false, description: 'address that bots and terminal plugins connect to' },
+  port: { flag: '--port', environment: 'SIGNALBOX_PORT', inFile: true, fallback: 8080, kind: port, placeholder: 'PORT', secret: false, description: 'port that bots and terminal plugins connect to; 0 takes any free port' },
+  opsHost: { flag: '--ops-host', environment: 'SIGNALBOX_OPS_HOST', inFile: true, fallback: '127.0.0.1', kind: host, placeholder: 'ADDRESS', secret: false, description: 'address of the health checks and metrics' },
+  opsPort: { flag: '--ops-port', environment: 'SIGNALBOX_OPS_PORT', inFile: true, fallback: 9464, kind: port, placeholder: 'PORT', secret: false, description: 'port of the health checks and metrics; 0 takes any free port' },
+  tlsCert: { flag: '--tls-cert', environment: 'SIGNALBOX_TLS_CERT', inFile: true, fallback: undefined, kind: path, placeholder: 'FILE', secret: false, description: 'certificate chain as PEM; without it the gateway speaks plain HTTP' },
+  tlsKey: { flag: '--tls-key', environment: 'SIGNALBOX_TLS_KEY', inFile: true, fallback: undefined, kind: path, placeholder: 'FILE', secret: false, description: 'private key of the certificate as PEM' },
+  trustProxy: { flag: '--trust-proxy', environment: 'SIGNALBOX_TRUST_PROXY', inFile: true, fallback: [] as readonly string[], kind: cidrList, placeholder: 'CIDRS', secret: false, description: 'proxies whose word about the client address is believed, separated by commas' },
+  logLevel: { flag: '--log-level', environment: 'SIGNALBOX_LOG_LEVEL', inFile: true, fallback: 'info', kind: logLevel, placeholder: 'LEVEL', secret: false, description: `what is logged: ${logLevels.join(', ')}` },
+  jwtSecret: { flag: null, environment: 'SIGNALBOX_JWT_SECRET', inFile: false, fallback: undefined, kind: secret, placeholder: 'SECRET', secret: true, description: 'secret that signs user tokens; without it, one is made and kept in the data directory' },
+} as const satisfies Record<string, SettingRow>;
+
+export type SettingName = keyof typeof settingsTable;
+export const settingNames = Object.keys(settingsTable) as SettingName[];
+
+type ValueOf<N extends SettingName> =
+  (typeof settingsTable)[N]['kind'] extends Kind<infer T>
+    ? undefined extends (typeof settingsTable)[N]['fallback']
+      ? T | undefined
+      : T
+    : never;
+export type SettingValues = { readonly [N in SettingName]: ValueOf<N> };
+
+/** Where the config file itself is named; the one setting that the file cannot hold. */
+export const configFile = {
+  flag: '--config',
+  environment: 'SIGNALBOX_CONFIG',
+  placeholder: 'FILE',
+  description: 'config file (JSON) with settings, limits, plans and platforms',
+} as const;
+
+/** Read by the `terminal` command alone; the other commands leave them be. */
+const terminalEnvironment = ['SIGNALBOX_PASSWORD', 'SIGNALBOX_SESSION_TOKEN'] as const;
+
+/** Every environment variable with our prefix that means something; any other stops the start. */
+export const knownEnvironment: ReadonlySet<string> = new Set<string>([
+  ...settingNames.map((name) => settingsTable[name].environment),
+  configFile.environment,
+  ...terminalEnvironment,
+]);
+
+export function isWholeNumber(value: unknown, min: number, max: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+function isFilled(raw: unknown): raw is string {
+  return typeof raw === 'string' && raw.trim() !== '';
+}
+
+function isCidrText(part: unknown): boolean {
+  return typeof part === 'string' && isCidr(part);
+}
+
+/** `''` is the empty list: so an environment variable can take back what the config file trusts. */
+function splitList(text: string): string[] {
+  return text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
+}

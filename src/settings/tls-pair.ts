@@ -1,0 +1,49 @@
+/**
+ * Whether the files named for TLS can serve: both there, readable, PEM, and made for each other. The
+ * native server would start without a certificate and then refuse every handshake.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Report } from './config-file.js';
+
+export function checkTlsPair(
+  certPath: string | undefined,
+  keyPath: string | undefined,
+  readFile: (path: string) => string,
+  report: Report,
+): void {
+  if (certPath === undefined && keyPath === undefined) return;
+  if (certPath === undefined || keyPath === undefined) {
+    const [given, missing] = certPath === undefined ? ['tlsKey', 'tlsCert'] : ['tlsCert', 'tlsKey'];
+    report(
+      missing,
+      `"${given}" is given without "${missing}": TLS needs a certificate and its key.`,
+    );
+    return;
+  }
+  const certificate = parse(
+    'tlsCert',
+    `The certificate ${certPath} cannot be used`,
+    () => new X509Certificate(readFile(certPath)),
+    report,
+  );
+  const key = parse(
+    'tlsKey',
+    `The private key ${keyPath} cannot be used`,
+    () => createPrivateKey(readFile(keyPath)),
+    report,
+  );
+  if (certificate === undefined || key === undefined) return;
+  if (!certificate.checkPrivateKey(key)) {
+    report('tlsKey', `The private key ${keyPath} does not belong to the certificate ${certPath}.`);
+  }
+}
+
+function parse<T>(setting: string, refusal: string, read: () => T, report: Report): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    report(setting, `${refusal}: ${reason}. Give the path of a PEM file that can be read.`);
+    return undefined;
+  }
+}

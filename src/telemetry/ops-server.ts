@@ -1,0 +1,118 @@
+/**
+ * The ops port: health checks and metrics for the operator's tools, on a plain node:http server of
+ * its own, so that it answers while the API port drains. Owns its socket from `listen` to `close`.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { StartRefused } from '../store/refusal.js';
+import type { Metrics } from './metrics.js';
+
+export interface OpsServerDeps {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** `reason` says in words what is missing. */
+  readonly readiness: () => { readonly ready: boolean; readonly reason: string };
+  readonly metrics: Metrics;
+}
+
+export interface OpsServer {
+  /** @returns the url, with the real port. Rejects with `StartRefused` when it cannot be opened. */
+  listen(): Promise<string>;
+  /** Cuts what is open: nothing on this port is worth waiting for. */
+  close(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Enough for every scraper and probe there is; more would only hold file handles. */
+const connectionsMax = 64;
+const requestTimeoutMs = 10_000;
+const plainText = 'text/plain; charset=utf-8';
+const allowedMethods = ['GET', 'HEAD'];
+
+export function createOpsServer({ host, port, readiness, metrics }: OpsServerDeps): OpsServer {
+  const pages: Record<string, () => Answer | Promise<Answer>> = {
+    '/healthz': () => text(200, 'ok'),
+    '/readyz': () => {
+      const { ready, reason } = readiness();
+      return text(ready ? 200 : 503, reason);
+    },
+    '/metrics': async () => ({
+      status: 200,
+      contentType: metrics.contentType,
+      body: await metrics.scrape(),
+    }),
+  };
+
+  async function answer(request: IncomingMessage): Promise<Answer> {
+    const path = (request.url ?? '').split('?', 1)[0] as string;
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    if (page === undefined) return text(404, 'There are /healthz, /readyz and /metrics here.');
+    if (!allowedMethods.includes(request.method ?? '')) return text(405, 'Use GET or HEAD.');
+    return page();
+  }
+
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (found) => send(response, request, found),
+      (error: unknown) => {
+        // A metric that cannot be read must not look like a gateway without load.
+        send(response, request, text(500, `The answer could not be made: ${String(error)}`));
+      },
+    );
+  });
+  server.maxConnections = connectionsMax;
+  server.requestTimeout = requestTimeoutMs;
+  server.headersTimeout = requestTimeoutMs;
+
+  return {
+    async listen() {
+      await bind(server, host, port);
+      const { address, family, port: realPort } = server.address() as AddressInfo;
+      return `http://${family === 'IPv6' ? `[${address}]` : address}:${realPort}`;
+    },
+    close() {
+      return new Promise((resolve) => {
+        // Its error says that it was not open, which is what was wanted.
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE' ? 'another program uses it already' : error.message;
+      reject(
+        new StartRefused(
+          `The ops port ${host}:${port} cannot be opened: ${reason}. Choose another with ` +
+            '--ops-host and --ops-port; port 0 takes any that is free.',
+          { cause: error },
+        ),
+      );
+    });
+    server.listen({ host, port, exclusive: true }, resolve);
+  });
+}
+
+function text(status: number, body: string): Answer {
+  return { status, contentType: plainText, body };
+}
+
+function send(response: ServerResponse, request: IncomingMessage, answer: Answer): void {
+  response.writeHead(answer.status, {
+    'Content-Type': answer.contentType,
+    'Content-Length': Buffer.byteLength(answer.body),
+    'Cache-Control': 'no-store',
+    ...(answer.status === 405 ? { Allow: allowedMethods.join(', ') } : {}),
+  });
+  response.end(request.method === 'HEAD' ? undefined : answer.body);
+}
