@@ -1,4 +1,12 @@
-/** The data directory cannot be used as it is. The message tells the operator why, and what to do. */
-export class StoreRefused extends Error {
+/**
+ * The gateway cannot start, or a command not work, with what it was given: no bug, and no case for a
+ * retry. The message tells the operator why, and what to do.
+ */
+export class StartRefused extends Error {
+  override readonly name: string = 'StartRefused';
+}
+
+/** The data directory cannot be used as it is. */
+export class StoreRefused extends StartRefused {
   override readonly name = 'StoreRefused';
 }
