@@ -189,6 +189,7 @@ export class Acceptance {
         confirmedAt: null,
         updatedAt: acceptedAt,
         cancel: null,
+        cancelKeys: [],
         expiresAt: request.expiresAt,
         maySend: target.deniedFor === null && submission.isConnected(target),
       };

@@ -66,7 +66,12 @@ export class CancelAcceptance {
     } as const;
     book.change(
       entry,
-      { ...execution, cancel, updatedAt: now },
+      {
+        ...execution,
+        cancel,
+        cancelKeys: [...execution.cancelKeys, idempotencyKey],
+        updatedAt: now,
+      },
       {
         alongside: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
         done: () => {

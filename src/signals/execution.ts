@@ -87,6 +87,8 @@ export interface Execution {
   readonly confirmedAt: number | null;
   readonly updatedAt: number;
   readonly cancel: Cancellation | null;
+  /** Idempotency-Keys of all its cancels, so that retention finds their records. */
+  readonly cancelKeys: readonly string[];
   /** The signal's `ts + ttlMs`. */
   readonly expiresAt: number;
   /**

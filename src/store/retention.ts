@@ -27,7 +27,8 @@ export function* expiredSessions(reader: Reader, now: number): Pass {
 
 /**
  * Follows the requests that were accepted since the last complete pass and are now older than the
- * retention. What it leaves, because the retention was longer then, goes with its request.
+ * retention. What it leaves goes with its request: the records of cancels, and those kept longer when
+ * the retention was.
  */
 export function* expiredIdempotency(reader: Reader, now: number, limits: RetentionLimits): Pass {
   const position = Number(reader.get('meta', positionKey) ?? 0);
@@ -100,14 +101,19 @@ function removeRequest(
   userId: string,
   { requestId, signalId, idempotencyKey, executionCount }: SignalRequest,
 ): void {
+  const idempotencyKeys = [idempotencyKey];
   for (let i = 0; i < executionCount; i++) {
-    transaction.remove('finalExecutions', [userId, executionIdOf(requestId, i)]);
+    const key: [string, string] = [userId, executionIdOf(requestId, i)];
+    idempotencyKeys.push(...(transaction.get('finalExecutions', key)?.cancelKeys ?? []));
+    transaction.remove('finalExecutions', key);
   }
   if (transaction.get('signalIds', [userId, signalId]) === requestId) {
     transaction.remove('signalIds', [userId, signalId]);
   }
-  if (transaction.get('idempotency', [userId, idempotencyKey])?.requestId === requestId) {
-    transaction.remove('idempotency', [userId, idempotencyKey]);
+  for (const key of idempotencyKeys) {
+    if (transaction.get('idempotency', [userId, key])?.requestId === requestId) {
+      transaction.remove('idempotency', [userId, key]);
+    }
   }
   transaction.remove('requests', [userId, requestId]);
 }

@@ -63,6 +63,7 @@ export function acceptedSignal(wish: AcceptedSignalWish): AcceptedSignal {
       confirmedAt: null,
       updatedAt: acceptedAt,
       cancel: null,
+      cancelKeys: [],
       maySend: false,
     },
     idempotency: {
