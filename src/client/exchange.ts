@@ -88,10 +88,15 @@ function neverLeft(error: unknown): boolean {
   const cause = field(error, 'cause');
   // One host name, several addresses: each was tried.
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-  return causes.every((each) => {
-    const code = text(field(each, 'code'));
-    return field(each, 'syscall') === 'connect' || (code !== undefined && beforeWriting.has(code));
-  });
+  return (
+    causes.length > 0 &&
+    causes.every((each) => {
+      const code = text(field(each, 'code'));
+      return (
+        field(each, 'syscall') === 'connect' || (code !== undefined && beforeWriting.has(code))
+      );
+    })
+  );
 }
 
 /** `fetch` says only "fetch failed"; what failed is in its cause. */

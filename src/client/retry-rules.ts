@@ -22,7 +22,9 @@ export type Retry = 'never' | 'after_retry_after' | 'backoff' | 'at_once';
  * Whether this or an earlier attempt may have taken effect.
  * - `raised`: this attempt may have.
  * - `unchanged`: this attempt has not; it tells nothing of earlier ones.
- * - `settled`: given after the look-up of the Idempotency-Key, which found nothing: none has.
+ * - `settled`: given after the look-up of the Idempotency-Key, which found nothing, and for a reason
+ *   that stays: no attempt has, and none that is still on its way will. A quota or a frozen account
+ *   settles nothing, since an attempt held up on the way can still find it lifted.
  */
 type Doubt = 'raised' | 'unchanged' | 'settled';
 
@@ -34,10 +36,7 @@ const byCode = {
   public_api_disabled:         { retry: 'backoff',           doubt: 'unchanged' },
   idempotency_conflict:        { retry: 'never',             doubt: 'settled' },
   malformed_json:              { retry: 'never',             doubt: 'settled' },
-  account_frozen:              { retry: 'never',             doubt: 'settled' },
   invalid_signal:              { retry: 'never',             doubt: 'settled' },
-  daily_signal_limit_exceeded: { retry: 'backoff',           doubt: 'settled' },
-  signal_rate_limit_exceeded:  { retry: 'backoff',           doubt: 'settled' },
 } as const satisfies Partial<Record<ErrorCode, RetryRule>>;
 
 /** The first row that holds; the codes above go before. */

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import t, { type Test } from 'tap';
 import { refusal, type Reply } from '../support/fake-api.js';
 import { accepted, draft, startScriptedClient, timeoutMs } from './scripted-client.js';
@@ -98,6 +99,7 @@ const definitive: readonly Reply[] = [
   refusal(415, 'unsupported_media_type'),
   refusal(422, 'invalid_signal'),
   refusal(418, 'code_of_the_future'),
+  refusal(431, 'header_too_large'),
   refusal(403, 'constructor'),
   refusal(307, 'moved', { Location: '/api/v1/elsewhere' }),
 ];
@@ -152,13 +154,8 @@ const doubts: readonly [rule: string, script: Reply[], kind: string][] = [
   ['a refusal before the key is looked up settles nothing', ['cut', unauthorised], 'unknown'],
   ['a rate limit settles nothing', ['cut', refusal(429, 'api_rate_limited')], 'unknown'],
   ['a used signalId may be its own', ['cut', refusal(409, 'duplicate_signal_id')], 'unknown'],
-  ['a refusal after the look-up settles it', ['cut', invalid], 'refused'],
-  ['a quota settles it', ['cut', refusal(429, 'signal_rate_limit_exceeded')], 'refused'],
-  [
-    'doubt comes back',
-    [{ status: 500 }, refusal(429, 'signal_rate_limit_exceeded'), 'cut'],
-    'unknown',
-  ],
+  ['a quota may be lifted', ['cut', refusal(429, 'signal_rate_limit_exceeded')], 'unknown'],
+  ['an account may be thawed', ['cut', refusal(403, 'account_frozen')], 'unknown'],
   ['a limit raises none', [refusal(429, 'api_rate_limited'), unauthorised], 'refused'],
   ['a disabled API raises none', [refusal(503, 'public_api_disabled'), unauthorised], 'refused'],
 ];
@@ -167,6 +164,18 @@ for (const [rule, script, kind] of doubts) {
   t.test(`whether it took effect: ${rule}`, async (t) => {
     api.play(...script);
     t.match(await scripted.client().submit(draft), { ok: false, error: { kind } });
+  });
+}
+
+const lookedUp: readonly [status: number, code: string][] = [
+  [400, 'malformed_json'],
+  [409, 'idempotency_conflict'],
+  [422, 'invalid_signal'],
+];
+for (const [status, code] of lookedUp) {
+  t.test(`whether it took effect: ${code}, said after the look-up, settles it`, async (t) => {
+    api.play('cut', refusal(status, code));
+    t.match(await scripted.client().submit(draft), { ok: false, error: { kind: 'refused', code } });
   });
 }
 
@@ -283,6 +292,24 @@ t.test('aborted while an attempt is under way, it is unknown', async (t) => {
   sentTheSame(t, 1);
 });
 
+t.test('a refusal that crosses an abort is a refusal', async (t) => {
+  const abort = new AbortController();
+  const fetch = async (): Promise<Response> => {
+    abort.abort();
+    return new Response('', { status: 401 });
+  };
+  const result = await scripted.client({ fetch }).submit(draft, { signal: abort.signal });
+  t.match(result, { ok: false, error: { kind: 'refused', status: 401 } });
+});
+
+t.test('an operation leaves no timer and no listener behind', async (t) => {
+  api.play('cut', { status: 500 }, 'silent', accepted);
+  const { signal } = new AbortController();
+  t.match(await scripted.client().submit(draft, { signal }), { ok: true });
+  t.equal(clock.timerCount, 0);
+  t.equal(getEventListeners(signal, 'abort').length, 0);
+});
+
 t.test('no connection at all is unreachable: nothing was sent', async (t) => {
   const gone = await startScriptedClient(t);
   const client = gone.client({ giveUpAfterMs: 1_000 });
@@ -290,4 +317,26 @@ t.test('no connection at all is unreachable: nothing was sent', async (t) => {
   const result = await client.submit(draft);
   t.match(result, { ok: false, error: { kind: 'unreachable', message: /ECONNREFUSED/ } });
   t.strictSame(gone.pauses, [250, 500, 250]);
+});
+
+t.test('only what surely never left is unreachable', async (t) => {
+  const connect = Object.assign(new Error('refused'), { syscall: 'connect' });
+  const write = Object.assign(new Error('broken pipe'), { syscall: 'write', code: 'EPIPE' });
+  const lookup = Object.assign(new Error('no such host'), { code: 'ENOTFOUND' });
+  const causes: readonly [cause: unknown, kind: string][] = [
+    [connect, 'unreachable'],
+    [lookup, 'unreachable'],
+    [new AggregateError([connect, connect]), 'unreachable'],
+    [new AggregateError([connect, write]), 'unknown'],
+    [new AggregateError([]), 'unknown'],
+    [write, 'unknown'],
+    [undefined, 'unknown'],
+  ];
+  for (const [cause, kind] of causes) {
+    const fetch = async (): Promise<never> => {
+      throw new TypeError('fetch failed', { cause });
+    };
+    const result = await scripted.client({ fetch, giveUpAfterMs: 0 }).submit(draft);
+    t.match(result, { ok: false, error: { kind } }, String(cause));
+  }
 });
