@@ -1,8 +1,8 @@
 /**
- * The log: JSON lines on standard error. No secret may reach it, so it is guarded twice: fields that
- * are named like secrets are masked at any depth, and what looks like one of our credentials is cut
- * out of the finished line, wherever it stood. Buffered and written asynchronously, since a slow
- * reader of standard error must not hold the loop; what is left is written when the process exits.
+ * The log: JSON lines on standard error. No secret may reach it, so each finished line is searched:
+ * fields that are named like secrets lose their value, at whatever depth and in errors too, and what
+ * looks like one of our credentials is cut out wherever it stands. Lines are written asynchronously,
+ * since a slow reader of standard error must not hold the loop; what is left goes out at exit.
  */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings.js';
@@ -10,44 +10,27 @@ import type { LogLevel } from '../settings.js';
 export type Log = Logger;
 
 const mask = '[hidden]';
-/** Matches whole words of a field's name: `jwtSecret` and `session_token`, not `tokenGeneration`. */
-const secretField = /(?:authorization|password|passwordhash|token|secret|apikey|cookie)$/i;
-/** API keys and session tokens longer than what a displayPrefix shows, and JSON Web Tokens. */
+/** By the end of the name: `jwtSecret` and `set-cookie`, but not `tokenGeneration`. */
+const secretField =
+  /("[^"\\]*(?:authorization|password|passwordHash|token|secret|api_?key|cookie)":)"(?:[^"\\]|\\.)*"/gi;
+/** API keys and session tokens, longer than a displayPrefix shows them; user tokens; any bearer. */
 const credential =
   /svc_api_[\w-]{10,}|sbs_[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]+|Bearer [^\s"\\]{10,}/g;
-/** Deeper nesting is not of our making; it is left out rather than searched. */
-const depthMax = 6;
 
 /** @param destination where the lines go; standard error unless a test wants them. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  const target = destination ?? pino.destination({ dest: 2, sync: false });
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: {
-        level: (label) => ({ level: label }),
-        bindings: (bindings) => hideSecrets(bindings, 0) as Record<string, unknown>,
-        log: (fields) => hideSecrets(fields, 0) as Record<string, unknown>,
-      },
-      serializers: {
-        err: (error: Error) => hideSecrets(pino.stdSerializers.err(error), 0),
-      },
-      hooks: { streamWrite: (line) => line.replace(credential, mask) },
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: hideSecrets },
     },
-    target,
+    destination ?? pino.destination({ dest: 2, sync: false }),
   );
 }
 
-function hideSecrets(value: unknown, depth: number): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
-  if (depth === depthMax) return '[nested too deeply]';
-  if (Array.isArray(value)) return value.map((item) => hideSecrets(item, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      secretField.test(key) ? mask : hideSecrets(item, depth + 1),
-    ]),
-  );
+function hideSecrets(line: string): string {
+  return line.replace(secretField, `$1"${mask}"`).replace(credential, mask);
 }

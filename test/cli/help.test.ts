@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import t from 'tap';
+import { createProgram } from '../../src/cli/program.js';
+import { signalboxCli } from '../support/gateway-process.js';
+
+/** The commands of the contract's section 1 that are there, by their full names. */
+const contractCommands = [
+  'serve',
+  'demo',
+  'user add',
+  'user list',
+  'user show',
+  'user delete',
+  'user set',
+  'key list',
+  'key revoke',
+  'session revoke',
+  'api enable',
+  'api disable',
+  'config',
+  'terminal',
+];
+
+function leaves(command: Command, path: readonly string[] = []): [string, Command][] {
+  return command.commands.flatMap((child): [string, Command][] => {
+    const childPath = [...path, child.name()];
+    return child.commands.length > 0 ? leaves(child, childPath) : [[childPath.join(' '), child]];
+  });
+}
+
+/** What `--help` prints, examples included. */
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+}
+
+t.test('the commands are those of the contract', (t) => {
+  const names = leaves(createProgram()).map(([name]) => name);
+  t.same(names.sort(), contractCommands.sort());
+  t.end();
+});
+
+t.test('the help of every command says what it does, shows an example and every option', (t) => {
+  for (const [name, command] of leaves(createProgram())) {
+    const help = helpOf(command);
+    t.ok(command.description().length > 40, `${name} is described`);
+    t.match(help, new RegExp(`Examples?:[^]*signalbox ${name}`), `${name} has an example`);
+    t.match(help, /--json/, `${name} can print JSON`);
+    for (const option of command.options) t.ok(option.description.length > 10, option.flags);
+  }
+  t.end();
+});
+
+t.test('help and version go to standard output with exit code 0', (t) => {
+  const help = signalboxCli('unused', ['user', 'add', '--help']);
+  t.equal(help.code, 0);
+  t.match(help.stdout, /Usage: signalbox user add/);
+  t.equal(help.stderr, '');
+  const version = signalboxCli('unused', ['--version']);
+  t.equal(version.code, 0);
+  t.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);
+  t.end();
+});
+
+t.test('a mistake in the usage is exit code 2, with a word of help on standard error', (t) => {
+  const dataDir = t.testdir();
+  const mistakes = [
+    [],
+    ['usr', 'list'],
+    ['user', 'lst'],
+    ['user', 'add'],
+    ['user', 'add', 'ann@example.com'],
+    ['user', 'list', 'too', 'many'],
+    ['user', 'list', '--jason'],
+    ['user', 'set', 'ann@example.com', '--frozen', 'yes'],
+    ['user', 'set', 'ann@example.com', '--frozen'],
+    ['serve', '--prot', '80'],
+  ];
+  for (const args of mistakes) {
+    const { code, stdout, stderr } = signalboxCli(dataDir, args);
+    t.equal(code, 2, args.join(' '));
+    t.equal(stdout, '');
+    t.match(stderr, /--help/);
+  }
+  t.end();
+});

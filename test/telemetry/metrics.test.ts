@@ -1,0 +1,215 @@
+import t from 'tap';
+import { routes } from '../../src/routes.js';
+import { executionStates } from '../../src/signals/execution.js';
+import { createInstruments, type Instruments } from '../../src/telemetry/instruments.js';
+import { createMetrics, type Gauges, type Metrics } from '../../src/telemetry/metrics.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+interface Sample {
+  readonly name: string;
+  readonly labels: Record<string, string>;
+  readonly value: number;
+}
+
+const gauges: Gauges = {
+  connectedPlugins: () => 2,
+  hashPoolQueue: () => 3,
+  openExecutions: () => 4,
+  storeBytes: () => 36_864,
+  openStreams: () => 5,
+};
+
+function made(): { instruments: Instruments; metrics: Metrics; clock: SimulatedClock } {
+  const clock = new SimulatedClock();
+  const instruments = createInstruments(routes);
+  return { instruments, clock, metrics: createMetrics(instruments, gauges, clock) };
+}
+
+/** Reads the Prometheus text format to the letter; throws on a line that it does not allow. */
+function parse(text: string): {
+  samples: Sample[];
+  types: Map<string, string>;
+  helps: Set<string>;
+} {
+  const samples: Sample[] = [];
+  const types = new Map<string, string>();
+  const helps = new Set<string>();
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const help = /^# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) \S.*$/.exec(line);
+    const type = /^# TYPE (\S+) (counter|gauge|histogram|summary)$/.exec(line);
+    const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/.exec(
+      line,
+    );
+    if (help?.[1] !== undefined) helps.add(help[1]);
+    else if (type?.[1] !== undefined && type[2] !== undefined) types.set(type[1], type[2]);
+    else if (sample?.[1] !== undefined) {
+      const pairs = [...(sample[2] ?? '').matchAll(/([a-z_]+)="([^"\\]*)"(?:,|$)/g)];
+      t.equal(pairs.map(([pair]) => pair).join(''), sample[2] ?? '', `labels of ${line}`);
+      const labels = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+      samples.push({ name: sample[1], labels, value: Number(sample[3]) });
+    } else throw new Error(`not the text format: ${line}`);
+  }
+  return { samples, types, helps };
+}
+
+async function valueOf(
+  metrics: Metrics,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<number | undefined> {
+  const { samples } = parse(await metrics.scrape());
+  const wanted = JSON.stringify(labels);
+  return samples.find((s) => s.name === name && JSON.stringify(s.labels) === wanted)?.value;
+}
+
+t.test('the exposition parses; every family has help, type, prefix and base units', async (t) => {
+  const { instruments, metrics } = made();
+  instruments.requestEnded(0, 200, 0.01);
+  const { samples, types, helps } = parse(await metrics.scrape());
+  t.ok(samples.length > 100);
+  t.same([...helps].sort(), [...types.keys()].sort());
+  for (const name of types.keys()) {
+    t.match(name, /^signalbox_/);
+    t.notMatch(name, /_(ms|milliseconds|microseconds|kb|mb|kilobytes)(_|$)/);
+  }
+  for (const { name } of samples) {
+    const family = name.replace(/_(bucket|sum|count)$/, '');
+    t.ok(
+      types.has(name) || types.get(family) === 'histogram' || types.get(family) === 'summary',
+      name,
+    );
+  }
+  const identities = samples.map(({ name, labels }) => JSON.stringify([name, labels]));
+  t.equal(new Set(identities).size, identities.length, 'no series twice');
+  t.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
+});
+
+t.test('no label takes a value from outside', async (t) => {
+  const { instruments, metrics } = made();
+  const statuses = [200, 202, 400, 404, 429, 500, 503, 0];
+  for (let index = -1; index < routes.length; index++) {
+    for (const status of statuses) instruments.requestEnded(index, status, 0.01);
+  }
+  const operations: string[] = [...routes.map(({ operation }) => operation), 'none'];
+  const labelNames = new Set<string>();
+  for (const { name, labels } of parse(await metrics.scrape()).samples) {
+    if (name.startsWith('signalbox_nodejs_')) continue;
+    for (const [label, value] of Object.entries(labels)) {
+      labelNames.add(label);
+      if (label === 'operation') t.ok(operations.includes(value), value);
+    }
+  }
+  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'status']);
+});
+
+t.test('requests are counted by operation and status, with none for no route', async (t) => {
+  const { instruments, metrics, clock } = made();
+  const name = 'signalbox_http_requests_total';
+  const last = routes.length - 1;
+  instruments.requestEnded(0, 200, 0.01);
+  instruments.requestEnded(0, 200, 0.01);
+  instruments.requestEnded(0, 401, 0.01);
+  instruments.requestEnded(last, 0, 0.01);
+  instruments.requestEnded(-1, 404, 0.01);
+  const operation = routes[0].operation;
+  t.equal(await valueOf(metrics, name, { operation, status: '200' }), 2);
+  t.equal(await valueOf(metrics, name, { operation, status: '401' }), 1);
+  t.equal(
+    await valueOf(metrics, name, { operation: routes[last]?.operation ?? '', status: 'aborted' }),
+    1,
+  );
+  t.equal(await valueOf(metrics, name, { operation: 'none', status: '404' }), 1);
+  const durations = 'signalbox_http_request_duration_seconds_count';
+  t.equal(await valueOf(metrics, durations, { operation }), 3);
+  t.equal(await valueOf(metrics, durations, { operation: 'none' }), 1);
+  clock.advance(1_000);
+  t.equal(await valueOf(metrics, name, { operation, status: '200' }), 2, 'reading counts nothing');
+});
+
+t.test('a histogram cumulates its buckets up to its count', async (t) => {
+  const { instruments, metrics } = made();
+  for (const seconds of [0.0001, 0.0004, 0.0004, 2, 100])
+    instruments.acceptLatency.observe(seconds);
+  const bucket = (le: string): Promise<number | undefined> =>
+    valueOf(metrics, 'signalbox_accept_duration_seconds_bucket', { le });
+  t.equal(await bucket('0.0001'), 1);
+  t.equal(await bucket('0.00025'), 1);
+  t.equal(await bucket('0.0005'), 3);
+  t.equal(await bucket('2.5'), 4);
+  t.equal(await bucket('60'), 4);
+  t.equal(await bucket('+Inf'), 5);
+  t.equal(await valueOf(metrics, 'signalbox_accept_duration_seconds_count'), 5);
+  t.equal(await valueOf(metrics, 'signalbox_accept_duration_seconds_sum'), 102.0009);
+});
+
+t.test('each instrument and each gauge is shown under its own name', async (t) => {
+  const { instruments, metrics } = made();
+  const counters = {
+    signalsAccepted: 'signalbox_signals_accepted_total',
+    framesRejected: 'signalbox_plugin_frames_rejected_total',
+    reportsIgnored: 'signalbox_reports_ignored_total',
+    fillsDuplicate: 'signalbox_fills_duplicate_total',
+    submitsSent: 'signalbox_submits_sent_total',
+    eventsPublished: 'signalbox_events_published_total',
+    commitsFailed: 'signalbox_commits_failed_total',
+  } as const;
+  const names = Object.keys(counters) as (keyof typeof counters)[];
+  names.forEach((name, index) => instruments[name].add(index + 1));
+  const latencies = {
+    acceptLatency: 'accept',
+    commitLatency: 'commit',
+    dispatchLatency: 'dispatch',
+    confirmLatency: 'confirm',
+  } as const;
+  const latencyNames = Object.keys(latencies) as (keyof typeof latencies)[];
+  latencyNames.forEach((name, index) => instruments[name].observe(index + 1));
+  for (const [index, name] of names.entries()) {
+    t.equal(await valueOf(metrics, counters[name]), index + 1, name);
+  }
+  for (const [index, name] of latencyNames.entries()) {
+    const family = `signalbox_${latencies[name]}_duration_seconds`;
+    t.equal(await valueOf(metrics, `${family}_sum`), index + 1, name);
+  }
+  t.equal(await valueOf(metrics, 'signalbox_connected_plugins'), 2);
+  t.equal(await valueOf(metrics, 'signalbox_hash_pool_queue'), 3);
+  t.equal(await valueOf(metrics, 'signalbox_open_executions'), 4);
+  t.equal(await valueOf(metrics, 'signalbox_store_size_bytes'), 36_864);
+  t.equal(await valueOf(metrics, 'signalbox_open_streams'), 5);
+});
+
+t.test('every execution status is a series from the start', async (t) => {
+  const { instruments, metrics } = made();
+  instruments.executionsByStatus.add('filled');
+  for (const status of Object.keys(executionStates)) {
+    const count = await valueOf(metrics, 'signalbox_executions_total', { status });
+    t.equal(count, status === 'filled' ? 1 : 0, status);
+  }
+});
+
+t.test('a scrape within a second of the last gets its text again', async (t) => {
+  const { instruments, metrics, clock } = made();
+  const name = 'signalbox_signals_accepted_total';
+  t.equal(await valueOf(metrics, name), 0);
+  instruments.signalsAccepted.add();
+  clock.advance(999);
+  t.equal(await valueOf(metrics, name), 0);
+  clock.advance(1);
+  t.equal(await valueOf(metrics, name), 1);
+});
+
+t.test("the event loop's delay is told, and starts anew with each scrape", async (t) => {
+  const { metrics, clock } = made();
+  const longest = { quantile: '1' };
+  const name = 'signalbox_event_loop_delay_seconds';
+  // The monitor ticks every 10 ms: it must have begun before the loop is held, and seen its end.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const end = performance.now() + 150;
+  while (performance.now() < end);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const held = await valueOf(metrics, name, longest);
+  t.ok(held !== undefined && held > 0.1 && held < 5, `${held} s`);
+  clock.advance(1_000);
+  const after = await valueOf(metrics, name, longest);
+  t.ok(after !== undefined && after < 0.1, `${after} s`);
+});
