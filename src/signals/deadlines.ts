@@ -39,7 +39,7 @@ export class Deadlines {
     return this.at(this.clock.monotonic() + Math.max(0, delayMs), task);
   }
 
-  /** Harmless on one that has fired or was removed. */
+  /** Harmless on one that has fired, was removed or was stopped. */
   remove(deadline: Deadline | undefined): void {
     if (deadline === undefined || deadline.place < 0) return;
     const last = this.#heap.pop() as Deadline;
@@ -55,6 +55,7 @@ export class Deadlines {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerDue = Infinity;
+    for (const deadline of this.#heap) deadline.place = -1;
     this.#heap.length = 0;
   }
 
@@ -69,13 +70,16 @@ export class Deadlines {
   #fire(): void {
     this.#timerDue = Infinity;
     const now = this.clock.monotonic();
-    for (let fired = 0; fired < firedPerTurnMax; fired++) {
-      const first = this.#heap[0];
-      if (first === undefined || first.due > now) break;
-      this.remove(first);
-      first.task();
+    try {
+      for (let fired = 0; fired < firedPerTurnMax; fired++) {
+        const first = this.#heap[0];
+        if (first === undefined || first.due > now) break;
+        this.remove(first);
+        first.task();
+      }
+    } finally {
+      this.#arm();
     }
-    this.#arm();
   }
 
   #rise(deadline: Deadline): void {

@@ -146,7 +146,7 @@ export function applyReport(
   const fills = isNewFill ? [...execution.fills, fill] : execution.fills;
 
   const filledQuantity =
-    report.filledQuantity ?? (isNewFill ? sumOf(fills) : execution.filledQuantity);
+    report.filledQuantity ?? (isNewFill ? totalOf(fills, execution) : execution.filledQuantity);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
   const next: Execution = {
@@ -184,6 +184,11 @@ function remainingAfter(execution: Execution, filledQuantity: number | null): nu
   if (filledQuantity === execution.filledQuantity) return execution.remainingQuantity;
   if (execution.quantity === null || filledQuantity === null) return null;
   return Math.max(0, tidy(execution.quantity - filledQuantity));
+}
+
+/** The terminal may have told a total before, of fills that it never told one by one. */
+function totalOf(fills: readonly Fill[], { filledQuantity }: Execution): number {
+  return Math.max(sumOf(fills), filledQuantity ?? 0);
 }
 
 function sumOf(fills: readonly Fill[]): number {
