@@ -1,0 +1,40 @@
+/** Executions and cancels in any state, for the tests of their moves. */
+import type { Cancellation, CancelStatus } from '../../src/signals/cancellation.js';
+import type { Execution, ExecutionStatus, Fill } from '../../src/signals/execution.js';
+import { acceptedSignal } from '../support/accepted-signal.js';
+
+const born = acceptedSignal({ userId: 'u1' }).execution;
+
+/** An order for ten, in the given state as the gateway would have brought it there. */
+export function anExecution(status: ExecutionStatus, change: Partial<Execution> = {}): Execution {
+  const wasSent = status !== 'queued' && status !== 'denied';
+  return {
+    ...born,
+    status,
+    delivery: wasSent ? 'sent' : 'not_sent',
+    dispatchedAt: wasSent ? born.createdAt + 1 : null,
+    maySend: wasSent,
+    quantity: 10,
+    filledQuantity: 0,
+    remainingQuantity: 10,
+    ...change,
+  };
+}
+
+export function aCancel(status: CancelStatus, change: Partial<Cancellation> = {}): Cancellation {
+  return {
+    cancelRequestId: `can_${born.executionId.slice(4)}_1`,
+    attempt: 1,
+    status,
+    reasonCode: null,
+    requestedAt: born.createdAt,
+    dispatchedAt: status === 'requested' ? null : born.createdAt,
+    updatedAt: born.createdAt,
+    acknowledged: false,
+    ...change,
+  };
+}
+
+export function aFill(fillId: string, quantity: number, price = 100): Fill {
+  return { fillId, price, quantity, filledAt: '2026-01-15T12:00:01.000Z' };
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { Deadlines, type Deadline } from '../../src/signals/deadlines.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+t.test('deadlines fire in order, never early, each once', async (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  for (const due of [50, 10, 30, 10, 40]) add(due);
+  clock.advance(9.999);
+  t.strictSame(fired, []);
+  clock.advance(20.001);
+  t.strictSame(fired, [10, 10, 30]);
+  clock.advance(1_000);
+  t.strictSame(fired, [10, 10, 30, 40, 50]);
+  t.equal(deadlines.size, 0);
+  t.equal(clock.timerCount, 0);
+});
+
+t.test('one timer serves them all, and is set anew for an earlier one', async (t) => {
+  const { clock, fired, add } = setUp();
+  for (let due = 1_000; due > 0; due -= 10) add(due);
+  t.equal(clock.timerCount, 1);
+  clock.advance(10);
+  t.strictSame(fired, [10]);
+  t.equal(clock.timerCount, 1);
+});
+
+t.test('one that is due already fires in a turn of its own, not within the call', async (t) => {
+  const { clock, deadlines, fired } = setUp();
+  deadlines.at(-5, () => fired.push(1));
+  deadlines.after(-5, () => fired.push(2));
+  t.strictSame(fired, []);
+  clock.advance(0);
+  t.strictSame(fired, [1, 2]);
+});
+
+t.test('a task may add and remove others', async (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  const doomed = add(20);
+  deadlines.at(10, () => {
+    deadlines.remove(doomed);
+    add(10);
+    add(15);
+  });
+  clock.advance(100);
+  t.strictSame(fired, [10, 15]);
+});
+
+t.test('a throwing task takes no other down with it', async (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  deadlines.at(10, () => {
+    throw new Error('a bug');
+  });
+  add(10);
+  add(20);
+  t.throws(() => clock.advance(10), /a bug/);
+  clock.advance(10);
+  t.strictSame(fired, [10, 20]);
+});
+
+t.test('a crowd never holds the loop: a turn fires a bounded number', async (t) => {
+  const { clock, deadlines } = setUp();
+  let turns = 0;
+  let firedNow = 0;
+  let most = 0;
+  const realSetTimer = clock.setTimer.bind(clock);
+  clock.setTimer = (delay, task) =>
+    realSetTimer(delay, () => {
+      turns++;
+      firedNow = 0;
+      task();
+      most = Math.max(most, firedNow);
+    });
+  for (let i = 0; i < 3_500; i++) deadlines.at(10, () => firedNow++);
+  clock.advance(10);
+  t.equal(most, 1_000);
+  t.equal(turns, 4);
+  t.equal(deadlines.size, 0);
+});
+
+t.test('steps of the wall clock neither fire nor starve a deadline', async (t) => {
+  const { clock, fired, add } = setUp();
+  add(100);
+  clock.stepWall(3_600_000);
+  clock.advance(99);
+  t.strictSame(fired, []);
+  clock.stepWall(-7_200_000);
+  clock.advance(1);
+  t.strictSame(fired, [100]);
+});
+
+t.test('a timer that fires too soon, as over 24 days it does, only sets the next', async (t) => {
+  const { clock, deadlines, fired } = setUp();
+  const realSetTimer = clock.setTimer.bind(clock);
+  clock.setTimer = (delay, task) => realSetTimer(Math.min(delay, 100), task);
+  deadlines.at(250, () => fired.push(clock.monotonic()));
+  clock.advance(1_000);
+  t.strictSame(fired, [250]);
+});
+
+t.test('removing what has fired, was removed or was stopped does no harm', async (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  const first = add(10);
+  const second = add(20);
+  const third = add(30);
+  const fourth = add(40);
+  clock.advance(10);
+  deadlines.remove(first);
+  deadlines.remove(second);
+  deadlines.remove(second);
+  deadlines.remove(undefined);
+  deadlines.stop();
+  deadlines.remove(third);
+  clock.advance(100);
+  t.strictSame(fired, [10]);
+  add(120);
+  deadlines.remove(fourth);
+  clock.advance(100);
+  t.strictSame(fired, [10, 120], 'a deadline from before the stop removes no later one');
+});
+
+t.test('with random additions, removals and passing time it equals a sorted list', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add' as const), value: fc.integer({ min: 0, max: 60 }) }),
+    fc.record({ kind: fc.constant('remove' as const), value: fc.nat(1_000) }),
+    fc.record({ kind: fc.constant('advance' as const), value: fc.integer({ min: 0, max: 20 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const { clock, deadlines, fired } = setUp();
+      let model: { due: number; id: number; deadline: Deadline }[] = [];
+      const expected: number[] = [];
+      let id = 0;
+      for (const { kind, value } of steps) {
+        if (kind === 'add') {
+          const due = clock.monotonic() + value;
+          // Equal times have no order among them: the model is asked for times, not for names.
+          model.push({ due, id: id++, deadline: deadlines.after(value, () => fired.push(due)) });
+        } else if (kind === 'remove' && model.length > 0) {
+          const [gone] = model.splice(value % model.length, 1);
+          deadlines.remove(gone?.deadline);
+        } else if (kind === 'advance') {
+          clock.advance(value);
+          const due = model.filter((each) => each.due <= clock.monotonic());
+          model = model.filter((each) => each.due > clock.monotonic());
+          expected.push(...due.map((each) => each.due).sort((a, b) => a - b));
+        }
+        assert.equal(deadlines.size, model.length);
+        assert(clock.timerCount <= 1);
+      }
+      assert.deepEqual(fired, expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const deadlines = new Deadlines(clock);
+  const fired: number[] = [];
+  const add = (due: number) => deadlines.at(due, () => fired.push(due));
+  return { clock, deadlines, fired, add };
+}

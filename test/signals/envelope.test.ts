@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import t from 'tap';
+import { unixMsMax } from '../../src/limits.js';
+import {
+  createEnvelopeReader,
+  envelopeSchema,
+  platformTokens,
+} from '../../src/signals/envelope.js';
+import { shippedLimits } from '../support/shipped-limits.js';
+
+const limits = shippedLimits();
+const reader = createEnvelopeReader(limits, new Set(['terminal_a', 'terminal_b']));
+const now = Date.UTC(2026, 0, 15, 12);
+const valid = {
+  v: 1,
+  signalId: 's-1',
+  ts: now,
+  ttlMs: 1_000,
+  platform: 'terminal_a',
+  type: 'order',
+  cmd: 'submit',
+  payload: {},
+};
+const emoji = '😀';
+
+/** Each row of the specification's table: what breaks it. `undefined` leaves the field out. */
+const rows: [field: string, code: string, values: readonly unknown[]][] = [
+  ['v', 'unsupported_version', [undefined, 0, 2, '1', 1.5, true, null, [1]]],
+  ['signalId', 'invalid_length', [undefined, '', 'x'.repeat(129), 7, null, emoji.repeat(65)]],
+  ['type', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, ['order']]],
+  ['cmd', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, emoji.repeat(33)]],
+  [
+    'ts',
+    'invalid_unix_milliseconds',
+    [undefined, null, '0', 1.5, -1, unixMsMax + 1, 1e300, `${now}`, true],
+  ],
+  ['ts', 'signal_from_future', [now + 60_001]],
+  ['ttlMs', 'invalid_ttl', [undefined, null, 0, -1, 1.5, 300_001, '1000']],
+  ['platform', 'required', [undefined, null, '', 7, ['terminal_a']]],
+  [
+    'platform',
+    'unsupported_platform',
+    ['terminal_c', 'terminal_a,', ',terminal_a', ' ', ',', 'Terminal_A', 'terminal_a;terminal_b'],
+  ],
+  ['payload', 'object_required', [undefined, null, [], 'x', 7]],
+  ['instanceId', 'invalid_length', ['', null, 7, 'x'.repeat(129), {}]],
+];
+for (const [field, code, values] of rows) {
+  t.test(`${field} is refused as ${code}`, async (t) => {
+    for (const value of values) {
+      const body = { ...valid, [field]: value };
+      if (value === undefined) Reflect.deleteProperty(body, field);
+      t.strictSame(reader.read(body, now), [{ field, code }], JSON.stringify(value) ?? 'missing');
+    }
+  });
+}
+
+t.test('ttlMs is refused once the signal’s time has passed', async (t) => {
+  const expired = [{ field: 'ttlMs', code: 'signal_expired' }];
+  t.strictSame(reader.read({ ...valid, ts: now - 1_001 }, now), expired);
+  t.strictSame(reader.read({ ...valid, ts: 0 }, now), expired);
+});
+
+t.test('ttlMs is refused where its sum with ts lies beyond the range', async (t) => {
+  const body = { ...valid, ts: unixMsMax };
+  t.strictSame(reader.read(body, unixMsMax), [{ field: 'ttlMs', code: 'timestamp_overflow' }]);
+  t.strictSame(reader.read(body, now), [
+    { field: 'ts', code: 'signal_from_future' },
+    { field: 'ttlMs', code: 'timestamp_overflow' },
+  ]);
+});
+
+t.test('a root that is no object is told as that alone', async (t) => {
+  for (const body of [null, [], [valid], 'x', 7, true]) {
+    t.strictSame(reader.read(body, now), [{ field: '$', code: 'object_required' }]);
+  }
+});
+
+t.test('all violations at once, one per rule, in the table’s order', async (t) => {
+  t.strictSame(read({}), [
+    'v unsupported_version',
+    'signalId invalid_length',
+    'type invalid_length',
+    'cmd invalid_length',
+    'ts invalid_unix_milliseconds',
+    'ttlMs invalid_ttl',
+    'platform required',
+    'payload object_required',
+  ]);
+  t.strictSame(
+    read({ instanceId: '', payload: 1, platform: 'x,y', ttlMs: 1, ts: 0, cmd: 'c', type: 't' }),
+    [
+      'v unsupported_version',
+      'signalId invalid_length',
+      'ttlMs signal_expired',
+      'platform unsupported_platform',
+      'payload object_required',
+      'instanceId invalid_length',
+    ],
+  );
+});
+
+const accepted: [string, object][] = [
+  ['ts as far ahead as the skew allows', { ts: now + 60_000 }],
+  ['ts + ttlMs equal to now', { ts: now - 1_000, ttlMs: 1_000 }],
+  ['the shortest ttlMs', { ttlMs: 1 }],
+  ['the longest ttlMs', { ttlMs: 300_000 }],
+  ['the longest texts', { signalId: 'x'.repeat(128), type: 'x'.repeat(64), cmd: 'x'.repeat(64) }],
+  ['64 pairs of surrogates are 128 units', { signalId: emoji.repeat(64) }],
+  ['the longest instanceId', { instanceId: 'x'.repeat(128) }],
+  ['several platforms, spaces and repeats', { platform: ' terminal_b , terminal_a,terminal_b' }],
+  ['unknown fields', { somethingElse: [1], constructor: 1, prototype: null, toString: 7 }],
+];
+for (const [name, change] of accepted) {
+  t.test(`accepted: ${name}`, async (t) => {
+    const body = { ...valid, ...change };
+    t.equal(reader.read(body, now), body);
+  });
+}
+
+t.test('fields named after an object’s inner parts neither help nor harm', async (t) => {
+  const hidden = JSON.parse(`{"__proto__": ${JSON.stringify(valid)}}`) as object;
+  t.equal(read(hidden).length, 8, 'what hides in a prototype is missing');
+  const beside = JSON.parse(
+    JSON.stringify(valid).replace('{', '{"__proto__":{"instanceId":""},"constructor":{"v":2},'),
+  ) as object;
+  t.equal(reader.read(beside, now), beside);
+  t.equal(({} as Record<string, unknown>)['instanceId'], undefined);
+});
+
+t.test('the operator’s limits are obeyed', async (t) => {
+  const own = createEnvelopeReader(
+    shippedLimits({
+      ttlMsMax: 10,
+      signalIdLengthMax: 2,
+      instanceIdLengthMax: 1,
+      futureSkewMsMax: 0,
+    }),
+    new Set(['x']),
+  );
+  const body = {
+    ...valid,
+    ts: now + 1,
+    signalId: 'abc',
+    ttlMs: 11,
+    platform: 'x',
+    instanceId: 'ab',
+  };
+  t.strictSame(own.read(body, now), [
+    { field: 'signalId', code: 'invalid_length' },
+    { field: 'ts', code: 'signal_from_future' },
+    { field: 'ttlMs', code: 'invalid_ttl' },
+    { field: 'instanceId', code: 'invalid_length' },
+  ]);
+});
+
+t.test('platform tokens: spaces trimmed, repeats once, in the order given', async (t) => {
+  t.strictSame(platformTokens(' b, a ,b,,a'), ['b', 'a', '']);
+});
+
+t.test('the compiled schema and the table of rules agree on any body', async () => {
+  const isEnvelope = new Ajv({ strict: true, unicode: false }).compile(envelopeSchema(limits));
+  const timely = [
+    'signal_from_future',
+    'signal_expired',
+    'timestamp_overflow',
+    'unsupported_platform',
+  ];
+  const anything = fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom(1, '', 'x', {}, now, -0, 0.5, 300_000, 'terminal_a'),
+    fc.string({ minLength: 60, maxLength: 140, unit: 'binary' }),
+    fc.integer({ min: -1, max: 300_001 }),
+    fc.double(),
+  );
+  const bodies = fc.record(
+    Object.fromEntries(
+      [...Object.entries(valid), ['instanceId', 'desk'] as const].map(([name, value]) => [
+        name,
+        fc.oneof({ weight: 8, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: anything }),
+      ]),
+    ),
+    { requiredKeys: [] },
+  );
+  let agreedValid = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 9, arbitrary: bodies }, fc.jsonValue()), (body) => {
+      const verdict = reader.read(body, now);
+      const broken = Array.isArray(verdict) ? verdict : [];
+      const shape = broken.filter(({ code }) => !timely.includes(code));
+      assert.equal(isEnvelope(body), shape.length === 0, JSON.stringify(broken));
+      assert.equal(verdict === body, broken.length === 0);
+      if (broken.length === 0) agreedValid++;
+    }),
+    { numRuns: 3_000 },
+  );
+  assert(agreedValid > 20, 'the property saw valid bodies too');
+});
+
+function read(body: object): string[] {
+  const verdict = reader.read(body, now);
+  assert(Array.isArray(verdict));
+  return verdict.map(({ field, code }) => `${field} ${code}`);
+}

@@ -1,0 +1,52 @@
+import t from 'tap';
+import { reasonCodes, reasonGroups } from '../../src/signals/reason-codes.js';
+
+t.test('the reason codes and their groups are the contract’s', async (t) => {
+  t.strictSame(reasonGroups, {
+    notSent: [
+      'ttl_expired',
+      'no_active_terminal',
+      'terminal_offline',
+      'terminal_capability_missing',
+    ],
+    payload: [
+      'unknown_command',
+      'missing_field',
+      'invalid_field',
+      'unsupported_execution_type',
+      'missing_limit_price',
+      'invalid_quantity',
+      'invalid_price',
+      'unknown_instrument',
+      'unknown_account',
+    ],
+    terminal: ['trading_disabled', 'terminal_not_connected_to_broker', 'plugin_error'],
+    broker: [
+      'market_closed',
+      'insufficient_funds',
+      'price_changed',
+      'no_quotes',
+      'too_many_requests',
+      'order_limit_reached',
+      'volume_limit_reached',
+      'broker_rejected',
+    ],
+    end: [
+      'time_in_force_expired',
+      'cancelled_by_api',
+      'cancelled_in_terminal',
+      'cancelled_by_broker',
+    ],
+    ambiguous: ['confirmation_timeout', 'disconnected_after_send', 'gateway_restarted'],
+    cancel: [
+      'already_filled',
+      'already_cancelled',
+      'order_unknown_at_terminal',
+      'unable_to_cancel',
+      'cancel_timeout',
+      'terminal_lost_before_send',
+    ],
+  });
+  t.equal(reasonCodes.length, new Set(reasonCodes).size);
+  t.equal(reasonCodes.length, 37);
+});
