@@ -13,12 +13,17 @@ export async function call(
   url: string,
   method: string,
   path: string,
-  options: { readonly headers?: Record<string, string>; readonly body?: string | Uint8Array } = {},
+  options: {
+    readonly headers?: Record<string, string>;
+    readonly body?: string | Uint8Array;
+    readonly signal?: AbortSignal;
+  } = {},
 ): Promise<Answer> {
   const response = await fetch(url + path, {
     method,
     headers: options.headers ?? {},
     ...(options.body === undefined ? {} : { body: options.body }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const text = await response.text();
   let body: unknown;

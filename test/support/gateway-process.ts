@@ -16,6 +16,8 @@ export interface GatewayOptions {
   readonly config?: object;
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Told of the process as soon as there is one, long before it is ready. */
+  readonly onSpawn?: (process: ChildProcess) => void;
 }
 
 export interface GatewayProcess {
@@ -41,6 +43,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  options.onSpawn?.(child);
   const ended = once(child, 'exit') as Promise<[number | null]>;
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
