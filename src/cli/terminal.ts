@@ -1,0 +1,254 @@
+/**
+ * `signalbox terminal`: a paper terminal at the operator's prompt. Prints what happens at it until
+ * the operator stops it or the gateway sends it away. Its credential comes from the environment,
+ * standard input or a question, never from an argument: those show in the list of processes.
+ */
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock, toIsoTime } from '../lib/clock.js';
+import { activityLine } from '../terminal/activity-line.js';
+import { JournalRefused } from '../terminal/journal-file.js';
+import { partialFillsMax } from '../terminal/order-request.js';
+import {
+  createPaperTerminal,
+  type Activity,
+  type PaperTerminal,
+} from '../terminal/paper-terminal.js';
+import { parsePriceLine } from '../terminal/price-feed.js';
+import { logIn } from '../terminal/session-login.js';
+
+interface TerminalOptions {
+  readonly url: string;
+  readonly platform: string;
+  readonly instance: string;
+  readonly account: string;
+  readonly tokenEnv: string;
+  readonly email?: string;
+  readonly passwordStdin?: boolean;
+  readonly journal?: string;
+  readonly seed: number;
+  readonly tickMs?: number;
+  readonly partialFills: number;
+  readonly prices: 'walk' | 'stdin';
+  readonly json?: boolean;
+}
+
+/** 0: the operator stopped it. 1: refused or failed. 2: a mistake in the usage. */
+const exitCodes = { stopped: 0, refused: 1, usage: 2 } as const;
+const walkTickMs = 1_000;
+/** Longest that a timer sleeps; only there to keep the process up while it waits to reconnect. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export function terminalCommand(): Command {
+  return new Command('terminal')
+    .summary('run a paper terminal')
+    .description(
+      'Connects a paper terminal to a gateway: the reference plugin with a small simulated broker ' +
+        'behind it, which takes order/submit (market, limit), position/close and account/flatten. ' +
+        'Prints what happens until SIGINT or SIGTERM. A gateway that goes away is waited for.',
+    )
+    .requiredOption('--platform <token>', 'terminal family, such as terminal_a')
+    .requiredOption('--instance <id>', 'instanceId: tells your computers or terminals apart')
+    .requiredOption(
+      '--account <name>',
+      'account name; for terminal_b in the form ACCOUNT_LOGIN@ACCOUNT_SERVER',
+    )
+    .option('--url <url>', 'where the gateway is', gatewayUrl, 'http://127.0.0.1:8080')
+    .option(
+      '--token-env <name>',
+      'environment variable with the session token from login',
+      'SIGNALBOX_SESSION_TOKEN',
+    )
+    .option('--email <email>', 'log in as this user instead; the password is asked for')
+    .option('--password-stdin', 'read the password from standard input (or set SIGNALBOX_PASSWORD)')
+    .option('--journal <dir>', 'directory that remembers commands and reports over restarts')
+    .option('--seed <n>', 'the same seed repeats the same prices', wholeNumber(0, 2 ** 32 - 1), 1)
+    .option(
+      '--tick-ms <n>',
+      `milliseconds between two prices; 0: prices stand still (default: ${walkTickMs})`,
+      wholeNumber(0, longestTimerMs),
+    )
+    .option(
+      '--partial-fills <n>',
+      'fill each order in this many pieces',
+      wholeNumber(1, partialFillsMax),
+      1,
+    )
+    .addOption(
+      new Option('--prices <source>', 'stdin: take prices from lines such as "ES 5001.25"')
+        .choices(['walk', 'stdin'])
+        .default('walk'),
+    )
+    .option('--json', 'print JSON lines for programs instead of text')
+    .addHelpText('after', helpText)
+    .action((options: TerminalOptions, command: Command) => run(options, command));
+}
+
+const helpText = `
+Exit codes: 0 stopped by SIGINT or SIGTERM; 1 refused by the gateway, or failed; 2 wrong usage.
+
+Examples:
+  Log in and trade on paper; the password is asked for:
+  $ signalbox terminal --platform terminal_a --instance desk-1 --account Sim101 --email ann@example.com
+
+  With the session token of an earlier login, a memory, and fills in three pieces:
+  $ export SIGNALBOX_SESSION_TOKEN=...
+  $ signalbox terminal --platform terminal_b --instance desk-1 --account 5001@Paper-1 \\
+      --journal ./journal --partial-fills 3
+
+  With prices that you decide:
+  $ printf 'ES 5000\\nES 4990\\n' | signalbox terminal --platform terminal_a --instance desk-1 \\
+      --account Sim101 --prices stdin`;
+
+async function run(options: TerminalOptions, command: Command): Promise<void> {
+  const { journal, seed, partialFills, prices, url } = options;
+  const tickMs = options.tickMs ?? (prices === 'stdin' ? 0 : walkTickMs);
+  const token = await sessionToken(options, command);
+  if (token === undefined) return;
+
+  const print = printer(options);
+  const ending = createEnding();
+  let terminal: PaperTerminal;
+  try {
+    terminal = createPaperTerminal({
+      url,
+      token: () => token,
+      source: {
+        platform: options.platform,
+        instanceId: options.instance,
+        accountName: options.account,
+      },
+      clock: systemClock,
+      observer(activity) {
+        print(activity);
+        if (activity.kind === 'refused') ending.end(exitCodes.refused);
+      },
+      seed,
+      tickMs,
+      partialFills,
+      ...(journal === undefined ? {} : { journalDir: journal }),
+    });
+  } catch (error) {
+    if (!(error instanceof JournalRefused)) throw error;
+    return fail(error.message, exitCodes.usage);
+  }
+
+  terminal.start();
+  if (prices === 'stdin') readPrices(terminal);
+  process.exitCode = await ending.ended;
+  await terminal.stop();
+  if (prices === 'stdin') process.stdin.destroy();
+}
+
+/** @returns undefined after having said why there is none. */
+async function sessionToken(
+  { url, email, tokenEnv, passwordStdin, prices }: TerminalOptions,
+  command: Command,
+): Promise<string | undefined> {
+  if (email === undefined) {
+    const token = process.env[tokenEnv]?.trim() ?? '';
+    if (token !== '') return token;
+    return command.error(
+      `error: there is no session token in the environment variable ${tokenEnv}. Put one there, or log in with --email.`,
+    );
+  }
+  if (passwordStdin === true && prices === 'stdin') {
+    return command.error(
+      'error: --password-stdin and --prices stdin both want standard input. Give the password in SIGNALBOX_PASSWORD.',
+    );
+  }
+  const password = await readPassword(passwordStdin === true);
+  if (password === undefined || password === '') {
+    return command.error(
+      'error: there is no password. Set SIGNALBOX_PASSWORD, use --password-stdin, or run it where it can be asked for.',
+    );
+  }
+  const login = await logIn({ url, email, password });
+  if (login.ok) return login.sessionToken;
+  fail(login.message, exitCodes.refused);
+  return undefined;
+}
+
+async function readPassword(isFromStdin: boolean): Promise<string | undefined> {
+  const given = process.env['SIGNALBOX_PASSWORD'];
+  if (!isFromStdin && given !== undefined) return given;
+  if (!isFromStdin && !process.stdin.isTTY) return undefined;
+  if (!isFromStdin) process.stderr.write('Password: ');
+  // A terminal that is echoed to nowhere: the line can be edited, and is not shown.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const input = createInterface({
+    input: process.stdin,
+    output: nowhere,
+    terminal: !isFromStdin,
+  });
+  const line = await new Promise<string | undefined>((resolve) => {
+    input.once('line', resolve);
+    input.once('close', () => resolve(undefined));
+  });
+  input.close();
+  process.stdin.pause();
+  if (!isFromStdin) process.stderr.write('\n');
+  return line;
+}
+
+function readPrices(terminal: PaperTerminal): void {
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', (line) => {
+    if (line.trim() === '') return;
+    const price = parsePriceLine(line);
+    if (price !== undefined && terminal.setPrice(price.symbol, price.price)) return;
+    process.stderr.write(
+      `This line is no price of a known instrument: ${JSON.stringify(line.slice(0, 80))}\n`,
+    );
+  });
+}
+
+function printer({ json }: TerminalOptions): (activity: Activity) => void {
+  return (activity) => {
+    const now = systemClock.now();
+    const line =
+      json === true
+        ? JSON.stringify({ time: toIsoTime(now), ...activity })
+        : activityLine(activity, now);
+    process.stdout.write(`${line}\n`);
+  };
+}
+
+interface Ending {
+  readonly ended: Promise<number>;
+  end(exitCode: number): void;
+}
+
+/** Ends with the first reason there is; until then it keeps the process up. */
+function createEnding(): Ending {
+  let end: (exitCode: number) => void = () => undefined;
+  const ended = new Promise<number>((resolve) => (end = resolve));
+  const keepAlive = setInterval(() => undefined, longestTimerMs);
+  const stop = (): void => end(exitCodes.stopped);
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  // Whoever read our lines is gone, and so is the reason to print them.
+  process.stdout.on('error', stop);
+  void ended.then(() => clearInterval(keepAlive));
+  return { ended, end };
+}
+
+function fail(message: string, exitCode: number): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = exitCode;
+}
+
+function gatewayUrl(text: string): string {
+  const isUrl = URL.canParse(text) && /^(https?|wss?):$/.test(new URL(text).protocol);
+  if (isUrl) return text;
+  throw new InvalidArgumentError('It must be an http or ws URL, such as http://127.0.0.1:8080.');
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}

@@ -1,0 +1,10 @@
+/** Where a broker tells what happens to the commands it was given, and to its account. */
+import type { Evidence } from '../plugins/protocol.js';
+import type { CancelEvidence } from './journal.js';
+import type { TerminalEventDraft } from './terminal-event.js';
+
+export interface BrokerListener {
+  report(executionId: string, evidence: Evidence): void;
+  cancelReport(cancelRequestId: string, evidence: CancelEvidence): void;
+  event(event: TerminalEventDraft): void;
+}

@@ -1,0 +1,45 @@
+/** Reads what the gateway says. A frame that lacks what its type needs is none: nothing is guessed. */
+import type { GatewayFrame } from '../plugins/protocol.js';
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string' && value !== '';
+const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+const isPositive: Check = (value) => isNumber(value) && (value as number) >= 1;
+const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const isObject: Check = (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isOptionalText: Check = (value) => value === undefined || isText(value);
+
+const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<string, Check>>>> = {
+  welcome: { connectionId: isText, heartbeatMs: isPositive, serverTime: isTime, lastSeq: isNumber },
+  submit: {
+    executionId: isText,
+    orderRef: isOptionalText,
+    signalType: isText,
+    cmd: isText,
+    payload: isObject,
+    expiresAt: isTime,
+  },
+  cancel: { cancelRequestId: isText, executionId: isText },
+  ack: { seq: isNumber },
+  error: { code: isText },
+};
+
+/** @returns undefined when the text is no frame of the protocol. */
+export function decodeGatewayFrame(text: string): GatewayFrame | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const fields = value as Record<string, unknown>;
+  const type = String(fields['type']);
+  if (!Object.hasOwn(gatewayFrames, type)) return undefined;
+  const checks = Object.entries(gatewayFrames[type as GatewayFrame['type']]);
+  return checks.every(([field, check]) => check(fields[field]))
+    ? (value as GatewayFrame)
+    : undefined;
+}

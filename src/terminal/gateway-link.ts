@@ -1,0 +1,247 @@
+/**
+ * The plugin's connection to the gateway: opens it, greets, keeps it alive, and when it ends comes
+ * back after 1, 2, 5, then 10 s, unless the gateway has said not to. Knows nothing of what the
+ * frames mean beyond `welcome`. Owns the one socket and its timers.
+ */
+import { WebSocket } from 'ws';
+import { every, type Clock, type Timer } from '../lib/clock.js';
+import {
+  frameBytesMax,
+  pluginPath,
+  subprotocol,
+  type GatewayFrame,
+  type PluginFrame,
+  type WelcomeFrame,
+} from '../plugins/protocol.js';
+import { decodeGatewayFrame } from './gateway-frame.js';
+import {
+  isForbidden,
+  reconnectDelayMs,
+  refusedBy,
+  sessionRefused,
+  type Refused,
+} from './reconnect-policy.js';
+
+export type LinkNotice =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'connected'; readonly connectionId: string; readonly lastSeq: number }
+  /** `closeCode` is absent when no connection came about. */
+  | {
+      readonly kind: 'disconnected';
+      readonly closeCode?: number;
+      readonly message: string;
+      readonly retryMs: number;
+    }
+  | ({ readonly kind: 'refused' } & Refused)
+  | { readonly kind: 'bad_frame' };
+
+export interface GatewayLinkDeps {
+  /** `ws://` or `http://` base of the gateway; a path prefix is kept. */
+  readonly url: string;
+  readonly token: () => Promise<string> | string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly hello: () => PluginFrame;
+  readonly onWelcome: (welcome: WelcomeFrame) => void;
+  readonly onFrame: (frame: Exclude<GatewayFrame, WelcomeFrame>) => void;
+  /** A welcomed connection has ended. */
+  readonly onLost: () => void;
+  readonly onNotice: (notice: LinkNotice) => void;
+}
+
+/** From the attempt to connect to `welcome`; beyond it the attempt has failed. */
+const welcomeTimeoutMs = 15_000;
+/** Heartbeats without a sign of life from the gateway after which the connection is given up. */
+const silentBeatsMax = 2;
+/** How long the gateway may take to answer a close. */
+const closeTimeoutMs = 2_000;
+/** What an HTTP header can carry of a bearer token. */
+const headerText = /^[\x21-\x7e]+$/;
+
+export class GatewayLink {
+  readonly #deps: GatewayLinkDeps;
+  readonly #url: string;
+  #socket: WebSocket | undefined;
+  #isWelcomed = false;
+  #isEnded = false;
+  #attempt = 0;
+  #retry: Timer | undefined;
+  #welcomeTimer: Timer | undefined;
+  #heartbeat: Timer | undefined;
+  #silentBeats = 0;
+  #failure = '';
+  #onClosed: () => void = () => undefined;
+
+  constructor(deps: GatewayLinkDeps) {
+    this.#deps = deps;
+    this.#url = socketUrl(deps.url);
+  }
+
+  /** The gateway has said welcome on the connection that is open now. */
+  get isWelcomed(): boolean {
+    return this.#isWelcomed;
+  }
+
+  start(): void {
+    void this.#connect();
+  }
+
+  /** Sends on a welcomed connection. @returns false when there is none. */
+  send(frame: PluginFrame): boolean {
+    if (!this.#isWelcomed) return false;
+    this.#socket?.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** Ends for good, and says why. */
+  refuse(refused: Refused): void {
+    if (this.#isEnded) return;
+    void this.stop();
+    this.#deps.onNotice({ kind: 'refused', ...refused });
+  }
+
+  /** Ends for good; resolves when the socket is gone. */
+  stop(): Promise<void> {
+    this.#isEnded = true;
+    this.#retry?.cancel();
+    const socket = this.#socket;
+    if (socket === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.#deps.clock.setTimer(closeTimeoutMs, () => socket.terminate());
+      this.#onClosed = () => {
+        timer.cancel();
+        resolve();
+      };
+      if (socket.readyState === WebSocket.OPEN) socket.close(1000, 'terminal_stopped');
+      else if (socket.readyState === WebSocket.CONNECTING) socket.terminate();
+    });
+  }
+
+  async #connect(): Promise<void> {
+    this.#failure = '';
+    this.#deps.onNotice({ kind: 'connecting' });
+    let token: string;
+    try {
+      token = await this.#deps.token();
+    } catch (error) {
+      this.#failure = messageOf(error);
+      this.#comeBack(undefined);
+      return;
+    }
+    if (this.#isEnded) return;
+    if (!headerText.test(token)) return this.refuse(sessionRefused);
+    this.#open(token);
+  }
+
+  #open(token: string): void {
+    const socket = new WebSocket(this.#url, subprotocol, {
+      headers: { authorization: `Bearer ${token}` },
+      maxPayload: 2 * frameBytesMax,
+      perMessageDeflate: false,
+    });
+    let status = 0;
+    this.#socket = socket;
+    this.#welcomeTimer = this.#deps.clock.setTimer(welcomeTimeoutMs, () => {
+      this.#failure = 'the gateway has not said welcome in time';
+      socket.terminate();
+    });
+    socket.on('open', () => socket.send(JSON.stringify(this.#deps.hello())));
+    socket.on('message', (data, isBinary) => {
+      if (!this.#isEnded) this.#receive(isBinary ? undefined : textOf(data));
+    });
+    socket.on('pong', () => (this.#silentBeats = 0));
+    socket.on('unexpected-response', (request, response) => {
+      status = response.statusCode ?? 0;
+      this.#failure = `the gateway answered with status ${status}`;
+      response.resume();
+      request.destroy();
+      socket.terminate();
+    });
+    socket.on('error', (error) => {
+      if (this.#failure === '') this.#failure = messageOf(error);
+    });
+    socket.on('close', (code, reason) => this.#closed(code, reason.toString(), status));
+  }
+
+  #receive(text: string | undefined): void {
+    this.#silentBeats = 0;
+    const frame = text === undefined ? undefined : decodeGatewayFrame(text);
+    if (frame === undefined) return this.#deps.onNotice({ kind: 'bad_frame' });
+    if (frame.type !== 'welcome') return this.#deps.onFrame(frame);
+    if (!this.#isWelcomed) this.#welcomed(frame);
+  }
+
+  #welcomed(welcome: WelcomeFrame): void {
+    this.#welcomeTimer?.cancel();
+    this.#isWelcomed = true;
+    this.#attempt = 0;
+    this.#silentBeats = 0;
+    this.#heartbeat = every(this.#deps.clock, welcome.heartbeatMs, () => this.#beat());
+    this.#deps.onWelcome(welcome);
+    const { connectionId, lastSeq } = welcome;
+    this.#deps.onNotice({ kind: 'connected', connectionId, lastSeq });
+  }
+
+  #beat(): void {
+    if (++this.#silentBeats > silentBeatsMax) {
+      this.#failure = 'the gateway has been silent for too long';
+      this.#socket?.terminate();
+      return;
+    }
+    this.#socket?.ping();
+    this.send({ type: 'heartbeat' });
+  }
+
+  #closed(code: number, text: string, status: number): void {
+    const wasWelcomed = this.#isWelcomed;
+    this.#socket = undefined;
+    this.#isWelcomed = false;
+    this.#welcomeTimer?.cancel();
+    this.#heartbeat?.cancel();
+    if (wasWelcomed) this.#deps.onLost();
+    this.#onClosed();
+    if (this.#isEnded) return;
+    if (status === 401) return this.refuse(sessionRefused);
+    if (isForbidden(code)) return this.refuse(refusedBy(code, text));
+    if (this.#failure === '') this.#failure = text === '' ? `closed with code ${code}` : text;
+    this.#comeBack(this.#hadConnection(status, code) ? code : undefined);
+  }
+
+  /** A close code without a connection is only the library's word for failure. */
+  #hadConnection(status: number, code: number): boolean {
+    return status === 0 && code !== 1006;
+  }
+
+  #comeBack(closeCode: number | undefined): void {
+    if (this.#isEnded) return;
+    const retryMs = reconnectDelayMs(this.#attempt++, this.#deps.random);
+    this.#retry = this.#deps.clock.setTimer(retryMs, () => void this.#connect());
+    this.#deps.onNotice({
+      kind: 'disconnected',
+      ...(closeCode === undefined ? {} : { closeCode }),
+      message: this.#failure,
+      retryMs,
+    });
+  }
+}
+
+function socketUrl(base: string): string {
+  const url = new URL(base);
+  url.protocol = url.protocol.replace(/^http/, 'ws');
+  const path = url.pathname.replace(/\/+$/, '');
+  url.pathname = path.endsWith(pluginPath) ? path : `${path}${pluginPath}`;
+  url.search = '';
+  url.hash = '';
+  return url.href;
+}
+
+function textOf(data: WebSocket.RawData): string {
+  return Array.isArray(data)
+    ? Buffer.concat(data).toString()
+    : Buffer.from(data as Buffer).toString();
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

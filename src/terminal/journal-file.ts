@@ -1,0 +1,154 @@
+/**
+ * The file below a journal: one JSON object a line, added at the end, rewritten whole when it is
+ * opened and when it has grown. A process that dies while it writes leaves a torn last line, which
+ * was never relied upon and is left out. The kernel's lock keeps a second terminal away.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { tryLock } from 'fs-native-extensions';
+import type { SourceName } from '../signals/routing.js';
+
+/** Why a journal cannot be used, in a sentence for the operator. */
+export class JournalRefused extends Error {}
+
+export interface JournalFile {
+  readonly path: string;
+  /** What was in the file when it was opened. */
+  readonly lines: readonly string[];
+  /** On disk after the next `sync`. */
+  append(line: string): void;
+  sync(): void;
+  /** Puts these lines in place of all others, at once or not at all. */
+  rewrite(lines: readonly string[]): void;
+  close(): void;
+}
+
+/**
+ * Opens the journal of one source, so that several terminals can share a directory.
+ * @throws JournalRefused when it is in use, damaged, or cannot be read or written.
+ */
+export function openJournalFile(directory: string, source: SourceName): JournalFile {
+  const path = join(directory, `${fileNameOf(source)}.journal`);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return open(directory, path, source);
+  } catch (error) {
+    if (error instanceof JournalRefused) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new JournalRefused(
+      `The journal in ${directory} cannot be used: ${reason}. It must be a directory that this user can write to.`,
+      { cause: error },
+    );
+  }
+}
+
+function open(directory: string, path: string, source: SourceName): JournalFile {
+  const lock = openSync(`${path}.lock`, 'a', 0o600);
+  if (!tryLock(lock)) {
+    closeSync(lock);
+    throw new JournalRefused(
+      `The journal ${path} is in use by another terminal. Stop that one, or give this one a directory of its own.`,
+    );
+  }
+  const { platform, instanceId, accountName } = source;
+  const head = JSON.stringify({ journal: 1, platform, instanceId, accountName });
+  const lines = readLines(path, head);
+  let file = openSync(path, 'a', 0o600);
+  let pending: string[] = [];
+
+  return {
+    path,
+    lines,
+    append: (line) => void pending.push(line),
+    sync() {
+      if (pending.length === 0) return;
+      writeAll(file, textOf(pending));
+      pending = [];
+      fsyncSync(file);
+    },
+    rewrite(newLines) {
+      const draft = `${path}.new`;
+      const next = openSync(draft, 'w', 0o600);
+      writeAll(next, textOf([head, ...newLines]));
+      fsyncSync(next);
+      renameSync(draft, path);
+      syncDirectory(directory);
+      closeSync(file);
+      file = next;
+      pending = [];
+    },
+    close() {
+      closeSync(file);
+      closeSync(lock);
+    },
+  };
+}
+
+function readLines(path: string, head: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+  // What follows the last line end was torn off in the middle of a write.
+  const lines = text.split('\n').slice(0, -1);
+  if (lines.length === 0) return [];
+  if (lines[0] !== head) throw new JournalRefused(damaged(path, 1));
+  lines.forEach((line, index) => {
+    if (!isJson(line)) throw new JournalRefused(damaged(path, index + 1));
+  });
+  return lines.slice(1);
+}
+
+function damaged(path: string, line: number): string {
+  return (
+    `The journal ${path} is damaged in line ${line}. Without it a command could be carried out twice: ` +
+    'check at the broker what was done, then move the file away and start again.'
+  );
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A source's names may hold anything, also what a file name may not. */
+function fileNameOf({ platform, instanceId, accountName }: SourceName): string {
+  const name = JSON.stringify([platform, instanceId, accountName]);
+  return createHash('sha256').update(name).digest('hex').slice(0, 24);
+}
+
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function writeAll(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  while (written < bytes.length) written += writeSync(file, bytes, written);
+}
+
+/** A renamed file is found after a loss of power only when its directory was written too. */
+function syncDirectory(directory: string): void {
+  const handle = openSync(directory, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The money side of the paper broker: the price in force of each instrument, the account, and what
+ * a terminal tells of them. One price per instrument, no spread, no fees, no margin.
+ */
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import { instruments, type Instrument } from './instruments.js';
+import type { Side } from './order-request.js';
+import { PaperAccount, type Position } from './paper-account.js';
+import { isPrice } from './price-feed.js';
+import { originOf, type Origin, type TellEvent } from './terminal-event.js';
+
+export interface Trade {
+  readonly fillId: string;
+  readonly instrument: Instrument;
+  readonly side: Side;
+  readonly quantity: number;
+  readonly price: number;
+}
+
+export class PaperLedger {
+  readonly #clock: Clock;
+  readonly #tell: TellEvent;
+  readonly #account = new PaperAccount();
+  readonly #prices = new Map(
+    [...instruments].map(([symbol, { startPrice }]) => [symbol, startPrice]),
+  );
+
+  constructor(clock: Clock, tell: TellEvent) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  get positions(): readonly Position[] {
+    return this.#account.positions;
+  }
+
+  position(instrument: Instrument): Position | undefined {
+    return this.#account.position(instrument);
+  }
+
+  /** @returns NaN for what is not traded. */
+  priceOf(symbol: string): number {
+    return this.#prices.get(symbol) ?? NaN;
+  }
+
+  /** @returns false when no such instrument is traded or the price is none. */
+  setPrice(symbol: string, price: number): boolean {
+    if (!this.#prices.has(symbol) || !isPrice(price)) return false;
+    this.#prices.set(symbol, price);
+    return true;
+  }
+
+  /** Books a fill and tells what it changed. */
+  book(trade: Trade, origin: Origin): void {
+    const { fillId, instrument, side, quantity, price } = trade;
+    const { symbol } = instrument;
+    const filledAt = toIsoTime(this.#clock.now());
+    this.#account.book(instrument, side, quantity, price);
+    this.#tell({
+      event: 'execution_update',
+      data: { fillId, instrument: symbol, side, quantity, price, filledAt },
+      rawText: `Fill ${side} ${quantity} ${symbol} at ${price}`,
+      ...originOf(origin),
+    });
+    this.#tell({
+      event: 'position_update',
+      data: this.#positionView(instrument),
+      ...originOf(origin),
+    });
+    this.#tell({ event: 'account_update', data: this.#accountView() });
+  }
+
+  snapshot(): { readonly account: object; readonly positions: readonly object[] } {
+    return {
+      account: this.#accountView(),
+      positions: this.positions.map(({ instrument }) => this.#positionView(instrument)),
+    };
+  }
+
+  #positionView(instrument: Instrument): object {
+    const { quantity = 0, averagePrice = null } = this.position(instrument) ?? {};
+    return {
+      instrument: instrument.symbol,
+      side: quantity > 0 ? 'long' : quantity < 0 ? 'short' : 'flat',
+      quantity: Math.abs(quantity),
+      averagePrice,
+      marketPrice: this.priceOf(instrument.symbol),
+    };
+  }
+
+  #accountView(): object {
+    return this.#account.view((symbol) => this.priceOf(symbol));
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * The paper broker's living orders: fills them, in one piece or several, lets them rest, cancels
+ * them. Remembers for a while how ended ones ended, so that a late cancel gets a true answer. Orders
+ * live with the process; what the journal remembers of them can be put back.
+ */
+import { toIsoTime, type Clock } from '../lib/clock.js';
+import type { ReasonCode } from '../signals/reason-codes.js';
+import type { BrokerListener } from './broker-listener.js';
+import { tidy } from './decimal.js';
+import type { CancelEvidence, KnownExecution } from './journal.js';
+import { isRefusal, parseOrder, type OrderRequest } from './order-request.js';
+import type { PaperLedger } from './paper-ledger.js';
+import {
+  describe,
+  evidenceOf,
+  isMarketable,
+  nextPieceOf,
+  orderStates,
+  remainingOf,
+  viewOf,
+  type OrderStatus,
+  type PaperOrder,
+} from './paper-order.js';
+import { originOf, type Origin } from './terminal-event.js';
+
+export interface PaperOrderBookDeps {
+  readonly clock: Clock;
+  readonly listener: BrokerListener;
+  readonly ledger: PaperLedger;
+  readonly partialFills: number;
+  readonly pieceMs: number;
+  readonly cancelMs: number;
+}
+
+const endedOrdersMax = 10_000;
+/** A snapshot must fit into one frame. */
+const snapshotOrdersMax = 200;
+
+/** What a cancel of an order that has ended is told. */
+// prettier-ignore
+const lateCancels: Readonly<Record<string, CancelEvidence>> = {
+  filled:    { status: 'too_late',  reasonCode: 'already_filled' },
+  cancelled: { status: 'cancelled', reasonCode: 'already_cancelled' },
+  rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
+  expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
+};
+
+const unknownOrder: CancelEvidence = {
+  status: 'rejected',
+  reasonCode: 'order_unknown_at_terminal',
+};
+
+export class PaperOrderBook {
+  readonly #deps: PaperOrderBookDeps;
+  readonly #orders = new Map<string, PaperOrder>();
+  readonly #ended = new Map<string, string>();
+  #lastOrderNumber = 0;
+
+  constructor(deps: PaperOrderBookDeps) {
+    this.#deps = deps;
+  }
+
+  place(origin: Origin, request: OrderRequest): void {
+    const order = this.#enter(origin, request, `paper-${++this.#lastOrderNumber}`);
+    this.#tell(order);
+    this.#advance(order);
+  }
+
+  /** A price has moved: what it reaches is filled, oldest first. */
+  priceMoved(symbol: string): void {
+    for (const order of [...this.#orders.values()]) {
+      if (order.request.instrument.symbol === symbol) this.#advance(order);
+    }
+  }
+
+  cancel(cancelRequestId: string, executionId: string): void {
+    const { clock, listener, cancelMs } = this.#deps;
+    const order = this.#orders.get(executionId);
+    if (order === undefined) {
+      const ending = this.#ended.get(executionId) ?? '';
+      listener.cancelReport(cancelRequestId, lateCancels[ending] ?? unknownOrder);
+    } else if (cancelMs === 0) {
+      this.#end(order, 'cancelled', 'cancelled_by_api');
+      this.#tellCancel(order, cancelRequestId);
+    } else {
+      const timer = clock.setTimer(cancelMs, () => {
+        this.#end(order, 'cancelled', 'cancelled_by_api');
+      });
+      order.cancels.set(cancelRequestId, timer);
+      const native = { orderId: order.orderId, state: 'CancelPending' };
+      listener.cancelReport(cancelRequestId, { status: 'pending', native });
+    }
+  }
+
+  /** @returns how many there were. */
+  cancelAll(): number {
+    const orders = [...this.#orders.values()];
+    for (const order of orders) this.#end(order, 'cancelled', 'cancelled_by_api');
+    return orders.length;
+  }
+
+  /** Notes how a command ended that never became an order here. */
+  remember(executionId: string, ending: string): void {
+    this.#ended.set(executionId, ending);
+    if (this.#ended.size <= endedOrdersMax) return;
+    const [oldest] = this.#ended.keys();
+    this.#ended.delete(oldest as string);
+  }
+
+  /** Takes up orders where an earlier process left them. */
+  restore(executions: readonly KnownExecution[]): void {
+    for (const known of executions) {
+      if (known.submit.orderRef === undefined) continue;
+      if (isOpen(known.status)) this.#reopen(known, known.status);
+      else this.remember(known.executionId, known.status);
+    }
+    for (const order of [...this.#orders.values()]) this.#advance(order);
+  }
+
+  snapshot(): { readonly orders: readonly object[]; readonly ordersOmitted: number } {
+    const shown = [...this.#orders.values()].slice(0, snapshotOrdersMax);
+    return {
+      orders: shown.map((order) => ({ ...viewOf(order), ...originOf(order) })),
+      ordersOmitted: this.#orders.size - shown.length,
+    };
+  }
+
+  stop(): void {
+    for (const order of this.#orders.values()) {
+      order.pieceTimer?.cancel();
+      for (const timer of order.cancels.values()) timer.cancel();
+    }
+  }
+
+  #enter({ executionId, orderRef }: Origin, request: OrderRequest, orderId: string): PaperOrder {
+    const order: PaperOrder = {
+      executionId,
+      orderRef,
+      orderId,
+      request,
+      status: 'submitted',
+      filledQuantity: 0,
+      filledValue: 0,
+      fillCount: 0,
+      piecesLeft: request.partialFills ?? this.#deps.partialFills,
+      pieceTimer: undefined,
+      cancels: new Map(),
+    };
+    this.#orders.set(executionId, order);
+    return order;
+  }
+
+  #reopen(known: KnownExecution, status: OrderStatus): void {
+    const { submit, native, fills } = known;
+    const request = parseOrder(submit.payload);
+    if (isRefusal(request)) return;
+    const orderId = native?.orderId ?? `paper-${++this.#lastOrderNumber}`;
+    const order = this.#enter(submit, request, orderId);
+    order.status = status;
+    for (const { price, quantity } of fills) {
+      order.filledQuantity = tidy(order.filledQuantity + quantity);
+      order.filledValue += price * quantity;
+      order.fillCount++;
+    }
+    order.piecesLeft = Math.max(1, order.piecesLeft - order.fillCount);
+    const orderNumber = Number(/\d+$/.exec(orderId)?.[0] ?? 0);
+    this.#lastOrderNumber = Math.max(this.#lastOrderNumber, orderNumber);
+  }
+
+  /** Fills the next piece if price and time allow; an order that finds no price rests. */
+  #advance(order: PaperOrder): void {
+    const { ledger, listener } = this.#deps;
+    if (order.pieceTimer !== undefined) return;
+    if (isMarketable(order, ledger.priceOf(order.request.instrument.symbol))) {
+      this.#fillPiece(order);
+    } else if (order.status === 'submitted') {
+      order.status = 'working';
+      listener.report(order.executionId, evidenceOf(order));
+      this.#tell(order);
+    }
+  }
+
+  #fillPiece(order: PaperOrder): void {
+    const { clock, listener, ledger, pieceMs } = this.#deps;
+    const { instrument, side } = order.request;
+    const price = ledger.priceOf(instrument.symbol);
+    const quantity = nextPieceOf(order);
+    order.filledQuantity = tidy(order.filledQuantity + quantity);
+    order.filledValue += price * quantity;
+    order.fillCount++;
+    order.piecesLeft = Math.max(1, order.piecesLeft - 1);
+    const isDone = remainingOf(order) === 0;
+    order.status = isDone ? 'filled' : 'partially_filled';
+
+    const fillId = `${order.executionId}-${order.fillCount}`;
+    const fill = { fillId, price, quantity, filledAt: toIsoTime(clock.now()) };
+    listener.report(order.executionId, { ...evidenceOf(order), fill });
+    this.#tell(order);
+    ledger.book({ fillId, instrument, side, quantity, price }, order);
+    if (isDone) {
+      this.#leave(order);
+      return;
+    }
+    order.pieceTimer = clock.setTimer(pieceMs, () => {
+      order.pieceTimer = undefined;
+      this.#advance(order);
+    });
+  }
+
+  #end(order: PaperOrder, status: OrderStatus, reasonCode: ReasonCode): void {
+    order.status = status;
+    this.#deps.listener.report(order.executionId, evidenceOf(order, reasonCode));
+    this.#tell(order);
+    this.#leave(order);
+  }
+
+  /** The order has ended; with it its cancels, as the end that won says. */
+  #leave(order: PaperOrder): void {
+    order.pieceTimer?.cancel();
+    this.#orders.delete(order.executionId);
+    this.remember(order.executionId, order.status);
+    for (const [cancelRequestId, timer] of order.cancels) {
+      timer.cancel();
+      this.#tellCancel(order, cancelRequestId);
+    }
+  }
+
+  #tellCancel(order: PaperOrder, cancelRequestId: string): void {
+    const native = { orderId: order.orderId, state: orderStates[order.status] };
+    const outcome: CancelEvidence =
+      order.status === 'cancelled'
+        ? { status: 'cancelled' }
+        : { status: 'too_late', reasonCode: 'already_filled' };
+    this.#deps.listener.cancelReport(cancelRequestId, { ...outcome, native });
+  }
+
+  #tell(order: PaperOrder): void {
+    this.#deps.listener.event({
+      event: 'order_update',
+      data: viewOf(order),
+      rawText: describe(order),
+      ...originOf(order),
+    });
+  }
+}
+
+function isOpen(status: string): status is OrderStatus {
+  return status === 'submitted' || status === 'working' || status === 'partially_filled';
+}

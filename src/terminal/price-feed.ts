@@ -1,0 +1,54 @@
+/**
+ * Where simulated prices come from: a random walk that a seed repeats, or lines of text such as
+ * `ES 5001.25`. Owns the walk's own prices while it runs; the broker keeps the prices in force.
+ */
+import { every, type Clock, type Timer } from '../lib/clock.js';
+import { tidy } from './decimal.js';
+import { instruments, type Instrument } from './instruments.js';
+import { createSeededRandom } from './seeded-random.js';
+
+export interface RandomWalkOptions {
+  readonly clock: Clock;
+  readonly seed: number;
+  /** Milliseconds between two steps. */
+  readonly tickMs: number;
+  readonly priceOf: (symbol: string) => number;
+  readonly onPrice: (symbol: string, price: number) => void;
+}
+
+/** A step is at most this many ticks up or down. */
+const ticksPerStepMax = 2;
+
+/** Moves every instrument once per `tickMs`, by whole ticks and never to zero. */
+export function startRandomWalk(options: RandomWalkOptions): Timer {
+  const random = createSeededRandom(options.seed);
+  const width = 2 * ticksPerStepMax + 1;
+
+  function step({ symbol, tickSize }: Instrument): void {
+    const ticks = Math.floor(random() * width) - ticksPerStepMax;
+    if (ticks === 0) return;
+    const price = tidy(options.priceOf(symbol) + ticks * tickSize);
+    options.onPrice(symbol, Math.max(price, tickSize));
+  }
+
+  return every(options.clock, options.tickMs, () => {
+    for (const instrument of instruments.values()) step(instrument);
+  });
+}
+
+export interface Price {
+  readonly symbol: string;
+  readonly price: number;
+}
+
+/** Reads a line `SYMBOL PRICE`. @returns undefined when it is none. */
+export function parsePriceLine(line: string): Price | undefined {
+  const [symbol = '', price = '', ...rest] = line.trim().split(/\s+/);
+  const value = price === '' ? NaN : Number(price);
+  if (rest.length > 0 || !isPrice(value)) return undefined;
+  return { symbol, price: value };
+}
+
+export function isPrice(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+}

@@ -1,0 +1,58 @@
+/** Logs a terminal in: email and password for the session token, by the gateway's own API. */
+export type LoginResult =
+  | { readonly ok: true; readonly sessionToken: string }
+  /** `message` is for the operator. */
+  | { readonly ok: false; readonly message: string };
+
+export interface LoginRequest {
+  /** `http://` base of the gateway. */
+  readonly url: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+const timeoutMs = 15_000;
+
+// prettier-ignore
+const refusals: Readonly<Record<string, string>> = {
+  invalid_credentials: 'The gateway does not know this email with this password.',
+  email_not_confirmed: 'The email is not confirmed yet. The operator can confirm it with: signalbox user set EMAIL --confirmed true',
+  rate_limit_exceeded: 'There were too many logins from here. Wait a minute, then try again.',
+  login_unavailable:   'The gateway is too busy to check passwords. Try again in a few seconds.',
+};
+
+export async function logIn({ url, email, password }: LoginRequest): Promise<LoginResult> {
+  const address = new URL('api/auth/login', url.endsWith('/') ? url : `${url}/`);
+  address.protocol = address.protocol.replace(/^ws/, 'http');
+  let status: number;
+  let body: Record<string, unknown>;
+  try {
+    const response = await fetch(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: 'error',
+    });
+    status = response.status;
+    body = (await response.json()) as Record<string, unknown>;
+  } catch (error) {
+    return { ok: false, message: `No login at ${address.origin}: ${reasonOf(error)}.` };
+  }
+  const sessionToken = body['sessionToken'];
+  if (status === 200 && typeof sessionToken === 'string') return { ok: true, sessionToken };
+  const code = String(body['code']);
+  return {
+    ok: false,
+    message: refusals[code] ?? `The gateway refuses the login (${status} ${code}).`,
+  };
+}
+
+/** The cause says more than the "fetch failed" around it. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof SyntaxError) return 'the answer is not that of a gateway';
+  const { cause } = error;
+  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  return cause instanceof Error ? cause.message : error.message;
+}
