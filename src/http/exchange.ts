@@ -155,6 +155,7 @@ export class Exchange {
     }
     if (failure.allow !== undefined) headers.push(['Allow', failure.allow]);
     if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
+    if (status === 426) headers.push(['Upgrade', 'websocket']);
     if (failure.close !== undefined) headers.push(['Connection', 'close']);
     this.reply(status, this.#errorBody(code, failure), headers, failure.close === 'forced');
   }

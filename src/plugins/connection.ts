@@ -14,6 +14,7 @@ import {
   frameErrors,
   helloTimeoutMs,
   type CloseReason,
+  type DecodedFrame,
   type FrameErrorCode,
   type GatewayFrame,
   type PluginFrame,
@@ -57,6 +58,8 @@ export interface ConnectionDeps {
   readonly onClosed: (connection: Connection) => void;
 }
 
+const notText: DecodedFrame = { error: 'not_text' };
+
 export class Connection {
   source: Source | undefined;
   /** The backlog is still on its way out: what is accepted now must queue behind it. */
@@ -87,8 +90,8 @@ export class Connection {
   }
 
   /** The bytes are valid only during the call. */
-  receive(bytes: ArrayBuffer): void {
-    const { frame, error } = decodeFrame(bytes);
+  receive(bytes: ArrayBuffer, isBinary: boolean): void {
+    const { frame, error } = isBinary ? notText : decodeFrame(bytes);
     if (frame === undefined) {
       this.#refuse(error);
       return;

@@ -4,6 +4,7 @@
  * ignored; a field whose value is not known is left out, never null.
  */
 import Type, { type Static } from 'typebox';
+import { scanJson } from '../lib/json-scan.js';
 import { compileSchema } from '../lib/schema.js';
 import { pluginEventNames } from '../events/event-names.js';
 import { reportableCancelStatuses } from '../signals/cancellation.js';
@@ -17,6 +18,8 @@ export const frameBytesMax = 128 * 1024;
 export const helloTimeoutMs = 5_000;
 /** What a plugin is asked to keep to; it is given up after the heartbeat window of the limits. */
 export const heartbeatMs = 30_000;
+/** Deepest nesting of a frame; whatever reads its `data` later recurses as deep. */
+const frameDepthMax = 64;
 /** The connection is closed at this many bad frames. */
 export const badFramesMax = 3;
 
@@ -39,9 +42,10 @@ export type CloseReason = keyof typeof closeCodes;
  */
 // prettier-ignore
 export const frameErrors = {
+  not_text:          { counts: true,  message: 'Frames are text; a binary one is none of this protocol.' },
   not_json:          { counts: true,  message: 'The frame is not a JSON object.' },
   unknown_type:      { counts: true,  message: 'The frame has no known type.' },
-  invalid_frame:     { counts: true,  message: 'A field of the frame is missing or not valid.' },
+  invalid_frame:     { counts: true,  message: 'A field of the frame is missing, not valid or nested too deeply.' },
   hello_expected:    { counts: true,  message: 'The first frame must be hello.' },
   hello_repeated:    { counts: true,  message: 'hello was already said on this connection.' },
   unknown_platform:  { counts: true,  message: 'The gateway does not know this platform.' },
@@ -199,6 +203,7 @@ export type DecodedFrame =
 
 /** Reads one text frame; the error says why it is none of the protocol. */
 export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
+  if (scanJson(new Uint8Array(bytes), '').depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes));

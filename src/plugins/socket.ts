@@ -18,6 +18,11 @@ import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
 
 /** What may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow. */
 const outgoingBytesMax = 1024 * 1024;
+/**
+ * Where the native server drops frames. Above our own limit by more than a frame, because a close
+ * frame is dropped like any other, and the plugin would never learn why it was closed.
+ */
+const droppingBytesMax = outgoingBytesMax + 4 * frameBytesMax;
 /** Seconds after which a peer that answers no ping is given up. */
 const idleTimeoutSeconds = 60;
 
@@ -47,18 +52,21 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
 
   app.ws<SocketData>(pluginPath, {
     maxPayloadLength: frameBytesMax,
-    maxBackpressure: outgoingBytesMax,
+    maxBackpressure: droppingBytesMax,
     idleTimeout: idleTimeoutSeconds,
     sendPingsAutomatically: true,
     upgrade(res, req, context) {
       res.onAborted(() => undefined);
       guarded(() => {
         const head = new RequestHead(req);
+        const isUpgrade = req.getHeader('upgrade').toLowerCase() === 'websocket';
         const offered = req.getHeader('sec-websocket-protocol');
         const key = req.getHeader('sec-websocket-key');
         const version = req.getHeader('sec-websocket-version');
         const extensions = req.getHeader('sec-websocket-extensions');
         const traceId = deps.nextTraceId(head.traceparent);
+        // The native server goes by the key's header alone.
+        if (!isUpgrade) return refuse(res, '426 Upgrade Required', traceId);
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
         if (deps.isDraining()) return refuse(res, '503 Service Unavailable', traceId);
@@ -92,8 +100,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       guarded(() => {
         const { connection } = ws.getUserData();
         if (connection === undefined || connection.isClosed) return;
-        if (isBinary) connection.close('bad_protocol');
-        else connection.receive(message);
+        connection.receive(message, isBinary);
       });
     },
     close(ws) {
@@ -103,13 +110,15 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
 }
 
 function refuse(res: HttpResponse, status: string, traceId: string): void {
-  res.writeStatus(status).writeHeader('X-Trace-Id', traceId).end();
+  res.writeStatus(status).writeHeader('X-Trace-Id', traceId);
+  if (status.startsWith('426')) res.writeHeader('Upgrade', 'websocket');
+  res.end();
 }
 
 /** The native socket must not be touched once it is closed, by us or by the peer. */
 function socketOf(ws: WebSocket<SocketData>): PluginSocket {
   return {
-    send: (text) => ws.send(text) !== dropped,
+    send: (text) => ws.getBufferedAmount() <= outgoingBytesMax && ws.send(text) !== dropped,
     close: (code, reason) => ws.end(code, reason),
   };
 }
