@@ -27,6 +27,9 @@ export interface AttendanceDeps {
   readonly hub: EventHub;
 }
 
+/** A short window asks for faster heartbeats, so that one that is late does not end the connection. */
+const heartbeatsPerWindow = 4;
+
 export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
 
 export class Attendance {
@@ -47,7 +50,7 @@ export class Attendance {
 
   /** @returns the source that the connection now speaks for, or why its hello is refused. */
   greet(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
-    const { platforms, registry, intake, outbox, clock } = this.#deps;
+    const { platforms, registry, intake, outbox, clock, limits } = this.#deps;
     const { accountName, instanceId } = hello;
     const platform = platforms.find(({ token }) => token === hello.platform);
     if (platform === undefined) return 'unknown_platform';
@@ -70,9 +73,12 @@ export class Attendance {
     connection.send({
       type: 'welcome',
       connectionId: connection.connectionId,
-      heartbeatMs,
+      heartbeatMs: Math.min(
+        heartbeatMs,
+        Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow),
+      ),
       serverTime: toIsoTime(clock.now()),
-      lastSeq: source.lastSeq,
+      lastSeq: source.durableSeq,
     });
     this.#tell(source, 'online');
     intake.takeKnown(source, hello.executions ?? []);
@@ -114,6 +120,7 @@ export class Attendance {
   #awaitReturn(source: Source): void {
     const { deadlines, limits, registry } = this.#deps;
     deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
+      if (registry.find(source.userId, source.key) !== source) return;
       if (source.connection === undefined && !registry.isActive(source)) {
         this.#tell(source, 'offline');
       }

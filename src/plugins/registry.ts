@@ -12,8 +12,10 @@ import type { SteadyWriter } from '../store/steady-writer.js';
 import type { Reader, Writer } from '../store/store.js';
 import type { Connection } from './connection.js';
 
-/** How often the last sightings of connected sources are written. */
+/** How often the last sightings of connected sources are written, at the least. */
 const sightingsIntervalMs = 15_000;
+/** A crash takes no more than this part off a source's heartbeat window. */
+const sightingsPerWindow = 8;
 
 export interface Source extends ActiveSource {
   readonly userId: string;
@@ -22,6 +24,8 @@ export interface Source extends ActiveSource {
   software: SourceRecord['software'];
   /** Highest `seq` taken in; on disk once the frame's acknowledgement leaves. */
   lastSeq: number;
+  /** Highest `seq` that is on disk. */
+  durableSeq: number;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
   /** The same moment on the monotonic clock. */
@@ -51,7 +55,7 @@ export class Registry {
   }
 
   load(): void {
-    const { store, clock } = this.#deps;
+    const { store, clock, limits } = this.#deps;
     const monotonic = clock.monotonic();
     const now = clock.now();
     for (const { key, record } of store.range('sources')) {
@@ -59,11 +63,13 @@ export class Registry {
         ...record,
         userId: key[0],
         key: sourceKey(record),
+        durableSeq: record.lastSeq,
         lastSeen: monotonic - Math.max(0, now - record.lastSeenAt),
         connection: undefined,
       });
     }
-    this.#timer = every(clock, sightingsIntervalMs, () => this.#writeSightings());
+    const intervalMs = Math.min(sightingsIntervalMs, limits.heartbeatWindowMs / sightingsPerWindow);
+    this.#timer = every(clock, intervalMs, () => this.#writeSightings());
   }
 
   stop(): void {
@@ -113,6 +119,7 @@ export class Registry {
         userId,
         key,
         lastSeq: 0,
+        durableSeq: 0,
         lastSeenAt: 0,
         lastSeen: 0,
         connection: undefined,
@@ -123,6 +130,8 @@ export class Registry {
     source.connection = connection;
     if (replaced === undefined) this.#connected++;
     this.touch(source);
+    // At once: after a crash the source must be known as one that is expected back.
+    this.#deps.writer.write({ fill: (batch) => this.put(batch, source) });
     return { source, replaced };
   }
 
