@@ -84,7 +84,7 @@ export class Intake {
     }
     this.#deps.book.change(change.entry, change.next, {
       alongside: (batch) => this.#deps.registry.put(batch, source),
-      done: () => connection.send({ type: 'ack', seq: frame.seq }),
+      done: () => this.#sendAck(connection, source, frame.seq),
     });
     return undefined;
   }
@@ -94,8 +94,13 @@ export class Intake {
     const { lastSeq } = source;
     this.#deps.writer.write({
       fill: (batch) => this.#deps.registry.put(batch, source),
-      done: () => connection.send({ type: 'ack', seq: lastSeq }),
+      done: () => this.#sendAck(connection, source, lastSeq),
     });
+  }
+
+  #sendAck(connection: Connection, source: Source, seq: number): void {
+    source.durableSeq = Math.max(source.durableSeq, seq);
+    connection.send({ type: 'ack', seq });
   }
 
   #acknowledged(source: Source, ack: PluginFrameOf<'ack'>): FrameErrorCode | undefined {
@@ -176,7 +181,14 @@ export class Intake {
       entry,
       next: {
         ...execution,
-        ...(ends ? { status: 'cancelled', reasonCode: 'cancelled_by_api' } : {}),
+        ...(ends
+          ? {
+              status: 'cancelled',
+              reasonCode: 'cancelled_by_api',
+              delivery: 'confirmed',
+              confirmedAt: execution.confirmedAt ?? now,
+            }
+          : {}),
         native: report.native === undefined ? execution.native : toNative(report.native),
         cancel: { ...cancel, acknowledged: true },
         updatedAt: now,

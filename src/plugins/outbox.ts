@@ -26,6 +26,8 @@ export interface OutboxDeps {
 
 export class Outbox {
   readonly #deps: OutboxDeps;
+  /** Cancels that came while a backlog was on its way out: none may overtake its order. */
+  #heldCancels: BookEntry[] = [];
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -47,12 +49,11 @@ export class Outbox {
    * What is accepted meanwhile queues behind it.
    */
   resume(connection: Connection, source: Source): void {
-    this.#catchUp(connection, source);
-    this.#repeatCancels(connection, source);
+    this.#catchUp(connection, source, () => this.#repeatCancels(connection, source));
   }
 
-  /** In the order of acceptance, oldest first. */
-  #catchUp(connection: Connection, source: Source): void {
+  /** In the order of acceptance, oldest first; then what must not leave before that. */
+  #catchUp(connection: Connection, source: Source, then?: () => void): void {
     const { book } = this.#deps;
     const entries = connection.isClosed
       ? []
@@ -65,6 +66,10 @@ export class Outbox {
               book.mayStillSend(entry),
           );
     connection.isCatchingUp = entries.length > 0;
+    if (!connection.isCatchingUp) {
+      then?.();
+      for (const entry of this.#heldCancels.splice(0)) this.sendCancel(entry);
+    }
     let open = entries.length;
     for (const entry of entries) {
       book.change(
@@ -73,7 +78,7 @@ export class Outbox {
         {
           done: () => {
             if (isUndelivered(entry.execution)) this.#send(connection, entry);
-            if (--open === 0) this.#catchUp(connection, source);
+            if (--open === 0) this.#catchUp(connection, source, then);
           },
         },
       );
@@ -86,6 +91,10 @@ export class Outbox {
     const { cancel } = execution;
     if (cancel?.status !== 'requested') return;
     const connection = this.#deps.registry.sourceOf(entry.userId, execution)?.connection;
+    if (connection?.isCatchingUp === true) {
+      this.#heldCancels.push(entry);
+      return;
+    }
     const isSent = connection !== undefined && this.#writeCancel(connection, execution, cancel);
     const now = this.#deps.clock.now();
     const next = isSent
