@@ -18,10 +18,14 @@ export interface HubDeps {
   readonly eventsPublished: Counter;
 }
 
+/** Events of one turn that may wait for its end. */
+const eventsPerPumpMax = 64;
+
 export class EventHub {
   /** Names this replay memory, so that a cursor from another one is recognised. */
   readonly epoch = randomHex(6);
   readonly #deps: HubDeps;
+  readonly #pumpedAt: number;
   readonly #rings = new Map<string, EventRing>();
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   /** Those with events that came in this turn of the loop: they leave in one write each. */
@@ -29,6 +33,7 @@ export class EventHub {
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
+    this.#pumpedAt = Math.min(eventsPerPumpMax, deps.limits.replayEventsMax);
   }
 
   get subscriberCount(): number {
@@ -89,6 +94,8 @@ export class EventHub {
 
   #stir(subscriber: Subscriber): void {
     subscriber.pending++;
+    // A turn can bring more events than the ring holds: none may leave it unseen.
+    if (subscriber.pending % this.#pumpedAt === 0) subscriber.pump();
     if (this.#stirred.size === 0) {
       setImmediate(() => {
         const stirred = this.#stirred;
