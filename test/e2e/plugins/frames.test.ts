@@ -1,0 +1,274 @@
+/** Frames that are none, frames from tomorrow, and the numbers that make each take effect once. */
+import t from 'tap';
+import { acknowledged, event, openDesk, report, tell } from '../../support/desk.js';
+import { hello } from '../../support/plugin.js';
+import { openReader } from '../../support/event-reader.js';
+
+const desk = await openDesk(t);
+
+const badFrames: Record<string, { frame: object | string; code: string }> = {
+  'no JSON': { frame: '{"type":', code: 'not_json' },
+  'an empty text': { frame: '', code: 'not_json' },
+  'an array': { frame: '[]', code: 'not_json' },
+  'a string': { frame: '"heartbeat"', code: 'not_json' },
+  null: { frame: 'null', code: 'not_json' },
+  'no type': { frame: {}, code: 'unknown_type' },
+  'an unknown type': { frame: { type: 'constructor' }, code: 'unknown_type' },
+  'a type that is no text': { frame: { type: ['event'] }, code: 'invalid_frame' },
+  'a report without a seq': {
+    frame: { type: 'report', executionId: 'x', status: 'filled' },
+    code: 'invalid_frame',
+  },
+  'a seq of 0': { frame: event(0), code: 'invalid_frame' },
+  'a fractional seq': { frame: event(1.5), code: 'invalid_frame' },
+  'a seq beyond exact integers': { frame: event(2 ** 53), code: 'invalid_frame' },
+  'a status that only the gateway may give': {
+    frame: report(1, 'x', 'denied'),
+    code: 'invalid_frame',
+  },
+  'an unknown reason': {
+    frame: report(1, 'x', 'rejected', { reasonCode: 'bad_luck' }),
+    code: 'invalid_frame',
+  },
+  'null for what is not known': {
+    frame: report(1, 'x', 'working', { averageFillPrice: null }),
+    code: 'invalid_frame',
+  },
+  'a negative filledQuantity': {
+    frame: report(1, 'x', 'working', { filledQuantity: -1 }),
+    code: 'invalid_frame',
+  },
+  'a fill of nothing': {
+    frame: report(1, 'x', 'filled', {
+      fill: { fillId: 'f', price: 1, quantity: 0, filledAt: '2026-01-01T00:00:00Z' },
+    }),
+    code: 'invalid_frame',
+  },
+  'a time without a zone': {
+    frame: event(1, { occurredAt: '2026-01-01T00:00:00' }),
+    code: 'invalid_frame',
+  },
+  'an event of the stream itself': {
+    frame: event(1, { event: 'replay_gap' }),
+    code: 'invalid_frame',
+  },
+  'data that is no object': { frame: event(1, { data: 'text' }), code: 'invalid_frame' },
+  'rawText that is no text': { frame: event(1, { rawText: 5 }), code: 'invalid_frame' },
+  'data nested beyond all use': {
+    frame: `{"type":"event","seq":1,"event":"terminal_message","data":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
+    code: 'invalid_frame',
+  },
+};
+
+t.test(
+  'a bad frame is answered with its code, takes no seq, and leaves the connection up',
+  async (t) => {
+    const trader = await desk.trader();
+    for (const [name, { frame, code }] of Object.entries(badFrames)) {
+      const plugin = await desk.plugin(trader);
+      plugin.send(frame);
+      const error = await plugin.next('error');
+      t.equal(error['code'], code, name);
+      t.type(error['message'], 'string');
+      plugin.cut();
+    }
+    const plugin = await desk.plugin(trader);
+    await tell(plugin, event(1));
+    t.pass('seq 1 is still to be had');
+    plugin.close();
+  },
+);
+
+t.test('the third bad frame closes with 4502', async (t) => {
+  const plugin = await desk.plugin(await desk.trader());
+  plugin.send('one');
+  await plugin.next('error', { code: 'not_json' });
+  plugin.send({ type: 'two' });
+  await plugin.next('error', { code: 'unknown_type' });
+  await tell(plugin, event(1));
+  plugin.send({ type: 'ack', executionId: 3 });
+  await plugin.next('error', { code: 'invalid_frame' });
+  t.same(await plugin.waitClosed(), { code: 4502, reason: 'bad_protocol' });
+});
+
+t.test('a binary frame is a bad frame like any other', async (t) => {
+  const plugin = await desk.plugin(await desk.trader());
+  const bytes = Buffer.from(JSON.stringify(event(1)));
+  plugin.socket.send(bytes, { binary: true });
+  await plugin.next('error', { code: 'not_text' });
+  await tell(plugin, event(1));
+  plugin.socket.send(bytes, { binary: true });
+  plugin.socket.send(bytes, { binary: true });
+  t.equal((await plugin.waitClosed()).code, 4502);
+});
+
+t.test(
+  'a frame above 128 KiB cuts the connection, one of exactly that size does not',
+  async (t) => {
+    const trader = await desk.trader();
+    const sized = (bytes: number): string => {
+      const frame = event(1, { rawText: '' });
+      const room = bytes - Buffer.byteLength(JSON.stringify(frame));
+      return JSON.stringify({ ...frame, rawText: 'x'.repeat(room) });
+    };
+    const plugin = await desk.plugin(trader);
+    plugin.send(sized(128 * 1024));
+    await acknowledged(plugin, 1);
+    plugin.send(sized(128 * 1024 + 1));
+    t.equal((await plugin.waitClosed()).code, 1006, 'the native server cuts without a close frame');
+    const again = await desk.plugin(trader);
+    await tell(again, event(2));
+    again.close();
+  },
+);
+
+t.test('text that is not UTF-8 never reaches anybody', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const bytes = Buffer.from(JSON.stringify(event(1, { rawText: '\u00e9' })));
+  bytes[bytes.indexOf(0xc3) + 1] = 0x28;
+  plugin.socket.send(bytes, { binary: false });
+  t.ok((await plugin.waitClosed()).code >= 1002, 'cut');
+  const again = await desk.plugin(trader);
+  await tell(again, event(1));
+  again.close();
+});
+
+t.test('fields from tomorrow are ignored', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const order = await desk.order(trader, plugin);
+  plugin.send({ type: 'ack', executionId: order.executionId, mood: 'good' });
+  await tell(
+    plugin,
+    report(1, order.executionId, 'working', { venue: { name: 'X' }, native: { flags: 7 } }),
+  );
+  plugin.send(
+    `${JSON.stringify(event(2)).slice(0, -1)},"__proto__":{"polluted":true},"extra":[1]}`,
+  );
+  await acknowledged(plugin, 2);
+  plugin.send({ type: 'heartbeat', load: 0.1 });
+  await tell(plugin, event(3));
+  t.equal((await desk.execution(trader, order.requestId)).status, 'working');
+  plugin.close();
+});
+
+t.test('a seq takes effect once, and a repeat is acknowledged again', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const reader = await openReader(desk.url, trader.key);
+  await tell(plugin, event(1, { data: { text: 'first' } }));
+  await tell(plugin, event(1, { data: { text: 'again' } }));
+  await tell(plugin, event(2, { data: { text: 'second' } }));
+  const texts = [await reader.next('terminal_message'), await reader.next('terminal_message')];
+  t.same(
+    texts.map(({ data }) => data.data.text),
+    ['first', 'second'],
+  );
+  reader.close();
+  plugin.close();
+});
+
+t.test('a seq may jump, and what it jumped over is then too late', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const reader = await openReader(desk.url, trader.key);
+  await tell(plugin, event(10, { data: { text: 'ten' } }));
+  plugin.send(event(4, { data: { text: 'four' } }));
+  t.equal((await plugin.next('ack'))['seq'], 10, 'acknowledged up to the newest');
+  await tell(plugin, event(11, { data: { text: 'eleven' } }));
+  t.equal((await reader.next('terminal_message')).data.data.text, 'ten');
+  t.equal((await reader.next('terminal_message')).data.data.text, 'eleven');
+  reader.close();
+  plugin.close();
+});
+
+t.test('a refused frame takes no seq, but a later acknowledgement passes over it', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  plugin.send(event(5, { event: 'no_such_event' }));
+  plugin.send(event(6));
+  await plugin.next('error', { code: 'invalid_frame' });
+  t.equal((await plugin.next('ack'))['seq'], 6);
+  t.equal(plugin.frames.length, 0);
+  plugin.close();
+});
+
+t.test('the seq is counted for each source by itself', async (t) => {
+  const trader = await desk.trader();
+  const one = await desk.plugin(trader);
+  const two = await desk.plugin(trader, { instanceId: 'desk-2' });
+  await tell(one, event(50));
+  await tell(two, event(1));
+  t.pass('1 is new for the second source');
+  one.close();
+  two.close();
+});
+
+t.test('a burst of frames is acknowledged to its end, in order', async (t) => {
+  const plugin = await desk.plugin(await desk.trader());
+  const count = 2_000;
+  for (let seq = 1; seq <= count; seq++) plugin.send(event(seq));
+  let last = 0;
+  while (last < count) {
+    const { seq } = (await plugin.next('ack')) as unknown as { seq: number };
+    if (seq < last) t.fail(`acknowledged ${seq} after ${last}`);
+    last = seq;
+  }
+  t.equal(last, count);
+  plugin.close();
+});
+
+t.test('what a plugin says of another source or of nothing has no effect', async (t) => {
+  const trader = await desk.trader();
+  const owner = await desk.plugin(trader);
+  const order = await desk.order(trader, owner);
+  const other = await desk.plugin(trader, { instanceId: 'desk-2' });
+  const stranger = await desk.plugin(await desk.trader());
+  const before = await desk.execution(trader, order.requestId);
+
+  for (const plugin of [other, stranger]) {
+    for (const [index, executionId] of [order.executionId, 'exe_0', '__proto__'].entries()) {
+      plugin.send(report(index + 1, executionId, 'filled'));
+      await plugin.next('error', { code: 'unknown_execution' });
+      await acknowledged(plugin, index + 1);
+      plugin.send({ type: 'ack', executionId });
+      await plugin.next('error', { code: 'unknown_execution' });
+    }
+    plugin.send({ type: 'ack', cancelRequestId: `can_${order.executionId.slice(4)}_1` });
+    await plugin.next('error', { code: 'unknown_cancel' });
+    plugin.send({
+      type: 'cancel_report',
+      seq: 9,
+      cancelRequestId: `can_${order.executionId.slice(4)}_1`,
+      status: 'cancelled',
+    });
+    await plugin.next('error', { code: 'unknown_cancel' });
+    await tell(plugin, event(10, { executionId: order.executionId }));
+    t.equal(plugin.closed, undefined, 'such words are well-formed: they never close');
+  }
+  const imposter = await desk.plugin(trader, {
+    instanceId: 'desk-3',
+    executions: [{ executionId: order.executionId, status: 'filled' }],
+  });
+  await tell(imposter, event(1));
+  t.same(await desk.execution(trader, order.requestId), before);
+  for (const plugin of [owner, other, stranger, imposter]) plugin.close();
+});
+
+t.test('lastSeq outlives a restart and a crash of the gateway', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const order = await desk.order(trader, plugin);
+  await tell(plugin, report(3, order.executionId, 'working'));
+  await tell(plugin, event(8));
+  for (const end of ['SIGKILL', 'SIGTERM'] as const) {
+    await desk.restart(end);
+    const again = await desk.plugin(trader, { ...hello });
+    again.send({ ...hello });
+    await again.next('error', { code: 'hello_repeated' });
+    again.send(event(8));
+    t.equal((await again.next('ack'))['seq'], 8, end);
+    again.cut();
+  }
+});

@@ -1,0 +1,149 @@
+/** A reader of an event stream, byte for byte on a plain connection, that can also stop reading. */
+import { request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { hello } from './plugin.js';
+
+export interface ReadEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly data: any;
+}
+
+export interface StreamRequest {
+  readonly source?: object;
+  /** More than one is sent as more than one header. */
+  readonly cursor?: string | string[];
+  readonly method?: 'GET' | 'HEAD';
+}
+
+export class EventReader {
+  /** In the order of their coming; `next` takes out. */
+  readonly events: ReadEvent[] = [];
+  readonly comments: string[] = [];
+  /** Values of all `retry:` lines. */
+  readonly retries: number[] = [];
+  /** How many events have come in all. */
+  count = 0;
+  /** Id of the newest event: what a client resumes after. */
+  lastId = '';
+  ended: 'properly' | 'broken' | undefined;
+  #rest = '';
+  #wake: (() => void)[] = [];
+
+  constructor(readonly response: IncomingMessage) {
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => this.#take(text));
+    response.on('error', () => undefined);
+    response.on('close', () => {
+      this.ended = response.complete ? 'properly' : 'broken';
+      this.#stir();
+    });
+  }
+
+  get status(): number {
+    return this.response.statusCode as number;
+  }
+
+  /** Waits for the first event of this name that `fits`, and takes it out. */
+  async next(name: string, fits: (data: any) => boolean = () => true): Promise<ReadEvent> {
+    for (;;) {
+      const place = this.events.findIndex((event) => event.name === name && fits(event.data));
+      if (place >= 0) return this.events.splice(place, 1)[0] as ReadEvent;
+      if (this.ended !== undefined) throw new Error(`stream ended while waiting for ${name}`);
+      await this.#stirred();
+    }
+  }
+
+  /** Waits until `count` events have come in all. */
+  async received(count: number): Promise<void> {
+    while (this.count < count) {
+      if (this.ended !== undefined) throw new Error(`ended after ${this.count} of ${count} events`);
+      await this.#stirred();
+    }
+  }
+
+  async commented(): Promise<void> {
+    while (this.comments.length === 0) {
+      if (this.ended !== undefined) throw new Error('ended without a comment');
+      await this.#stirred();
+    }
+  }
+
+  /** @returns whether the answer was ended as HTTP says, or cut. */
+  async waitEnd(): Promise<'properly' | 'broken'> {
+    while (this.ended === undefined) await this.#stirred();
+    return this.ended;
+  }
+
+  /** Takes nothing from the socket any more. */
+  stopReading(): void {
+    this.response.pause();
+  }
+
+  readAgain(): void {
+    this.response.resume();
+  }
+
+  close(): void {
+    this.response.destroy();
+  }
+
+  #take(text: string): void {
+    const blocks = (this.#rest + text).split('\n\n');
+    this.#rest = blocks.pop() as string;
+    for (const block of blocks) this.#takeBlock(block);
+    this.#stir();
+  }
+
+  #takeBlock(block: string): void {
+    const fields: Record<string, string> = {};
+    for (const line of block.split('\n')) {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === '') this.comments.push(value);
+      else fields[name] = value;
+    }
+    if (fields['retry'] !== undefined) this.retries.push(Number(fields['retry']));
+    if (fields['data'] === undefined) return;
+    this.count++;
+    this.lastId = fields['id'] ?? this.lastId;
+    this.events.push({
+      id: fields['id'] ?? '',
+      name: fields['event'] ?? '',
+      data: JSON.parse(fields['data']),
+    });
+  }
+
+  #stirred(): Promise<void> {
+    return new Promise((resolve) => this.#wake.push(resolve));
+  }
+
+  #stir(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}
+
+/** The source that the tests' `hello` names, as a query. */
+export function sourceQuery(fields: object = {}): string {
+  const { platform, instanceId, accountName } = { ...hello, ...fields };
+  return new URLSearchParams({ platform, instanceId, accountName }).toString();
+}
+
+/** Resolves with the head of the answer, whatever its status. */
+export async function openReader(
+  url: string,
+  key: string,
+  wish: StreamRequest = {},
+): Promise<EventReader> {
+  const path = `/api/v1/terminal-events/stream?${sourceQuery(wish.source)}`;
+  const sent = request(url + path, {
+    agent: false,
+    method: wish.method ?? 'GET',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(wish.cursor === undefined ? {} : { 'last-event-id': wish.cursor }),
+    },
+  });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return new EventReader(response);
+}
