@@ -14,7 +14,33 @@ import { userListCommand } from './user-list.js';
 import { userSetCommand } from './user-set.js';
 import { userShowCommand } from './user-show.js';
 
-export function createProgram(): Command {
+/**
+ * By their first word, in the order of the help. Those that bring half the product with them are
+ * loaded when they are asked for: the others then start in half the time, and work without the
+ * native server.
+ */
+const commands: Readonly<Record<string, () => Command | Promise<Command>>> = {
+  serve: serveCommand,
+  demo: async () => (await import('./demo.js')).demoCommand(),
+  user: () =>
+    group('user', 'users: add, list, show, set, delete', [
+      userAddCommand(),
+      userListCommand(),
+      userShowCommand(),
+      userSetCommand(),
+      userDeleteCommand(),
+    ]),
+  key: () =>
+    group('key', 'API keys of the users: list, revoke', [keyListCommand(), keyRevokeCommand()]),
+  session: () => group('session', 'sessions of terminal plugins: revoke', [sessionRevokeCommand()]),
+  api: () =>
+    group('api', 'the Public API: enable, disable', [apiEnableCommand(), apiDisableCommand()]),
+  config: configCommand,
+  terminal: async () => (await import('./terminal.js')).terminalCommand(),
+};
+
+/** @param word the command's first word; for any other, as for none, all commands are there. */
+export async function createProgram(word = ''): Promise<Command> {
   const program = new Command('signalbox')
     .description(
       'A self-hosted gateway for trading signals: bots send them by HTTP, terminal plugins carry ' +
@@ -22,24 +48,6 @@ export function createProgram(): Command {
         'or not the gateway is running, and a running gateway obeys at once.',
     )
     .version(readVersion(), '--version', 'print the version')
-    .addCommand(serveCommand())
-    .addCommand(
-      group('user', 'users: add, list, show, set, delete', [
-        userAddCommand(),
-        userListCommand(),
-        userShowCommand(),
-        userSetCommand(),
-        userDeleteCommand(),
-      ]),
-    )
-    .addCommand(
-      group('key', 'API keys of the users: list, revoke', [keyListCommand(), keyRevokeCommand()]),
-    )
-    .addCommand(group('session', 'sessions of terminal plugins: revoke', [sessionRevokeCommand()]))
-    .addCommand(
-      group('api', 'the Public API: enable, disable', [apiEnableCommand(), apiDisableCommand()]),
-    )
-    .addCommand(configCommand())
     .addHelpText(
       'after',
       examplesText([
@@ -48,18 +56,22 @@ export function createProgram(): Command {
         'signalbox user add --help',
       ]),
     );
+  const wanted = Object.hasOwn(commands, word) ? [word] : Object.keys(commands);
+  for (const name of wanted) {
+    const create = commands[name];
+    if (create !== undefined) program.addCommand(await create());
+  }
   throwOnExit(program);
   return program;
 }
 
-function group(name: string, summary: string, commands: readonly Command[]): Command {
+function group(name: string, summary: string, members: readonly Command[]): Command {
   const parent = new Command(name).summary(summary).description(`For the ${summary}.`);
-  parent.addHelpText(
+  for (const member of members) parent.addCommand(member);
+  return parent.addHelpText(
     'after',
-    examplesText([`signalbox ${name} ${commands[0]?.name() ?? ''} --help`]),
+    examplesText([`signalbox ${name} ${members[0]?.name() ?? ''} --help`]),
   );
-  for (const command of commands) parent.addCommand(command);
-  return parent;
 }
 
 /** commander ends with 1 for wrong usage; ours is another number, and the entry's to set. */

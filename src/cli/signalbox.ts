@@ -5,7 +5,8 @@ import { exitCodes } from './command.js';
 import { createProgram } from './program.js';
 
 try {
-  await createProgram().parseAsync();
+  const program = await createProgram(process.argv[2]);
+  await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // commander has printed the help or what was wrong.

@@ -51,7 +51,7 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
 
   async function answer(request: IncomingMessage): Promise<Answer> {
     const path = (request.url ?? '').split('?', 1)[0] as string;
-    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    const page = pages[path];
     if (page === undefined) return text(404, 'There are /healthz, /readyz and /metrics here.');
     if (!allowedMethods.includes(request.method ?? '')) return text(405, 'Use GET or HEAD.');
     return page();

@@ -36,28 +36,32 @@ function helpOf(command: Command): string {
   return text;
 }
 
-t.test('the commands are those of the contract', (t) => {
-  const names = leaves(createProgram()).map(([name]) => name);
+t.test('the commands are those of the contract', async (t) => {
+  const names = leaves(await createProgram()).map(([name]) => name);
   t.same(names.sort(), contractCommands.sort());
-  t.end();
 });
 
-t.test('the help of every command says what it does, shows an example and every option', (t) => {
-  for (const [name, command] of leaves(createProgram())) {
-    const help = helpOf(command);
-    t.ok(command.description().length > 40, `${name} is described`);
-    t.match(help, new RegExp(`Examples?:[^]*signalbox ${name}`), `${name} has an example`);
-    t.match(help, /--json/, `${name} can print JSON`);
-    for (const option of command.options) t.ok(option.description.length > 10, option.flags);
-  }
-  t.end();
-});
+t.test(
+  'the help of every command says what it does, shows an example and every option',
+  async (t) => {
+    for (const [name, command] of leaves(await createProgram())) {
+      const help = helpOf(command);
+      t.ok(command.description().length > 40, `${name} is described`);
+      t.match(help, new RegExp(`Examples?:[^]*signalbox ${name}`), `${name} has an example`);
+      t.match(help, /--json/, `${name} can print JSON`);
+      for (const option of command.options) t.ok(option.description.length > 10, option.flags);
+    }
+  },
+);
 
 t.test('help and version go to standard output with exit code 0', (t) => {
   const help = signalboxCli('unused', ['user', 'add', '--help']);
   t.equal(help.code, 0);
   t.match(help.stdout, /Usage: signalbox user add/);
   t.equal(help.stderr, '');
+  for (const word of ['--help', 'help']) {
+    t.match(signalboxCli('unused', [word]).stdout, /serve[^]*demo[^]*user[^]*terminal/, word);
+  }
   const version = signalboxCli('unused', ['--version']);
   t.equal(version.code, 0);
   t.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);

@@ -153,9 +153,12 @@ t.test('wrong settings are exit code 2, and nothing is made', (t) => {
   t.end();
 });
 
-t.test('only serve needs the native server', (t) => {
+t.test('the commands for users do without the native server', (t) => {
   const program = new URL('../../src/cli/program.js', import.meta.url).href;
-  const script = `await import(${JSON.stringify(program)}); process.stdout.write(String(
+  const script = `
+    const { createProgram } = await import(${JSON.stringify(program)});
+    await createProgram('user');
+    process.stdout.write(String(
     process.report.getReport().sharedObjects.filter((path) => path.includes('uws'))))`;
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
