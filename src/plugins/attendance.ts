@@ -70,6 +70,7 @@ export class Attendance {
       this.#tell(source, 'replaced');
       replaced.close('replaced');
     }
+    this.#tell(source, 'online');
     connection.send({
       type: 'welcome',
       connectionId: connection.connectionId,
@@ -80,7 +81,6 @@ export class Attendance {
       serverTime: toIsoTime(clock.now()),
       lastSeq: source.durableSeq,
     });
-    this.#tell(source, 'online');
     intake.takeKnown(source, hello.executions ?? []);
     outbox.resume(connection, source);
     return source;

@@ -133,7 +133,8 @@ export class Connection {
     const source = this.#deps.onHello(this, hello);
     if (typeof source === 'string') return source;
     this.#deps.deadlines.remove(this.#watch);
-    this.#watchSilence(source);
+    // It may have been too slow for its own welcome.
+    if (!this.#isClosed) this.#watchSilence(source);
     return undefined;
   }
 
