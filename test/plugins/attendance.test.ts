@@ -1,0 +1,108 @@
+import t from 'tap';
+import { SimulatedGateway } from '../support/simulated-gateway.js';
+
+t.test('a source that connects elsewhere takes it from the older connection', async (t) => {
+  const gateway = new SimulatedGateway();
+  const first = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  t.strictSame(first.submitted, ['s1']);
+  const second = await gateway.plugin();
+  t.strictSame(first.closed, { code: 4501, reason: 'replaced' });
+  t.equal(second.closed, undefined);
+  t.strictSame(second.submitted, ['s1'], 'what the old one did not acknowledge');
+  t.equal(gateway.registry.connectedCount, 1);
+  await gateway.submit();
+  t.strictSame(first.submitted, ['s1']);
+  t.strictSame(second.submitted, ['s1', 's2']);
+  second.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  await gateway.pass(1);
+  t.equal(gateway.durable(id)?.status, 'working');
+  t.strictSame(statuses(gateway), ['online', 'replaced', 'online']);
+});
+
+t.test('another instance or account replaces nobody, nor does another user', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugins = [
+    await gateway.plugin(),
+    await gateway.plugin({ instanceId: 'desk-2' }),
+    await gateway.plugin({ accountName: 'Sim102' }),
+    await gateway.plugin({ platform: 'terminal_b', accountName: 'Sim101@Demo' }),
+    await gateway.plugin({}, 'u2'),
+  ];
+  for (const plugin of plugins) t.equal(plugin.closed, undefined);
+  t.equal(gateway.registry.connectedCount, 5);
+});
+
+t.test('online, stale when it goes, offline when the window has passed', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  await gateway.pass(10_000);
+  plugin.say({ type: 'heartbeat' });
+  plugin.drop();
+  t.strictSame(statuses(gateway), ['online', 'stale']);
+  await gateway.pass(120_000);
+  t.strictSame(statuses(gateway), ['online', 'stale']);
+  t.equal(gateway.registry.active('u1').length, 1);
+  await gateway.pass(1);
+  t.strictSame(statuses(gateway), ['online', 'stale', 'offline']);
+  t.equal(gateway.registry.active('u1').length, 0);
+});
+
+t.test('one that is too slow for its own welcome was online, and is stale', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = gateway.connect();
+  plugin.isFull = true;
+  plugin.hello();
+  t.strictSame(statuses(gateway), ['online', 'stale']);
+});
+
+t.test('one that returns in time is never offline', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  plugin.drop();
+  await gateway.pass(60_000);
+  const back = await gateway.plugin();
+  await gateway.pass(60_001);
+  back.say({ type: 'heartbeat' });
+  await gateway.pass(60_000);
+  t.strictSame(statuses(gateway), ['online', 'stale', 'online']);
+});
+
+t.test('after a restart an active source is awaited, and offline when it stays away', async (t) => {
+  const first = new SimulatedGateway();
+  await first.plugin();
+  const second = first.restart();
+  t.equal(second.registry.active('u1').length, 1);
+  await second.pass(120_000);
+  t.equal(second.registry.active('u1').length, 1);
+  await second.pass(1);
+  t.equal(second.registry.active('u1').length, 0);
+  t.strictSame(statuses(second), ['offline']);
+});
+
+t.test('a source that the gateway forgot with its user is told of no more', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  plugin.drop();
+  gateway.hub.forget('u1');
+  gateway.registry.forget('u1');
+  await gateway.pass(300_000, 60_000);
+  t.strictSame(statuses(gateway), []);
+});
+
+t.test('a short window asks for faster heartbeats', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { heartbeatWindowMs: 2_000 } });
+  t.equal((await gateway.plugin()).of('welcome')[0]?.['heartbeatMs'], 500);
+});
+
+/** What the streams were told of desk-1. */
+function statuses(gateway: SimulatedGateway): string[] {
+  const source = '["terminal_a","desk-1","Sim101"]';
+  const events = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
+  return events
+    .filter(({ frame }) => frame.includes('event: source_status\n'))
+    .map(({ frame }) => {
+      const data = /^data: (.*)$/m.exec(frame)?.[1] ?? '';
+      return (JSON.parse(data) as { data: { status: string } }).data.status;
+    });
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  badFramesMax,
+  closeCodes,
+  decodeFrame,
+  frameBytesMax,
+  helloTimeoutMs,
+  heartbeatMs,
+  pluginFrames,
+  pluginPath,
+  subprotocol,
+} from '../../src/plugins/protocol.js';
+
+t.test('the close codes and figures are the contract’s', async (t) => {
+  t.strictSame(closeCodes, {
+    server_draining: 4001,
+    heartbeat_missed: 4002,
+    too_slow: 4003,
+    replaced: 4501,
+    bad_protocol: 4502,
+    session_revoked: 4503,
+  });
+  t.strictSame(
+    { subprotocol, pluginPath, frameBytesMax, helloTimeoutMs, heartbeatMs, badFramesMax },
+    {
+      subprotocol: 'signalbox.plugin.v1',
+      pluginPath: '/plugin/v1',
+      frameBytesMax: 131_072,
+      helloTimeoutMs: 5_000,
+      heartbeatMs: 30_000,
+      badFramesMax: 3,
+    },
+  );
+});
+
+t.test('the frames and their fields are the contract’s', async (t) => {
+  const fields = Object.entries(pluginFrames).map(([type, schema]) => [
+    type,
+    Object.keys(schema.properties).join(' '),
+  ]);
+  const evidence =
+    'status reasonCode filledQuantity remainingQuantity averageFillPrice fill native';
+  t.strictSame(Object.fromEntries(fields), {
+    hello: 'type platform instanceId accountName capabilities software executions',
+    heartbeat: 'type',
+    ack: 'type executionId cancelRequestId',
+    report: `type seq executionId ${evidence} occurredAt`,
+    cancel_report: 'type seq cancelRequestId status reasonCode native occurredAt',
+    event: 'type seq event occurredAt data rawText executionId orderRef',
+  });
+  t.equal(
+    Object.keys(pluginFrames.hello.properties.executions.items.properties).join(' '),
+    `executionId ${evidence}`,
+  );
+});
+
+const hello = {
+  type: 'hello',
+  platform: 'terminal_a',
+  instanceId: '',
+  accountName: 'Sim101',
+  capabilities: ['submit'],
+};
+const report = { type: 'report', seq: 1, executionId: 'e', status: 'working' };
+const event = { type: 'event', seq: 1, event: 'order_update' };
+const fill = { fillId: 'f', price: 1, quantity: 1, filledAt: '2026-01-15T12:00:00Z' };
+
+const good: [string, object][] = [
+  ['the shortest hello', hello],
+  ['no capabilities at all', { ...hello, capabilities: [] }],
+  ['a heartbeat', { type: 'heartbeat' }],
+  ['unknown fields', { type: 'heartbeat', more: null, __proto: 1 }],
+  ['an ack of an execution', { type: 'ack', executionId: 'e' }],
+  ['a report of a status alone', report],
+  ['a report of all', { ...report, fill, native: { code: 7 }, reasonCode: 'no_quotes' }],
+  ['a native code that is text', { ...report, native: { code: 'E7', orderId: '1' } }],
+  ['a negative price', { ...report, averageFillPrice: -37.63, fill: { ...fill, price: -37.63 } }],
+  ['a time with an offset', { ...report, occurredAt: '2026-01-15T12:00:00.123456789+05:30' }],
+  ['an event without data', event],
+  ['an event with a long raw text', { ...event, rawText: 'x'.repeat(100_000) }],
+  ['lengths in UTF-16 units', { ...hello, instanceId: '😀'.repeat(64) }],
+];
+for (const [name, frame] of good) {
+  t.test(`taken: ${name}`, async (t) => {
+    t.strictSame(decode(JSON.stringify(frame)), { frame });
+  });
+}
+
+const bad: [string, string | object, string][] = [
+  ['no JSON', '{', 'not_json'],
+  ['nothing', '', 'not_json'],
+  ['a list', '[]', 'not_json'],
+  ['null', 'null', 'not_json'],
+  ['a number', '7', 'not_json'],
+  ['no type', {}, 'unknown_type'],
+  ['another type', { type: 'welcome' }, 'unknown_type'],
+  ['a type from an object’s inner parts', { type: 'constructor' }, 'unknown_type'],
+  ['a type in a list', { ...hello, type: ['hello'] }, 'invalid_frame'],
+  ['a hello without capabilities', { ...hello, capabilities: undefined }, 'invalid_frame'],
+  ['an unknown capability', { ...hello, capabilities: ['fly'] }, 'invalid_frame'],
+  ['an empty account', { ...hello, accountName: '' }, 'invalid_frame'],
+  ['a long instanceId', { ...hello, instanceId: '😀'.repeat(65) }, 'invalid_frame'],
+  ['null for what is not known', { ...report, reasonCode: null }, 'invalid_frame'],
+  ['seq 0', { ...report, seq: 0 }, 'invalid_frame'],
+  ['a broken seq', { ...report, seq: 1.5 }, 'invalid_frame'],
+  ['a seq beyond exact integers', { ...report, seq: 2 ** 53 }, 'invalid_frame'],
+  ['seq as text', { ...report, seq: '1' }, 'invalid_frame'],
+  ['a status that is ours', { ...report, status: 'denied' }, 'invalid_frame'],
+  ['an unknown reason', { ...report, reasonCode: 'because' }, 'invalid_frame'],
+  ['a negative quantity', { ...report, filledQuantity: -1 }, 'invalid_frame'],
+  ['a fill of nothing', { ...report, fill: { ...fill, quantity: 0 } }, 'invalid_frame'],
+  ['a fill without an id', { ...report, fill: { ...fill, fillId: '' } }, 'invalid_frame'],
+  ['a time without a zone', { ...report, occurredAt: '2026-01-15T12:00:00' }, 'invalid_frame'],
+  [
+    'a cancel status that is ours',
+    { type: 'cancel_report', seq: 1, cancelRequestId: 'c', status: 'not_sent' },
+    'invalid_frame',
+  ],
+  ['an event that is the stream’s', { ...event, event: 'replay_gap' }, 'invalid_frame'],
+  ['data that is no object', { ...event, data: [] }, 'invalid_frame'],
+];
+for (const [name, frame, error] of bad) {
+  t.test(`refused: ${name}`, async (t) => {
+    const text = typeof frame === 'string' ? frame : JSON.stringify(frame);
+    t.strictSame(decode(text), { error });
+  });
+}
+
+t.test('refused: bytes that are no UTF-8', async (t) => {
+  t.strictSame(decodeFrame(new Uint8Array([0x22, 0xff, 0x22]).buffer), { error: 'not_json' });
+});
+
+t.test('refused: nested so deeply that a reader’s stack would end', async (t) => {
+  const deep = '[{"a":'.repeat(20_000);
+  t.strictSame(decode(`{"type":"event","seq":1,"event":"order_update","data":{"a":${deep}`), {
+    error: 'invalid_frame',
+  });
+});
+
+t.test('whatever comes, it is a frame or has a reason', async () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.json(),
+        fc.string(),
+        fc
+          .record(
+            {
+              type: fc.constantFrom(...Object.keys(pluginFrames)),
+              seq: fc.integer(),
+              executionId: fc.string(),
+              status: fc.constantFrom('working', 'pending', 'x'),
+              event: fc.constantFrom('order_update', 'x'),
+              data: fc.jsonValue(),
+            },
+            { requiredKeys: ['type'] },
+          )
+          .map((frame) => JSON.stringify(frame)),
+      ),
+      (text) => {
+        const { frame, error } = decode(text);
+        return (frame === undefined) !== (error === undefined);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+function decode(text: string) {
+  return decodeFrame(new TextEncoder().encode(text).buffer as ArrayBuffer);
+}

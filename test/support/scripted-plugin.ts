@@ -1,0 +1,75 @@
+/** The plugin's end of a connection: says what the test says, keeps what it hears. */
+import type { Connection, PluginSocket } from '../../src/plugins/connection.js';
+
+export interface HeardFrame {
+  readonly type: string;
+  readonly [field: string]: any;
+}
+
+export class ScriptedPlugin implements PluginSocket {
+  connection!: Connection;
+  readonly frames: HeardFrame[] = [];
+  readonly texts: string[] = [];
+  closed: { code: number; reason: string } | undefined;
+  /** While true it takes no frame, as a plugin that does not read. */
+  isFull = false;
+
+  send(text: string): boolean {
+    if (this.closed !== undefined) throw new Error('sent after the close');
+    if (this.isFull) return false;
+    this.texts.push(text);
+    this.frames.push(JSON.parse(text) as HeardFrame);
+    return true;
+  }
+
+  close(code: number, reason: string): void {
+    if (this.closed !== undefined) throw new Error('closed twice');
+    this.closed = { code, reason };
+  }
+
+  say(frame: object): void {
+    this.sayText(JSON.stringify(frame));
+  }
+
+  sayText(text: string, isBinary = false): void {
+    const bytes = Buffer.from(text);
+    const copy = new ArrayBuffer(bytes.length);
+    new Uint8Array(copy).set(bytes);
+    this.connection.receive(copy, isBinary);
+  }
+
+  hello(change: object = {}): void {
+    this.say({
+      type: 'hello',
+      platform: 'terminal_a',
+      instanceId: 'desk-1',
+      accountName: 'Sim101',
+      capabilities: ['submit', 'cancel', 'snapshot'],
+      software: { name: 'scripted', version: '1' },
+      ...change,
+    });
+  }
+
+  /** The connection breaks. */
+  drop(): void {
+    this.closed = { code: 1006, reason: '' };
+    this.connection.closed();
+  }
+
+  of(type: string): HeardFrame[] {
+    return this.frames.filter((frame) => frame.type === type);
+  }
+
+  /** signalIds of the submit frames, in the order they came. */
+  get submitted(): string[] {
+    return this.of('submit').map((frame) => String(frame['signalId']));
+  }
+
+  get lastAck(): number | undefined {
+    return this.of('ack').at(-1)?.['seq'] as number | undefined;
+  }
+
+  get errors(): string[] {
+    return this.of('error').map((frame) => String(frame['code']));
+  }
+}
