@@ -2,7 +2,8 @@
  * The log: JSON lines on standard error. No secret may reach it, so each finished line is searched:
  * fields that are named like secrets lose their value, at whatever depth and in errors too, and what
  * looks like one of our credentials is cut out wherever it stands. Lines are written asynchronously,
- * since a slow reader of standard error must not hold the loop; what is left goes out at exit.
+ * since a slow reader of standard error must not hold the loop; what is left goes out at exit, where
+ * a line that was just under way may come last, or twice.
  */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings.js';
