@@ -136,7 +136,7 @@ async function run(options: TerminalOptions, command: Command): Promise<void> {
 
   terminal.start();
   if (prices === 'stdin') readPrices(terminal);
-  process.exitCode = await ending.ended;
+  process.exitCode = await ending.wait();
   await terminal.stop();
   if (prices === 'stdin') process.stdin.destroy();
 }
@@ -216,22 +216,29 @@ function printer({ json }: TerminalOptions): (activity: Activity) => void {
 }
 
 interface Ending {
-  readonly ended: Promise<number>;
+  /** The first reason to end counts. */
   end(exitCode: number): void;
+  /** Keeps the process up until there is one. */
+  wait(): Promise<number>;
 }
 
-/** Ends with the first reason there is; until then it keeps the process up. */
 function createEnding(): Ending {
   let end: (exitCode: number) => void = () => undefined;
   const ended = new Promise<number>((resolve) => (end = resolve));
-  const keepAlive = setInterval(() => undefined, longestTimerMs);
-  const stop = (): void => end(exitCodes.stopped);
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  // Whoever read our lines is gone, and so is the reason to print them.
-  process.stdout.on('error', stop);
-  void ended.then(() => clearInterval(keepAlive));
-  return { ended, end };
+  return {
+    end,
+    async wait() {
+      const keepAlive = setInterval(() => undefined, longestTimerMs);
+      const stop = (): void => end(exitCodes.stopped);
+      process.once('SIGINT', stop);
+      process.once('SIGTERM', stop);
+      // Whoever read our lines is gone, and so is the reason to print them.
+      process.stdout.on('error', stop);
+      const exitCode = await ended;
+      clearInterval(keepAlive);
+      return exitCode;
+    },
+  };
 }
 
 function fail(message: string, exitCode: number): void {

@@ -1,0 +1,121 @@
+/**
+ * The gateway's side of the plugin protocol, played by the test frame by frame over a real socket.
+ * It holds every frame of a plugin against the protocol's schemas, and answers nothing by itself
+ * but, where asked to, the acknowledgement of what has a `seq`.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+import {
+  decodeFrame,
+  pluginPath,
+  subprotocol,
+  type GatewayFrame,
+  type PluginFrame,
+  type PluginFrameOf,
+  type PluginFrameType,
+  type WelcomeFrame,
+} from '../../src/plugins/protocol.js';
+import { Inbox } from './inbox.js';
+
+export class FakeConnection {
+  /** Everything that came, in order; each test takes what it waits for. */
+  readonly frames: PluginFrame[] = [];
+  readonly #inbox = new Inbox<PluginFrame>();
+  readonly #closed: Promise<number>;
+  acknowledges = false;
+
+  constructor(
+    readonly socket: WebSocket,
+    readonly authorization: string | undefined,
+    readonly path: string | undefined,
+  ) {
+    this.#closed = new Promise((resolve) => socket.on('close', resolve));
+    socket.on('message', (data: Buffer) => {
+      const { frame, error } = decodeFrame(new Uint8Array(data).buffer);
+      if (frame === undefined) throw new Error(`the plugin sent ${error}: ${data.toString()}`);
+      this.frames.push(frame);
+      if (this.acknowledges && 'seq' in frame) this.send({ type: 'ack', seq: frame.seq });
+      this.#inbox.put(frame);
+    });
+  }
+
+  /** The next frame of this type; frames before it are passed over. */
+  next<T extends PluginFrameType>(
+    type: T,
+    matches: (frame: PluginFrameOf<T>) => boolean = () => true,
+  ): Promise<PluginFrameOf<T>> {
+    return this.#inbox.take(
+      (frame) => frame.type === type && matches(frame as PluginFrameOf<T>),
+    ) as Promise<PluginFrameOf<T>>;
+  }
+
+  send(frame: GatewayFrame): void {
+    this.socket.send(JSON.stringify(frame));
+  }
+
+  /** Takes the hello and answers it. */
+  async welcome(welcome: Partial<WelcomeFrame> = {}): Promise<PluginFrameOf<'hello'>> {
+    const hello = await this.next('hello');
+    this.send({
+      type: 'welcome',
+      connectionId: 'con_1',
+      heartbeatMs: 30_000,
+      serverTime: '2026-01-15T12:00:00.000Z',
+      lastSeq: 0,
+      ...welcome,
+    });
+    return hello;
+  }
+
+  /** Resolves with the close code. */
+  closed(): Promise<number> {
+    return this.#closed;
+  }
+}
+
+export interface FakeGateway {
+  readonly url: string;
+  readonly port: number;
+  /** The next connection that is opened. */
+  connection(): Promise<FakeConnection>;
+  /** Upgrades are answered with this status from now on; 101 lets them through. */
+  status: number;
+  close(): Promise<void>;
+}
+
+export async function startFakeGateway(): Promise<FakeGateway> {
+  const arrivals = new Inbox<FakeConnection>();
+  const server = createServer((_request, response) => response.writeHead(404).end());
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
+  });
+  server.on('upgrade', (request, socket, head) => {
+    if (gateway.status !== 101 || request.url?.endsWith(pluginPath) !== true) {
+      const status = gateway.status === 101 ? 404 : gateway.status;
+      socket.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const { authorization } = request.headers;
+      arrivals.put(new FakeConnection(webSocket, authorization, request.url));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  const gateway: FakeGateway = {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    status: 101,
+    connection: () => arrivals.take(() => true),
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets.clients) socket.terminate();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return gateway;
+}

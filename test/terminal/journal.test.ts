@@ -1,0 +1,270 @@
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { limits } from '../../src/limits.js';
+import { openJournalFile } from '../../src/terminal/journal-file.js';
+import { Journal, type ReportFrame } from '../../src/terminal/journal.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { source, startTime, submitFrame } from './desk.js';
+
+const clock = new SimulatedClock(startTime);
+
+function reportOf(executionId: string, status: 'working' | 'filled', fillId?: string): ReportFrame {
+  return {
+    type: 'report',
+    executionId,
+    status,
+    filledQuantity: status === 'filled' ? 2 : 0,
+    ...(fillId === undefined
+      ? {}
+      : { fill: { fillId, price: 5_000, quantity: 2, filledAt: '2026-01-15T12:00:00.000Z' } }),
+  };
+}
+
+/** A journal with one of everything, closed again. */
+function fill(directory: string): void {
+  const journal = new Journal(clock, openJournalFile(directory, source));
+  journal.noteSubmit(submitFrame('exe_1'));
+  journal.noteSubmit(submitFrame('exe_2'));
+  journal.noteReport(reportOf('exe_1', 'working'), 5);
+  journal.noteReport(reportOf('exe_1', 'filled', 'exe_1-1'), 7);
+  journal.noteReport(reportOf('exe_2', 'working'), undefined);
+  journal.noteCancel('can_1', 'exe_2');
+  journal.noteReport(
+    { type: 'cancel_report', cancelRequestId: 'can_1', status: 'pending' },
+    undefined,
+  );
+  journal.noteAcknowledged(5);
+  journal.flush();
+  journal.close();
+}
+
+function open(directory: string, at = clock): Journal {
+  return new Journal(at, openJournalFile(directory, source));
+}
+
+function pathIn(directory: string): string {
+  const name = readdirSync(directory).find((file) => file.endsWith('.journal'));
+  return join(directory, String(name));
+}
+
+function check(t: Test, journal: Journal): void {
+  t.equal(journal.seq, 7);
+  t.match(journal.execution('exe_1'), {
+    status: 'filled',
+    isReported: true,
+    filledQuantity: 2,
+    fills: [{ fillId: 'exe_1-1' }],
+    submit: { payload: {} },
+  });
+  t.match(journal.execution('exe_2'), {
+    status: 'working',
+    submit: { payload: { instrument: 'ES' } },
+    fills: [],
+  });
+  t.match(journal.cancel('can_1'), { executionId: 'exe_2', evidence: { status: 'pending' } });
+  t.match(
+    journal.unacknowledged().map(({ seq, frame }) => [seq, frame.type]),
+    [
+      [7, 'report'],
+      [undefined, 'report'],
+      [undefined, 'cancel_report'],
+    ],
+  );
+}
+
+t.test('a reopened journal knows all that was noted', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const journal = open(directory);
+  check(t, journal);
+  journal.close();
+  const again = open(directory);
+  t.teardown(() => again.close());
+  check(t, again);
+  t.equal(again.unacknowledged().length, 3);
+  t.end();
+});
+
+t.test('a journal without a file knows the same, for its own time', (t) => {
+  const journal = new Journal(clock);
+  journal.noteSubmit(submitFrame('exe_1'));
+  journal.flush();
+  t.match(journal.execution('exe_1'), { status: 'submitted', isReported: false });
+  journal.close();
+  t.end();
+});
+
+t.test('a torn last line is left out, wherever it was torn', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const path = pathIn(directory);
+  const whole = readFileSync(path);
+  const torn = Buffer.from('{"kind":"execution","execution":{"executionId":"exe_é"}}\n');
+  for (let length = 1; length < torn.length; length++) {
+    writeFileSync(path, Buffer.concat([whole, torn.subarray(0, length)]));
+    const journal = open(directory);
+    check(t, journal);
+    t.equal(journal.executions().length, 2);
+    journal.noteSubmit(submitFrame('exe_3'));
+    journal.flush();
+    journal.close();
+    const again = open(directory);
+    t.equal(again.executions().length, 3, 'what is written after it is read');
+    again.close();
+  }
+  t.end();
+});
+
+t.test('a journal cut off anywhere gives a beginning of what was noted', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const path = pathIn(directory);
+  const whole = readFileSync(path);
+  for (let length = 0; length < whole.length; length += 7) {
+    writeFileSync(path, whole.subarray(0, length));
+    const journal = open(directory);
+    t.ok(journal.executions().length <= 2);
+    journal.close();
+  }
+  t.end();
+});
+
+t.test('damage in the middle is refused, with the line', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const path = pathIn(directory);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  lines[2] = String(lines[2]).slice(5);
+  writeFileSync(path, lines.join('\n'));
+  t.throws(() => open(directory), { name: 'Error', message: /damaged in line 3/ });
+  t.end();
+});
+
+t.test('a journal that is in use is refused, and free again once closed', (t) => {
+  const directory = t.testdir();
+  const journal = open(directory);
+  t.throws(() => open(directory), { message: /in use by another terminal/ });
+  journal.close();
+  open(directory).close();
+  t.end();
+});
+
+t.test('a directory that cannot be made is refused', (t) => {
+  const directory = t.testdir({ file: '' });
+  t.throws(() => open(join(directory, 'file', 'journal')), { message: /cannot be used: ENOTDIR/ });
+  t.end();
+});
+
+t.test('terminals share a directory without sharing a journal', (t) => {
+  const directory = t.testdir();
+  const names = [source, { ...source, accountName: '../é/\0' }, { ...source, instanceId: '' }];
+  const journals = names.map((name) => new Journal(clock, openJournalFile(directory, name)));
+  journals[0]?.noteSubmit(submitFrame('exe_1'));
+  t.equal(journals[1]?.execution('exe_1'), undefined);
+  t.equal(readdirSync(directory).filter((file) => file.endsWith('.journal')).length, 3);
+  for (const journal of journals) journal.close();
+  t.end();
+});
+
+t.test('only its owner can read a journal', (t) => {
+  const directory = join(t.testdir(), 'journal');
+  fill(directory);
+  t.equal(statSync(directory).mode & 0o777, 0o700);
+  t.equal(statSync(pathIn(directory)).mode & 0o777, 0o600);
+  t.end();
+});
+
+t.test('nothing is on disk before the flush, and all of it after', (t) => {
+  const directory = t.testdir();
+  const journal = open(directory);
+  const before = statSync(pathIn(directory)).size;
+  journal.noteSubmit(submitFrame('exe_1'));
+  t.equal(statSync(pathIn(directory)).size, before);
+  journal.flush();
+  t.ok(readFileSync(pathIn(directory), 'utf8').includes('exe_1'));
+  journal.close();
+  t.end();
+});
+
+t.test('a report is numbered later without being noted twice', (t) => {
+  const directory = t.testdir();
+  const journal = open(directory);
+  journal.noteSubmit(submitFrame('exe_1'));
+  const first = journal.noteReport(reportOf('exe_1', 'working'), undefined);
+  const second = journal.noteReport(reportOf('exe_1', 'filled', 'f'), undefined);
+  journal.noteNumber(first, 11);
+  journal.noteNumber(second, 12);
+  journal.flush();
+  journal.close();
+  const again = open(directory);
+  t.teardown(() => again.close());
+  t.equal(again.seq, 12);
+  t.equal(again.execution('exe_1')?.status, 'filled');
+  t.match(again.unacknowledged(), [{ seq: 11 }, { seq: 12 }]);
+  again.noteAcknowledged(11);
+  t.match(again.unacknowledged(), [{ seq: 12 }]);
+  t.equal(again.unacknowledged().length, 1);
+  t.end();
+});
+
+const keepMs = limits.ttlMsMax.max + limits.futureSkewMsMax.max;
+
+t.test('what is finished and acknowledged is forgotten when no submit can repeat it', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const later = new SimulatedClock(startTime + keepMs);
+  const kept = open(directory, later);
+  kept.noteAcknowledged(7);
+  kept.flush();
+  kept.close();
+  t.ok(kept.execution('exe_1'), 'not a moment too early');
+  later.advance(30_000);
+  const journal = open(directory, later);
+  t.equal(journal.execution('exe_1'), undefined);
+  t.ok(journal.execution('exe_2'), 'it is not finished');
+  t.ok(journal.cancel('can_1'), 'its execution is still known');
+  t.notOk(readFileSync(pathIn(directory), 'utf8').includes('exe_1'));
+  journal.close();
+  t.end();
+});
+
+t.test('what the gateway has not acknowledged is never forgotten', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const journal = open(directory, new SimulatedClock(startTime + 100 * keepMs));
+  t.teardown(() => journal.close());
+  check(t, journal);
+  t.end();
+});
+
+t.test('a journal at work stays bounded', (t) => {
+  const directory = t.testdir();
+  const later = new SimulatedClock(startTime);
+  const journal = open(directory, later);
+  t.teardown(() => journal.close());
+  for (let n = 1; n <= 8_000; n++) {
+    journal.noteSubmit(submitFrame(`exe_${n}`));
+    journal.noteReport(reportOf(`exe_${n}`, 'filled', 'f'), n);
+    journal.noteAcknowledged(n);
+  }
+  later.advance(keepMs + 30_000);
+  journal.flush();
+  t.equal(journal.executions().length, 0);
+  t.ok(statSync(pathIn(directory)).size < 1_000);
+  journal.noteSubmit(submitFrame('exe_new'));
+  journal.flush();
+  t.ok(readFileSync(pathIn(directory), 'utf8').includes('exe_new'), 'and goes on in the new file');
+  t.equal(journal.seq, 8_000);
+  t.end();
+});
+
+t.test('a leftover of a rewrite that was cut off does no harm', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  appendFileSync(`${pathIn(directory)}.new`, '{"kind":"exec');
+  const journal = open(directory);
+  t.teardown(() => journal.close());
+  check(t, journal);
+  t.end();
+});
