@@ -45,7 +45,8 @@ function parse(text: string): {
     else if (type?.[1] !== undefined && type[2] !== undefined) types.set(type[1], type[2]);
     else if (sample?.[1] !== undefined) {
       const pairs = [...(sample[2] ?? '').matchAll(/([a-z_]+)="([^"\\]*)"(?:,|$)/g)];
-      t.equal(pairs.map(([pair]) => pair).join(''), sample[2] ?? '', `labels of ${line}`);
+      const isWhole = pairs.map(([pair]) => pair).join('') === (sample[2] ?? '');
+      if (!isWhole) throw new Error(`not the text format: ${line}`);
       const labels = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
       samples.push({ name: sample[1], labels, value: Number(sample[3]) });
     } else throw new Error(`not the text format: ${line}`);
