@@ -21,7 +21,7 @@ import { EventHub } from './events/hub.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { createHttpServer } from './http/server.js';
-import { createApp, listen, type HttpResponse } from './http/uws.js';
+import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
 import { systemClock } from './lib/clock.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { Attendance } from './plugins/attendance.js';
@@ -43,7 +43,7 @@ import { Idempotency } from './signals/idempotency.js';
 import { ChangeWatch } from './store/change-watch.js';
 import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
 import { openStore } from './store/lmdb-store.js';
-import { StoreRefused } from './store/refusal.js';
+import { StartRefused } from './store/refusal.js';
 import { SteadyWriter } from './store/steady-writer.js';
 import { StorageHealth } from './store/storage-health.js';
 import { createSweep } from './store/sweep.js';
@@ -290,28 +290,34 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     }),
   });
 
-  async function closeStore(): Promise<void> {
+  async function closeAll(): Promise<void> {
     deadlines.stop();
     await store.close();
     await hashPool.close();
+    await ops.close();
     lock.release();
   }
 
-  const opsUrl = await ops.listen();
-  registry.load();
-  book.load();
-  attendance.awaitAll();
-  changes.start();
-  sweep.start();
-  const listener = listen(app, settings.host, settings.port);
-  if (listener === undefined) {
-    await ops.close();
-    await closeStore();
-    throw new StoreRefused(
+  /** Opens the ports last: who gets an answer gets it from a gateway that knows what it held. */
+  async function open(): Promise<{ listener: Listener; opsUrl: string }> {
+    const opsUrl = await ops.listen();
+    registry.load();
+    book.load();
+    attendance.awaitAll();
+    const listener = listen(app, settings.host, settings.port);
+    if (listener !== undefined) return { listener, opsUrl };
+    throw new StartRefused(
       `Cannot listen on ${settings.host}:${settings.port}. Is another program using this port? ` +
         'Choose another with --port.',
     );
   }
+
+  const { listener, opsUrl } = await open().catch(async (error: unknown) => {
+    await closeAll();
+    throw error;
+  });
+  changes.start();
+  sweep.start();
   state = 'serving';
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${hostInUrl(settings.host)}:${listener.port}`;
@@ -337,8 +343,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       });
       await writer.settled();
       app.close();
-      await closeStore();
-      await ops.close();
+      await closeAll();
       log.info('stopped');
     },
   };
