@@ -121,7 +121,8 @@ export class Intake {
       const entry = this.#entryOfCancel(source, ack.cancelRequestId);
       if (entry?.execution.cancel == null) return 'unknown_cancel';
       const { cancel } = entry.execution;
-      if (cancel.acknowledged) return undefined;
+      const isEarlier = cancel.cancelRequestId !== ack.cancelRequestId;
+      if (isEarlier || cancel.acknowledged) return undefined;
       const pending = moveCancel(cancel, 'pending', cancel.reasonCode, now) ?? cancel;
       book.change(entry, {
         ...entry.execution,
@@ -154,7 +155,10 @@ export class Intake {
       this.#deps.confirmLatency.observe(Math.max(0, now - execution.dispatchedAt) / 1000);
     }
     const isOurCancel =
-      next.status === 'cancelled' && next.reasonCode === null && execution.cancel !== null;
+      next.status === 'cancelled' &&
+      next.reasonCode === null &&
+      execution.cancel !== null &&
+      moveCancel(execution.cancel, 'cancelled', null, now) !== undefined;
     return isOurCancel ? { ...next, reasonCode: 'cancelled_by_api' } : next;
   }
 
@@ -166,17 +170,16 @@ export class Intake {
     if (entry?.execution.cancel == null) return 'unknown_cancel';
     const { execution } = entry;
     const now = this.#deps.clock.now();
-    const cancel = moveCancel(
-      entry.execution.cancel,
-      report.status,
-      report.reasonCode ?? null,
-      now,
-    );
-    if (cancel === undefined) {
+    const { status, reasonCode = null } = report;
+    const isLatest = entry.execution.cancel.cancelRequestId === report.cancelRequestId;
+    const cancel = isLatest ? moveCancel(entry.execution.cancel, status, reasonCode, now) : null;
+    const ends =
+      cancel !== undefined && status === 'cancelled' && mayMove(execution.status, status);
+    // Of an earlier cancel nothing counts any more, unless it ended the order after all.
+    if (cancel === undefined || (cancel === null && !ends)) {
       this.#deps.reportsIgnored.add();
       return undefined;
     }
-    const ends = cancel.status === 'cancelled' && mayMove(execution.status, 'cancelled');
     return {
       entry,
       next: {
@@ -190,7 +193,7 @@ export class Intake {
             }
           : {}),
         native: report.native === undefined ? execution.native : toNative(report.native),
-        cancel: { ...cancel, acknowledged: true },
+        ...(cancel === null ? {} : { cancel: { ...cancel, acknowledged: true } }),
         updatedAt: now,
       },
     };
@@ -215,16 +218,21 @@ export class Intake {
 
   #entryOf(source: Source, executionId: string): BookEntry | undefined {
     const entry = this.#deps.book.find(source.userId, executionId);
-    if (entry === undefined) return undefined;
+    if (entry === undefined || entry.execution.delivery === 'not_sent') return undefined;
     return this.#deps.registry.sourceOf(source.userId, entry.execution) === source
       ? entry
       : undefined;
   }
 
+  /** The execution of which this cancel, the latest or an earlier one, was sent to the source. */
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);
     const entry = executionId === undefined ? undefined : this.#entryOf(source, executionId);
-    return entry?.execution.cancel?.cancelRequestId === cancelRequestId ? entry : undefined;
+    const cancel = entry?.execution.cancel;
+    if (cancel == null) return undefined;
+    const attempt = Number(cancelRequestId.slice(cancelRequestId.lastIndexOf('_') + 1));
+    const latestSent = cancel.status === 'requested' ? cancel.attempt - 1 : cancel.attempt;
+    return attempt <= latestSent ? entry : undefined;
   }
 }
 

@@ -26,8 +26,6 @@ export interface OutboxDeps {
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** Cancels that came while a backlog was on its way out: none may overtake its order. */
-  #heldCancels: BookEntry[] = [];
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -49,11 +47,12 @@ export class Outbox {
    * What is accepted meanwhile queues behind it.
    */
   resume(connection: Connection, source: Source): void {
-    this.#catchUp(connection, source, () => this.#repeatCancels(connection, source));
+    this.#catchUp(connection, source);
+    this.#repeatCancels(connection, source);
   }
 
-  /** In the order of acceptance, oldest first; then what must not leave before that. */
-  #catchUp(connection: Connection, source: Source, then?: () => void): void {
+  /** In the order of acceptance: none leaves before all of them are marked on disk. */
+  #catchUp(connection: Connection, source: Source): void {
     const { book } = this.#deps;
     const entries = connection.isClosed
       ? []
@@ -65,23 +64,18 @@ export class Outbox {
               entry.connectionId !== connection.connectionId &&
               book.mayStillSend(entry),
           );
-    connection.isCatchingUp = entries.length > 0;
-    if (!connection.isCatchingUp) {
-      then?.();
-      for (const entry of this.#heldCancels.splice(0)) this.sendCancel(entry);
+    const unmarked = entries.filter((entry) => !isMarkedOnDisk(entry));
+    connection.isCatchingUp = unmarked.length > 0;
+    if (unmarked.length === 0) {
+      for (const entry of entries) this.#send(connection, entry);
+      return;
     }
-    let open = entries.length;
-    for (const entry of entries) {
-      book.change(
-        entry,
-        { ...entry.execution, maySend: true },
-        {
-          done: () => {
-            if (isUndelivered(entry.execution)) this.#send(connection, entry);
-            if (--open === 0) this.#catchUp(connection, source, then);
-          },
-        },
-      );
+    let open = unmarked.length;
+    const done = (): void => {
+      if (--open === 0) this.#catchUp(connection, source);
+    };
+    for (const entry of unmarked) {
+      book.change(entry, { ...entry.execution, maySend: true }, { done });
     }
   }
 
@@ -91,10 +85,6 @@ export class Outbox {
     const { cancel } = execution;
     if (cancel?.status !== 'requested') return;
     const connection = this.#deps.registry.sourceOf(entry.userId, execution)?.connection;
-    if (connection?.isCatchingUp === true) {
-      this.#heldCancels.push(entry);
-      return;
-    }
     const isSent = connection !== undefined && this.#writeCancel(connection, execution, cancel);
     const now = this.#deps.clock.now();
     const next = isSent
@@ -150,8 +140,18 @@ function isCancelUnderWay({ status, cancel }: Execution): boolean {
   return cancel?.status === 'dispatched' && (status === 'unknown' || !isFinal(status));
 }
 
-function isUndelivered({ status, delivery }: Execution): boolean {
-  return delivery !== 'confirmed' && (status === 'queued' || delivery === 'sent');
+/**
+ * Once its cancel was asked for, an order is not sent again: a terminal that never had it would
+ * execute what the bot wants gone.
+ */
+function isUndelivered({ status, delivery, cancel }: Execution): boolean {
+  return (
+    cancel === null && delivery !== 'confirmed' && (status === 'queued' || delivery === 'sent')
+  );
+}
+
+function isMarkedOnDisk({ execution, pendingWrites }: BookEntry): boolean {
+  return execution.maySend && pendingWrites === 0;
 }
 
 /** The payload is handed on as it came, digit for digit. */
