@@ -1,0 +1,413 @@
+import t from 'tap';
+import type { Execution } from '../../src/signals/execution.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+
+t.test(
+  'an ack makes an execution submitted and confirmed, and says nothing of its outcome',
+  async (t) => {
+    const { gateway, plugin, id } = await dispatched();
+    plugin.say({ type: 'ack', executionId: id });
+    await turns();
+    t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed', confirmedAt: null });
+    const told = gateway.told.length;
+    plugin.say({ type: 'ack', executionId: id });
+    await turns();
+    t.equal(gateway.told.length, told, 'a repeat changes nothing');
+  },
+);
+
+t.test('an ack that comes after unknown confirms the delivery and proves no outcome', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  await gateway.pass(60_000);
+  plugin.say({ type: 'ack', executionId: id });
+  await turns();
+  t.match(gateway.durable(id), { status: 'unknown', delivery: 'confirmed' });
+});
+
+t.test('a report takes effect and is acknowledged once it is on disk', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const fill = { fillId: 'f1', price: 100.5, quantity: 4, filledAt: '2026-01-15T13:00:01+01:00' };
+  gateway.memory.failNextCommits(1);
+  plugin.say({
+    type: 'report',
+    seq: 1,
+    executionId: id,
+    status: 'partially_filled',
+    fill,
+    native: { orderId: 'A1', code: 7 },
+    occurredAt: '2026-01-15T12:00:01Z',
+  });
+  await turns();
+  t.equal(plugin.lastAck, undefined);
+  t.equal(gateway.durable(id)?.status, 'dispatched');
+  await gateway.pass(1_000);
+  t.equal(plugin.lastAck, 1);
+  t.match(gateway.durable(id), {
+    status: 'partially_filled',
+    filledQuantity: 4,
+    remainingQuantity: 6,
+    averageFillPrice: 100.5,
+    fills: [{ ...fill, filledAt: '2026-01-15T12:00:01.000Z' }],
+    native: { orderId: 'A1', state: null, code: 7, text: null },
+  });
+});
+
+t.test('each seq takes effect once; a repeat is acknowledged again', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const report = { type: 'report', seq: 5, executionId: id, status: 'working' };
+  plugin.say(report);
+  await turns();
+  plugin.say({ ...report, status: 'filled' });
+  plugin.say({ ...report, seq: 3, status: 'filled' });
+  await turns();
+  t.equal(gateway.durable(id)?.status, 'working');
+  t.strictSame(
+    plugin.of('ack').map(({ seq }) => seq),
+    [5, 5, 5],
+  );
+});
+
+t.test(
+  'acknowledgements are cumulative: none overtakes an earlier frame’s failed write',
+  async (t) => {
+    const { gateway, plugin, id } = await dispatched();
+    gateway.memory.failNextCommits(2);
+    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    await turns();
+    plugin.say({ type: 'event', seq: 2, event: 'order_update' });
+    plugin.say({ type: 'report', seq: 3, executionId: 'exe_x', status: 'working' });
+    await turns();
+    t.equal(plugin.lastAck, undefined);
+    await gateway.pass(2_000, 1_000);
+    t.strictSame(
+      plugin.of('ack').map(({ seq }) => seq),
+      [1, 2, 3],
+    );
+    t.equal(gateway.durable(id)?.status, 'working');
+  },
+);
+
+t.test('seq and its effect are on disk together, so that a crash loses neither', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  plugin.say({ type: 'report', seq: 9, executionId: id, status: 'filled', filledQuantity: 10 });
+  let commits = 0;
+  while (gateway.store.range('sources')[0]?.record.lastSeq !== 9 && commits++ < 20) {
+    t.equal(gateway.durable(id)?.status, 'dispatched');
+    await turns(1);
+  }
+  t.equal(gateway.durable(id)?.status, 'filled');
+});
+
+const foreign: [string, (gateway: SimulatedGateway) => Promise<ScriptedPlugin>][] = [
+  ['another terminal of the user', (gateway) => gateway.plugin({ instanceId: 'desk-2' })],
+  ['another account of the terminal', (gateway) => gateway.plugin({ accountName: 'Sim102' })],
+  ['another user’s terminal of that name', (gateway) => gateway.plugin({}, 'u2')],
+];
+for (const [name, connect] of foreign) {
+  t.test(`words on an execution are refused without effect from ${name}`, async (t) => {
+    const { gateway, plugin, id } = await dispatched();
+    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    await turns();
+    const cancelRequestId = await gateway.cancel(id);
+    const before = gateway.durable(id);
+    const stranger = await connect(gateway);
+    stranger.say({ type: 'ack', executionId: id });
+    stranger.say({ type: 'report', seq: 1, executionId: id, status: 'filled' });
+    stranger.say({ type: 'ack', cancelRequestId });
+    stranger.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+    await turns();
+    t.strictSame(stranger.errors, [
+      'unknown_execution',
+      'unknown_execution',
+      'unknown_cancel',
+      'unknown_cancel',
+    ]);
+    t.equal(stranger.lastAck, 2, 'it need not say so again');
+    t.strictSame(gateway.durable(id), before);
+  });
+}
+
+t.test('words on what was never sent to the terminal are refused without effect', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [expired = ''] = await gateway.submit({ ttlMs: 1_000 });
+  await gateway.pass(1_000);
+  const plugin = await gateway.plugin();
+  for (const status of ['expired', 'filled', 'unknown']) {
+    plugin.say({
+      type: 'report',
+      seq: plugin.of('error').length + 1,
+      executionId: expired,
+      status,
+    });
+  }
+  plugin.say({ type: 'ack', executionId: expired });
+  await turns();
+  t.strictSame(plugin.errors, Array(4).fill('unknown_execution'));
+  t.match(gateway.durable(expired), { status: 'expired', delivery: 'not_sent', confirmedAt: null });
+});
+
+t.test('an ack of what is still queued does not keep it from being sent', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [id = ''] = await gateway.submit();
+  const plugin = gateway.connect();
+  plugin.hello();
+  plugin.say({ type: 'ack', executionId: id });
+  await turns();
+  t.strictSame(plugin.errors, ['unknown_execution']);
+  t.strictSame(plugin.submitted, ['s1']);
+});
+
+t.test('what is ignored is acknowledged and counted, duplicate fills apart', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const fill = { fillId: 'f1', price: 1, quantity: 2, filledAt: '2026-01-15T12:00:00Z' };
+  const report = { type: 'report', executionId: id, status: 'partially_filled', fill };
+  plugin.say({ ...report, seq: 1 });
+  plugin.say({ ...report, seq: 2 });
+  plugin.say({ type: 'report', seq: 3, executionId: id, status: 'working' });
+  await turns();
+  t.equal(plugin.lastAck, 3);
+  t.equal(gateway.reportsIgnored.value, 2);
+  t.equal(gateway.fillsDuplicate.value, 1);
+  t.match(gateway.durable(id), { filledQuantity: 2, status: 'partially_filled' });
+});
+
+t.test('what a plugin knows at hello counts as reports, and is not sent again', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const [other = ''] = await gateway.submit();
+  plugin.drop();
+  const back = await gateway.plugin({
+    executions: [
+      { executionId: id, status: 'working', filledQuantity: 0 },
+      { executionId: 'exe_nothing', status: 'filled' },
+    ],
+  });
+  t.match(gateway.durable(id), { status: 'working', delivery: 'confirmed' });
+  t.ok(gateway.durable(id)?.confirmedAt);
+  t.strictSame(back.submitted, ['s2']);
+  t.equal(gateway.durable(other)?.status, 'dispatched');
+  t.equal(gateway.reportsIgnored.value, 1);
+});
+
+t.test('a cancel report moves the cancel, and its success ends the order', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  t.match(plugin.of('cancel'), [
+    { cancelRequestId, executionId: id, orderRef: `ord${id.slice(3)}` },
+  ]);
+  plugin.say({ type: 'ack', cancelRequestId });
+  await turns();
+  t.match(gateway.durable(id), { status: 'working', cancel: { status: 'pending' } });
+  const native = { state: 'Cancelled' };
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled', native });
+  await turns();
+  t.match(gateway.durable(id), {
+    status: 'cancelled',
+    reasonCode: 'cancelled_by_api',
+    native: { state: 'Cancelled' },
+    cancel: { status: 'cancelled' },
+  });
+  t.equal(plugin.lastAck, 2);
+});
+
+t.test('a rejected cancel leaves the order as it is, and another may follow', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const first = await gateway.cancel(id, 'k1');
+  const reasonCode = 'unable_to_cancel';
+  plugin.say({
+    type: 'cancel_report',
+    seq: 2,
+    cancelRequestId: first,
+    status: 'rejected',
+    reasonCode,
+  });
+  await turns();
+  t.match(gateway.durable(id), { status: 'working', cancel: { status: 'rejected', reasonCode } });
+  const second = await gateway.cancel(id, 'k2');
+  t.not(second, first);
+  t.equal(plugin.of('cancel').length, 2);
+  t.match(gateway.durable(id), { cancel: { status: 'dispatched', attempt: 2 } });
+});
+
+t.test(
+  'an order that ends by itself after a rejected cancel was not cancelled by the API',
+  async (t) => {
+    const { gateway, plugin, id } = await working();
+    const cancelRequestId = await gateway.cancel(id);
+    plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'rejected' });
+    plugin.say({ type: 'report', seq: 3, executionId: id, status: 'cancelled' });
+    await turns();
+    t.match(gateway.durable(id), {
+      status: 'cancelled',
+      reasonCode: null,
+      cancel: { status: 'rejected' },
+    });
+  },
+);
+
+t.test(
+  'an order that ends as cancelled while a cancel is open was cancelled by the API',
+  async (t) => {
+    const { gateway, plugin, id } = await working();
+    await gateway.cancel(id);
+    plugin.say({ type: 'report', seq: 2, executionId: id, status: 'cancelled' });
+    await turns();
+    t.match(gateway.durable(id), {
+      status: 'cancelled',
+      reasonCode: 'cancelled_by_api',
+      cancel: { status: 'cancelled' },
+    });
+  },
+);
+
+t.test('a late outcome corrects a cancel called unknown, an ack does not', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  await gateway.pass(30_000);
+  t.match(gateway.durable(id), { cancel: { status: 'unknown', reasonCode: 'cancel_timeout' } });
+  const told = gateway.told.length;
+  plugin.say({ type: 'ack', cancelRequestId });
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'pending' });
+  await gateway.pass(1_000);
+  t.strictSame(
+    gateway.told.slice(told).map(([, , after]) => after.cancel?.status),
+    ['unknown'],
+  );
+  plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId, status: 'cancelled' });
+  await turns();
+  t.match(gateway.durable(id), { status: 'cancelled', cancel: { status: 'cancelled' } });
+});
+
+t.test(
+  'the late success of an earlier cancel ends the order, and the newer cancel with it',
+  async (t) => {
+    const { gateway, plugin, id } = await working();
+    const first = await gateway.cancel(id, 'k1');
+    await gateway.pass(30_000);
+    await gateway.cancel(id, 'k2');
+    plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId: first, status: 'rejected' });
+    await turns();
+    t.match(gateway.durable(id), {
+      status: 'working',
+      cancel: { status: 'dispatched', attempt: 2 },
+    });
+    plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId: first, status: 'cancelled' });
+    await turns();
+    t.match(gateway.durable(id), {
+      status: 'cancelled',
+      reasonCode: 'cancelled_by_api',
+      cancel: { status: 'cancelled', attempt: 2 },
+    });
+  },
+);
+
+t.test('words on a cancel that has not left are refused', async (t) => {
+  const { gateway, plugin, id } = await working();
+  gateway.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
+  const cancelRequestId = gateway.execution(id).cancel?.cancelRequestId;
+  plugin.say({ type: 'ack', cancelRequestId });
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+  await turns();
+  t.strictSame(plugin.errors, ['unknown_cancel', 'unknown_cancel']);
+  t.match(gateway.durable(id), { status: 'working', cancel: { status: 'dispatched' } });
+});
+
+t.test('a cancel report for an order that is filled by then changes nothing', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
+  plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId, status: 'cancelled' });
+  await turns();
+  t.match(gateway.durable(id), {
+    status: 'filled',
+    cancel: { status: 'too_late', reasonCode: 'already_filled' },
+  });
+});
+
+t.test('a late fill undoes a cancel: it was too late', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+  plugin.say({ type: 'report', seq: 3, executionId: id, status: 'filled', filledQuantity: 10 });
+  await turns();
+  t.match(gateway.durable(id), { status: 'filled', cancel: { status: 'too_late' } });
+});
+
+t.test('an event is published with what is known of its execution, and acknowledged', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  plugin.say({
+    type: 'event',
+    seq: 1,
+    event: 'order_update',
+    occurredAt: '2026-01-15T14:00:00+02:00',
+    data: { state: 'Working' },
+    rawText: 'x'.repeat(8_193),
+    orderRef: `ord${id.slice(3)}`,
+  });
+  plugin.say({ type: 'event', seq: 2, event: 'terminal_message', executionId: 'exe_nothing' });
+  await turns();
+  t.equal(plugin.lastAck, 2);
+  const [named, bare] = published(gateway).slice(-2);
+  t.match(named, {
+    name: 'order_update',
+    data: {
+      occurredAt: '2026-01-15T12:00:00.000Z',
+      receivedAt: '2026-01-15T12:00:00.000Z',
+      platform: 'terminal_a',
+      instanceId: 'desk-1',
+      accountName: 'Sim101',
+      signalId: 's1',
+      executionId: id,
+      orderRef: `ord${id.slice(3)}`,
+      rawText: 'x'.repeat(8_192),
+      rawTextTruncated: true,
+      data: { state: 'Working' },
+    },
+  });
+  t.match(bare, { data: { executionId: null, rawText: null, rawTextTruncated: false, data: {} } });
+});
+
+t.test('an event’s execution is named only for the terminal that has it', async (t) => {
+  const { gateway, id } = await dispatched();
+  const other = await gateway.plugin({ instanceId: 'desk-2' });
+  other.say({ type: 'event', seq: 1, event: 'order_update', executionId: id });
+  await turns();
+  t.match(published(gateway, 'desk-2').at(-1), { data: { executionId: null, signalId: null } });
+});
+
+t.test('an event is published once however often it is sent', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  const before = published(gateway).length;
+  for (let i = 0; i < 3; i++) plugin.say({ type: 'event', seq: 1, event: 'order_update' });
+  await turns();
+  t.equal(published(gateway).length, before + 1);
+});
+
+async function dispatched(): Promise<{
+  gateway: SimulatedGateway;
+  plugin: ScriptedPlugin;
+  id: string;
+}> {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  return { gateway, plugin, id };
+}
+
+async function working() {
+  const all = await dispatched();
+  all.plugin.say({ type: 'report', seq: 1, executionId: all.id, status: 'working' });
+  await turns();
+  return all;
+}
+
+function published(gateway: SimulatedGateway, instanceId = 'desk-1') {
+  const source = JSON.stringify(['terminal_a', instanceId, 'Sim101']);
+  const events = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
+  return events.map(({ frame }) => ({
+    name: /^event: (.*)$/m.exec(frame)?.[1],
+    data: JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Partial<Execution>,
+  }));
+}

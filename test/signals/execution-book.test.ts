@@ -1,0 +1,347 @@
+import t from 'tap';
+import { createMemoryStore } from '../support/memory-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+
+t.test('what is not sent before its TTL expires, without ever having been sent', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  plugin.drop();
+  const [id = ''] = await gateway.submit({ ttlMs: 5_000 });
+  await gateway.pass(4_999);
+  t.match(gateway.durable(id), { status: 'queued', delivery: 'not_sent' });
+  await gateway.pass(1);
+  t.match(gateway.durable(id), {
+    status: 'expired',
+    reasonCode: 'ttl_expired',
+    delivery: 'not_sent',
+    dispatchedAt: null,
+  });
+  t.equal(gateway.book.size, 0);
+  t.equal(gateway.submitsSent.value, 0);
+});
+
+t.test(
+  'sent and acknowledged but not reported within 60 s it is unknown: confirmation_timeout',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    t.match(gateway.durable(id), { status: 'dispatched', delivery: 'sent' });
+    plugin.say({ type: 'ack', executionId: id });
+    await turns();
+    t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed', confirmedAt: null });
+    await heartbeats(gateway, plugin, 59_999);
+    t.match(gateway.durable(id), { status: 'submitted' });
+    await gateway.pass(1);
+    t.match(gateway.durable(id), {
+      status: 'unknown',
+      reasonCode: 'confirmation_timeout',
+      delivery: 'confirmed',
+    });
+  },
+);
+
+t.test('its carrier gone by then, it is unknown: disconnected_after_send', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.drop();
+  await gateway.pass(60_000);
+  t.match(gateway.durable(id), { status: 'unknown', reasonCode: 'disconnected_after_send' });
+});
+
+t.test('sent before a restart and not seen since, it is unknown: gateway_restarted', async (t) => {
+  const first = new SimulatedGateway();
+  await first.plugin();
+  const [id = ''] = await first.submit();
+  await first.pass(20_000);
+  const second = first.restart();
+  await second.pass(39_999);
+  t.match(second.durable(id), { status: 'dispatched' }, 'it keeps the time that it had left');
+  await second.pass(1);
+  t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+});
+
+t.test('sent again after a restart, the new carrier decides the reason', async (t) => {
+  const first = new SimulatedGateway();
+  await first.plugin();
+  const [id = ''] = await first.submit({ ttlMs: 300_000 });
+  const second = first.restart();
+  const plugin = await second.plugin();
+  t.strictSame(plugin.submitted, ['s1']);
+  await heartbeats(second, plugin, 60_000);
+  t.match(second.durable(id), { status: 'unknown', reasonCode: 'confirmation_timeout' });
+});
+
+t.test('a report ends the wait for good', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'submitted' });
+  await gateway.pass(3_600_000, 600_000);
+  t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed' });
+});
+
+t.test('evidence that comes late corrects unknown, also when memory has let it go', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit({ ttlMs: 90_000 });
+  await heartbeats(gateway, plugin, 60_000);
+  t.equal(gateway.durable(id)?.status, 'unknown');
+  t.equal(gateway.book.size, 1, 'until its TTL it may be sent again');
+  await heartbeats(gateway, plugin, 30_000);
+  t.equal(gateway.book.size, 0);
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  await turns();
+  t.match(gateway.durable(id), { status: 'working', reasonCode: null });
+  t.equal(gateway.book.size, 1);
+  t.equal(gateway.store.range('finalExecutions').length, 0, 'it moves again');
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
+  await turns();
+  t.match(gateway.durable(id), { status: 'filled', filledQuantity: 10 });
+  t.equal(gateway.store.range('openExecutions').length, 0);
+  t.equal(gateway.book.size, 0);
+});
+
+t.test('a late fill corrects a cancelled order that memory has let go', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'cancelled' });
+  await turns();
+  t.equal(gateway.book.size, 0);
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
+  await turns();
+  t.match(gateway.durable(id), { status: 'filled' });
+  t.equal(gateway.book.size, 0);
+});
+
+t.test('memory lets go of all that is settled', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const before = gateway.deadlines.size;
+  for (const [seq, status] of [
+    'filled',
+    'rejected',
+    'cancelled',
+    'expired',
+    'completed',
+  ].entries()) {
+    const [id = ''] = await gateway.submit();
+    plugin.say({ type: 'report', seq: seq + 1, executionId: id, status });
+    await turns();
+    t.match(gateway.durable(id), { status });
+  }
+  t.equal(gateway.book.size, 0);
+  t.equal(gateway.deadlines.size, before);
+  t.equal(gateway.book.ofSource('u1', '["terminal_a","desk-1","Sim101"]').length, 0);
+});
+
+t.test('a start takes what may have been sent as sent, and what was not as queued', async (t) => {
+  const first = new SimulatedGateway();
+  const plugin = await first.plugin();
+  // Accepted while connected, so marked; the crash comes before the frame's own record.
+  first.accept({ signalId: 'marked', ttlMs: 100_000 }, () => undefined);
+  await turns(1);
+  const marked = first.store.range('openExecutions')[0]?.record;
+  t.match(marked, { status: 'queued', maySend: true });
+  const id = marked?.executionId ?? '';
+  const crashed = copyOf(first);
+  plugin.drop();
+  const second = await crashed;
+  t.match(second.execution(id), { status: 'dispatched', delivery: 'sent' });
+  await turns();
+  t.match(second.durable(id), { status: 'dispatched', dispatchedAt: marked?.createdAt });
+  await second.pass(60_000);
+  t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+});
+
+t.test('a queued one that never left is still queued after a restart, and expires', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  const [id = ''] = await first.submit({ ttlMs: 10_000 });
+  await first.pass(4_000);
+  const second = first.restart();
+  t.match(second.execution(id), { status: 'queued', delivery: 'not_sent' });
+  await second.pass(5_999);
+  t.match(second.durable(id), { status: 'queued' });
+  await second.pass(1);
+  t.match(second.durable(id), {
+    status: 'expired',
+    reasonCode: 'ttl_expired',
+    delivery: 'not_sent',
+  });
+});
+
+t.test('one whose TTL passed while the gateway was down expires at the start', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  const [id = ''] = await first.submit({ ttlMs: 10_000 });
+  first.clock.stepWall(60_000);
+  const second = first.restart();
+  const plugin = await second.plugin();
+  await second.pass(1);
+  t.match(second.durable(id), { status: 'expired' });
+  t.strictSame(plugin.submitted, []);
+});
+
+t.test(
+  'a cancel asked for before a crash is taken as sent: repeated, or unknown after 30 s',
+  async (t) => {
+    for (const returns of [true, false]) {
+      const first = new SimulatedGateway();
+      const plugin = await first.plugin();
+      const [id = ''] = await first.submit();
+      plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+      await turns();
+      first.cancels.accept(first.entry(id), 'key', 'cancel', () => undefined);
+      await turns(1);
+      t.match(first.durable(id), { cancel: { status: 'requested' } });
+      const second = await copyOf(first);
+      await turns();
+      t.match(second.durable(id), { status: 'working', cancel: { status: 'dispatched' } });
+      if (returns) {
+        const back = await second.plugin();
+        t.equal(back.of('cancel').length, 1);
+        const { cancelRequestId } = back.of('cancel')[0]!;
+        back.say({ type: 'cancel_report', seq: 9, cancelRequestId, status: 'cancelled' });
+        await turns();
+        t.match(second.durable(id), { status: 'cancelled', cancel: { status: 'cancelled' } });
+        t.equal(second.book.size, 0);
+      } else {
+        await second.pass(29_999);
+        t.match(second.durable(id), { cancel: { status: 'dispatched' } });
+        await second.pass(1);
+        t.match(second.durable(id), {
+          status: 'working',
+          cancel: { status: 'unknown', reasonCode: 'cancel_timeout' },
+        });
+        t.equal((await second.plugin()).of('cancel').length, 0, 'it is over, and not sent again');
+      }
+    }
+  },
+);
+
+t.test(
+  'a cancel that was asked for before a crash is not sent for an order that ended',
+  async (t) => {
+    const first = new SimulatedGateway();
+    const plugin = await first.plugin();
+    const [id = ''] = await first.submit();
+    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    await turns();
+    await first.cancel(id);
+    const second = first.restart();
+    const back = await second.plugin({ executions: [{ executionId: id, status: 'filled' }] });
+    t.equal(back.of('cancel').length, 0);
+    t.match(second.durable(id), {
+      status: 'filled',
+      cancel: { status: 'too_late', reasonCode: 'already_filled' },
+    });
+  },
+);
+
+t.test('nothing is sent once either clock says that the TTL has passed', async (t) => {
+  for (const step of [3_600_000, -3_600_000]) {
+    const gateway = new SimulatedGateway();
+    (await gateway.plugin()).drop();
+    const [id = ''] = await gateway.submit({ ttlMs: 10_000 });
+    gateway.clock.stepWall(step);
+    t.equal(gateway.book.mayStillSend(gateway.entry(id)), step < 0);
+    await gateway.pass(9_999);
+    t.match(gateway.durable(id), { status: 'queued' }, 'a step expires nothing');
+    const plugin = await gateway.plugin();
+    t.equal(plugin.submitted.length, step < 0 ? 1 : 0);
+    await gateway.pass(1);
+    t.match(gateway.durable(id), { status: step < 0 ? 'dispatched' : 'expired' });
+  }
+});
+
+t.test('steps of the wall clock neither hasten nor delay the confirmation time-outs', async (t) => {
+  for (const step of [3_600_000, -3_600_000]) {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    const [other = ''] = await gateway.submit();
+    plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
+    await turns();
+    await gateway.cancel(other);
+    gateway.clock.stepWall(step);
+    await heartbeats(gateway, plugin, 29_999);
+    t.match(gateway.durable(other), { cancel: { status: 'dispatched' } });
+    await gateway.pass(1);
+    t.match(gateway.durable(other), { cancel: { status: 'unknown' } });
+    await heartbeats(gateway, plugin, 29_999);
+    t.match(gateway.durable(id), { status: 'dispatched' });
+    await gateway.pass(1);
+    t.match(gateway.durable(id), { status: 'unknown' });
+  }
+});
+
+t.test('bots are told of a change after its flush, in order', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  gateway.memory.failNextCommits(1);
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  await turns();
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+  t.equal(gateway.durable(id)?.status, 'dispatched');
+  t.strictSame(statuses(gateway), ['dispatched']);
+  await gateway.pass(1_000);
+  t.strictSame(statuses(gateway), ['dispatched', 'working', 'filled']);
+  t.equal(gateway.durable(id)?.status, 'filled');
+});
+
+t.test('users cannot reach each other’s executions', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  t.equal(gateway.book.find('u2', id), undefined);
+  t.ok(gateway.book.find('u1', id));
+});
+
+t.test('forgetting a user drops the executions and their deadlines', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const before = gateway.deadlines.size;
+  await gateway.submit();
+  await gateway.submit();
+  t.equal(gateway.deadlines.size, before + 2);
+  gateway.book.forget('u2');
+  t.equal(gateway.book.size, 2);
+  gateway.book.forget('u1');
+  t.equal(gateway.book.size, 0);
+  t.equal(gateway.deadlines.size, before);
+});
+
+/** Another life on what is on disk now, while this one is still in the middle of something. */
+async function copyOf(gateway: SimulatedGateway): Promise<SimulatedGateway> {
+  const store = createMemoryStore();
+  const collections = ['requests', 'openExecutions', 'finalExecutions', 'sources'] as const;
+  const rows = collections.map((name) => [name, gateway.store.range(name)] as const);
+  await store.write((batch) => {
+    for (const [name, entries] of rows) {
+      for (const { key, record } of entries) batch.put(name, key as never, record as never);
+    }
+  });
+  return new SimulatedGateway({ clock: new SimulatedClock(gateway.clock.now()), store });
+}
+
+async function heartbeats(
+  gateway: SimulatedGateway,
+  plugin: { say(frame: object): void },
+  ms: number,
+): Promise<void> {
+  for (let left = ms; left > 0; left -= 30_000) {
+    await gateway.pass(Math.min(left, 30_000));
+    plugin.say({ type: 'heartbeat' });
+  }
+}
+
+function statuses(gateway: SimulatedGateway): string[] {
+  return gateway.told
+    .filter(([, before, after]) => before?.status !== after.status)
+    .map(([, , after]) => after.status);
+}
