@@ -13,8 +13,8 @@ const dayMs = 86_400_000;
 const windowMs = 60_000;
 
 interface Account {
-  readonly capacity: number;
-  readonly bucket: TokenBucket;
+  capacity: number;
+  bucket: TokenBucket;
   /** Days since 1970, UTC. */
   day: number;
   signalsToday: number;
@@ -65,20 +65,26 @@ export class AccountQuota {
   }
 
   #accountOf(userId: string, plan: Plan, now: number): Account {
-    const known = this.#accounts.get(userId);
-    if (known?.capacity === plan.signalsPerMinute) return known;
-    const account = this.#read(userId, plan.signalsPerMinute, now);
-    this.#accounts.set(userId, account);
+    const capacity = plan.signalsPerMinute;
+    let account = this.#accounts.get(userId);
+    if (account === undefined) {
+      account = this.#read(userId, capacity, now);
+      this.#accounts.set(userId, account);
+    } else if (account.capacity !== capacity) {
+      // Not read again: signals that are on their way to the disk count too.
+      account.bucket = account.bucket.resized(capacity);
+      account.capacity = capacity;
+    }
     return account;
   }
 
   #read(userId: string, capacity: number, now: number): Account {
     const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
+    // All of them, were the plan smaller by now: a later, larger one must find every grant.
     const recent = this.store.range('requests', {
       prefix: [userId],
       start: [userId, firstRequestIdAt(now - windowMs)],
-      limit: capacity,
     });
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);

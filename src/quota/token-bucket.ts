@@ -64,8 +64,19 @@ export class TokenBucket {
     this.#count = times.length;
   }
 
+  /** A bucket of this capacity that has made the same grants. */
+  resized(capacity: number): TokenBucket {
+    const bucket = new TokenBucket(capacity, this.#windowMs);
+    bucket.restore(Array.from({ length: this.#count }, (_, index) => this.#grantedAt(index)));
+    return bucket;
+  }
+
   #freesAt(index: number): number {
-    return (this.#times[this.#slot(index)] as number) + this.#windowMs;
+    return this.#grantedAt(index) + this.#windowMs;
+  }
+
+  #grantedAt(index: number): number {
+    return this.#times[this.#slot(index)] as number;
   }
 
   #slot(index: number): number {
