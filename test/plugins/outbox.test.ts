@@ -40,6 +40,17 @@ t.test('a frame leaves only after the commit that says so', async (t) => {
   t.strictSame(plugin.submitted, [], 'nothing is sent of what may not be on disk');
 });
 
+t.test('a signal whose TTL passes before its flush is not sent', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  let id = '';
+  gateway.accept({ ttlMs: 5 }, (accepted) => (id = accepted?.executions[0]?.executionId ?? ''));
+  gateway.clock.advance(5);
+  await gateway.pass(1);
+  t.strictSame(plugin.submitted, []);
+  t.match(gateway.durable(id), { status: 'expired', delivery: 'not_sent' });
+});
+
 t.test('signals of one turn go to every target in the order of acceptance', async (t) => {
   const gateway = new SimulatedGateway();
   const one = await gateway.plugin();
@@ -168,7 +179,10 @@ t.test('a stream of signals does not keep a connection catching up', async (t) =
   }
   t.equal(plugin.connection.isCatchingUp, false);
   await turns();
-  t.strictSame(plugin.submitted, Array.from({ length: 11 }, (_, i) => `s${i + 1}`));
+  t.strictSame(
+    plugin.submitted,
+    Array.from({ length: 11 }, (_, i) => `s${i + 1}`),
+  );
 });
 
 t.test('what is marked but not yet on disk does not leave on a newer connection', async (t) => {
@@ -303,8 +317,8 @@ t.test(
         if (restarts) {
           await turns();
           gateway = gateway.restart();
-        // What the failing disk never took, a crash forgets: it is sent again.
-        if (steps.includes('fail')) acked.clear();
+          // What the failing disk never took, a crash forgets: it is sent again.
+          if (steps.includes('fail')) acked.clear();
         }
         connect();
         await gateway.pass(1_000);

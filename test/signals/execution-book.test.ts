@@ -258,6 +258,52 @@ t.test('nothing is sent once either clock says that the TTL has passed', async (
   }
 });
 
+t.test(
+  'a wall clock that was set back does not lengthen the TTL of what is sent again',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    await gateway.submit({ ttlMs: 10_000 });
+    plugin.drop();
+    gateway.clock.stepWall(-3_600_000);
+    await gateway.pass(9_999);
+    const back = await gateway.plugin();
+    t.strictSame(back.submitted, ['s1']);
+    back.drop();
+    await gateway.pass(1);
+    t.strictSame((await gateway.plugin()).submitted, []);
+  },
+);
+
+t.test('a cancel has its 30 s from the moment it was sent', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  await turns();
+  gateway.cancels.accept(gateway.entry(id), 'key', 'cancel', () => undefined);
+  gateway.clock.advance(5_000);
+  await turns();
+  await gateway.pass(29_999);
+  t.match(gateway.durable(id), { cancel: { status: 'dispatched' } });
+  await gateway.pass(1);
+  t.match(gateway.durable(id), { cancel: { status: 'unknown' } });
+});
+
+t.test('an execution stays in memory until its last change is on disk', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
+  await turns(1);
+  t.equal(gateway.durable(id)?.status, 'working', 'the second is on its way');
+  plugin.say({ type: 'report', seq: 3, executionId: id, status: 'partially_filled' });
+  await turns();
+  t.match(gateway.durable(id), { status: 'filled', filledQuantity: 10 });
+  t.equal(gateway.book.size, 0);
+});
+
 t.test('steps of the wall clock neither hasten nor delay the confirmation time-outs', async (t) => {
   for (const step of [3_600_000, -3_600_000]) {
     const gateway = new SimulatedGateway();
