@@ -15,7 +15,7 @@ export const cancelStates = {
   rejected:   { final: true,  next: [] },
   too_late:   { final: true,  next: [] },
   not_sent:   { final: true,  next: [] },
-  unknown:    { final: true,  next: ['cancelled', 'rejected', 'too_late'] },
+  unknown:    { final: true,  next: ['pending', 'cancelled', 'rejected', 'too_late'] },
 } as const satisfies Record<string, { final: boolean; next: readonly string[] }>;
 
 export type CancelStatus = keyof typeof cancelStates;

@@ -46,6 +46,7 @@ t.test('a signal whose TTL passes before its flush is not sent', async (t) => {
   let id = '';
   gateway.accept({ ttlMs: 5 }, (accepted) => (id = accepted?.executions[0]?.executionId ?? ''));
   gateway.clock.advance(5);
+  await turns();
   await gateway.pass(1);
   t.strictSame(plugin.submitted, []);
   t.match(gateway.durable(id), { status: 'expired', delivery: 'not_sent' });

@@ -12,7 +12,7 @@ import { aCancel } from './an-execution.js';
 
 /**
  * The contract's chain, section 4. `requested` has not left the gateway, so no terminal can reject
- * it; a late fill undoes `cancelled`; what corrects `unknown` is an outcome, not another promise.
+ * it; a late fill undoes `cancelled`; a terminal may take up after all what was called `unknown`.
  */
 const documented: Record<string, { final: boolean; next: readonly string[] }> = {
   requested: {
@@ -28,7 +28,7 @@ const documented: Record<string, { final: boolean; next: readonly string[] }> = 
   rejected: { final: true, next: [] },
   too_late: { final: true, next: [] },
   not_sent: { final: true, next: [] },
-  unknown: { final: true, next: ['cancelled', 'rejected', 'too_late'] },
+  unknown: { final: true, next: ['pending', 'cancelled', 'rejected', 'too_late'] },
 };
 const statuses = Object.keys(documented) as CancelStatus[];
 
