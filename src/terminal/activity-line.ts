@@ -37,7 +37,7 @@ const kinds: { readonly [K in Activity['kind']]: readonly [label: string, Descri
     'event',
     ({ event: { event, executionId = '', rawText, data } }) => [
       executionId,
-      `${event}  ${rawText ?? JSON.stringify(data)}`,
+      `${event}  ${rawText ?? pairs(data)}`,
     ],
   ],
 };
@@ -67,12 +67,18 @@ function reportText(evidence: Evidence): string {
     reasonCode,
     filledQuantity !== undefined && `${filledQuantity} filled${average}`,
     remainingQuantity !== undefined && `${remainingQuantity} left`,
-    evidence.native?.text,
+    evidence.native?.orderId ?? evidence.native?.text,
   ]);
 }
 
 function cancelText({ status, reasonCode, native }: CancelEvidence): string {
   return joined([status, reasonCode, native?.text]);
+}
+
+function pairs(data: object): string {
+  return Object.entries(data)
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
 }
 
 function joined(parts: readonly (string | false | undefined)[]): string {

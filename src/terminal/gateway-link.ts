@@ -203,7 +203,7 @@ export class GatewayLink {
     if (this.#isEnded) return;
     if (status === 401) return this.refuse(sessionRefused);
     if (isForbidden(code)) return this.refuse(refusedBy(code, text));
-    if (this.#failure === '') this.#failure = text === '' ? `closed with code ${code}` : text;
+    if (this.#failure === '') this.#failure = text === '' ? 'the connection has ended' : text;
     this.#comeBack(this.#hadConnection(status, code) ? code : undefined);
   }
 

@@ -229,6 +229,30 @@ t.test('what is finished and acknowledged is forgotten when no submit can repeat
   t.end();
 });
 
+t.test('what is unfinished is never forgotten, and what ended lately not yet', (t) => {
+  const directory = t.testdir();
+  const later = new SimulatedClock(startTime);
+  const journal = open(directory, later);
+  for (const executionId of ['working', 'filled']) {
+    journal.noteSubmit(submitFrame(executionId));
+    journal.noteReport(reportOf(executionId, 'working'), undefined);
+  }
+  later.advance(2 * keepMs);
+  journal.noteReport(reportOf('filled', 'filled', 'f'), 9);
+  for (const { id } of journal.unacknowledged()) journal.noteNumber(id, id);
+  journal.noteAcknowledged(9);
+  journal.flush();
+  journal.close();
+  const again = open(directory, later);
+  t.teardown(() => again.close());
+  t.strictSame(again.unacknowledged(), []);
+  t.strictSame(
+    again.executions().map(({ executionId }) => executionId),
+    ['working', 'filled'],
+  );
+  t.end();
+});
+
 t.test('what the gateway has not acknowledged is never forgotten', (t) => {
   const directory = t.testdir();
   fill(directory);

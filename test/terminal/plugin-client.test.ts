@@ -334,6 +334,21 @@ t.test('a full queue drops the oldest events, and tells how many', async (t) => 
   t.strictSame(await settled(third), [], 'it is told once');
 });
 
+t.test('what was acknowledged takes no room in the queue', async (t) => {
+  const [desk, first] = await startDesk(t, { outgoingQueue: queue });
+  for (let n = 1; n <= 5; n++) desk.client.event({ event: 'order_update', data: { n } });
+  await first.next('event', ({ seq }) => seq === 5);
+  first.send({ type: 'ack', seq: 5 });
+  await settled(first);
+  await cut(desk, first);
+  for (let n = 6; n <= 10; n++) desk.client.event({ event: 'order_update', data: { n } });
+  desk.clock.advance(1_000);
+  const second = await connect(desk, 5);
+  const frames = await settled(second);
+  t.match(frames[0], { seq: 6, data: { n: 6 } });
+  t.equal(frames.length, 5);
+});
+
 t.test('a queue drops what is too old, and tells how many', async (t) => {
   const [desk, first] = await startDesk(t, { outgoingQueue: queue });
   desk.client.event({ event: 'order_update', data: { n: 1 } });
