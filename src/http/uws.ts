@@ -12,19 +12,10 @@ import {
   type HttpResponse,
   type TemplatedApp,
   type us_listen_socket,
-  type us_socket_context_t,
   type WebSocket,
-  type WebSocketBehavior,
 } from 'uWebSockets.js';
 
-export type {
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_socket_context_t,
-  WebSocket,
-  WebSocketBehavior,
-};
+export type { HttpRequest, HttpResponse, TemplatedApp, WebSocket };
 
 export interface TlsFiles {
   readonly certificate: string;
