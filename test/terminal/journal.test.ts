@@ -243,6 +243,7 @@ t.test('what is unfinished is never forgotten, and what ended lately not yet', (
   journal.noteAcknowledged(9);
   journal.flush();
   journal.close();
+  later.advance(keepMs);
   const again = open(directory, later);
   t.teardown(() => again.close());
   t.strictSame(again.unacknowledged(), []);
