@@ -233,7 +233,9 @@ export class ExecutionBook {
       deadlines.remove(entry.cancelDeadline);
       entry.cancelDeadline = undefined;
     } else if (entry.cancelDeadline === undefined) {
-      const since = Math.max(0, clock.now() - cancel.dispatchedAt);
+      // A terminal that takes up what was called unknown gets its time anew.
+      const from = cancel.status === 'pending' ? cancel.updatedAt : cancel.dispatchedAt;
+      const since = Math.max(0, clock.now() - from);
       entry.cancelDeadline = deadlines.after(limits.cancelConfirmTimeoutMs - since, () =>
         this.#giveUpCancel(entry),
       );
