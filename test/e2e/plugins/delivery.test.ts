@@ -1,0 +1,203 @@
+/** When a submit frame leaves, when it leaves again, and when never. */
+import t from 'tap';
+import { signal, submit } from '../../support/api.js';
+import { acknowledged, openDesk, report, tell } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import type { Frame, Plugin } from '../../support/plugin.js';
+
+const desk = await openDesk(t);
+
+t.test('submits leave in the order of acceptance', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const count = 300;
+  const accepted = await Promise.all(
+    Array.from({ length: count }, () => desk.submit(trader, { ttlMs: 300_000 })),
+  );
+  const sent: string[] = [];
+  while (sent.length < count) sent.push((await plugin.next('submit'))['requestId']);
+  t.same(sent, [...accepted].sort(), 'requestIds grow with acceptance');
+  t.equal(new Set(sent).size, count);
+  plugin.close();
+});
+
+t.test('the order holds over cuts in the middle of acceptance', async (t) => {
+  const trader = await desk.trader();
+  let plugin = await desk.plugin(trader);
+  let isAccepting = true;
+  const accepting = (async () => {
+    const accepted: string[] = [];
+    for (let round = 0; round < 20; round++) {
+      accepted.push(...(await Promise.all(Array.from({ length: 12 }, () => desk.submit(trader)))));
+    }
+    isAccepting = false;
+    return accepted;
+  })();
+
+  const seen: string[] = [];
+  const takeIn = async (): Promise<void> => {
+    await barrierOf(plugin);
+    for (const { requestId, executionId } of submitsIn(plugin)) {
+      if (seen.length % 3 !== 0) plugin.send({ type: 'ack', executionId });
+      seen.push(requestId);
+    }
+    await barrierOf(plugin);
+    seen.push(...submitsIn(plugin).map(({ requestId }) => requestId));
+  };
+  while (isAccepting) {
+    await takeIn();
+    plugin.cut();
+    plugin = await desk.plugin(trader);
+  }
+  const accepted = await accepting;
+  await takeIn();
+  t.same([...new Set(seen)], [...accepted].sort(), 'each first comes behind all that are older');
+  plugin.close();
+});
+
+t.test('after a reconnect comes again what was not acknowledged, and nothing else', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const [noted, reported, lost1, rejected, lost2] = [
+    await desk.order(trader, plugin),
+    await desk.order(trader, plugin),
+    await desk.order(trader, plugin),
+    await desk.order(trader, plugin),
+    await desk.order(trader, plugin),
+  ];
+  plugin.send({ type: 'ack', executionId: noted.executionId });
+  await tell(plugin, report(1, reported.executionId, 'working'));
+  await tell(plugin, report(2, rejected.executionId, 'rejected', { reasonCode: 'no_quotes' }));
+  plugin.cut();
+  const whileAway = await desk.submit(trader);
+
+  const again = await desk.plugin(trader);
+  const repeated = [
+    await again.next('submit'),
+    await again.next('submit'),
+    await again.next('submit'),
+  ];
+  t.same(repeated.slice(0, 2), [lost1.frame, lost2.frame], 'the same frames, oldest first');
+  t.equal(repeated[2]?.['requestId'], whileAway);
+  await barrierOf(again);
+  t.same(submitsIn(again), []);
+
+  for (const frame of repeated) again.send({ type: 'ack', executionId: frame['executionId'] });
+  await barrierOf(again);
+  again.cut();
+  const third = await desk.plugin(trader);
+  await barrierOf(third);
+  t.same(submitsIn(third), [], 'acknowledged ones never again');
+  third.close();
+});
+
+t.test('after a crash comes again what was not acknowledged and has not expired', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const noted = await desk.order(trader, plugin);
+  const lost = await desk.order(trader, plugin);
+  const short = await desk.order(trader, plugin, { ttlMs: 400 });
+  plugin.send({ type: 'ack', executionId: noted.executionId });
+  await eventually(
+    async () => (await desk.execution(trader, noted.requestId)).status === 'submitted',
+  );
+  plugin.cut();
+  const neverSent = await desk.submit(trader);
+  const expiring = await desk.submit(trader, { ttlMs: 400 });
+
+  await desk.restart('SIGKILL');
+  await eventually(async () => (await desk.execution(trader, expiring)).status === 'expired');
+  const again = await desk.plugin(trader);
+  t.same(await again.next('submit'), lost.frame, 'the same frame over the crash');
+  t.equal((await again.next('submit'))['requestId'], neverSent);
+  await barrierOf(again);
+  t.same(submitsIn(again), []);
+  t.match(await desk.execution(trader, short.requestId), {
+    status: 'dispatched',
+    delivery: 'sent',
+  });
+  t.match(await desk.execution(trader, expiring), {
+    status: 'expired',
+    reasonCode: 'ttl_expired',
+    delivery: 'not_sent',
+    dispatchedAt: null,
+  });
+  again.close();
+});
+
+t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const unacknowledged = await desk.order(trader, plugin, { ttlMs: 300 });
+  plugin.cut();
+  const waiting = await desk.submit(trader, { ts: Date.now() - 59_800, ttlMs: 60_000 });
+  await eventually(async () => (await desk.execution(trader, waiting)).status === 'expired');
+  await eventually(() => Date.now() > Date.parse(unacknowledged.frame['expiresAt']));
+  const again = await desk.plugin(trader);
+  await barrierOf(again);
+  t.same(submitsIn(again), []);
+  t.match(await desk.execution(trader, waiting), {
+    reasonCode: 'ttl_expired',
+    delivery: 'not_sent',
+  });
+  again.close();
+});
+
+t.test('the newer connection of a source replaces the older one', async (t) => {
+  const trader = await desk.trader();
+  const older = await desk.plugin(trader);
+  const order = await desk.order(trader, older);
+  const newer = await desk.plugin(trader);
+  t.same(await older.waitClosed(), { code: 4501, reason: 'replaced' });
+  t.same(await newer.next('submit'), order.frame, 'it gets what was not acknowledged');
+  const next = await desk.order(trader, newer);
+  t.ok(next.executionId);
+  t.equal(newer.closed, undefined);
+  newer.close();
+});
+
+t.test('of a crowd that connects as one source exactly one stays', async (t) => {
+  const trader = await desk.trader();
+  const crowd = await Promise.all(
+    Array.from({ length: 12 }, () => desk.plugin(trader).catch(() => undefined)),
+  );
+  const plugins = crowd.filter((plugin) => plugin !== undefined);
+  await eventually(() => plugins.filter(({ closed }) => closed === undefined).length === 1);
+  const survivor = plugins.find(({ closed }) => closed === undefined);
+  t.ok(survivor !== undefined && (await desk.order(trader, survivor)));
+  for (const { closed } of plugins) t.ok(closed === undefined || closed.code === 4501);
+  survivor?.close();
+});
+
+t.test('a retry of a signal reaches the terminal once', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const body = JSON.stringify(signal());
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => submit(desk.url, trader.key, body, 'one-and-the-same')),
+  );
+  t.ok(
+    answers.every(
+      ({ status, body }) => status === 202 || body.error.code === 'request_in_progress',
+    ),
+  );
+  await plugin.next('submit');
+  await barrierOf(plugin);
+  t.same(submitsIn(plugin), []);
+  plugin.close();
+});
+
+let seq = 0;
+
+/** What the gateway sent before it dealt with this is then in `frames`. */
+async function barrierOf(plugin: Plugin): Promise<void> {
+  plugin.send({ type: 'event', seq: ++seq + 1_000, event: 'terminal_message' });
+  await acknowledged(plugin, seq + 1_000);
+}
+
+/** Takes out the submits that have come. */
+function submitsIn(plugin: Plugin): Frame[] {
+  const submits = plugin.frames.filter(({ type }) => type === 'submit');
+  plugin.frames.length = 0;
+  return submits;
+}

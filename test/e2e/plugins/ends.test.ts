@@ -1,0 +1,118 @@
+/** How a plugin's connection ends, and that it ends at once. */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { bearer, call, createKey, login } from '../../support/api.js';
+import { acknowledged, event, openDesk } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import { openReader } from '../../support/event-reader.js';
+import { signalboxCli } from '../../support/gateway-process.js';
+import { connectPlugin, openPlugin } from '../../support/plugin.js';
+
+const desk = await openDesk(t);
+
+t.test('a revoked session closes all of the user’s connections with 4503 at once', async (t) => {
+  const trader = await desk.trader();
+  const other = await desk.plugin(await desk.trader());
+  const plugins = [
+    await desk.plugin(trader),
+    await desk.plugin(trader, { instanceId: 'desk-2' }),
+    await connectPlugin(desk.url, trader.sessionToken),
+  ];
+  const startedAt = performance.now();
+  signalboxCli(desk.dataDir, ['session', 'revoke', trader.email]);
+  for (const plugin of plugins) {
+    t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
+  }
+  t.ok(performance.now() - startedAt < 3_000, 'the command included');
+  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
+  t.equal(other.closed, undefined, 'nobody else is touched');
+  const { sessionToken } = await login(desk.url, trader.email);
+  const back = await openPlugin(desk.url, sessionToken);
+  back.close();
+  other.close();
+});
+
+t.test('a new password ends the sessions made with the old one', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const args = ['user', 'set', trader.email, '--password-stdin'];
+  const { code } = signalboxCli(desk.dataDir, args, 'another password\n');
+  t.equal(code, 0);
+  t.equal((await plugin.waitClosed()).code, 4503);
+});
+
+t.test('a deleted user loses everything at once', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const unspoken = await connectPlugin(desk.url, trader.sessionToken);
+  const order = await desk.order(trader, plugin);
+  const stream = await openReader(desk.url, trader.key);
+  const startedAt = performance.now();
+  signalboxCli(desk.dataDir, ['user', 'delete', trader.email]);
+  t.equal((await plugin.waitClosed()).code, 4503);
+  t.equal((await unspoken.waitClosed()).code, 4503);
+  t.equal(await stream.waitEnd(), 'properly');
+  t.ok(performance.now() - startedAt < 3_000);
+
+  const read = `/api/v1/signals/${order.requestId}`;
+  t.equal((await call(desk.url, 'GET', read, { headers: bearer(trader.key) })).status, 401);
+  t.equal(
+    (await call(desk.url, 'GET', '/api/api-keys', { headers: bearer(trader.token) })).status,
+    401,
+  );
+  await t.rejects(createKey(desk.url, trader.token), /401/);
+  await t.rejects(login(desk.url, trader.email), /401/);
+  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
+});
+
+t.test('a plugin that stops reading is closed with 4003, and costs bounded memory', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const before = anonymousBytes(desk.gateway.process.pid as number);
+  plugin.socket.pause();
+  // Each of these small frames is answered with a longer one, which nobody reads.
+  const word = JSON.stringify({ type: 'ack', executionId: 'exe_nothing' });
+  let sent = 0;
+  await eventually(async () => {
+    for (let count = 0; count < 20_000; count++) plugin.send(word);
+    sent += 20_000;
+    return !(await isConnected(trader.key));
+  }, 30_000);
+  const grown = anonymousBytes(desk.gateway.process.pid as number) - before;
+  t.ok(grown < 64 * 1024 * 1024, `${Math.round(grown / 1e6)} MB more after ${sent} frames`);
+  plugin.socket.resume();
+  t.same(await plugin.waitClosed(), { code: 4003, reason: 'too_slow' });
+  const back = await desk.plugin(trader);
+  back.send(event(1));
+  await acknowledged(back, 1);
+  back.close();
+});
+
+t.test('at shutdown plugins are told to come back later, and the exit code is 0', async (t) => {
+  const trader = await desk.trader();
+  const plugins = [
+    await desk.plugin(trader),
+    await desk.plugin(trader, { instanceId: 'desk-2' }),
+    await connectPlugin(desk.url, trader.sessionToken),
+  ];
+  const startedAt = performance.now();
+  const exit = desk.gateway.stop();
+  for (const plugin of plugins) {
+    t.same(await plugin.waitClosed(), { code: 4001, reason: 'server_draining' });
+  }
+  t.equal(await exit, 0);
+  t.ok(performance.now() - startedAt < 10_000);
+});
+
+async function isConnected(key: string): Promise<boolean> {
+  const answer = await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
+    headers: bearer(key),
+  });
+  return answer.body.sources[0].connected;
+}
+
+/** Memory of a process that no file stands behind; the store's pages do not count. */
+function anonymousBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
