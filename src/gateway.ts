@@ -304,7 +304,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     registry.load();
     book.load();
     attendance.awaitAll();
-    const listener = listen(app, settings.host, settings.port);
+    const listener = await listen(app, settings.host, settings.port);
     if (listener !== undefined) return { listener, opsUrl };
     throw new StartRefused(
       `Cannot listen on ${settings.host}:${settings.port}. Is another program using this port? ` +

@@ -2,6 +2,8 @@
  * The only door to uWebSockets.js: a change of its package or version touches this file. Corrects
  * what its types get wrong (listen options exist at run time, but not in the typings).
  */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import {
   App,
   SSLApp,
@@ -44,10 +46,15 @@ export interface Listener {
   close(): void;
 }
 
-/** @returns undefined when the address cannot be bound. */
-export function listen(app: TemplatedApp, host: string, port: number): Listener | undefined {
+/** Port 0 takes any free port. @returns undefined when the address cannot be bound. */
+export async function listen(
+  app: TemplatedApp,
+  host: string,
+  port: number,
+): Promise<Listener | undefined> {
+  const wanted = port === 0 ? await freePort(host) : port;
   let listener: Listener | undefined;
-  (app.listen as unknown as ListenWithOptions)(host, port, exclusivePort, (token) => {
+  (app.listen as unknown as ListenWithOptions)(host, wanted, exclusivePort, (token) => {
     if (token === false) return;
     listener = {
       port: us_socket_local_port(token),
@@ -57,4 +64,18 @@ export function listen(app: TemplatedApp, host: string, port: number): Listener 
     };
   });
   return listener;
+}
+
+/**
+ * The native server lets its own choice of a port be reused only after the last connection's minute
+ * of waiting; a gateway that is started again after a crash could not have the same port.
+ */
+async function freePort(host: string): Promise<number> {
+  const probe = createServer();
+  probe.listen(0, host);
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
 }
