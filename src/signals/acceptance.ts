@@ -77,9 +77,14 @@ export class Acceptance {
     const { user, idempotencyKey, fingerprint, envelope } = submission;
     const accepted = this.#prepare(submission);
     const pending = { submission, accepted };
+    let isAnswered = false;
+    const answerOnce = (outcome: Accepted | undefined): void => {
+      if (!isAnswered) answer(outcome);
+      isAnswered = true;
+    };
     const doubt = (): void => {
       idempotency.doubt(user.userId, idempotencyKey);
-      answer(undefined);
+      answerOnce(undefined);
     };
     idempotency.begin(user.userId, idempotencyKey, fingerprint);
     this.#takenSignalIds.add(`${user.userId} ${envelope.signalId}`);
@@ -90,7 +95,7 @@ export class Acceptance {
         () => {
           deadlines.remove(stale);
           this.#settle(pending);
-          answer(accepted);
+          answerOnce(accepted);
           this.#deps.onAccepted(user.userId, accepted);
         },
         (error: unknown) => {
