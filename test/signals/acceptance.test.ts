@@ -1,0 +1,230 @@
+import t from 'tap';
+import type { Accepted } from '../../src/signals/acceptance.js';
+import type { Writer } from '../../src/store/store.js';
+import { SimulatedGateway, turns, user, type SignalWish } from '../support/simulated-gateway.js';
+
+t.test('request, executions, signalId and idempotency record are one write', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const written: string[] = [];
+  const { write } = gateway.memory;
+  let writes = 0;
+  Object.assign(gateway.store, {
+    write: (fill: (batch: Writer) => void) => {
+      writes++;
+      fill({ put: (collection) => void written.push(collection), remove: () => undefined });
+      return write(fill);
+    },
+  });
+  const accepted = accept(gateway, { platform: 'terminal_a', idempotencyKey: 'k' });
+  t.equal(writes, 1);
+  t.strictSame(written.sort(), ['idempotency', 'openExecutions', 'requests', 'signalIds']);
+  await turns();
+  t.equal(accepted.answers.length, 1);
+});
+
+t.test('the answer is what the documents say, and what a retry gets byte for byte', async (t) => {
+  const gateway = new SimulatedGateway();
+  const { answers } = accept(gateway, { signalId: 'a "quoted" é', idempotencyKey: 'k' });
+  t.equal(answers.length, 0, 'nothing is promised before the flush');
+  await turns();
+  const [accepted] = answers;
+  const body = JSON.parse(accepted?.answer ?? '') as Record<string, unknown>;
+  t.strictSame(Object.keys(body), ['requestId', 'signalId', 'status', 'acceptedAt']);
+  t.match(body, {
+    requestId: /^req_[0-9A-Z]{26}$/,
+    signalId: 'a "quoted" é',
+    status: 'accepted',
+    acceptedAt: '2026-01-15T12:00:00.000Z',
+  });
+  t.strictSame(gateway.store.get('idempotency', ['u1', 'k']), {
+    fingerprint: 'signal a "quoted" é',
+    requestId: body['requestId'],
+    answer: accepted?.answer,
+    expiresAt: gateway.clock.now() + 86_400_000,
+  });
+  t.match(gateway.idempotency.look('u1', 'k', 'signal a "quoted" é', gateway.clock.now()), {
+    kind: 'replay',
+    record: { answer: accepted?.answer },
+  });
+});
+
+t.test(
+  'an order’s executions say what its payload says, in the documented types only',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    await gateway.plugin();
+    const rows: [SignalWish, object][] = [
+      [
+        {
+          payload:
+            '{"instrument":"ES","side":"buy","executionType":"limit","quantity":2.5,"limitPrice":-1}',
+        },
+        {
+          instrument: 'ES',
+          side: 'buy',
+          executionType: 'limit',
+          quantity: 2.5,
+          limitPrice: -1,
+          filledQuantity: 0,
+          remainingQuantity: 2.5,
+          orderRef: /^ord_/,
+        },
+      ],
+      [
+        {
+          payload:
+            '{"instrument":7,"side":null,"executionType":[],"quantity":"2","limitPrice":1e999}',
+        },
+        {
+          instrument: null,
+          side: null,
+          executionType: null,
+          quantity: null,
+          limitPrice: null,
+          filledQuantity: 0,
+          remainingQuantity: null,
+          orderRef: /^ord_/,
+        },
+      ],
+      [{ payload: '{"__proto__":{"side":"buy"}}' }, { side: null, instrument: null }],
+      [
+        { type: 'position', cmd: 'close', payload: '{"instrument":"ES","quantity":1}' },
+        {
+          instrument: null,
+          quantity: null,
+          filledQuantity: null,
+          remainingQuantity: null,
+          orderRef: null,
+        },
+      ],
+    ];
+    for (const [wish, expected] of rows) {
+      const [id = ''] = await gateway.submit(wish);
+      t.match(gateway.durable(id), expected, wish.payload ?? '');
+    }
+  },
+);
+
+t.test(
+  'a platform without a terminal becomes a denied execution, final from the start',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const [id = ''] = await gateway.submit({ platform: 'terminal_b' });
+    t.match(gateway.store.get('finalExecutions', ['u1', id]), {
+      status: 'denied',
+      reasonCode: 'no_active_terminal',
+      delivery: 'not_sent',
+      accountName: null,
+      maySend: false,
+    });
+    t.equal(gateway.book.size, 0);
+  },
+);
+
+t.test('a signalId is taken from the decision on, for its user alone', async (t) => {
+  const gateway = new SimulatedGateway();
+  accept(gateway, { signalId: 'a b' });
+  t.equal(gateway.acceptance.isSignalIdTaken('u1', 'a b'), true, 'while it is in flight');
+  t.equal(gateway.acceptance.isSignalIdTaken('u2', 'a b'), false);
+  await turns();
+  t.equal(gateway.acceptance.isSignalIdTaken('u1', 'a b'), true, 'by the store');
+  t.equal(gateway.restart().acceptance.isSignalIdTaken('u1', 'a b'), true);
+});
+
+for (const fate of ['lost', 'kept'] as const) {
+  t.test(
+    `a failed commit whose data was ${fate}: unknown, until the disk takes writes`,
+    async (t) => {
+      const gateway = new SimulatedGateway();
+      const plugin = await gateway.plugin();
+      gateway.memory.failNextCommits(1, fate);
+      const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k' });
+      const look = () => gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind;
+      t.equal(look(), 'request_in_progress');
+      await turns();
+      t.strictSame(answers, [undefined]);
+      t.equal(look(), 'idempotency_outcome_unknown');
+      t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), true);
+      t.strictSame(plugin.submitted, []);
+      await gateway.pass(1_000);
+      t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), fate === 'kept');
+      t.equal(look(), fate === 'kept' ? 'replay' : 'free');
+      t.strictSame(plugin.submitted, fate === 'kept' ? ['s'] : []);
+      t.strictSame(gateway.lost, fate === 'kept' ? [] : ['u1']);
+      t.equal(answers.length, 1, 'the bot has had its answer');
+    },
+  );
+}
+
+t.test(
+  'an acceptance that stays under way for 5 minutes is in doubt, and may still succeed',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const stalled: (() => void)[] = [];
+    const { write } = gateway.memory;
+    Object.assign(gateway.store, {
+      write: (fill: (batch: Writer) => void) =>
+        new Promise<void>((resolve, reject) => {
+          stalled.push(() => void write(fill).then(resolve, reject));
+        }),
+    });
+    const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
+    const look = () => gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind;
+    for (let beats = 0; beats < 4; beats++) {
+      await gateway.pass(60_000);
+      plugin.say({ type: 'heartbeat' });
+    }
+    await gateway.pass(59_999);
+    t.equal(look(), 'request_in_progress');
+    await gateway.pass(1);
+    t.equal(look(), 'idempotency_outcome_unknown');
+    t.strictSame(answers, [undefined]);
+    Object.assign(gateway.store, { write });
+    for (const commit of stalled) commit();
+    await turns();
+    t.equal(look(), 'replay');
+    t.strictSame(answers, [undefined], 'it answers once');
+  },
+);
+
+t.test('acceptances of one turn share a commit, and fail together', async (t) => {
+  const gateway = new SimulatedGateway();
+  gateway.memory.failNextCommits(1);
+  const one = accept(gateway, {});
+  const two = accept(gateway, {});
+  await turns();
+  const three = accept(gateway, {});
+  await turns();
+  t.strictSame([one.answers, two.answers], [[undefined], [undefined]]);
+  t.ok(three.answers[0], 'a commit that succeeds is answered');
+  t.strictSame(gateway.lost, ['u1', 'u1'], 'and shows what became of the others');
+});
+
+t.test(
+  'an error that is no failure of the disk is a bug: in doubt, and not swallowed',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const thrown = new Promise((resolve) => process.once('unhandledRejection', resolve));
+    const { answers } = accept(gateway, { signalId: 'x'.repeat(3_000), idempotencyKey: 'k' });
+    t.match(await thrown, { name: 'RangeError' });
+    t.strictSame(answers, [undefined]);
+  },
+);
+
+t.test('the count of the day is kept with the request', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.submit();
+  await gateway.submit();
+  t.strictSame(
+    gateway.store.range('requests').map(({ record }) => record.signalsToday),
+    [1, 2],
+  );
+});
+
+function accept(gateway: SimulatedGateway, wish: SignalWish) {
+  const answers: (Accepted | undefined)[] = [];
+  gateway.accept(wish, (accepted) => answers.push(accepted), user);
+  return { answers };
+}

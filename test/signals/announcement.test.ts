@@ -1,0 +1,85 @@
+import t from 'tap';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+
+t.test('every change of state of an execution and of its cancel is one event', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'ack', executionId: id });
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'working', filledQuantity: 1 });
+  await turns();
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.say({ type: 'ack', cancelRequestId });
+  plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId, status: 'cancelled' });
+  await turns();
+  t.strictSame(
+    events(gateway)
+      .filter(({ name }) => name !== 'source_status')
+      .map(({ name, data }) => `${name} ${data.data.status}`),
+    [
+      'command_result dispatched',
+      'command_result submitted',
+      'command_result working',
+      'cancel_update requested',
+      'cancel_update dispatched',
+      'cancel_update pending',
+      'command_result cancelled',
+      'cancel_update cancelled',
+    ],
+  );
+});
+
+t.test('the events name what they are about', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  t.match(events(gateway).at(-1), {
+    name: 'command_result',
+    data: {
+      occurredAt: '2026-01-15T12:00:00.000Z',
+      platform: 'terminal_a',
+      instanceId: 'desk-1',
+      accountName: 'Sim101',
+      requestId: `req_${id.slice(4, 30)}`,
+      signalId: 's1',
+      executionId: id,
+      orderRef: `ord${id.slice(3)}`,
+      data: { executionId: id, status: 'dispatched', delivery: 'sent', cancel: null },
+    },
+  });
+});
+
+t.test(
+  'one that was denied for a terminal that cannot submit is told to that terminal’s stream',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    await gateway.plugin({ capabilities: ['cancel'] });
+    await gateway.submit();
+    t.match(events(gateway).at(-1), {
+      name: 'command_result',
+      data: { data: { status: 'denied', reasonCode: 'terminal_capability_missing' } },
+    });
+  },
+);
+
+t.test('one that was denied for want of a terminal belongs to no stream', async (t) => {
+  const gateway = new SimulatedGateway();
+  const before = gateway.hub.ringOf('u1').lastSeq;
+  await gateway.submit({ platform: 'terminal_b' });
+  t.equal(gateway.hub.ringOf('u1').lastSeq, before);
+});
+
+interface Told {
+  name: string | undefined;
+  data: { data: { status: string } };
+}
+
+function events(gateway: SimulatedGateway): Told[] {
+  const source = '["terminal_a","desk-1","Sim101"]';
+  const all = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
+  return all.map(({ frame }) => ({
+    name: /^event: (.*)$/m.exec(frame)?.[1],
+    data: JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Told['data'],
+  }));
+}
