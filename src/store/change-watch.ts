@@ -20,7 +20,8 @@ export interface ChangeWatchDeps {
 export class ChangeWatch {
   readonly #deps: ChangeWatchDeps;
   #timer: Timer | undefined;
-  #obeyed = -Infinity;
+  /** Number of the last notice that was heard; they count from 1. */
+  #obeyed = 0;
 
   constructor(deps: ChangeWatchDeps) {
     this.#deps = deps;
@@ -36,9 +37,7 @@ export class ChangeWatch {
 
   #look(): void {
     const { store, writer, onChange } = this.#deps;
-    const entries = store
-      .range('changes', { limit: noticesPerLook })
-      .filter(({ key }) => key > this.#obeyed);
+    const entries = store.range('changes', { start: this.#obeyed + 1, limit: noticesPerLook });
     if (entries.length === 0) return;
     for (const { key, record } of entries) {
       this.#obeyed = key;
