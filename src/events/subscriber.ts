@@ -27,7 +27,7 @@ export interface SubscriberDeps {
 const writeLengthMax = 64 * 1024;
 
 export class Subscriber {
-  /** Live events that came since the reader was last caught up. */
+  /** Live events that were not handed on yet. */
   pending = 0;
   sink: EventSink | undefined;
   readonly #deps: SubscriberDeps;
@@ -54,7 +54,8 @@ export class Subscriber {
     const { ring, clock } = this.#deps;
     const events = ring.after(this.#position, this.source, clock.monotonic());
     if (events === undefined) return sink.abort();
-    for (let next = 0; next < events.length && !sink.isBlocked() && !sink.isClosed();) {
+    let next = 0;
+    while (next < events.length && !sink.isBlocked() && !sink.isClosed()) {
       let text = '';
       for (; next < events.length && text.length < writeLengthMax; next++) {
         const event = events[next] as PublishedEvent;
@@ -63,6 +64,6 @@ export class Subscriber {
       }
       sink.write(text);
     }
-    if (!sink.isBlocked()) this.pending = 0;
+    this.pending = Math.min(this.pending, events.length - next);
   }
 }
