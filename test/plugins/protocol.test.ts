@@ -168,5 +168,5 @@ t.test('whatever comes, it is a frame or has a reason', async () => {
 });
 
 function decode(text: string) {
-  return decodeFrame(new TextEncoder().encode(text).buffer as ArrayBuffer);
+  return decodeFrame(new TextEncoder().encode(text).buffer);
 }

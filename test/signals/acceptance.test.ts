@@ -7,13 +7,13 @@ t.test('request, executions, signalId and idempotency record are one write', asy
   const gateway = new SimulatedGateway();
   await gateway.plugin();
   const written: string[] = [];
-  const { write } = gateway.memory;
+  const { memory } = gateway;
   let writes = 0;
   Object.assign(gateway.store, {
     write: (fill: (batch: Writer) => void) => {
       writes++;
       fill({ put: (collection) => void written.push(collection), remove: () => undefined });
-      return write(fill);
+      return memory.write(fill);
     },
   });
   const accepted = accept(gateway, { platform: 'terminal_a', idempotencyKey: 'k' });
@@ -163,11 +163,11 @@ t.test(
     const gateway = new SimulatedGateway();
     const plugin = await gateway.plugin();
     const stalled: (() => void)[] = [];
-    const { write } = gateway.memory;
+    const { memory } = gateway;
     Object.assign(gateway.store, {
       write: (fill: (batch: Writer) => void) =>
         new Promise<void>((resolve, reject) => {
-          stalled.push(() => void write(fill).then(resolve, reject));
+          stalled.push(() => void memory.write(fill).then(resolve, reject));
         }),
     });
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
@@ -181,7 +181,7 @@ t.test(
     await gateway.pass(1);
     t.equal(look(), 'idempotency_outcome_unknown');
     t.strictSame(answers, [undefined]);
-    Object.assign(gateway.store, { write });
+    Object.assign(gateway.store, { write: (fill: (batch: Writer) => void) => memory.write(fill) });
     for (const commit of stalled) commit();
     await turns();
     t.equal(look(), 'replay');

@@ -126,7 +126,9 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-      let { gateway, plugin, id } = await working();
+      const start = await working();
+      const { id } = start;
+      let { gateway, plugin } = start;
       let seq = 1;
       let wasFilled = false;
       for (const each of steps) {

@@ -370,7 +370,7 @@ async function copyOf(gateway: SimulatedGateway): Promise<SimulatedGateway> {
   const rows = collections.map((name) => [name, gateway.store.range(name)] as const);
   await store.write((batch) => {
     for (const [name, entries] of rows) {
-      for (const { key, record } of entries) batch.put(name, key as never, record as never);
+      for (const { key, record } of entries) batch.put(name, key, record);
     }
   });
   return new SimulatedGateway({ clock: new SimulatedClock(gateway.clock.now()), store });

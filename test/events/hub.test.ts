@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { readCursor } from '../../src/events/cursor.js';
+import { EventHub } from '../../src/events/hub.js';
+import { Subscriber } from '../../src/events/subscriber.js';
+import { Counter } from '../../src/lib/instruments.js';
+import type { Limits } from '../../src/limits.js';
+import { sourceKey } from '../../src/signals/routing.js';
+import { shippedLimits } from '../support/shipped-limits.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { FakeSink } from './fake-sink.js';
+
+t.test('events are numbered per user from 1, under the epoch of this memory', async (t) => {
+  const { hub, publish } = setUp();
+  publish('a');
+  publish('b');
+  publish('a', 'u2');
+  t.equal(hub.ringOf('u1').lastSeq, 2);
+  t.equal(hub.ringOf('u2').lastSeq, 1);
+  t.match(hub.epoch, /^[0-9a-f]{12}$/);
+  t.not(hub.epoch, setUp().hub.epoch);
+  const [event] = hub.ringOf('u2').after(0, key('a'), 0) ?? [];
+  t.equal(readCursor(/^id: (.*)$/m.exec(event?.frame ?? '')?.[1] ?? '', hub.epoch), 1);
+});
+
+t.test('a reader gets the events of its own source and user', async (t) => {
+  const { publish, subscribe } = setUp();
+  const reader = subscribe('a');
+  publish('a');
+  publish('b');
+  publish('a', 'u2');
+  publish('a');
+  await turn();
+  t.strictSame(reader.sink.seqs, [1, 3]);
+});
+
+t.test('events of one turn leave in one write to each reader', async (t) => {
+  const { publish, subscribe } = setUp();
+  const one = subscribe('a');
+  const two = subscribe('a');
+  for (let i = 0; i < 20; i++) publish('a');
+  t.strictSame(one.sink.writes, [], 'not within the turn');
+  await turn();
+  t.equal(one.sink.writes.length, 1);
+  t.equal(two.sink.writes[0], one.sink.writes[0]);
+  t.equal(one.sink.seqs.length, 20);
+  await turn();
+  t.equal(one.sink.writes.length, 1);
+});
+
+t.test('a turn that brings more than the ring holds loses nothing', async (t) => {
+  const { publish, subscribe } = setUp({ replayEventsMax: 10 });
+  const reader = subscribe('a');
+  for (let i = 0; i < 95; i++) publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  t.strictSame(reader.sink.seqs, upTo(95));
+});
+
+t.test(
+  'while the socket is blocked nothing is written; drained, it gets all it missed',
+  async (t) => {
+    const { publish, subscribe } = setUp();
+    const reader = subscribe('a');
+    reader.sink.room = 1;
+    publish('a');
+    await turn();
+    for (let i = 0; i < 256; i++) publish('a');
+    await turn();
+    t.strictSame(reader.sink.seqs, [1]);
+    t.equal(reader.sink.wasAborted, false, '256 may wait');
+    reader.drain();
+    t.strictSame(reader.sink.seqs, upTo(257));
+  },
+);
+
+t.test('at the 257th pending event the reader is closed, not skipped over', async (t) => {
+  const { publish, subscribe } = setUp();
+  const reader = subscribe('a');
+  reader.sink.room = 0;
+  for (let i = 0; i < 257; i++) publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, true);
+  t.strictSame(reader.sink.seqs, []);
+});
+
+t.test('what was handed on before the socket blocked is not pending', async (t) => {
+  const { publish, subscribe } = setUp();
+  const reader = subscribe('a');
+  reader.sink.room = 1;
+  for (let i = 0; i < 200; i++) publish('a');
+  await turn();
+  const handedOn = reader.sink.seqs.length;
+  t.ok(handedOn > 50);
+  for (let i = 200; i < handedOn + 256; i++) publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, true);
+});
+
+t.test(
+  'a blocked reader whose next event has left the ring is closed when it drains',
+  async (t) => {
+    const { publish, subscribe } = setUp({ replayEventsMax: 10 });
+    const reader = subscribe('a');
+    reader.sink.room = 0;
+    publish('a');
+    for (let i = 0; i < 10; i++) publish('b');
+    await turn();
+    reader.drain();
+    t.equal(reader.sink.wasAborted, true);
+  },
+);
+
+t.test('what a write hands over is bounded, so that a blocked socket holds little', async (t) => {
+  const { publish, subscribe, resume } = setUp();
+  for (let i = 0; i < 200; i++) publish('a', 'u1', 'x'.repeat(4_000));
+  const reader = resume('a', 0);
+  reader.sink.room = 1;
+  reader.drain();
+  const longest = Math.max(...reader.sink.writes.map(({ length }) => length));
+  t.ok(longest < 64 * 1024 + 5_000, String(longest));
+  t.equal(reader.subscriber.pending, 0, 'what is replayed is held by the ring');
+  subscribe('a');
+});
+
+t.test('a reader that left gets nothing and is not counted', async (t) => {
+  const { hub, publish, subscribe } = setUp();
+  const reader = subscribe('a');
+  const other = subscribe('a');
+  t.equal(hub.subscriberCount, 2);
+  publish('a');
+  hub.unsubscribe('u1', reader.subscriber);
+  await turn();
+  t.strictSame(reader.sink.seqs, []);
+  t.strictSame(other.sink.seqs, [1]);
+  t.equal(hub.subscriberCount, 1);
+  hub.unsubscribe('u1', other.subscriber);
+  hub.unsubscribe('u1', other.subscriber);
+  t.equal(hub.subscriberCount, 0);
+  t.equal([...hub.allSubscribers()].length, 0);
+});
+
+t.test(
+  'the seam: a reader gets every event of its source once and in order, or a gap',
+  async () => {
+    const sources = ['a', 'b', 'c'];
+    const step = fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          publish: fc.constantFrom(...sources),
+          times: fc.integer({ min: 1, max: 12 }),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ room: fc.constantFrom(0, 1, 400, 2_000, Infinity) }) },
+      { weight: 2, arbitrary: fc.record({ drain: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.record({ leave: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.record({ back: fc.nat(8) }) },
+      { weight: 3, arbitrary: fc.record({ turn: fc.constant(true) }) },
+      { weight: 1, arbitrary: fc.record({ wait: fc.integer({ min: 1, max: 600 }) }) },
+    );
+    let gaps = 0;
+    let resumed = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const limits = { replayEventsMax: 20, replayAgeMs: 1_000, subscriberPendingEventsMax: 8 };
+        const world = setUp(limits);
+        const published: number[] = [];
+        /** What the reader has, in pieces without a gap: each begins after the seq that it stands for. */
+        let pieces: { after: number; seqs: number[] }[] = [{ after: 0, seqs: [] }];
+        let reader = world.subscribe('a');
+        let taken = 0;
+        const collect = (): void => {
+          pieces.at(-1)?.seqs.push(...reader.sink.seqs.slice(taken));
+          taken = reader.sink.seqs.length;
+        };
+        for (const each of steps) {
+          if ('publish' in each) {
+            for (let i = 0; i < each.times; i++) {
+              const seq = world.publish(each.publish);
+              if (each.publish === 'a') published.push(seq);
+            }
+          } else if ('room' in each) reader.sink.room = each.room;
+          else if ('drain' in each) reader.drain();
+          else if ('turn' in each) await turn();
+          else if ('wait' in each) world.clock.advance(each.wait);
+          else if ('leave' in each) {
+            reader.sink.isBroken = true;
+            world.hub.unsubscribe('u1', reader.subscriber);
+            collect();
+          } else if (reader.sink.isClosed()) {
+            collect();
+            // It lost some of what it had been given, as a crash of the client does.
+            const piece = pieces.at(-1)!;
+            piece.seqs.length = Math.max(0, piece.seqs.length - each.back);
+            const cursor = piece.seqs.at(-1) ?? piece.after;
+            world.hub.unsubscribe('u1', reader.subscriber);
+            const ring = world.hub.ringOf('u1');
+            const canReplay = ring.after(cursor, key('a'), world.clock.monotonic()) !== undefined;
+            if (canReplay) resumed++;
+            else {
+              gaps++;
+              pieces = [...pieces, { after: ring.lastSeq, seqs: [] }];
+            }
+            reader = world.resume('a', canReplay ? cursor : ring.lastSeq);
+            taken = 0;
+          }
+        }
+        reader.drain();
+        await turn();
+        collect();
+        for (const [index, piece] of pieces.entries()) {
+          const isLast = index === pieces.length - 1;
+          const end =
+            isLast && !reader.sink.isClosed() ? Infinity : (piece.seqs.at(-1) ?? piece.after);
+          assert.deepEqual(
+            piece.seqs,
+            published.filter((seq) => seq > piece.after && seq <= end),
+          );
+        }
+      }),
+      { numRuns: 1_000, interruptAfterTimeLimit: 40_000 },
+    );
+    assert(gaps > 0 && resumed > 0, 'the property saw gaps and replays');
+  },
+);
+
+function setUp(change: Partial<Limits> = {}) {
+  const clock = new SimulatedClock();
+  const limits = shippedLimits(change);
+  const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
+  function resume(source: string, position: number) {
+    const ring = hub.ringOf('u1');
+    const subscriber = new Subscriber(key(source), position, { clock, limits, ring });
+    const sink = new FakeSink();
+    subscriber.sink = sink;
+    hub.subscribe('u1', subscriber);
+    subscriber.pump();
+    const drain = (): void => {
+      sink.room = Infinity;
+      subscriber.pump();
+    };
+    return { subscriber, sink, drain };
+  }
+  return {
+    clock,
+    hub,
+    resume,
+    subscribe: (source: string) => resume(source, hub.ringOf('u1').lastSeq),
+    publish: (source: string, userId = 'u1', text = '') => {
+      hub.publish(userId, {
+        name: 'order_update',
+        source: name(source),
+        occurredAt: '',
+        data: { text },
+      });
+      return hub.ringOf(userId).lastSeq;
+    },
+  };
+}
+
+function name(source: string) {
+  return { platform: 'terminal_a', instanceId: source, accountName: 'Sim101' };
+}
+
+function key(source: string): string {
+  return sourceKey(name(source));
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function upTo(last: number): number[] {
+  return Array.from({ length: last }, (_, i) => i + 1);
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { EventRing } from '../../src/events/ring.js';
+
+const limits = { replayEventsMax: 5, replayAgeMs: 100 };
+
+t.test('it gives what came after a cursor, of one source, in order', async (t) => {
+  const { seqs, push } = setUp();
+  push('a', 'b', 'a', 'a');
+  t.strictSame(seqs(0, 'a'), [1, 3, 4]);
+  t.strictSame(seqs(1, 'a'), [3, 4]);
+  t.strictSame(seqs(4, 'a'), []);
+  t.strictSame(seqs(0, 'b'), [2]);
+  t.strictSame(seqs(0, 'c'), []);
+});
+
+t.test('a cursor that is ahead of the ring is one of another life', async (t) => {
+  const { seqs, push } = setUp();
+  t.strictSame(seqs(0, 'a'), []);
+  t.equal(seqs(1, 'a'), undefined);
+  push('a');
+  t.strictSame(seqs(1, 'a'), []);
+  t.equal(seqs(2, 'a'), undefined);
+});
+
+t.test('the oldest leave beyond the number, and are missed by their own source only', async (t) => {
+  const { seqs, push } = setUp();
+  push('a', 'b', 'b', 'b', 'b', 'b', 'b');
+  t.equal(seqs(0, 'a'), undefined, '1 is gone');
+  t.strictSame(seqs(1, 'a'), [], 'nothing of its own after 1 is gone');
+  t.equal(seqs(1, 'b'), undefined, '2 is gone');
+  t.strictSame(seqs(2, 'b'), [3, 4, 5, 6, 7]);
+});
+
+t.test('the old leave by age, also when nothing new comes', async (t) => {
+  const { seqs, push, at } = setUp();
+  push('a');
+  at(50);
+  push('a');
+  at(100);
+  t.strictSame(seqs(0, 'a'), [1, 2]);
+  at(101);
+  t.equal(seqs(0, 'a'), undefined);
+  t.strictSame(seqs(1, 'a'), [2]);
+  at(1_000);
+  t.equal(seqs(1, 'a'), undefined);
+  t.strictSame(seqs(2, 'a'), []);
+});
+
+t.test('it equals a plain list of all events, cut by number and age', async () => {
+  const step = fc.oneof(
+    fc.record({ source: fc.constantFrom('a', 'b', 'c') }),
+    fc.record({ wait: fc.integer({ min: 0, max: 60 }) }),
+    fc.record({ ask: fc.integer({ min: 0, max: 30 }), of: fc.constantFrom('a', 'b', 'c') }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const { seqs, push, at, now } = setUp();
+      const all: { seq: number; source: string; at: number }[] = [];
+      for (const each of steps) {
+        if ('source' in each) {
+          push(each.source);
+          all.push({ seq: all.length + 1, source: each.source, at: now() });
+        } else if ('wait' in each) at(now() + each.wait);
+        else {
+          const wanted = all.filter(({ seq, source }) => seq > each.ask && source === each.of);
+          const isKept = (event: (typeof all)[number]) =>
+            event.seq > all.length - limits.replayEventsMax &&
+            now() - event.at <= limits.replayAgeMs;
+          const expected =
+            each.ask > all.length || !wanted.every(isKept)
+              ? undefined
+              : wanted.map(({ seq }) => seq);
+          assert.deepEqual(seqs(each.ask, each.of), expected);
+        }
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+function setUp() {
+  const ring = new EventRing(limits);
+  let time = 0;
+  return {
+    push: (...sources: string[]) => {
+      for (const source of sources) {
+        ring.push({ seq: ring.lastSeq + 1, at: time, source, frame: '' });
+      }
+    },
+    seqs: (after: number, source: string) => ring.after(after, source, time)?.map(({ seq }) => seq),
+    at: (to: number) => {
+      time = to;
+    },
+    now: () => time,
+  };
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { SteadyWriter } from '../../src/store/steady-writer.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { turns } from '../support/simulated-gateway.js';
+
+t.test('writes are done in order, after their flush', async (t) => {
+  const { store, writer, write, done } = setUp();
+  write(1);
+  write(2);
+  t.strictSame(done, []);
+  t.equal(store.get('apiKeyUses', 1), undefined);
+  await writer.settled();
+  t.strictSame(done, [1, 2]);
+  t.equal(store.get('apiKeyUses', 2), 2);
+});
+
+t.test('one commit is under way at a time; what comes meanwhile joins the next', async (t) => {
+  const { writer, write, commits } = setUp();
+  write(1);
+  for (const each of [2, 3, 4]) write(each);
+  await writer.settled();
+  t.equal(commits(), 2);
+});
+
+t.test('when a commit fails nothing behind it goes ahead, and all is tried again', async (t) => {
+  const { store, writer, write, done, failed } = setUp();
+  store.failNextCommits(1);
+  write(1);
+  write(2);
+  await turns();
+  t.strictSame([done, failed], [[], [1]]);
+  t.equal(writer.backlog, 2);
+  t.equal(store.get('apiKeyUses', 2), undefined);
+  writer.retry();
+  await writer.settled();
+  t.strictSame(done, [1, 2]);
+  t.equal(writer.backlog, 0);
+});
+
+t.test('a new write tries the old ones too, and each failure is told', async (t) => {
+  const { store, writer, write, done, failed } = setUp();
+  store.failNextCommits(2);
+  write(1);
+  await turns();
+  write(2);
+  await turns();
+  t.strictSame([done, failed], [[], [1, 1, 2]]);
+  write(3);
+  await writer.settled();
+  t.strictSame(done, [1, 2, 3]);
+});
+
+t.test('a retry writes what is true then', async (t) => {
+  const { store, writer } = setUp();
+  let truth = 1;
+  store.failNextCommits(1);
+  writer.write({ fill: (batch) => batch.put('apiKeyUses', 7, truth) });
+  await turns();
+  truth = 2;
+  writer.retry();
+  await writer.settled();
+  t.equal(store.get('apiKeyUses', 7), 2);
+});
+
+t.test('settled: when nothing is under way, also when the disk refuses', async (t) => {
+  const { store, writer, write, done } = setUp();
+  await writer.settled();
+  store.failNextCommits(1_000);
+  write(1);
+  await writer.settled();
+  t.strictSame(done, []);
+  store.failNextCommits(0);
+  writer.write({
+    fill: (batch) => batch.put('apiKeyUses', 2, 2),
+    done: () => write(3),
+  });
+  await writer.settled();
+  t.strictSame(done, [1, 3], 'what a write sets off is waited for too');
+});
+
+t.test('an error that is no failure of the disk is a bug, and not swallowed', async (t) => {
+  const { writer } = setUp();
+  const thrown = new Promise((resolve) => process.once('unhandledRejection', resolve));
+  writer.write({
+    fill: () => {
+      throw new TypeError('a bug');
+    },
+  });
+  t.match(await thrown, { message: 'a bug' });
+});
+
+t.test('whatever fails, each write is done once, in order, and is on disk by then', async () => {
+  const step = fc.constantFrom('write', 'write', 'write', 'fail', 'turn', 'retry');
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 50 }), async (steps) => {
+      const { store, writer, write, done } = setUp();
+      let number = 0;
+      for (const each of steps) {
+        if (each === 'write') write(++number);
+        else if (each === 'fail') store.failNextCommits(1);
+        else if (each === 'retry') writer.retry();
+        else await turns(1);
+      }
+      for (let i = 0; i < 4; i++) {
+        await writer.settled();
+        writer.retry();
+      }
+      await writer.settled();
+      assert.deepEqual(
+        done,
+        Array.from({ length: number }, (_, i) => i + 1),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function setUp() {
+  const store = createMemoryStore();
+  let count = 0;
+  const writer = new SteadyWriter({
+    ...store,
+    write: (fill) => {
+      count++;
+      return store.write(fill);
+    },
+  });
+  const done: number[] = [];
+  const failed: number[] = [];
+  const write = (number: number): void => {
+    writer.write({
+      fill: (batch) => batch.put('apiKeyUses', number, number),
+      done: () => {
+        assert.equal(store.get('apiKeyUses', number), number, 'done before the flush');
+        done.push(number);
+      },
+      failed: () => failed.push(number),
+    });
+  };
+  return { store, writer, write, done, failed, commits: () => count };
+}

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { StorageHealth } from '../../src/store/storage-health.js';
+import { StoreFailure, type Store } from '../../src/store/store.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { turns } from '../support/simulated-gateway.js';
+
+t.test('healthy until a commit fails, and again once one succeeds', async (t) => {
+  const { health, recoveries } = setUp();
+  t.equal(health.isHealthy, true);
+  health.noteCommit(true);
+  t.equal(recoveries(), 0, 'success is no news');
+  health.noteCommit(false);
+  health.noteCommit(false);
+  t.equal(health.isHealthy, false);
+  health.noteCommit(true);
+  t.equal(health.isHealthy, true);
+  t.equal(recoveries(), 1);
+});
+
+t.test('after a failure a small write is tried every second until one succeeds', async (t) => {
+  const { clock, memory, health, probes, recoveries } = setUp();
+  memory.failNextCommits(3);
+  health.noteCommit(false);
+  clock.advance(999);
+  t.equal(probes(), 0);
+  clock.advance(1);
+  t.equal(probes(), 1);
+  await turns();
+  for (const expected of [2, 3]) {
+    clock.advance(1_000);
+    t.equal(probes(), expected);
+    await turns();
+    t.equal(health.isHealthy, false);
+  }
+  clock.advance(1_000);
+  await turns();
+  t.equal(health.isHealthy, true);
+  t.equal(recoveries(), 1);
+  clock.advance(60_000);
+  t.equal(probes(), 4);
+  t.equal(clock.timerCount, 0);
+});
+
+t.test('traffic that succeeds first makes the probe needless', async (t) => {
+  const { clock, health, probes } = setUp();
+  health.noteCommit(false);
+  health.noteCommit(true);
+  clock.advance(10_000);
+  t.equal(probes(), 0);
+});
+
+t.test('failures that alternate with successes leave one probe, not many', async (t) => {
+  const { clock, health, recoveries } = setUp();
+  for (let i = 0; i < 10; i++) {
+    health.noteCommit(false);
+    t.equal(clock.timerCount, 1);
+    health.noteCommit(true);
+  }
+  t.equal(recoveries(), 10);
+});
+
+t.test('who listens for recovery finds it healthy, and may write', async (t) => {
+  const { health, store } = setUp();
+  const seen: boolean[] = [];
+  health.onRecovery(() => {
+    seen.push(health.isHealthy);
+    void store.write((batch) => batch.put('meta', 'x', 1));
+  });
+  health.noteCommit(false);
+  health.noteCommit(true);
+  await turns();
+  t.strictSame(seen, [true]);
+  t.equal(store.get('meta', 'x'), 1);
+});
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const memory = createMemoryStore();
+  const health = new StorageHealth(clock);
+  let probes = 0;
+  let recoveries = 0;
+  const store: Store = {
+    ...memory,
+    write: (fill) => {
+      probes++;
+      const written = memory.write(fill);
+      written.then(
+        () => health.noteCommit(true),
+        (error: unknown) => {
+          if (error instanceof StoreFailure) health.noteCommit(false);
+        },
+      );
+      return written;
+    },
+  };
+  health.watch(store);
+  health.onRecovery(() => recoveries++);
+  return { clock, memory, health, store, probes: () => probes, recoveries: () => recoveries };
+}
