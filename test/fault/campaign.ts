@@ -1,0 +1,98 @@
+/**
+ * Everything that takes part in a run: one gateway after another on one data directory, its users
+ * with their bots, and their terminals. Lives as long as the run.
+ */
+import { createKey, login } from '../support/api.js';
+import { addUser } from '../support/gateway-process.js';
+import { Bot, busyDeeds } from './bot.js';
+import { Chance } from './chance.js';
+import { configOf, countedPlan, members } from './config.js';
+import { DailyQuota } from './daily-quota.js';
+import { GatewayLives } from './gateway-lives.js';
+import { Inspector } from './inspector.js';
+import { Ledger } from './ledger.js';
+import type { TerminalPlace } from './observation.js';
+import { TerminalFloor } from './terminal-floor.js';
+import { Trader } from './trader.js';
+import type { Verdict } from './verdict.js';
+
+export interface Campaign {
+  readonly verdict: Verdict;
+  readonly chance: Chance;
+  readonly gateway: GatewayLives;
+  readonly ledger: Ledger;
+  readonly traders: ReadonlyMap<string, Trader>;
+  readonly bots: readonly Bot[];
+  /** Sends plain signals for the user whose day is counted. */
+  readonly counted: Bot;
+  readonly quota: DailyQuota;
+  readonly floor: TerminalFloor;
+  readonly inspector: Inspector;
+  /** Tells everyone where this life of the gateway is. */
+  readonly moveTraders: () => void;
+}
+
+const busyBotsPerUser = 2;
+
+/** Starts all of it; the gateway serves then. */
+export async function openCampaign(
+  seed: number,
+  dataDir: string,
+  verdict: Verdict,
+): Promise<Campaign> {
+  const chance = new Chance(seed, 'run');
+  const gateway = new GatewayLives(dataDir, verdict);
+  const emailOf = (name: string): string => `${name}@example.com`;
+  for (const { name, plan } of members) addUser(dataDir, emailOf(name), plan);
+  const quota = new DailyQuota();
+  quota.limit = 10;
+  await gateway.start(configOf(quota.limit));
+
+  const ledger = new Ledger(
+    verdict,
+    new Map(
+      members.filter(({ plan }) => plan === countedPlan).map(({ name }) => [emailOf(name), quota]),
+    ),
+  );
+  const traders = new Map<string, Trader>();
+  const places = new Map<string, TerminalPlace[]>();
+  const bots: Bot[] = [];
+  for (const { name, plan, terminals } of members) {
+    const email = emailOf(name);
+    const { token, sessionToken } = await login(gateway.url, email);
+    const { key } = await createKey(gateway.url, token);
+    const trader = new Trader(email, key, ledger);
+    traders.set(email, trader);
+    places.set(
+      email,
+      terminals.map((source) => ({
+        ...source,
+        id: `${name} ${source.platform} ${source.instanceId}`,
+        sessionToken,
+      })),
+    );
+    const isCounted = plan === countedPlan;
+    for (let i = 0; i < (isCounted ? 1 : busyBotsPerUser); i++) {
+      bots.push(
+        new Bot(trader, chance.child(`${name}-${i}`), isCounted ? { submit: 1 } : busyDeeds),
+      );
+    }
+  }
+  const moveTraders = (): void => {
+    for (const trader of traders.values()) trader.url = gateway.url;
+  };
+  moveTraders();
+  return {
+    verdict,
+    chance,
+    gateway,
+    ledger,
+    traders,
+    bots,
+    counted: bots.at(-1) as Bot,
+    quota,
+    floor: new TerminalFloor(seed, [...places.values()].flat()),
+    inspector: new Inspector(ledger, traders, places),
+    moveTraders,
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * The gateway under test, life after life on one data directory: starts it, measures how long it
+ * takes to be ready, ends it in every way that a process can end, and reads what it logged.
+ */
+import { spawnSync, type ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { startGateway, type GatewayProcess } from '../support/gateway-process.js';
+import type { Verdict } from './verdict.js';
+
+const readyWithinMs = 10_000;
+const drainWithinMs = 10_000;
+const mendedWithinMs = 10_000;
+const unreadyWithinMs = 2_000;
+
+export class GatewayLives {
+  lives = 0;
+  slowestReadyMs = 0;
+  /** Lives that lmdb ended by itself: see `#mustLive`. */
+  nativeAborts = 0;
+  #gateway: GatewayProcess | undefined;
+  #isDiskBroken = false;
+
+  constructor(
+    readonly dataDir: string,
+    readonly verdict: Verdict,
+  ) {}
+
+  get url(): string {
+    return this.#running.url;
+  }
+
+  async start(config: object): Promise<void> {
+    const startedAt = performance.now();
+    this.lives++;
+    this.#isDiskBroken = false;
+    this.#gateway = await startGateway({ dataDir: this.dataDir, config });
+    const ready = await this.#waitFor(200, readyWithinMs);
+    const readyMs = performance.now() - startedAt;
+    this.slowestReadyMs = Math.max(this.slowestReadyMs, readyMs);
+    const isInTime = ready && readyMs <= readyWithinMs;
+    this.verdict.hold('it is ready soon after every start', isInTime, () => ({ readyMs }));
+  }
+
+  /** Kills it while it starts. */
+  async startInVain(config: object, afterMs: number): Promise<void> {
+    this.lives++;
+    let killed: ChildProcess | undefined;
+    try {
+      const gateway = await startGateway({
+        dataDir: this.dataDir,
+        config,
+        onSpawn: (process) => {
+          setTimeout(() => {
+            killed = process;
+            process.kill('SIGKILL');
+          }, afterMs);
+        },
+      });
+      await gateway.kill();
+      this.#readLog(gateway.log());
+    } catch (error) {
+      // The first line says that it did not start, the others are its log.
+      const [, ...log] = String(error).split('\n');
+      this.verdict.hold('a start fails only when it is killed', killed !== undefined, () => error);
+      this.#readLog(log.join('\n'));
+    }
+  }
+
+  /** Whatever ends this process must not leave a gateway behind. */
+  abandon(): void {
+    this.#gateway?.process.kill('SIGKILL');
+  }
+
+  async kill(): Promise<void> {
+    this.#mustLive();
+    await this.#running.kill();
+    this.#readLog(this.#running.log());
+  }
+
+  /** SIGTERM; and SIGKILL, unless it has ended by then. */
+  async drain(killAfterMs = Infinity): Promise<void> {
+    this.#mustLive();
+    const gateway = this.#running;
+    const startedAt = performance.now();
+    const killer =
+      killAfterMs === Infinity ? undefined : setTimeout(() => void gateway.kill(), killAfterMs);
+    const code = await gateway.stop();
+    clearTimeout(killer);
+    const drainMs = performance.now() - startedAt;
+    const isWell =
+      code === 0 ? drainMs <= drainWithinMs : code === null && killAfterMs !== Infinity;
+    this.verdict.hold('SIGTERM ends it with 0 within 10 s', isWell, () => ({ code, drainMs }));
+    this.#readLog(gateway.log());
+  }
+
+  /**
+   * From now on the disk takes no page of the store: only its first two, between which lmdb changes
+   * over at a commit, can be written. Needs no mount and no rights.
+   */
+  breakDisk(): void {
+    this.#isDiskBroken = true;
+    this.#limitFiles('8192');
+  }
+
+  mendDisk(): void {
+    if (this.isAlive) this.#limitFiles('unlimited');
+  }
+
+  async waitMended(): Promise<void> {
+    const isReady = await this.#waitFor(200, mendedWithinMs);
+    this.verdict.hold('it recovers without a restart', isReady || !this.isAlive, () =>
+      this.#running.log(),
+    );
+  }
+
+  async waitUnready(): Promise<void> {
+    const isUnready = await this.#waitFor(503, unreadyWithinMs);
+    this.verdict.hold('it is not ready while the disk is dead', isUnready || !this.isAlive, () =>
+      this.#running.log(),
+    );
+  }
+
+  get isAlive(): boolean {
+    const { exitCode, signalCode } = this.#running.process;
+    return exitCode === null && signalCode === null;
+  }
+
+  /**
+   * lmdb 3.5.6 writes its message about a page that could not be written into a buffer that is too
+   * short for it (`mdb_page_flush`: 100 bytes), and malloc then ends the process. Nothing of ours can
+   * keep it from that; what counts is that nothing acknowledged is lost with it.
+   */
+  #mustLive(): void {
+    const { process, log } = this.#running;
+    const isNativeAbort = this.#isDiskBroken && process.signalCode === 'SIGABRT';
+    if (isNativeAbort) this.nativeAborts++;
+    this.verdict.hold('it never ends by itself', this.isAlive || isNativeAbort, () => log());
+  }
+
+  get #running(): GatewayProcess {
+    if (this.#gateway === undefined) throw new Error('the gateway was not started');
+    return this.#gateway;
+  }
+
+  async #waitFor(status: number, withinMs: number): Promise<boolean> {
+    const end = performance.now() + withinMs;
+    while (performance.now() < end && this.isAlive) {
+      if ((await this.#readiness()) === status) return true;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return false;
+  }
+
+  /** @returns undefined when it does not answer. */
+  async #readiness(): Promise<number | undefined> {
+    try {
+      return (await fetch(`${this.#running.opsUrl}/readyz`)).status;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #limitFiles(bytes: string): void {
+    const pid = `${this.#running.process.pid as number}`;
+    const { status, stderr } = spawnSync('prlimit', ['--pid', pid, `--fsize=${bytes}:`]);
+    if (status !== 0) throw new Error(`prlimit: ${String(stderr)}`);
+  }
+
+  /** Whole lines only: a killed process may leave the beginning of one. */
+  #readLog(log: string): void {
+    writeFileSync(`${this.dataDir}.life-${this.lives}.log`, log);
+    for (const line of log.split('\n').slice(0, -1)) {
+      // About a dead disk lmdb speaks itself, in words of its own.
+      const isOurs = line.startsWith('{"');
+      const isExpected = isOurs ? isQuiet(line) : this.#isDiskBroken;
+      this.verdict.hold('nothing unexpected is logged', isExpected, () => line);
+    }
+  }
+}
+
+function isQuiet(line: string): boolean {
+  return ['debug', 'info'].includes((JSON.parse(line) as { level: string }).level);
+}
+
+/** Whether this machine lets a test take the disk away from one process. */
+export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;
