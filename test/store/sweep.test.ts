@@ -216,6 +216,25 @@ t.test('an acceptance that became visible late is not passed by', async (t) => {
   t.equal(store.get('idempotency', ['u', late.request.idempotencyKey]), undefined);
 });
 
+t.test('the idempotency record of a cancel goes with its request', async (t) => {
+  const { store, sweep, now } = await setUp();
+  const acceptedAt = now - 40 * dayMs;
+  const { userId, request, execution, idempotency } = acceptedSignal({ userId: 'u', acceptedAt });
+  const others = { ...idempotency, requestId: 'req of a newer operation' };
+  await store.write((batch) => {
+    putSignal(
+      batch,
+      { userId, request, idempotency, execution: { ...execution, cancelKeys: ['c1', 'c2'] } },
+      acceptedAt,
+    );
+    batch.put('idempotency', ['u', 'c1'], idempotency);
+    batch.put('idempotency', ['u', 'c2'], others);
+  });
+  await runCycle(sweep);
+  t.equal(store.get('idempotency', ['u', 'c1']), undefined);
+  t.same(store.get('idempotency', ['u', 'c2']), others, 'a key that was used anew stays');
+});
+
 t.test('expired sessions go, others stay', async (t) => {
   const { store, sweep, now } = await setUp();
   const session = { userId: 'u', generation: 0, createdAt: 0 };
