@@ -94,6 +94,7 @@ export class Acceptance {
       .then(
         () => {
           deadlines.remove(stale);
+          this.resolveDoubts();
           this.#settle(pending);
           answerOnce(accepted);
           this.#deps.onAccepted(user.userId, accepted);
@@ -124,7 +125,7 @@ export class Acceptance {
     }
   }
 
-  /** Ends all doubts. Call it once writes succeed again: what the store shows then, is. */
+  /** Ends all doubts. Call it once a later write has succeeded: what the store shows then, is. */
   resolveDoubts(): void {
     const doubts = this.#doubts;
     this.#doubts = [];
