@@ -89,6 +89,13 @@ t.test('a clock that steps back gives no fresh day, before and after a restart',
   t.equal(second.take(), 1);
 });
 
+t.test('a clock that steps back before a restart makes no minute longer', async (t) => {
+  const { clock, accept, restarted } = setUp({ signalsPerMinute: 1 });
+  await accept();
+  clock.stepWall(-3_600_000);
+  t.strictSame(restarted().take(), ['signal_rate_limit_exceeded', 60_000]);
+});
+
 t.test('a refund gives back the day’s signal, never more than was taken', async (t) => {
   const { quota, take } = setUp({ signalsPerDay: 2 });
   take();

@@ -88,6 +88,8 @@ t.test(
         },
       ],
       [{ payload: '{"__proto__":{"side":"buy"}}' }, { side: null, instrument: null }],
+      [{ type: 'position', cmd: 'submit', payload: '{"quantity":1}' }, { orderRef: null }],
+      [{ type: 'order', cmd: 'close', payload: '{"quantity":1}' }, { orderRef: null }],
       [
         { type: 'position', cmd: 'close', payload: '{"instrument":"ES","quantity":1}' },
         {
@@ -158,6 +160,23 @@ for (const fate of ['lost', 'kept'] as const) {
 }
 
 t.test(
+  'a later acceptance that succeeds ends the doubts too, before it is sent itself',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    // As when the news of the next commit's success comes before that of this one's failure is out.
+    Object.assign(gateway.health, { noteCommit: () => undefined });
+    gateway.memory.failNextCommits(1, 'kept');
+    accept(gateway, { signalId: 's', idempotencyKey: 'k' });
+    await turns();
+    t.strictSame(plugin.submitted, []);
+    await gateway.submit({ signalId: 't' });
+    t.strictSame(plugin.submitted, ['s', 't']);
+    t.equal(gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind, 'replay');
+  },
+);
+
+t.test(
   'an acceptance that stays under way for 5 minutes is in doubt, and may still succeed',
   async (t) => {
     const gateway = new SimulatedGateway();
@@ -212,6 +231,16 @@ t.test(
     t.strictSame(answers, [undefined]);
   },
 );
+
+t.test('what is settled leaves no deadline of its acceptance', async (t) => {
+  const gateway = new SimulatedGateway();
+  const before = gateway.deadlines.size;
+  await gateway.submit({ platform: 'terminal_b' });
+  t.equal(gateway.deadlines.size, before);
+  gateway.memory.failNextCommits(1);
+  await gateway.submit({ platform: 'terminal_b' });
+  t.equal(gateway.deadlines.size, before);
+});
 
 t.test('the count of the day is kept with the request', async (t) => {
   const gateway = new SimulatedGateway();

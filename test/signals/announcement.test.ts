@@ -11,7 +11,8 @@ t.test('every change of state of an execution and of its cancel is one event', a
   await turns();
   const cancelRequestId = await gateway.cancel(id);
   plugin.say({ type: 'ack', cancelRequestId });
-  plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId, status: 'cancelled' });
+  plugin.say({ type: 'report', seq: 3, executionId: id, status: 'partially_filled' });
+  plugin.say({ type: 'cancel_report', seq: 4, cancelRequestId, status: 'cancelled' });
   await turns();
   t.strictSame(
     events(gateway)
@@ -24,6 +25,7 @@ t.test('every change of state of an execution and of its cancel is one event', a
       'cancel_update requested',
       'cancel_update dispatched',
       'cancel_update pending',
+      'command_result partially_filled',
       'command_result cancelled',
       'cancel_update cancelled',
     ],

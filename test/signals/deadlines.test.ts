@@ -155,6 +155,27 @@ t.test('with random additions, removals and passing time it equals a sorted list
   );
 });
 
+t.test('a large heap keeps its order whatever is removed from its middle', async () => {
+  const dues = fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 20, maxLength: 200 });
+  fc.assert(
+    fc.property(dues, fc.array(fc.nat(), { maxLength: 30 }), (all, removals) => {
+      const { clock, deadlines, fired, add } = setUp();
+      const left = all.map((due) => ({ due, deadline: add(due) }));
+      for (const each of removals) {
+        if (left.length === 0) break;
+        const [gone] = left.splice(each % left.length, 1);
+        deadlines.remove(gone?.deadline);
+      }
+      clock.advance(1_000);
+      assert.deepEqual(
+        fired,
+        left.map(({ due }) => due).sort((a, b) => a - b),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
 function setUp() {
   const clock = new SimulatedClock();
   const deadlines = new Deadlines(clock);
