@@ -44,6 +44,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 const json = 'application/json; charset=utf-8';
 const noBody = new Uint8Array(0);
+const noContent = 204;
 
 export class Exchange {
   /** `RateLimit` and its policy, set by the gate once the key is known; every answer carries them. */
@@ -112,7 +113,10 @@ export class Exchange {
     this.#res.cork(() => {
       this.#writeHead(status, headers);
       if (body !== '') this.#res.writeHeader('Content-Type', json);
-      if (!this.context.isHead) {
+      if (status === noContent) {
+        // The one answer that must not carry a length.
+        this.#res.endWithoutBody();
+      } else if (!this.context.isHead) {
         this.#res.end(body, closeNow);
       } else if (closeNow) {
         this.#res.end('', true);
