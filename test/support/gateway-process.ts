@@ -85,8 +85,13 @@ export function signalboxCli(dataDir: string, args: readonly string[], input = '
 }
 
 /** Adds a user with the password `correct horse`. */
-export function addUser(dataDir: string, email: string, plan = 'business'): void {
-  const args = ['user', 'add', email, '--plan', plan, '--password-stdin'];
+export function addUser(
+  dataDir: string,
+  email: string,
+  plan = 'business',
+  flags: readonly string[] = [],
+): void {
+  const args = ['user', 'add', email, '--plan', plan, '--password-stdin', ...flags];
   const { code, stderr } = signalboxCli(dataDir, args, 'correct horse\n');
   if (code !== 0) throw new Error(stderr);
 }

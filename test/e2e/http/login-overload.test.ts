@@ -1,0 +1,46 @@
+/** What happens when more logins come than passwords can be hashed. */
+import { availableParallelism } from 'node:os';
+import t from 'tap';
+import { submit, signal } from '../../support/api.js';
+import { password } from '../../support/gateway-process.js';
+import { get, openWorld, post, verdict } from '../../support/world.js';
+
+const world = await openWorld(t);
+
+t.test(
+  'with the hash queue full login answers 503, and everything else goes on answering',
+  async (t) => {
+    const { email, key } = await world.member();
+    const logins = Array.from({ length: 150 + 4 * availableParallelism() }, () =>
+      post(world.url, '/api/auth/login', { email, password }),
+    );
+    let loggedIn = 0;
+    for (const login of logins)
+      void login.then(({ status }) => (loggedIn += status === 200 ? 1 : 0));
+
+    const refused = await Promise.race(
+      logins.map(async (login) => {
+        const answer = await login;
+        return answer.status === 503 ? answer : new Promise<never>(() => undefined);
+      }),
+    );
+    t.equal(verdict(refused), '503 login_unavailable');
+    t.same(Object.keys(refused.body), ['code', 'message']);
+    t.ok(Number(refused.headers.get('retry-after')) >= 1);
+
+    t.equal((await submit(world.url, key, signal())).status, 202);
+    t.equal((await get(world.url, '/api/v1/terminal-events/sources', key)).status, 200);
+    const loggedInBefore = loggedIn;
+
+    const verdicts = (await Promise.all(logins)).map(verdict);
+    t.same([...new Set(verdicts)].sort(), ['200', '503 login_unavailable']);
+    const admitted = verdicts.filter((text) => text === '200').length;
+    t.ok(admitted >= 64, `${admitted} were admitted and all of them served`);
+    t.ok(loggedInBefore < admitted, 'the others were answered while logins still waited');
+    t.equal(
+      verdict(await post(world.url, '/api/auth/login', { email, password })),
+      '200',
+      'and it recovers',
+    );
+  },
+);

@@ -1,0 +1,127 @@
+/**
+ * An HTTP client that sends exactly the bytes it is told, whether they are HTTP or not, and reads
+ * answers one by one from the same connection.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name, every value in order. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly body: string;
+  /** Status line and headers as they came. */
+  readonly head: string;
+}
+
+export class RawClient {
+  #received = '';
+  #isClosed = false;
+  #wake: (() => void)[] = [];
+
+  private constructor(readonly socket: Socket) {
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => {
+      this.#received += chunk.toString('latin1');
+      this.#stir();
+    });
+    socket.on('close', () => {
+      this.#isClosed = true;
+      this.#stir();
+    });
+    socket.on('error', () => undefined);
+  }
+
+  static async connect(url: string): Promise<RawClient> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+    await once(socket, 'connect');
+    return new RawClient(socket);
+  }
+
+  /** Resolves when the bytes are with the system. */
+  async send(bytes: string | Uint8Array): Promise<void> {
+    const data = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    await new Promise<void>((resolve) => this.socket.write(data, () => resolve()));
+  }
+
+  /** The next answer; undefined when the connection closed before a whole one came. */
+  async answer(options: { isHead?: boolean } = {}): Promise<RawAnswer | undefined> {
+    for (;;) {
+      const answer = this.#take(options.isHead === true);
+      if (answer !== undefined) return answer;
+      if (this.#isClosed) return undefined;
+      await this.#stirred();
+    }
+  }
+
+  /** Waits until the other side has closed. @returns what came and was not read. */
+  async closed(): Promise<string> {
+    while (!this.#isClosed) await this.#stirred();
+    return this.#received;
+  }
+
+  /** What came and was not read. */
+  get unread(): string {
+    return this.#received;
+  }
+
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  #take(isHead: boolean): RawAnswer | undefined {
+    const headEnd = this.#received.indexOf('\r\n\r\n');
+    if (headEnd < 0) return undefined;
+    const head = this.#received.slice(0, headEnd);
+    const [statusLine = '', ...lines] = head.split('\r\n');
+    const headers: Record<string, string[]> = {};
+    for (const line of lines) {
+      const colon = line.indexOf(':');
+      (headers[line.slice(0, colon).toLowerCase()] ??= []).push(line.slice(colon + 1).trim());
+    }
+    const status = Number(statusLine.split(' ')[1]);
+    const length = isHead || status === 204 ? 0 : Number(headers['content-length']?.[0] ?? 0);
+    const bodyStart = headEnd + 4;
+    if (this.#received.length < bodyStart + length) return undefined;
+    const body = this.#received.slice(bodyStart, bodyStart + length);
+    this.#received = this.#received.slice(bodyStart + length);
+    return { status, headers, body: Buffer.from(body, 'latin1').toString(), head };
+  }
+
+  #stirred(): Promise<void> {
+    return new Promise((resolve) => this.#wake.push(resolve));
+  }
+
+  #stir(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}
+
+/** A request's bytes: these header lines, a Host, and the body's length unless a line gives one. */
+export function request(
+  method: string,
+  path: string,
+  lines: readonly string[] = [],
+  body = '',
+): string {
+  const hasLength = lines.some((line) => /^(content-length|transfer-encoding):/i.test(line));
+  const framing = hasLength || body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: gateway', ...lines, ...framing].join('\r\n');
+  return `${head}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
+}
+
+/** One request on a connection of its own. */
+export async function rawCall(
+  url: string,
+  method: string,
+  path: string,
+  lines: readonly string[] = [],
+  body = '',
+): Promise<RawAnswer | undefined> {
+  const client = await RawClient.connect(url);
+  await client.send(request(method, path, lines, body));
+  const answer = await client.answer({ isHead: method === 'HEAD' });
+  client.cut();
+  return answer;
+}
