@@ -78,13 +78,16 @@ export class SseWriter {
     this.#events.onClosed();
   }
 
+  /** What is left of an event goes first: a comment in its middle would break it in two. */
   #drain(): void {
     if (this.#isClosed) return;
-    if (this.#put(keepAlive) && this.#flush()) this.#events.onDrained();
+    this.#isBlocked = false;
+    if (this.#rest.length === 0) this.#put(keepAlive);
+    else this.#flush();
+    if (!this.isBlocked()) this.#events.onDrained();
   }
 
-  /** @returns whether the socket has taken all of it. */
-  #flush(): boolean {
+  #flush(): void {
     let at = 0;
     let isTaken = !this.#isBlocked;
     while (isTaken && at < this.#rest.length) {
@@ -92,7 +95,6 @@ export class SseWriter {
       at += sliceBytesMax;
     }
     this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : nothing;
-    return isTaken;
   }
 
   #put(slice: string | Uint8Array): boolean {
