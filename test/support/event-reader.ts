@@ -22,6 +22,8 @@ export class EventReader {
   readonly comments: string[] = [];
   /** Values of all `retry:` lines. */
   readonly retries: number[] = [];
+  /** The first words of the stream. */
+  first: string | undefined;
   /** How many events have come in all. */
   count = 0;
   /** Id of the newest event: what a client resumes after. */
@@ -75,6 +77,11 @@ export class EventReader {
     return this.ended;
   }
 
+  /** Waits until this many `retry:` lines have come. */
+  async retried(count: number): Promise<void> {
+    while (this.retries.length < count && this.ended === undefined) await this.#stirred();
+  }
+
   /** Takes nothing from the socket any more. */
   stopReading(): void {
     this.response.pause();
@@ -96,6 +103,7 @@ export class EventReader {
   }
 
   #takeBlock(block: string): void {
+    this.first ??= block;
     const fields: Record<string, string> = {};
     for (const line of block.split('\n')) {
       const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
