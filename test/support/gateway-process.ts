@@ -16,6 +16,8 @@ export interface GatewayOptions {
   readonly config?: object;
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Largest file that it may write, in the shell's blocks of 512 or 1024 bytes: a disk that is full. */
+  readonly fileBlocksMax?: number;
   /** Told of the process as soon as there is one, long before it is ready. */
   readonly onSpawn?: (process: ChildProcess) => void;
 }
@@ -39,7 +41,9 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
     writeFileSync(file, JSON.stringify(options.config));
     flags.push('--config', file);
   }
-  const child = spawn(process.execPath, [signalbox, 'serve', ...flags, ...(options.flags ?? [])], {
+  const limit = options.fileBlocksMax ?? 'unlimited';
+  const command = [process.execPath, signalbox, 'serve', ...flags, ...(options.flags ?? [])];
+  const child = spawn('/bin/sh', ['-c', 'ulimit -f "$0"; exec "$@"', `${limit}`, ...command], {
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
