@@ -106,7 +106,7 @@ export class EventReader {
     this.first ??= block;
     const fields: Record<string, string> = {};
     for (const line of block.split('\n')) {
-      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
       if (name === '') this.comments.push(value);
       else fields[name] = value;
     }

@@ -1,0 +1,29 @@
+/** At shutdown streams end properly, and their clients come back spread over time. */
+import t from 'tap';
+import { event, openDesk, tell } from '../../support/desk.js';
+import { openReader } from '../../support/event-reader.js';
+
+const desk = await openDesk(t, { limits: { streamsPerUserMax: 20 } });
+
+t.test('every stream ends properly with a retry of its own, and the exit code is 0', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const readers = await Promise.all(
+    Array.from({ length: 20 }, () => openReader(desk.url, trader.key)),
+  );
+  await tell(plugin, event(1));
+  for (const reader of readers) await reader.next('terminal_message');
+  const startedAt = performance.now();
+  const exit = desk.gateway.stop();
+  for (const reader of readers) t.equal(await reader.waitEnd(), 'properly');
+  t.equal(await exit, 0);
+  t.ok(performance.now() - startedAt < 10_000);
+  const delays = readers.map(({ retries }) => retries.at(-1) as number);
+  t.ok(
+    readers.every(({ retries }) => retries.length === 2),
+    'one at the start, one at the end',
+  );
+  t.ok(delays.every((delay) => delay >= 1_000 && delay <= 11_000));
+  t.ok(new Set(delays).size > 10, `spread: ${delays.join(' ')}`);
+  t.ok(Math.max(...delays) - Math.min(...delays) > 2_000);
+});
