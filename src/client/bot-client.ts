@@ -9,7 +9,10 @@ import { createIdSource, random as systemRandom } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import { mutationDelaysMs, readDelaysMs } from './backoff.js';
 import { botClock } from './bot-clock.js';
+import { readCancelAcceptance, type CancelAcceptance, type PreparedCancel } from './cancel.js';
 import { checkedApiKey, checkedBaseUrl, checkedIdempotencyKey } from './checked-settings.js';
+import { createOpenEvents } from './event-connection.js';
+import { followEvents, type FollowOptions } from './event-stream.js';
 import { createExchange } from './exchange.js';
 import { createRunOperation } from './operation.js';
 import type { Result } from './result.js';
@@ -20,9 +23,15 @@ import {
   type SignalDraft,
 } from './signal.js';
 import { readSignalStatus, type SignalStatus } from './signal-status.js';
+import { readSources, type SourceName, type TerminalSource } from './sources.js';
+import type { StreamItem } from './terminal-event.js';
 
+export type { CancelAcceptance, PreparedCancel } from './cancel.js';
+export { StreamRefused, type FollowOptions } from './event-stream.js';
 export type { Failure, FailureKind, Result } from './result.js';
 export type { Acceptance, PreparedSignal, SignalDraft } from './signal.js';
+export type { SourceName, TerminalSource } from './sources.js';
+export type { ReplayGap, StreamItem, TerminalEvent, TerminalEventData } from './terminal-event.js';
 export type {
   CancelStatus,
   CancelView,
@@ -96,24 +105,44 @@ export interface BotClient {
    * gives the last answer as it was: a status that is still `accepted`, or the failure of the poll.
    */
   waitForResult(requestId: string, options: WaitOptions): Promise<Result<SignalStatus>>;
+  /** As `prepare`, for the cancel of one order. `orderRef` is in the status of its signal. */
+  prepareCancel(orderRef: string, options?: PrepareOptions): PreparedCancel;
+  /** Sends a prepared cancel until the gateway has accepted or refused it; retries as `send`. */
+  sendCancel(prepared: PreparedCancel, options?: SendOptions): Promise<Result<CancelAcceptance>>;
+  /** `prepareCancel` and `sendCancel` in one. The outcome is in `executions[].cancel`. */
+  cancel(
+    orderRef: string,
+    options?: PrepareOptions & CallOptions,
+  ): Promise<Result<CancelAcceptance>>;
+  /** The terminals that were seen within the heartbeat window (120 s). */
+  sources(options?: CallOptions): Promise<Result<readonly TerminalSource[]>>;
+  /**
+   * Everything that happens at one terminal, in order, each once: an async iterable that connects
+   * again by itself, after 1, 2, 5, then 10 s plus jitter or later if the gateway asks for it, and
+   * goes on after the last event that it handed out. Where events are gone it yields a `replay_gap`.
+   * Ends when the caller aborts or leaves the loop. @throws StreamRefused on 400, 401, 403 and 404.
+   */
+  events(source: SourceName, options?: FollowOptions): AsyncGenerator<StreamItem, void, void>;
 }
 
 const defaultTimeoutMs = 10_000;
 const readGiveUpAfterMs = 30_000;
+const cancelGiveUpAfterMs = 60_000;
 /** How long after its end of life a signal's outcome is still asked for. */
 const settleMs = 30_000;
 
 /** @throws TypeError when `baseUrl` or `apiKey` cannot be what they should. */
 export function createBotClient(options: BotClientOptions): BotClient {
   const { clock = botClock, random = systemRandom, giveUpAfterMs } = options;
-  const exchange = createExchange({
+  const connection = {
     baseUrl: checkedBaseUrl(options.baseUrl),
     apiKey: checkedApiKey(options.apiKey),
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     fetch: options.fetch ?? globalThis.fetch,
     clock,
-  });
-  const run = createRunOperation({ exchange, clock, random });
+  };
+  const run = createRunOperation({ exchange: createExchange(connection), clock, random });
+  const open = createOpenEvents(connection);
   const ids = createIdSource(clock);
 
   function prepare(
@@ -152,6 +181,29 @@ export function createBotClient(options: BotClientOptions): BotClient {
     });
   }
 
+  function prepareCancel(
+    orderRef: string,
+    { idempotencyKey = ids.ulid() }: PrepareOptions = {},
+  ): PreparedCancel {
+    const key = checkedIdempotencyKey(idempotencyKey);
+    return { idempotencyKey: key, orderRef, preparedAt: clock.now() };
+  }
+
+  async function sendCancel(
+    { idempotencyKey, orderRef, preparedAt }: PreparedCancel,
+    { resumed = false, signal }: SendOptions = {},
+  ): Promise<Result<CancelAcceptance>> {
+    const path = `/api/v1/orders/${encodeURIComponent(orderRef)}/cancel`;
+    return run({
+      request: { method: 'POST', path, idempotencyKey: checkedIdempotencyKey(idempotencyKey) },
+      read: (answer) => readCancelAcceptance(answer.body, idempotencyKey, answer.replayed),
+      mutation: { resumed, recognisedUntil: preparedAt + limits.idempotencyRetentionMs.value },
+      delaysMs: mutationDelaysMs,
+      giveUpAfterMs: giveUpAfterMs ?? cancelGiveUpAfterMs,
+      abort: signal,
+    });
+  }
+
   function readStatus(requestId: string, abort: AbortSignal | undefined) {
     return {
       request: { method: 'GET', path: `/api/v1/signals/${encodeURIComponent(requestId)}` },
@@ -174,5 +226,19 @@ export function createBotClient(options: BotClientOptions): BotClient {
         delaysMs: pollMs,
         giveUpAfterMs: timeoutMs,
       }),
+    prepareCancel,
+    sendCancel,
+    cancel: async (orderRef, callOptions = {}) =>
+      sendCancel(prepareCancel(orderRef, callOptions), callOptions),
+    sources: ({ signal } = {}) =>
+      run({
+        request: { method: 'GET', path: '/api/v1/terminal-events/sources' },
+        read: (answer) => readSources(answer.body),
+        delaysMs: readDelaysMs,
+        giveUpAfterMs: giveUpAfterMs ?? readGiveUpAfterMs,
+        abort: signal,
+      }),
+    events: (source, followOptions = {}) =>
+      followEvents({ open, clock, random }, source, followOptions),
   };
 }

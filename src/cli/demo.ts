@@ -1,0 +1,101 @@
+/** `signalbox demo`: the whole of it on one machine, played once, then left running. */
+import type { Command } from 'commander';
+import { once } from 'node:events';
+import { createBotClient } from '../client/bot-client.js';
+import {
+  createKey,
+  currencyDesk,
+  email,
+  futuresDesk,
+  logIn,
+  openTerminal,
+  prepareUser,
+  temporaryDataDir,
+} from '../demo/cast.js';
+import { invitation } from '../demo/invitation.js';
+import { play } from '../demo/play.js';
+import { createScreen, type Screen } from '../demo/screen.js';
+import { createGateway } from '../gateway.js';
+import { systemClock } from '../lib/clock.js';
+import type { Settings } from '../settings.js';
+import { StartRefused } from '../store/refusal.js';
+import { createLog } from '../telemetry/log.js';
+import type { PaperTerminal } from '../terminal/paper-terminal.js';
+import { describeCommand, exitCodes, settingsFor, type SharedOptions } from './command.js';
+
+interface Options extends SharedOptions {
+  readonly once?: boolean;
+}
+
+/** A gateway of the operator's own may have the usual ones. */
+const anyFreePorts = { port: '0', opsPort: '0' };
+
+export function demoCommand(): Command {
+  return describeCommand({
+    usage: 'demo',
+    summary: 'play a bot, a gateway and two terminals on this machine',
+    description:
+      'Starts a gateway, a user with an API key, and a paper terminal of each family; then a bot ' +
+      'sends signals, cancels one order and follows the events, all over real sockets. Each step is ' +
+      'checked and shown with its time. Without --data-dir everything is in a temporary directory ' +
+      'that goes with the demo.',
+    examples: ['signalbox demo', 'signalbox demo --once', 'signalbox demo --data-dir ./demo'],
+    settings: ['dataDir', 'port', 'opsPort'],
+  })
+    .option('--once', 'end after one round; exit code 0 only if every step was verified')
+    .action(async (options: Options) => {
+      const temporary = options.dataDir === undefined ? temporaryDataDir() : undefined;
+      const settings = settingsFor({
+        ...anyFreePorts,
+        ...options,
+        ...(temporary === undefined ? {} : { dataDir: temporary.path }),
+      });
+      if (settings !== undefined) process.exitCode = await demo(settings, options.once === true);
+      temporary?.remove();
+    });
+}
+
+async function demo(settings: Settings, isOnce: boolean): Promise<number> {
+  const screen = createScreen(systemClock, (text) => process.stdout.write(text));
+  screen.line('\nSignalbox: a bot, a gateway and two terminals, all on this machine\n');
+  try {
+    await perform(settings, screen, isOnce);
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof StartRefused) process.stderr.write(`${error.message}\n`);
+    screen.line('\nThe demo ends here: the last step did not end as it must.');
+    return exitCodes.refused;
+  }
+}
+
+async function perform(settings: Settings, screen: Screen, isOnce: boolean): Promise<void> {
+  const password = await screen.step(`a user ${email} is made`, () =>
+    prepareUser(settings.dataDir),
+  );
+  const gateway = await screen.step('the gateway starts', async (say) => {
+    const started = await createGateway(settings, createLog('warn'));
+    say(`API ${started.url}   ops ${started.opsUrl}`);
+    return started;
+  });
+  const { url, opsUrl } = gateway;
+  const terminals: PaperTerminal[] = [];
+  try {
+    const { token, sessionToken } = await screen.step('the user logs in', () =>
+      logIn(url, password),
+    );
+    const apiKey = await screen.step('the user makes an API key', () => createKey(url, token));
+    for (const source of [futuresDesk, currencyDesk]) {
+      const title = `a paper terminal connects as ${source.platform}, ${source.accountName}`;
+      terminals.push(await screen.step(title, () => openTerminal(url, sessionToken, source)));
+    }
+    const requestId = await play(createBotClient({ baseUrl: url, apiKey }), screen);
+    screen.line(`\nAll ${screen.stepCount} steps were verified.`);
+    if (isOnce) return;
+    screen.line(invitation(url, opsUrl, apiKey, requestId));
+    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    screen.line('\nThe demo is over.');
+  } finally {
+    await Promise.all(terminals.map((terminal) => terminal.stop()));
+    await gateway.stop();
+  }
+}

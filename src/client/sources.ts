@@ -1,0 +1,34 @@
+/** The terminals of a user, as the gateway lists them. Source: section 3 of the contract. */
+import { field, text } from './json-fields.js';
+
+/** Names one terminal account; the three together are what a stream follows. */
+export interface SourceName {
+  /** A platform token, such as `terminal_a`. */
+  readonly platform: string;
+  /** Up to 128 characters; may be empty. */
+  readonly instanceId: string;
+  /** 1 to 128 characters; `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>` in the second terminal family. */
+  readonly accountName: string;
+}
+
+export interface TerminalSource extends SourceName {
+  readonly connected: boolean;
+  /** Of `submit`, `cancel`, `snapshot`, and whatever later versions add. */
+  readonly capabilities: readonly string[];
+  /** ISO 8601 UTC. */
+  readonly lastSeenAt: string;
+}
+
+/** @returns undefined when the answer is not a list of sources. */
+export function readSources(body: unknown): readonly TerminalSource[] | undefined {
+  const sources = field(body, 'sources');
+  return Array.isArray(sources) && sources.every(isSource) ? sources : undefined;
+}
+
+function isSource(value: unknown): value is TerminalSource {
+  return (
+    text(field(value, 'platform')) !== undefined &&
+    text(field(value, 'instanceId')) !== undefined &&
+    text(field(value, 'accountName')) !== undefined
+  );
+}

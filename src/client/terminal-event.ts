@@ -1,0 +1,55 @@
+/** What a stream of terminal events tells. Source: section 5 of the contract. */
+import { field, text } from './json-fields.js';
+
+export type StreamItem = TerminalEvent | ReplayGap;
+
+export interface TerminalEvent {
+  readonly kind: 'event';
+  /** The cursor: a later stream with it as `lastEventId` goes on after this event. */
+  readonly id: string;
+  /** Such as `command_result` or `order_update`; later versions may add names. */
+  readonly name: string;
+  readonly data: TerminalEventData;
+}
+
+/** Events between the cursor and here are gone: read the status of whatever is open. */
+export interface ReplayGap {
+  readonly kind: 'replay_gap';
+  readonly id: string;
+  readonly reason: string;
+}
+
+export interface TerminalEventData {
+  readonly eventId: string;
+  /** ISO 8601 UTC, on the terminal's clock. */
+  readonly occurredAt: string;
+  /** ISO 8601 UTC, on the gateway's clock. */
+  readonly receivedAt: string;
+  readonly platform: string;
+  readonly instanceId: string;
+  readonly accountName: string;
+  readonly requestId: string | null;
+  readonly signalId: string | null;
+  readonly executionId: string | null;
+  readonly orderRef: string | null;
+  /** Up to 8192 characters. */
+  readonly rawText: string | null;
+  readonly rawTextTruncated: boolean;
+  /** The fields of the event's own kind. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** @returns undefined for a frame that is none of ours: a proxy's, or a damaged one. */
+export function readItem(id: string, name: string, words: string): StreamItem | undefined {
+  let data: unknown;
+  try {
+    data = JSON.parse(words);
+  } catch {
+    return undefined;
+  }
+  if (name === 'replay_gap') {
+    return { kind: 'replay_gap', id, reason: text(field(data, 'reason')) ?? '' };
+  }
+  if (text(field(data, 'eventId')) === undefined) return undefined;
+  return { kind: 'event', id, name, data: data as TerminalEventData };
+}

@@ -1,0 +1,119 @@
+/**
+ * Who plays in the demo: a gateway on a data directory, a user with an API key, and a paper terminal
+ * of each family. All of them talk over real sockets, as they would on different machines.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addUser, findUser, setUser } from '../auth/accounts.js';
+import { systemClock, toIsoTime } from '../lib/clock.js';
+import { createIdSource, randomSecret } from '../lib/ids.js';
+import type { SourceName } from '../signals/routing.js';
+import { prepareDataDirectory } from '../store/data-directory.js';
+import { openStore } from '../store/lmdb-store.js';
+import { createPaperTerminal, type PaperTerminal } from '../terminal/paper-terminal.js';
+import { hash } from '../workers/hash-worker.js';
+import { check } from './screen.js';
+
+export const email = 'demo@example.com';
+export const futuresDesk: SourceName = {
+  platform: 'terminal_a',
+  instanceId: 'desk-1',
+  accountName: 'Sim101',
+};
+export const currencyDesk: SourceName = {
+  platform: 'terminal_b',
+  instanceId: 'desk-2',
+  accountName: '4711@Paper-Server',
+};
+
+/** A directory that goes with the demo. */
+export function temporaryDataDir(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'signalbox-demo-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Makes the demo's user, or gives an existing one a new password. @returns the password. */
+export async function prepareUser(dataDir: string): Promise<string> {
+  const password = randomSecret(12);
+  const passwordHash = hash(password);
+  prepareDataDirectory(dataDir);
+  const store = openStore(dataDir);
+  try {
+    if (findUser(store, email) === undefined) {
+      const now = systemClock.now();
+      const plan = 'business';
+      await addUser(store, createIdSource(systemClock), {
+        email,
+        plan,
+        passwordHash,
+        confirmed: true,
+        now,
+      });
+    } else {
+      await setUser(store, email, { passwordHash, plan: 'business', frozen: false });
+    }
+    return password;
+  } finally {
+    await store.close();
+  }
+}
+
+export interface Credentials {
+  readonly token: string;
+  readonly sessionToken: string;
+}
+
+export async function logIn(url: string, password: string): Promise<Credentials> {
+  const response = await post(`${url}/api/auth/login`, { email, password });
+  check(response.status === 200, `the login was answered with ${response.status}`);
+  return (await response.json()) as Credentials;
+}
+
+const keyName = 'demo';
+
+/** Makes a key that is good for a day, in place of an earlier demo's. @returns its secret. */
+export async function createKey(url: string, token: string): Promise<string> {
+  const address = `${url}/api/api-keys`;
+  const headers = { authorization: `Bearer ${token}` };
+  const listed = await fetch(address, { headers });
+  for (const { id, name } of (await listed.json()) as { id: number; name: string }[]) {
+    if (name === keyName) await fetch(`${address}/${id}`, { method: 'DELETE', headers });
+  }
+  const scopes = ['signals:write', 'signals:read', 'orders:cancel', 'events:read'];
+  const expiresAt = toIsoTime(systemClock.now() + 86_400_000);
+  const response = await post(address, { name: keyName, scopes, expiresAt }, headers);
+  check(response.status === 201, `the new key was answered with ${response.status}`);
+  return ((await response.json()) as { key: string }).key;
+}
+
+function post(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Starts a paper terminal and waits until the gateway has welcomed it. */
+export async function openTerminal(
+  url: string,
+  sessionToken: string,
+  source: SourceName,
+): Promise<PaperTerminal> {
+  const connected = new EventTarget();
+  const welcome = once(connected, 'connected');
+  const terminal = createPaperTerminal({
+    url,
+    token: () => sessionToken,
+    source,
+    clock: systemClock,
+    observer: ({ kind }) => {
+      if (kind === 'connected') connected.dispatchEvent(new Event('connected'));
+    },
+  });
+  terminal.start();
+  await welcome;
+  return terminal;
+}

@@ -1,0 +1,140 @@
+/**
+ * What the bot of the demo does, and what must come of it: orders to two terminals, a retry, a
+ * refusal by the terminal, a cancel, and every event of it followed on the stream. Each step checks
+ * what it is told; the first thing that is not as it must be ends the demo.
+ */
+import type { BotClient, ExecutionView, Result, SignalDraft } from '../client/bot-client.js';
+import { systemClock } from '../lib/clock.js';
+import { futuresDesk } from './cast.js';
+import { follow } from './follower.js';
+import { check, type Screen } from './screen.js';
+
+const pollMs = [10, 20, 50, 100, 250, 500] as const;
+const timeoutMs = 10_000;
+const ttlMs = 60_000;
+
+/** @returns the requestId of the cancelled order. */
+export async function play(bot: BotClient, screen: Screen): Promise<string> {
+  const follower = follow(bot, futuresDesk);
+
+  await screen.step('the bot asks which terminals are there', async (say) => {
+    const sources = valueOf(await bot.sources());
+    check(sources.length === 2, `there are ${sources.length} terminals instead of 2`);
+    say('→ GET /api/v1/terminal-events/sources');
+    for (const source of sources) {
+      say(`← ${source.platform}  ${source.instanceId}  ${source.accountName}  connected`);
+    }
+  });
+
+  await screen.step('a market order to both terminals is filled', async (say) => {
+    const order = { instrument: 'EURUSD', side: 'buy', executionType: 'market', quantity: 1 };
+    const executions = await carryOut(bot, submitOrder('terminal_a,terminal_b', order), say);
+    check(executions.length === 2, `there are ${executions.length} executions instead of 2`);
+    for (const execution of executions) {
+      check(execution.status === 'filled', `${execution.platform}: ${execution.status}`);
+      say(
+        `${execution.platform}  filled ${execution.filledQuantity} at ${execution.averageFillPrice}`,
+      );
+    }
+  });
+
+  await screen.step('the same request again is answered, not carried out', async (say) => {
+    const order = { instrument: 'AAPL', side: 'buy', executionType: 'market', quantity: 1 };
+    const prepared = bot.prepare(submitOrder('terminal_a', order));
+    const first = valueOf(await bot.send(prepared));
+    const second = valueOf(await bot.send(prepared));
+    check(second.requestId === first.requestId, 'the retry became a second request');
+    check(second.replayed, 'the retry was not answered from what is stored');
+    say(`→ POST /api/v1/signals  Idempotency-Key: ${prepared.idempotencyKey}, twice`);
+    say(`← 202 ${first.requestId}, and again the same, Idempotent-Replayed: true`);
+  });
+
+  await screen.step('a limit order without its price is rejected by the terminal', async (say) => {
+    const order = { instrument: 'ES', side: 'buy', executionType: 'limit', quantity: 1 };
+    const [execution] = await carryOut(bot, submitOrder('terminal_a', order), say);
+    check(execution?.status === 'rejected', `it is ${execution?.status ?? 'missing'}`);
+    check(execution.reasonCode === 'missing_limit_price', `for ${String(execution.reasonCode)}`);
+    say(`← rejected  ${execution.reasonCode}`);
+  });
+
+  const resting = await screen.step('a limit order far below the market rests', async (say) => {
+    const order = {
+      instrument: 'ES',
+      side: 'buy',
+      executionType: 'limit',
+      limitPrice: 1000,
+      quantity: 2,
+    };
+    const draft = submitOrder('terminal_a', order);
+    const { requestId } = valueOf(await bot.submit(draft));
+    sayExchange(say, draft, requestId);
+    const execution = await waitFor(bot, requestId, ({ status }) => status === 'working');
+    say(`← working  ${String(execution.orderRef)}`);
+    return { requestId, orderRef: execution.orderRef ?? '' };
+  });
+
+  await screen.step('that order, and no other, is cancelled', async (say) => {
+    const { cancelRequestId } = valueOf(await bot.cancel(resting.orderRef));
+    say(`→ POST /api/v1/orders/${resting.orderRef}/cancel`);
+    say(`← 202 ${cancelRequestId}`);
+    const execution = await waitFor(
+      bot,
+      resting.requestId,
+      ({ status, cancel }) => status === 'cancelled' && cancel?.status === 'cancelled',
+    );
+    say(`← cancelled  ${String(execution.reasonCode)}`);
+  });
+
+  await screen.step('the stream has told all of it', async (say) => {
+    const counts = await follower.until(
+      ({ name, data }) => name === 'cancel_update' && data.data['status'] === 'cancelled',
+    );
+    follower.stop();
+    say(`→ GET /api/v1/terminal-events/stream  ${Object.values(futuresDesk).join(', ')}`);
+    for (const [name, count] of counts) say(`← ${String(count).padStart(3)}  ${name}`);
+  });
+  return resting.requestId;
+}
+
+function submitOrder(platform: string, payload: object): SignalDraft {
+  return { platform, type: 'order', cmd: 'submit', ttlMs, payload };
+}
+
+function sayExchange(say: (text: string) => void, draft: SignalDraft, requestId: string): void {
+  say(`→ POST /api/v1/signals  ${draft.platform}  ${JSON.stringify(draft.payload)}`);
+  say(`← 202 ${requestId}`);
+}
+
+/** Sends a signal and waits for its result. */
+async function carryOut(
+  bot: BotClient,
+  draft: SignalDraft,
+  say: (text: string) => void,
+): Promise<readonly ExecutionView[]> {
+  const { requestId } = valueOf(await bot.submit(draft));
+  sayExchange(say, draft, requestId);
+  const result = valueOf(await bot.waitForResult(requestId, { timeoutMs, pollMs }));
+  check(result.status === 'completed', `after ${timeoutMs} ms it is not completed`);
+  return result.executions;
+}
+
+/** Waits until the only execution of a request is as it should be. */
+async function waitFor(
+  bot: BotClient,
+  requestId: string,
+  isReached: (execution: ExecutionView) => boolean,
+): Promise<ExecutionView> {
+  const givenUpAt = systemClock.monotonic() + timeoutMs;
+  for (;;) {
+    const [execution] = valueOf(await bot.status(requestId)).executions;
+    if (execution !== undefined && isReached(execution)) return execution;
+    check(systemClock.monotonic() < givenUpAt, `it stays ${String(execution?.status)}`);
+    await new Promise<void>((resolve) => systemClock.setTimer(pollMs[0], resolve));
+  }
+}
+
+function valueOf<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  const { kind, code, message } = result.error;
+  throw new Error(`${kind}${code === undefined ? '' : ` (${code})`}: ${message}`);
+}

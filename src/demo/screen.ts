@@ -1,0 +1,52 @@
+/** How the demo shows itself: one numbered step after another, with its answer and its time. */
+import type { Clock } from '../lib/clock.js';
+
+/** A step did not end as it must; the demo ends with exit code 1. */
+export class StepFailed extends Error {
+  override readonly name = 'StepFailed';
+}
+
+export function check(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new StepFailed(message);
+}
+
+export interface Screen {
+  line(text?: string): void;
+  /** Runs a step. What it returns is shown below its title; a throw is shown and passed on. */
+  step<T>(title: string, work: (say: (text: string) => void) => Promise<T>): Promise<T>;
+  readonly stepCount: number;
+}
+
+const width = 66;
+
+export function createScreen(clock: Clock, write: (text: string) => void): Screen {
+  let stepCount = 0;
+
+  function line(text = ''): void {
+    write(`${text}\n`);
+  }
+
+  return {
+    line,
+    get stepCount() {
+      return stepCount;
+    },
+    async step(title, work) {
+      const number = String(++stepCount).padStart(2);
+      const said: string[] = [];
+      const startedAt = clock.monotonic();
+      let ending = 'failed';
+      try {
+        const result = await work((text) => said.push(text));
+        ending = `${(clock.monotonic() - startedAt).toFixed(1)} ms`;
+        return result;
+      } catch (error) {
+        said.push(`✗ ${error instanceof Error ? error.message : String(error)}`);
+        throw error;
+      } finally {
+        line(`${number}  ${title.padEnd(width)}${ending.padStart(11)}`);
+        for (const text of said) line(`      ${text}`);
+      }
+    },
+  };
+}

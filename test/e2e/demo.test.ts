@@ -1,0 +1,56 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import t from 'tap';
+
+const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+
+t.test('demo --once verifies every step and ends with 0', async (t) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [signalbox, 'demo', '--once'], {
+    encoding: 'utf8',
+  });
+  t.equal(status, 0, stdout + stderr);
+  t.match(stdout, /All 13 steps were verified\./);
+  t.equal(stderr, '', 'nothing to warn of');
+});
+
+t.test('demo leaves lines that work when they are pasted', async (t) => {
+  const child = spawn(process.execPath, [signalbox, 'demo'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  while (!screen.includes('/metrics')) await once(child.stdout, 'data');
+
+  const [, url, key] = /URL=(\S+) KEY=(\S+)/.exec(screen) ?? [];
+  const headers = { authorization: `Bearer ${key}` };
+  const [, requestId] = /curl \$URL\/api\/v1\/signals\/(\S+)/.exec(screen) ?? [];
+  const order = await fetch(`${url}/api/v1/signals/${requestId}`, { headers });
+  t.match(await order.json(), { status: 'completed', executions: [{ status: 'cancelled' }] });
+
+  const [, json] = /-d '(\{.*\})'/.exec(screen) ?? [];
+  const body = json
+    ?.replace("'$(date +%s%N)'", 'x')
+    .replace("'$(date +%s%3N)'", String(Date.now()));
+  const signal = await fetch(`${url}/api/v1/signals`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': 'pasted' },
+    body: body ?? '',
+  });
+  t.equal(signal.status, 202);
+
+  const exited = once(child, 'exit');
+  child.kill('SIGINT');
+  t.same(await exited, [0, null]);
+});
+
+t.test('demo keeps a data directory that was given', async (t) => {
+  const dataDir = `${t.testdir()}/kept`;
+  for (let round = 1; round <= 2; round++) {
+    const args = [signalbox, 'demo', '--once', '--data-dir', dataDir];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    t.equal(status, 0, `round ${round}\n${stdout}`);
+  }
+  t.ok(existsSync(`${dataDir}/data.mdb`));
+});
