@@ -145,8 +145,7 @@ export function applyReport(
     fill !== undefined && !execution.fills.some((known) => known.fillId === fill.fillId);
   const fills = isNewFill ? [...execution.fills, fill] : execution.fills;
 
-  const filledQuantity =
-    report.filledQuantity ?? (isNewFill ? totalOf(fills, execution) : execution.filledQuantity);
+  const filledQuantity = report.filledQuantity ?? filledAfter(execution, report, fills);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
   const next: Execution = {
@@ -186,9 +185,18 @@ function remainingAfter(execution: Execution, filledQuantity: number | null): nu
   return Math.max(0, tidy(execution.quantity - filledQuantity));
 }
 
-/** The terminal may have told a total before, of fills that it never told one by one. */
-function totalOf(fills: readonly Fill[], { filledQuantity }: Execution): number {
-  return Math.max(sumOf(fills), filledQuantity ?? 0);
+function filledAfter(
+  execution: Execution,
+  report: ExecutionReport,
+  fills: readonly Fill[],
+): number | null {
+  const { filledQuantity, quantity } = execution;
+  // A total that was told before may be of fills that were never told one by one.
+  if (fills !== execution.fills) return Math.max(sumOf(fills), filledQuantity ?? 0);
+  // A terminal that says nothing but "filled" means all of it.
+  return report.status === 'filled' && fills.length === 0
+    ? (quantity ?? filledQuantity)
+    : filledQuantity;
 }
 
 function sumOf(fills: readonly Fill[]): number {

@@ -30,8 +30,9 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
-  function settled(ok: boolean): void {
-    deps.onCommit?.(ok);
+  /** `ok` is undefined for what never came to a commit. */
+  function settled(ok: boolean | undefined): void {
+    if (ok !== undefined) deps.onCommit?.(ok);
     underWay--;
     if (underWay > 0) return;
     for (const resolve of waiting) resolve();
@@ -63,14 +64,17 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
 
     async settle(transaction) {
       underWay++;
-      let failed: unknown;
+      let ok: boolean | undefined;
       try {
-        return await transaction;
+        const result = await transaction;
+        ok = true;
+        return result;
       } catch (error) {
-        failed = error;
+        // Rolled back by its own work, it says nothing of the disk.
+        if (error instanceof StoreFailure) ok = false;
         throw error;
       } finally {
-        settled(!(failed instanceof StoreFailure));
+        settled(ok);
       }
     },
 

@@ -234,6 +234,14 @@ t.test('a cancelled order keeps its fills, and a late fill may still fill it', a
   });
 });
 
+t.test('a terminal that says only filled means the whole quantity', async (t) => {
+  const order = anExecution({ status: 'working', quantity: 3, filledQuantity: 0 });
+  const filled = applyReport(order, { status: 'filled' }, 2);
+  t.match(filled, { filledQuantity: 3, remainingQuantity: 0, averageFillPrice: null });
+  const closed = anExecution({ status: 'submitted', quantity: null, filledQuantity: null });
+  t.match(applyReport(closed, { status: 'filled' }, 2), { filledQuantity: null });
+});
+
 t.test('what the terminal does not say stays as it was', async (t) => {
   const native = { orderId: 'A1', state: null, code: null, text: null };
   const before = anExecution('working', { native, averageFillPrice: 3, filledQuantity: 1 });
