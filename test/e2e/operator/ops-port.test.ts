@@ -1,0 +1,177 @@
+/** The ops port after traffic: health, readiness, and numbers that agree with what was done. */
+import t from 'tap';
+import { bearer, call, signal, submit } from '../../support/api.js';
+import { cancelReport, event, openDesk, report, tell } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import { openReader } from '../../support/event-reader.js';
+
+const desk = await openDesk(t);
+
+type Samples = ReadonlyMap<string, number>;
+
+/** A `/metrics` text may be a second old: asks until `fits`. */
+async function scrape(fits: (samples: Samples) => boolean = () => true): Promise<Samples> {
+  return eventually(async () => {
+    const samples = parse((await call(desk.gateway.opsUrl, 'GET', '/metrics')).text);
+    return fits(samples) && samples;
+  });
+}
+
+const sample =
+  /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\.)*",?)*\})? (\S+)$/;
+
+function parse(text: string): Samples {
+  const samples = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const match = sample.exec(line);
+    if (match === null) throw new Error(`not a sample: ${line}`);
+    const key = `${match[1]}${match[2] ?? ''}`;
+    if (samples.has(key)) throw new Error(`twice: ${key}`);
+    const value = match[3] === '+Inf' ? Infinity : Number(match[3]);
+    if (Number.isNaN(value)) throw new Error(`no number: ${line}`);
+    samples.set(key, value);
+  }
+  return samples;
+}
+
+t.test('healthz and readyz say that it is alive and ready', async (t) => {
+  for (const path of ['/healthz', '/readyz']) {
+    const answer = await call(desk.gateway.opsUrl, 'GET', path);
+    t.equal(answer.status, 200, path);
+    t.equal((await call(desk.gateway.opsUrl, 'HEAD', path)).status, 200);
+  }
+  t.equal((await call(desk.gateway.opsUrl, 'GET', '/nothing')).status, 404);
+  t.equal((await call(desk.gateway.opsUrl, 'POST', '/metrics')).status, 405);
+  t.equal((await call(desk.url, 'GET', '/metrics')).status, 404, 'not on the API port');
+});
+
+t.test('the exposition is well-formed: help, type, buckets that cumulate', async (t) => {
+  const answer = await call(desk.gateway.opsUrl, 'GET', '/metrics');
+  t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+  const samples = parse(answer.text);
+  for (const key of samples.keys()) t.match(key, /^signalbox_/);
+  const families = [...answer.text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  for (const [, name, type] of families) {
+    t.match(answer.text, new RegExp(`^# HELP ${name} \\S`, 'm'));
+    t.match(type, /^(?:counter|gauge|histogram|summary)$/);
+    if (type === 'counter') t.match(name, /_total$/);
+  }
+  const names = families.map(([, name]) => name);
+  t.equal(new Set(names).size, names.length);
+  for (const name of names) t.notMatch(name, /_(?:ms|milliseconds|kb|mb)(?:_|$)/, 'base units');
+});
+
+t.test('counters and gauges agree with the traffic', async (t) => {
+  const trader = await desk.trader();
+  const before = await scrape();
+  const plugin = await desk.plugin(trader);
+  const reader = await openReader(desk.url, trader.key);
+  const filled = await desk.order(trader, plugin);
+  const fill = { fillId: 'f', price: 1, quantity: 0.5, filledAt: '2026-01-01T00:00:00Z' };
+  await tell(plugin, report(1, filled.executionId, 'partially_filled', { fill }));
+  await tell(plugin, report(2, filled.executionId, 'partially_filled', { fill }));
+  await tell(plugin, report(3, filled.executionId, 'filled'));
+  await tell(plugin, report(4, filled.executionId, 'working'));
+  const resting = await desk.order(trader, plugin);
+  await tell(plugin, report(5, resting.executionId, 'working'));
+  await desk.cancel(trader, resting.orderRef);
+  const { cancelRequestId } = await plugin.next('cancel');
+  await tell(plugin, cancelReport(6, cancelRequestId, 'cancelled'));
+  const open = await desk.order(trader, plugin);
+  await tell(plugin, event(7));
+  await submit(desk.url, trader.key, signal({ platform: 'terminal_b' }));
+  t.equal((await submit(desk.url, trader.key, signal({ v: 2 }))).status, 422);
+  await call(desk.url, 'GET', '/api/v1/terminal-events/sources', { headers: bearer('nobody') });
+  plugin.send('bad');
+  await plugin.next('error');
+
+  const accepted = 4;
+  const after = await scrape(
+    (samples) =>
+      grown(samples, 'signalbox_signals_accepted_total') === accepted &&
+      grown(samples, 'signalbox_plugin_frames_rejected_total') === 1,
+  );
+  function grown(samples: Samples, key: string): number {
+    return (samples.get(key) ?? 0) - (before.get(key) ?? 0);
+  }
+  const expected: Record<string, number> = {
+    'signalbox_http_requests_total{operation="submit-signal",status="202"}': accepted,
+    'signalbox_http_requests_total{operation="submit-signal",status="422"}': 1,
+    'signalbox_http_requests_total{operation="list-sources",status="401"}': 1,
+    'signalbox_http_requests_total{operation="cancel-order",status="202"}': 1,
+    'signalbox_http_requests_total{operation="stream-events",status="200"}': 1,
+    signalbox_accept_duration_seconds_count: accepted,
+    signalbox_dispatch_duration_seconds_count: 3,
+    signalbox_confirm_duration_seconds_count: 2,
+    signalbox_submits_sent_total: 3,
+    signalbox_reports_ignored_total: 2,
+    signalbox_fills_duplicate_total: 1,
+    'signalbox_executions_total{status="filled"}': 1,
+    'signalbox_executions_total{status="cancelled"}': 1,
+    'signalbox_executions_total{status="denied"}': 1,
+    'signalbox_executions_total{status="dispatched"}': 3,
+    signalbox_connected_plugins: 1,
+    signalbox_open_streams: 1,
+    signalbox_open_executions: 1,
+    signalbox_commits_failed_total: 0,
+  };
+  for (const [key, growth] of Object.entries(expected)) t.equal(grown(after, key), growth, key);
+  t.ok(grown(after, 'signalbox_events_published_total') >= 10);
+  t.ok((after.get('signalbox_store_size_bytes') ?? 0) > 0);
+  t.ok(grown(after, 'signalbox_commit_duration_seconds_count') > 0);
+  t.ok(open.executionId);
+
+  plugin.cut();
+  reader.close();
+  await scrape(
+    (samples) =>
+      grown(samples, 'signalbox_connected_plugins') === 0 &&
+      grown(samples, 'signalbox_open_streams') === 0,
+  );
+});
+
+t.test('no label takes a value from outside, so that traffic makes no new series', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  const touch = async (round: string): Promise<void> => {
+    const headers = bearer(trader.key);
+    await submit(desk.url, trader.key, signal({ type: round, cmd: round, instanceId: round }));
+    await call(desk.url, 'GET', `/api/v1/signals/req_${round}`, { headers });
+    await call(desk.url, 'GET', `/api/v1/${round}`, { headers });
+    await call(desk.url, 'GET', `/${round}?${round}=1`, { headers });
+    await call(desk.url, 'PUT', `/api/v1/signals`, { headers });
+    await desk.cancel(trader, `ord_${round}`);
+    const other = await desk.plugin(trader, { instanceId: round, accountName: round });
+    other.send(event(1, { rawText: round }));
+    await other.next('ack');
+    other.close();
+  };
+  await touch('first');
+  const series = async (): Promise<string[]> => {
+    // Two texts that differ in time: the later one is newer than all that was done.
+    const first = await scrape();
+    const loops = first.get('signalbox_process_cpu_seconds_total');
+    return [
+      ...(
+        await scrape((samples) => samples.get('signalbox_process_cpu_seconds_total') !== loops)
+      ).keys(),
+    ].sort();
+  };
+  const before = await series();
+  for (let round = 0; round < 20; round++) await touch(`round-${round}`);
+  const after = await series();
+  t.same(
+    after.filter(
+      (key) => !before.includes(key) && !/active_(?:handles|requests|resources)/.test(key),
+    ),
+    [],
+  );
+  const identifiers = [trader.email, trader.key.slice(0, 14), 'Sim101', 'desk-1', 'req_', 'exe_'];
+  for (const word of identifiers)
+    t.notOk(
+      after.some((key) => key.includes(word)),
+      word,
+    );
+  plugin.close();
+});
