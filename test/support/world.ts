@@ -46,6 +46,8 @@ const outOfTheWay = {
 };
 
 export async function openWorld(t: Test, options: WorldOptions = {}): Promise<World> {
+  // Processes are started and the command line is run: on a busy machine that takes its time.
+  t.setTimeout(150_000);
   const dataDir = dataDirIn(t.testdir());
   let gateway: GatewayProcess;
   /** Where the gateway's config file is put: the plans in it are the operator's too. */

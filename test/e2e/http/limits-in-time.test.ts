@@ -6,8 +6,6 @@ import t, { type Test } from 'tap';
 import { bearer, call, createKey, json, signal, submit, type Answer } from '../../support/api.js';
 import { get, openWorld, verdict } from '../../support/world.js';
 
-t.setTimeout(150_000);
-
 const windowMs = 60_000;
 /** The client's clock and the gateway's may be read at two sides of one millisecond. */
 const slackMs = 2;
