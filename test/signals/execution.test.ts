@@ -235,10 +235,10 @@ t.test('a cancelled order keeps its fills, and a late fill may still fill it', a
 });
 
 t.test('a terminal that says only filled means the whole quantity', async (t) => {
-  const order = anExecution({ status: 'working', quantity: 3, filledQuantity: 0 });
+  const order = anExecution('working', { quantity: 3, filledQuantity: 0 });
   const filled = applyReport(order, { status: 'filled' }, 2);
   t.match(filled, { filledQuantity: 3, remainingQuantity: 0, averageFillPrice: null });
-  const closed = anExecution({ status: 'submitted', quantity: null, filledQuantity: null });
+  const closed = anExecution('submitted', { quantity: null, filledQuantity: null });
   t.match(applyReport(closed, { status: 'filled' }, 2), { filledQuantity: null });
 });
 
