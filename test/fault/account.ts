@@ -9,8 +9,7 @@ interface Said {
   readonly filledQuantity: number;
   /** Names of all fills told so far. */
   readonly fillIds: readonly string[];
-  /** Undefined for what a hello said: nothing confirms that. */
-  readonly seq: number | undefined;
+  readonly seq: number;
 }
 
 export interface CancelAccount {
@@ -28,6 +27,8 @@ export class Account {
   /** Connections on which the submit came. */
   readonly connections = new Set<number>();
   readonly said: Said[] = [];
+  /** What a hello said of it: old news that counts only as long as nothing newer has arrived. */
+  readonly hints = new Set<string>();
   readonly cancels = new Map<string, CancelAccount>();
   isAcknowledged = false;
   /** The gateway has confirmed an acknowledgement or a report of it. */
@@ -40,7 +41,7 @@ export class Account {
     readonly terminal: string,
   ) {}
 
-  report(status: string, filledQuantity: number, fillId: string | undefined, seq?: number): void {
+  report(status: string, filledQuantity: number, fillId: string | undefined, seq: number): void {
     const told = this.said.at(-1)?.fillIds ?? [];
     const fillIds = fillId === undefined || told.includes(fillId) ? told : [...told, fillId];
     this.said.push({ status, filledQuantity, fillIds, seq });

@@ -11,6 +11,7 @@ import { DailyQuota } from './daily-quota.js';
 import { GatewayLives } from './gateway-lives.js';
 import { Inspector } from './inspector.js';
 import { Ledger } from './ledger.js';
+import { Load } from './load.js';
 import type { TerminalPlace } from './observation.js';
 import { TerminalFloor } from './terminal-floor.js';
 import { Trader } from './trader.js';
@@ -22,7 +23,7 @@ export interface Campaign {
   readonly gateway: GatewayLives;
   readonly ledger: Ledger;
   readonly traders: ReadonlyMap<string, Trader>;
-  readonly bots: readonly Bot[];
+  readonly load: Load;
   /** Sends plain signals for the user whose day is counted. */
   readonly counted: Bot;
   readonly quota: DailyQuota;
@@ -88,7 +89,7 @@ export async function openCampaign(
     gateway,
     ledger,
     traders,
-    bots,
+    load: new Load(bots),
     counted: bots.at(-1) as Bot,
     quota,
     floor: new TerminalFloor(seed, [...places.values()].flat()),

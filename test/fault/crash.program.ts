@@ -1,7 +1,8 @@
 /**
- * The crash test: `npm run test:fault -- --rounds N [--seed S]`. Kills the real gateway under load,
- * again and again, and holds all that it says afterwards against what it said before. Exits with 1
- * at the first violation, and keeps the data directory then.
+ * The crash test: `npm run test:fault -- --rounds N [--seed S] [--strikes PART]`. Kills the real
+ * gateway under load, again and again, and holds all that it says afterwards against what it said
+ * before. PART picks the kinds of strikes by a part of their names, such as `disk`. Exits with 1 at
+ * the first violation, and keeps the data directory then.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ const violationsShownMax = 5;
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '10' },
+    strikes: { type: 'string', default: '' },
     seed: { type: 'string', default: `${Math.floor(Math.random() * 2 ** 32)}` },
   },
 });
@@ -32,7 +34,7 @@ campaign.floor.go(campaign.gateway.url);
 await campaign.floor.calm();
 for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
   const startedAt = performance.now();
-  const story = await playRound(campaign);
+  const story = await playRound(campaign, values.strikes);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const { requests, cancels } = campaign.ledger;
   console.log(

@@ -28,7 +28,8 @@ const always: Readonly<Record<string, Rule>> = {
     const possible = account?.possible.map(({ status }) => status) ?? [];
     const isSilent = account?.confirmed === undefined;
     const others = isSilent ? (isDelivered ? silentStatuses : unsentStatuses) : [];
-    return [...possible, ...others].includes(view.status);
+    const hints = isSilent ? (account?.hints ?? []) : [];
+    return [...possible, ...others, ...hints].includes(view.status);
   },
   'confirmed fills are there, each once, and no others': ({ view, account }) => {
     const ids = view.fills.map(({ fillId }) => fillId);

@@ -4,28 +4,24 @@
  */
 import type { Campaign } from './campaign.js';
 import { configOf, settledWithinMs } from './config.js';
+import { fillTheDay, settle } from './settlement.js';
 import { pickStrike } from './strike.js';
 
-const lanesPerBot = 4;
 const replaysPerRound = 40;
-/** Attempts to settle one operation; each answer that settles nothing asks for another. */
-const settleAttemptsMax = 20;
-const settlePauseMs = 200;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @returns what was done, for the run's log. */
-export async function playRound(campaign: Campaign): Promise<string> {
-  const { chance, gateway, ledger, floor, inspector, verdict } = campaign;
-  const { name, strike } = pickStrike(chance);
+/** `strikes`: a part of the names of those that may come. @returns what was done, for the run's log. */
+export async function playRound(campaign: Campaign, strikes: string): Promise<string> {
+  const { chance, gateway, floor, inspector, load } = campaign;
+  const { name, strike } = pickStrike(campaign, strikes);
   const loadMs = chance.between(50, 1_500);
 
   floor.storm();
-  const work = Promise.all(campaign.bots.map((bot) => bot.run(lanesPerBot)));
+  load.start();
   await sleep(loadMs);
-  await strike(gateway, chance, ledger.circumstances);
-  for (const bot of campaign.bots) bot.stop();
-  await work;
+  await strike(campaign);
+  await load.stop();
 
   await restart(campaign);
   inspector.observe(await floor.tell());
@@ -37,17 +33,14 @@ export async function playRound(campaign: Campaign): Promise<string> {
 
   floor.go(gateway.url);
   await fillTheDay(campaign);
-  const unrest = await floor.calm();
-  verdict.hold('every report is acknowledged in the end', unrest.length === 0, () => unrest);
-  inspector.observe(await floor.tell());
-  inspector.inspectDeliveries();
+  await comeToRest(campaign);
   await inspector.inspectMoving('at rest');
   return `${name} after ${loadMs} ms`;
 }
 
 /** With the next day's limit a little above what may have been accepted by now. */
 async function restart({ chance, gateway, ledger, quota, ...campaign }: Campaign): Promise<void> {
-  quota.limit = quota.acceptedToday + ledger.open.size + chance.between(5, 40);
+  quota.limit = quota.acceptedToday + ledger.open.size + chance.between(5, chance.pick([40, 200]));
   const config = configOf(quota.limit);
   while (chance.happens(0.3)) await gateway.startInVain(config, chance.between(20, 600));
   await gateway.start(config);
@@ -66,17 +59,6 @@ async function inspectSources({ traders, inspector, verdict }: Campaign): Promis
   }
 }
 
-/** Asks again, under the same key, for all that got no answer. */
-async function settle({ ledger, traders, verdict }: Campaign): Promise<void> {
-  for (const operation of [...ledger.open]) {
-    for (let i = 0; operation.isOpen && i < settleAttemptsMax; i++) {
-      if (i > 0) await sleep(settlePauseMs);
-      await traders.get(operation.name.user)?.attempt(operation);
-    }
-    verdict.hold('a retry with the same key settles it', !operation.isOpen, () => operation);
-  }
-}
-
 async function replaySome({ chance, ledger, traders }: Campaign): Promise<void> {
   const accepted = ledger.operations.filter((operation) => operation.accepted !== undefined);
   for (let i = 0; i < replaysPerRound && accepted.length > 0; i++) {
@@ -85,26 +67,21 @@ async function replaySome({ chance, ledger, traders }: Campaign): Promise<void> 
   }
 }
 
-/** One by one, until the day is full: exactly as many must be accepted as the limit says. */
-async function fillTheDay({ counted, quota, verdict }: Campaign): Promise<void> {
-  for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
-  const isExact = quota.acceptedToday === quota.limit;
-  verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({
-    limit: quota.limit,
-    accepted: quota.acceptedToday,
-  }));
-}
-
-/** After the last round: waits until nothing moves any more, and checks everything once more. */
-export async function finish(campaign: Campaign): Promise<void> {
-  const { floor, gateway, inspector, verdict } = campaign;
-  const end = performance.now() + settledWithinMs;
-  while ((await inspector.inspectMoving('at rest')) > 0 && performance.now() < end)
-    await sleep(200);
+/** All terminals are back and have said all that they had to say. */
+async function comeToRest({ floor, inspector, verdict }: Campaign): Promise<void> {
   const unrest = await floor.calm();
   verdict.hold('every report is acknowledged in the end', unrest.length === 0, () => unrest);
   inspector.observe(await floor.tell());
   inspector.inspectDeliveries();
+}
+
+/** After the last round: waits until nothing moves any more, and checks everything once more. */
+export async function finish(campaign: Campaign): Promise<void> {
+  const { floor, gateway, inspector } = campaign;
+  const end = performance.now() + settledWithinMs;
+  while ((await inspector.inspectMoving('at rest')) > 0 && performance.now() < end)
+    await sleep(200);
+  await comeToRest(campaign);
   await inspector.inspectAll();
   floor.end();
   await gateway.drain();

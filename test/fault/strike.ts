@@ -1,54 +1,52 @@
 /** The ways in which a life of the gateway ends under load. */
-import type { Chance } from './chance.js';
-import { canBreakDisk, type GatewayLives } from './gateway-lives.js';
-import type { Circumstances } from './refusals.js';
+import type { Campaign } from './campaign.js';
+import { canBreakDisk } from './gateway-lives.js';
+import { fillTheDay, settle } from './settlement.js';
 
-export type Strike = (
-  gateway: GatewayLives,
-  chance: Chance,
-  circumstances: Circumstances,
-) => Promise<void>;
+type Strike = (campaign: Campaign) => Promise<void>;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function breakDisk(
-  gateway: GatewayLives,
-  chance: Chance,
-  circumstances: Circumstances,
-): Promise<void> {
-  circumstances.isDiskDead = true;
+async function breakDisk({ gateway, ledger, chance }: Campaign): Promise<void> {
+  ledger.circumstances.isDiskDead = true;
   gateway.breakDisk();
   await gateway.waitUnready();
   await sleep(chance.between(0, 600));
 }
 
-/** Each is told with the round; the harder ones come more often. */
 const strikes = {
-  'killed under load': (gateway) => gateway.kill(),
-  'killed while draining': (gateway, chance, circumstances) => {
-    circumstances.isDraining = true;
+  'killed under load': ({ gateway }) => gateway.kill(),
+  'killed while draining': ({ gateway, ledger, chance }) => {
+    ledger.circumstances.isDraining = true;
     return gateway.drain(chance.between(0, 250));
   },
-  'drained under load': (gateway, _, circumstances) => {
-    circumstances.isDraining = true;
+  'drained under load': ({ gateway, ledger }) => {
+    ledger.circumstances.isDraining = true;
     return gateway.drain();
   },
-  'killed with a dead disk': async (gateway, chance, circumstances) => {
-    await breakDisk(gateway, chance, circumstances);
-    await gateway.kill();
+  'killed with a dead disk': async (campaign) => {
+    await breakDisk(campaign);
+    await campaign.gateway.kill();
   },
-  'killed after its disk came back': async (gateway, chance, circumstances) => {
-    await breakDisk(gateway, chance, circumstances);
+  'killed after its disk came back': async (campaign) => {
+    const { gateway, chance, load } = campaign;
+    await breakDisk(campaign);
     gateway.mendDisk();
     await gateway.waitMended();
     await sleep(chance.between(0, 400));
+    // What was in doubt must be settled in the same life, without a restart.
+    if (gateway.isAlive && chance.happens(0.5)) {
+      await load.stop();
+      await settle(campaign);
+      await fillTheDay(campaign);
+    }
     await gateway.kill();
   },
 } as const satisfies Record<string, Strike>;
 
-export type StrikeName = keyof typeof strikes;
+type StrikeName = keyof typeof strikes;
 
-const weights: Record<StrikeName, number> = {
+const weights: Readonly<Record<StrikeName, number>> = {
   'killed under load': 50,
   'killed while draining': 20,
   'drained under load': 10,
@@ -56,7 +54,15 @@ const weights: Record<StrikeName, number> = {
   'killed after its disk came back': canBreakDisk ? 10 : 0,
 };
 
-export function pickStrike(chance: Chance): { name: StrikeName; strike: Strike } {
-  const name = chance.weigh(weights);
+/** Only those with `part` in their name; all, where it is empty. */
+export function pickStrike(
+  { chance }: Campaign,
+  part: string,
+): { readonly name: string; readonly strike: Strike } {
+  const wanted = Object.entries(weights).map(([name, weight]) => [
+    name,
+    name.includes(part) ? weight : 0,
+  ]);
+  const name = chance.weigh(Object.fromEntries(wanted) as typeof weights);
   return { name, strike: strikes[name] };
 }

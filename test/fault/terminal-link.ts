@@ -101,7 +101,7 @@ export class TerminalLink {
   #hello(socket: WebSocket): void {
     const { place, chance, known } = this.#deps;
     const { platform, instanceId, accountName } = place;
-    const executions = chance.happens(0.5) ? known().slice(0, 1_000) : [];
+    const executions = chance.happens(0.5) ? known() : [];
     socket.send(
       JSON.stringify({
         type: 'hello',
@@ -110,7 +110,7 @@ export class TerminalLink {
         accountName,
         capabilities: ['submit', 'cancel'],
         software: { name: 'restless', version: '1' },
-        executions: executions.map(({ executionId, status }) => ({ executionId, status })),
+        executions,
       }),
     );
     for (const { executionId, status } of executions) {

@@ -55,7 +55,7 @@ export class TerminalLog {
       case 'ack':
         return this.#ack(seen);
       case 'known':
-        return this.#accountOf(seen.executionId).report(seen.status, 0, undefined);
+        return void this.#accountOf(seen.executionId).hints.add(seen.status);
       case 'report': {
         const account = this.#accountOf(seen.executionId);
         account.report(seen.status, seen.filledQuantity, seen.fillId, seen.seq);

@@ -9,6 +9,8 @@ import { cancelManners, planSteps } from './order-manner.js';
 import type { Pulse } from './pulse.js';
 import { TerminalLink, type Frame } from './terminal-link.js';
 
+const knownMax = 100;
+
 export class Terminal {
   readonly #orders = new Map<string, Order>();
   readonly #cancels = new Set<string>();
@@ -27,7 +29,7 @@ export class Terminal {
       chance: chance.child('link'),
       observe: (connection, deed) =>
         record({ at: Date.now(), terminal: place.id, connection, ...deed }),
-      known: () => [...this.#orders.values()].filter(({ status }) => status === 'working'),
+      known: () => this.#known(),
       onFrame: (frame) => (frame.type === 'submit' ? this.#submit(frame) : this.#cancel(frame)),
     });
   }
@@ -62,6 +64,14 @@ export class Terminal {
         this.#report(order);
       }
     }
+  }
+
+  /** As a plugin that was behind: what has moved on since is still called working. */
+  #known(): { executionId: string; status: string }[] {
+    return [...this.#orders.values()]
+      .filter(({ status }) => status !== 'new')
+      .slice(-knownMax)
+      .map(({ executionId }) => ({ executionId, status: 'working' }));
   }
 
   #submit(frame: Frame): void {
