@@ -6,6 +6,7 @@
 import Type, { type Static } from 'typebox';
 import { scanJson } from '../lib/json-scan.js';
 import { compileSchema } from '../lib/schema.js';
+import { isEventData } from '../events/event-data.js';
 import { pluginEventNames } from '../events/event-names.js';
 import { reportableCancelStatuses } from '../signals/cancellation.js';
 import { reportableStatuses } from '../signals/execution.js';
@@ -215,7 +216,10 @@ export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
   }
   const validate = validators.get(String((value as { type?: unknown }).type));
   if (validate === undefined) return { error: 'unknown_type' };
-  return validate(value) ? { frame: value as PluginFrame } : { error: 'invalid_frame' };
+  if (!validate(value)) return { error: 'invalid_frame' };
+  const frame = value as PluginFrame;
+  const isBadEvent = frame.type === 'event' && !isEventData(frame.event, frame.data ?? {});
+  return isBadEvent ? { error: 'invalid_frame' } : { frame };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

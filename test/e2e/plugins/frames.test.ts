@@ -52,6 +52,10 @@ const badFrames: Record<string, { frame: object | string; code: string }> = {
     frame: event(1, { event: 'replay_gap' }),
     code: 'invalid_frame',
   },
+  'data whose field has another type than its kind of event gives it': {
+    frame: event(1, { event: 'position_update', data: { quantity: '2' } }),
+    code: 'invalid_frame',
+  },
   'data that is no object': { frame: event(1, { data: 'text' }), code: 'invalid_frame' },
   'rawText that is no text': { frame: event(1, { rawText: 5 }), code: 'invalid_frame' },
   'data nested beyond all use': {

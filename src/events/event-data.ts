@@ -1,0 +1,46 @@
+/**
+ * What the `data` of each kind of event means, for kinds that terminals emit. Every field may be left
+ * out or null, and fields beyond these pass as they are: terminals differ in what they know. But a
+ * field that is named here has one type everywhere, so that a bot need not guess.
+ */
+import Type, { type TSchema } from 'typebox';
+import { compileSchema } from '../lib/schema.js';
+import type { PluginEventName } from './event-names.js';
+
+const text = Type.Unsafe<string | null>({ type: 'string', nullable: true });
+const number = Type.Unsafe<number | null>({ type: 'number', nullable: true });
+const flag = Type.Unsafe<boolean | null>({ type: 'boolean', nullable: true });
+const record = Type.Unsafe<object | null>({ type: 'object', nullable: true });
+const records = Type.Unsafe<object[] | null>({
+  type: 'array',
+  nullable: true,
+  items: { type: 'object' },
+});
+
+/** Amounts are in the account's currency, quantities and prices as the terminal counts them. */
+// prettier-ignore
+export const eventDataFields = {
+  command_result:    { status: text, reasonCode: text },
+  order_update:      { orderId: text, state: text, instrument: text, side: text, executionType: text, limitPrice: number, quantity: number, filledQuantity: number, remainingQuantity: number, averageFillPrice: number },
+  execution_update:  { fillId: text, orderId: text, instrument: text, side: text, quantity: number, price: number, filledAt: text },
+  position_update:   { instrument: text, side: text, quantity: number, averagePrice: number, marketPrice: number },
+  cancel_update:     { cancelRequestId: text, status: text, reasonCode: text },
+  account_update:    { currency: text, balance: number, equity: number, realizedProfit: number, unrealizedProfit: number },
+  account_status:    { status: text, tradingEnabled: flag, isSimulated: flag },
+  connection_status: { status: text, isSimulated: flag },
+  source_status:     { status: text },
+  state_snapshot:    { account: record, positions: records, orders: records, ordersOmitted: number },
+  terminal_message:  { text: text, level: text, dropped: number, reason: text },
+} as const satisfies Record<PluginEventName, Record<string, TSchema>>;
+
+const validators = new Map<string, (data: unknown) => boolean>(
+  Object.entries(eventDataFields).map(([name, fields]) => [
+    name,
+    compileSchema(Type.Partial(Type.Object(fields))),
+  ]),
+);
+
+/** Whether `data` may be told to bots under this name. */
+export function isEventData(name: PluginEventName, data: object): boolean {
+  return validators.get(name)?.(data) === true;
+}
