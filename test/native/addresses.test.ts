@@ -1,0 +1,107 @@
+/** Ports and addresses: native-notes/binary.md (listening) and http-parser.md (who is the client). */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import {
+  us_listen_socket_close,
+  us_socket_local_port,
+  type us_listen_socket,
+} from 'uWebSockets.js';
+import { createApp, listen } from '../../src/http/uws.js';
+import { RawClient, request } from '../support/raw-client.js';
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Listens as the package does when it is told nothing more. @returns the port, or undefined. */
+function listenByDefault(t: Test, host: string, port: number): number | undefined {
+  let socket: us_listen_socket | false = false;
+  createApp(undefined).listen(host, port, (token) => {
+    socket = token;
+  });
+  if (socket === false) return undefined;
+  const open: us_listen_socket = socket;
+  t.teardown(() => us_listen_socket_close(open));
+  return us_socket_local_port(open);
+}
+
+t.test('by default two listeners share one port; our own has its port alone', async (t) => {
+  const shared = await freePort();
+  t.equal(listenByDefault(t, '127.0.0.1', shared), shared);
+  t.equal(listenByDefault(t, '127.0.0.1', shared), shared, 'without a word');
+  t.equal(await listen(createApp(undefined), '127.0.0.1', shared), undefined);
+
+  const own = await listen(createApp(undefined), '127.0.0.1', 0);
+  t.teardown(() => own?.close());
+  t.equal(listenByDefault(t, '127.0.0.1', own?.port as number), undefined);
+});
+
+t.test('a port that the native server chose itself is never shared', async (t) => {
+  const port = listenByDefault(t, '127.0.0.1', 0) as number;
+  t.equal(listenByDefault(t, '127.0.0.1', port), undefined);
+});
+
+async function serveAddresses(t: Test, host: string): Promise<string> {
+  const app = createApp(undefined);
+  app.get('/', (res) => {
+    const hex = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('hex');
+    res.end(`${hex(res.getRemoteAddress())} ${hex(res.getProxiedRemoteAddress())}`);
+  });
+  const listener = await listen(app, host, 0);
+  if (listener === undefined) throw new Error('no free port');
+  t.teardown(() => {
+    listener.close();
+    app.close();
+  });
+  return `${listener.port}`;
+}
+
+async function addressesSeen(t: Test, url: string, before: Uint8Array[] = []): Promise<string> {
+  const client = await RawClient.connect(url);
+  t.teardown(() => client.cut());
+  await client.send(Buffer.concat([...before, Buffer.from(request('GET', '/'))]));
+  return (await client.answer())?.body ?? '';
+}
+
+t.test('an IPv4 client has 4 bytes on an IPv4 address, 16 mapped ones on ::', async (t) => {
+  const mapped = '00000000000000000000ffff7f000001';
+  const four = await serveAddresses(t, '127.0.0.1');
+  t.equal(await addressesSeen(t, `http://127.0.0.1:${four}`), '7f000001 ');
+  const both = await serveAddresses(t, '::');
+  t.equal(await addressesSeen(t, `http://127.0.0.1:${both}`), `${mapped} `);
+});
+
+t.test('a PROXY v2 header is believed from anybody', async (t) => {
+  const port = await serveAddresses(t, '127.0.0.1');
+  const header = Buffer.from('0d0a0d0a000d0a515549540a2111000c0908070601010101000100aa', 'hex');
+  const seen = await addressesSeen(t, `http://127.0.0.1:${port}`, [header]);
+  t.equal(seen, '7f000001 09080706');
+});
+
+t.test('closing the app cuts what waits for an answer, and its handler is told', async (t) => {
+  const app = createApp(undefined);
+  let aborted = false;
+  const arrived = new Promise<void>((resolve) => {
+    app.get('/', (res) => {
+      res.onAborted(() => {
+        aborted = true;
+      });
+      resolve();
+    });
+  });
+  const listener = await listen(app, '127.0.0.1', 0);
+  const client = await RawClient.connect(`http://127.0.0.1:${listener?.port}`);
+  await client.send(request('GET', '/'));
+  await arrived;
+  listener?.close();
+  t.notOk(aborted, 'closing the listener leaves it alone');
+  app.close();
+  t.equal(await client.closed(), '');
+  t.ok(aborted);
+});

@@ -1,0 +1,36 @@
+/** What the test runner does that our scripts rely on: native-notes/tests.md. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import t from 'tap';
+
+const runner = createRequire(import.meta.url)
+  .resolve('tap/package.json')
+  .replace('package.json', 'dist/esm/run.mjs');
+
+t.test(
+  'it ends with the counts that .ci/run reads, exits 1, and passes over two folders',
+  async (t) => {
+    const passing = "import t from 'tap'; t.pass();";
+    const directory = t.testdir({
+      'package.json': '{"type":"module"}',
+      '.taprc':
+        'include:\n  - test/**/*.test.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
+      test: {
+        'a.test.js': passing,
+        'b.test.js': "import t from 'tap'; t.fail('on purpose');",
+        fixtures: { 'c.test.js': passing },
+        dist: { 'd.test.js': passing },
+      },
+    });
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, [runner], { cwd: directory, env: { PATH, HOME } });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += String(chunk);
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    t.equal(code, 1);
+    t.match(output, /\n# \{ total: 2, pass: 1, fail: 1 \}\n# time=/);
+  },
+);
