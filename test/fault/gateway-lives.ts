@@ -2,9 +2,10 @@
  * The gateway under test, life after life on one data directory: starts it, measures how long it
  * takes to be ready, ends it in every way that a process can end, and reads what it logged.
  */
-import { spawnSync, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { startGateway, type GatewayProcess } from '../support/gateway-process.js';
+import { breakDisk, isAlive, isNativeAbort, mendDisk } from './dead-disk.js';
 import type { Verdict } from './verdict.js';
 
 const readyWithinMs = 10_000;
@@ -15,7 +16,7 @@ const unreadyWithinMs = 2_000;
 export class GatewayLives {
   lives = 0;
   slowestReadyMs = 0;
-  /** Lives that lmdb ended by itself: see `#mustLive`. */
+  /** Lives that lmdb ended by itself: on a dead disk. */
   nativeAborts = 0;
   #gateway: GatewayProcess | undefined;
   #isDiskBroken = false;
@@ -93,17 +94,13 @@ export class GatewayLives {
     this.#readLog(gateway.log());
   }
 
-  /**
-   * From now on the disk takes no page of the store: only its first two, between which lmdb changes
-   * over at a commit, can be written. Needs no mount and no rights.
-   */
   breakDisk(): void {
     this.#isDiskBroken = true;
-    this.#limitFiles('8192');
+    breakDisk(this.#running.process);
   }
 
   mendDisk(): void {
-    if (this.isAlive) this.#limitFiles('unlimited');
+    mendDisk(this.#running.process);
   }
 
   async waitMended(): Promise<void> {
@@ -121,20 +118,14 @@ export class GatewayLives {
   }
 
   get isAlive(): boolean {
-    const { exitCode, signalCode } = this.#running.process;
-    return exitCode === null && signalCode === null;
+    return isAlive(this.#running.process);
   }
 
-  /**
-   * lmdb 3.5.6 writes its message about a page that could not be written into a buffer that is too
-   * short for it (`mdb_page_flush`: 100 bytes), and malloc then ends the process. Nothing of ours can
-   * keep it from that; what counts is that nothing acknowledged is lost with it.
-   */
   #mustLive(): void {
     const { process, log } = this.#running;
-    const isNativeAbort = this.#isDiskBroken && process.signalCode === 'SIGABRT';
-    if (isNativeAbort) this.nativeAborts++;
-    this.verdict.hold('it never ends by itself', this.isAlive || isNativeAbort, () => log());
+    const isExcused = this.#isDiskBroken && isNativeAbort(process);
+    if (isExcused) this.nativeAborts++;
+    this.verdict.hold('it never ends by itself', this.isAlive || isExcused, () => log());
   }
 
   get #running(): GatewayProcess {
@@ -160,12 +151,6 @@ export class GatewayLives {
     }
   }
 
-  #limitFiles(bytes: string): void {
-    const pid = `${this.#running.process.pid as number}`;
-    const { status, stderr } = spawnSync('prlimit', ['--pid', pid, `--fsize=${bytes}:`]);
-    if (status !== 0) throw new Error(`prlimit: ${String(stderr)}`);
-  }
-
   /** Whole lines only: a killed process may leave the beginning of one. */
   #readLog(log: string): void {
     writeFileSync(`${this.dataDir}.life-${this.lives}.log`, log);
@@ -181,6 +166,3 @@ export class GatewayLives {
 function isQuiet(line: string): boolean {
   return ['debug', 'info'].includes((JSON.parse(line) as { level: string }).level);
 }
-
-/** Whether this machine lets a test take the disk away from one process. */
-export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;

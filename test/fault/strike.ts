@@ -1,6 +1,6 @@
 /** The ways in which a life of the gateway ends under load. */
 import type { Campaign } from './campaign.js';
-import { canBreakDisk } from './gateway-lives.js';
+import { canBreakDisk } from './dead-disk.js';
 import { fillTheDay, settle } from './settlement.js';
 
 type Strike = (campaign: Campaign) => Promise<void>;
