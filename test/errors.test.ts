@@ -58,5 +58,6 @@ t.test('the error codes and their statuses are the documents’, and four of our
 });
 
 t.test('every error says in a sentence what is wrong', async (t) => {
-  for (const [code, { message }] of Object.entries(errors)) t.match(message, /^[A-Za-z].* .*\.$/, code);
+  for (const [code, { message }] of Object.entries(errors))
+    t.match(message, /^[A-Za-z].* .*\.$/, code);
 });
