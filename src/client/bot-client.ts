@@ -10,7 +10,12 @@ import { limits } from '../limits.js';
 import { mutationDelaysMs, readDelaysMs } from './backoff.js';
 import { botClock } from './bot-clock.js';
 import { readCancelAcceptance, type CancelAcceptance, type PreparedCancel } from './cancel.js';
-import { checkedApiKey, checkedBaseUrl, checkedIdempotencyKey } from './checked-settings.js';
+import {
+  checkCursor,
+  checkedApiKey,
+  checkedBaseUrl,
+  checkedIdempotencyKey,
+} from './checked-settings.js';
 import { createOpenEvents } from './event-connection.js';
 import { followEvents, type FollowOptions } from './event-stream.js';
 import { createExchange } from './exchange.js';
@@ -119,8 +124,9 @@ export interface BotClient {
   /**
    * Everything that happens at one terminal, in order, each once: an async iterable that connects
    * again by itself, after 1, 2, 5, then 10 s plus jitter or later if the gateway asks for it, and
-   * goes on after the last event that it handed out. Where events are gone it yields a `replay_gap`.
-   * Ends when the caller aborts or leaves the loop. @throws StreamRefused on 400, 401, 403 and 404.
+   * goes on after the last event that it handed out. Where events are gone, or may be since no event
+   * had come yet, it yields a `replay_gap`. Ends when the caller aborts or leaves the loop.
+   * @throws StreamRefused on 400, 401, 403, 404 and whatever else waiting does not mend.
    */
   events(source: SourceName, options?: FollowOptions): AsyncGenerator<StreamItem, void, void>;
 }
@@ -238,7 +244,9 @@ export function createBotClient(options: BotClientOptions): BotClient {
         giveUpAfterMs: giveUpAfterMs ?? readGiveUpAfterMs,
         abort: signal,
       }),
-    events: (source, followOptions = {}) =>
-      followEvents({ open, clock, random }, source, followOptions),
+    events(source, followOptions = {}) {
+      checkCursor(followOptions.lastEventId);
+      return followEvents({ open, clock, random }, source, followOptions);
+    },
   };
 }

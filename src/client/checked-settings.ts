@@ -20,3 +20,13 @@ export function checkedIdempotencyKey(key: string): string {
   if (/^[\x21-\x7e]+( +[\x21-\x7e]+)*$/.test(key)) return key;
   throw new TypeError('idempotencyKey must be visible ASCII, with spaces only inside.');
 }
+
+/** Anything else, no header can carry: the stream could never be opened again. */
+export function isCursor(id: string): boolean {
+  return /^[\x21-\x7e]+$/.test(id);
+}
+
+export function checkCursor(id: string | undefined): void {
+  if (id === undefined || isCursor(id)) return;
+  throw new TypeError('lastEventId must be the id of an event, as the stream gave it.');
+}

@@ -70,11 +70,14 @@ export function createOpenEvents(deps: {
       const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader();
       return {
         answered: 'stream',
-        read: () =>
-          within(silenceMs, pieces.read()).then(
+        async read() {
+          // What a closed connection still holds is not wanted.
+          if (stop.signal.aborted) return undefined;
+          return within(silenceMs, pieces.read()).then(
             ({ value }) => value,
             () => undefined,
-          ),
+          );
+        },
         close,
       };
     } catch (error) {

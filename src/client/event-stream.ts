@@ -6,12 +6,22 @@ import { createParser } from 'eventsource-parser';
 import type { Clock } from '../lib/clock.js';
 import type { Answer } from './answer.js';
 import { backoffMs, pause, readDelaysMs } from './backoff.js';
+import { isCursor } from './checked-settings.js';
 import type { OpenEvents } from './event-connection.js';
 import type { Silence } from './exchange.js';
 import type { Failure } from './result.js';
 import { ruleFor } from './retry-rules.js';
 import type { SourceName } from './sources.js';
 import { readItem, type StreamItem } from './terminal-event.js';
+
+/**
+ * What a stream that broke before its first event resumes after. No gateway can replay it, so that
+ * the answer is a `replay_gap` with a cursor, where a request without one would hide what was missed.
+ */
+const unknownCursor = 'none';
+
+/** Characters of one event, several times the longest that a plugin may send; more is a flood. */
+const eventLengthMax = 2 ** 20;
 
 /** The gateway refused the stream for a reason that waiting does not mend. */
 export class StreamRefused extends Error {
@@ -40,7 +50,9 @@ export async function* followEvents(
   source: SourceName,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StreamItem, void, void> {
-  const path = `/api/v1/terminal-events/stream?${new URLSearchParams({ ...source }).toString()}`;
+  const { platform, instanceId, accountName } = source;
+  const query = new URLSearchParams({ platform, instanceId, accountName });
+  const path = `/api/v1/terminal-events/stream?${query.toString()}`;
   let cursor = lastEventId;
   let failures = 0;
 
@@ -48,6 +60,7 @@ export async function* followEvents(
     const connection = await open(path, cursor, signal);
     let waitMs = 0;
     if (connection.answered === 'stream') {
+      cursor ??= unknownCursor;
       const items: StreamItem[] = [];
       const parser = createParser({
         onEvent: ({ id = '', event = 'message', data }) => {
@@ -57,6 +70,10 @@ export async function* followEvents(
         onRetry: (ms) => {
           waitMs = ms;
         },
+        onError: ({ type }) => {
+          if (type === 'max-buffer-size-exceeded') connection.close();
+        },
+        maxBufferSize: eventLengthMax,
       });
       try {
         for (
@@ -66,9 +83,10 @@ export async function* followEvents(
         ) {
           parser.feed(text);
           for (const item of items.splice(0)) {
-            cursor = item.id === '' ? cursor : item.id;
+            if (isCursor(item.id)) cursor = item.id;
             failures = 0;
             yield item;
+            if (isAborted(signal)) return;
           }
         }
       } finally {
