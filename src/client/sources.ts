@@ -29,6 +29,9 @@ function isSource(value: unknown): value is TerminalSource {
   return (
     text(field(value, 'platform')) !== undefined &&
     text(field(value, 'instanceId')) !== undefined &&
-    text(field(value, 'accountName')) !== undefined
+    text(field(value, 'accountName')) !== undefined &&
+    text(field(value, 'lastSeenAt')) !== undefined &&
+    typeof field(value, 'connected') === 'boolean' &&
+    Array.isArray(field(value, 'capabilities'))
   );
 }
