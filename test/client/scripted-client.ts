@@ -15,6 +15,8 @@ import { SimulatedClock } from '../support/simulated-clock.js';
 
 /** Differs from every pause, so that the clock can tell the two apart. */
 export const timeoutMs = 7_001;
+/** How long a stream may be silent; no pause is as long. */
+export const silenceMs = 45_000;
 export const apiKey = 'svc_api_Xy7_secret-of-the-test';
 
 export interface ScriptedClient {
@@ -22,6 +24,8 @@ export interface ScriptedClient {
   readonly clock: SimulatedClock;
   /** Milliseconds of every pause since the start, in order. */
   readonly pauses: number[];
+  /** How often a stream has been asked for more. */
+  reads: number;
   /** Runs when a pause begins; by default the time passes. */
   onPause: (delayMs: number) => void;
   /** Without jitter, unless the options say otherwise. */
@@ -39,7 +43,8 @@ export async function startScriptedClient(t: Test): Promise<ScriptedClient> {
     monotonic: () => clock.monotonic(),
     setTimer(delayMs, task) {
       const timer = clock.setTimer(delayMs, task);
-      if (delayMs !== timeoutMs) {
+      if (delayMs === silenceMs) scripted.reads++;
+      else if (delayMs !== timeoutMs) {
         scripted.pauses.push(delayMs);
         setImmediate(() => scripted.onPause(delayMs));
       }
@@ -50,6 +55,7 @@ export async function startScriptedClient(t: Test): Promise<ScriptedClient> {
     api,
     clock,
     pauses: [],
+    reads: 0,
     onPause: (delayMs) => clock.advance(delayMs),
     client: (options) =>
       createBotClient({

@@ -16,6 +16,8 @@ export interface ScriptedAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** A string goes out as it is, anything else as JSON. */
   readonly body?: unknown;
+  /** Instead of a body: writes a stream of events for as long as it likes. */
+  readonly stream?: (out: ServerResponse) => void;
 }
 
 /** `cut`: the answer begins and the connection breaks before its end. `silent`: it never begins. */
@@ -35,6 +37,8 @@ export interface FakeApi {
   readonly baseUrl: string;
   /** Every request since the last `play`, in the order of arrival. */
   readonly seen: SeenRequest[];
+  /** Answers that have neither ended nor lost their connection. */
+  readonly openAnswers: number;
   /** Starts a script, and forgets the one before. */
   play(...script: Reply[]): void;
   /** Runs as soon as a `silent` reply is due. */
@@ -45,10 +49,13 @@ export interface FakeApi {
 export async function startFakeApi(): Promise<FakeApi> {
   const connections = new WeakMap<Socket, number>();
   let connectionCount = 0;
+  let openAnswers = 0;
   let script: readonly Reply[] = [];
 
   const server = createServer((request, response) => {
     const reply = script[Math.min(api.seen.length, script.length - 1)] ?? { status: 500 };
+    openAnswers++;
+    response.on('close', () => openAnswers--);
     const chunks: Buffer[] = [];
     const { socket } = request;
     const see = (): void => {
@@ -84,7 +91,13 @@ export async function startFakeApi(): Promise<FakeApi> {
       response.writeHead(202, { 'Content-Length': '1000' });
       response.write('{"requestId":', () => socket.destroy());
     } else {
-      const { status, headers, body = '' } = reply;
+      const { status, headers, body = '', stream } = reply;
+      if (stream !== undefined) {
+        response.writeHead(status, { 'Content-Type': 'text/event-stream', ...headers });
+        response.flushHeaders();
+        stream(response);
+        return;
+      }
       response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     }
@@ -93,6 +106,9 @@ export async function startFakeApi(): Promise<FakeApi> {
   const api: FakeApi = {
     baseUrl: `http://127.0.0.1:${await portOf(server)}`,
     seen: [],
+    get openAnswers() {
+      return openAnswers;
+    },
     play(...replies) {
       script = replies;
       api.seen.length = 0;

@@ -1,0 +1,151 @@
+/** Whatever happens to the connections: every event once and in order, or a gap is told. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { startScriptedClient } from './scripted-client.js';
+import { dataOf, gap, source } from './scripted-events.js';
+
+const scripted = await startScriptedClient(t);
+
+/** One attempt to connect, and what goes before it. */
+interface Life {
+  /** Events while nobody is connected. */
+  readonly missed: number;
+  /** The gateway starts again, and with it the numbering's epoch: nothing before can be replayed. */
+  readonly restarts: boolean;
+  readonly outcome: 'stream' | 'refused' | 'unreachable';
+  /** Events while the stream stands. */
+  readonly live: number;
+  /** Which part of the words arrives before the end, 0 to 1. */
+  readonly share: number;
+  readonly end: 'proper' | 'broken';
+  /** Bytes of the pieces, in turn. */
+  readonly pieces: readonly number[];
+  readonly newline: '\n' | '\r\n';
+}
+
+const lives = fc.array(
+  fc.record<Life>({
+    missed: fc.nat(3),
+    restarts: fc.boolean(),
+    outcome: fc.constantFrom('stream', 'stream', 'stream', 'refused', 'unreachable'),
+    live: fc.nat(4),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+    end: fc.constantFrom('proper', 'broken'),
+    pieces: fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 }),
+    newline: fc.constantFrom('\n', '\r\n'),
+  }),
+  { maxLength: 8 },
+);
+
+const last: Life = {
+  missed: 1,
+  restarts: false,
+  outcome: 'stream',
+  live: 1,
+  share: 1,
+  end: 'proper',
+  pieces: [50],
+  newline: '\n',
+};
+
+/** What may stand between events. */
+const noise = ['', ':\n\n', 'data: none of ours\n\n'];
+
+/** A gateway that plays the lives; events are numbered from 1 through all of them. */
+function createGateway(script: readonly Life[]) {
+  const rest = [...script, last];
+  let epoch = 0;
+  const gateway = {
+    published: 0,
+    /** The number after which the first stream began. */
+    begin: undefined as number | undefined,
+    isLast: () => rest.length === 0,
+    async fetch(_: unknown, init?: RequestInit): Promise<Response> {
+      const life = rest.shift();
+      assert(life !== undefined, 'connected again although the stream stands');
+      gateway.published += life.missed;
+      if (life.restarts) epoch++;
+      if (life.outcome === 'unreachable') throw new TypeError('fetch failed');
+      if (life.outcome === 'refused') return new Response('', { status: 503 });
+      gateway.begin ??= gateway.published;
+      const cursor = new Headers(init?.headers).get('Last-Event-ID');
+      const text = wordsFor(cursor) + publish(life.live);
+      return new Response(inPieces(life, text.replaceAll('\n', life.newline), gateway.isLast()));
+    },
+  };
+
+  function wordsFor(cursor: string | null): string {
+    const start = `retry: 1000\n\n`;
+    if (cursor === null) return start;
+    const [, inEpoch, seq] = /^(\d+)-(\d+)$/.exec(cursor) ?? [];
+    if (inEpoch !== `${epoch}`) return start + gap(`${epoch}-${gateway.published}`);
+    return start + frames(Number(seq), gateway.published);
+  }
+
+  function publish(count: number): string {
+    gateway.published += count;
+    return frames(gateway.published - count, gateway.published);
+  }
+
+  function frames(after: number, until: number): string {
+    let text = '';
+    for (let seq = after + 1; seq <= until; seq++) {
+      const id = `${epoch}-${seq}`;
+      const data = JSON.stringify({ ...dataOf(id, 'é✓😀'), data: { seq } }, undefined, 1);
+      text += `id: ${id}\nevent: order_update\n${data.replaceAll(/^/gm, 'data: ')}\n\n`;
+      text += noise[seq % noise.length] as string;
+    }
+    return text;
+  }
+  return gateway;
+}
+
+function inPieces(life: Life, text: string, staysOpen: boolean): ReadableStream<Uint8Array> {
+  const words = Buffer.from(text);
+  const bytes = words.subarray(0, Math.floor(words.length * life.share));
+  let at = 0;
+  let turn = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at < bytes.length) {
+        const length = life.pieces[turn++ % life.pieces.length] as number;
+        controller.enqueue(bytes.subarray(at, (at += length)));
+      } else if (staysOpen) return new Promise(() => undefined);
+      else if (life.end === 'proper') controller.close();
+      else controller.error(new TypeError('terminated'));
+      return undefined;
+    },
+  });
+}
+
+t.test('any schedule of disconnects, in any pieces', async () => {
+  await fc.assert(
+    fc.asyncProperty(lives, async (script) => {
+      const gateway = createGateway(script);
+      const client = scripted.client({ fetch: (input, init) => gateway.fetch(input, init) });
+      let heard: number | undefined;
+      let mayHaveLost = false;
+      let gaps = 0;
+      for await (const item of client.events(source)) {
+        heard ??= gateway.begin as number;
+        if (item.kind === 'replay_gap') {
+          mayHaveLost = true;
+          gaps++;
+          continue;
+        }
+        const seq = item.data.data['seq'] as number;
+        if (mayHaveLost) assert(seq > heard, `${seq} after ${heard} and a gap`);
+        else assert.equal(seq, heard + 1);
+        mayHaveLost = false;
+        heard = seq;
+        if (gateway.isLast() && seq === gateway.published) break;
+      }
+      assert.equal(heard, gateway.published);
+      const restarts = script.filter((life) => life.restarts).length;
+      assert(gaps <= restarts + 1, 'a gap only where something may be missing');
+      assert.equal(scripted.clock.timerCount, 0);
+    }),
+    { numRuns: 300 },
+  );
+});
