@@ -267,6 +267,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       onOpen: (connection) => attendance.opened(connection),
       onHello: (connection, hello) => attendance.greet(connection, hello),
       onFrame: (connection, source, frame) => intake.take(connection, source, frame),
+      onDrained: (connection) => outbox.drained(connection),
       onClosed: (connection) => attendance.closed(connection),
     },
     onError: (error) => log.error({ err: error }, 'a plugin connection failed'),

@@ -26,6 +26,8 @@ import type { Source } from './registry.js';
 export interface PluginSocket {
   /** @returns false when the frame was not taken: the plugin reads too slowly. */
   send(text: string): boolean;
+  /** So much waits for the plugin to read it that what can wait should; `drained` follows. */
+  isCongested(): boolean;
   close(code: number, reason: string): void;
 }
 
@@ -55,6 +57,8 @@ export interface ConnectionDeps {
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => FrameErrorCode | undefined;
+  /** The socket has taken some of what waited. */
+  readonly onDrained: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
 }
 
@@ -64,6 +68,8 @@ export class Connection {
   source: Source | undefined;
   /** The backlog is still on its way out: what is accepted now must queue behind it. */
   isCatchingUp = false;
+  /** The rest of the backlog waits until the plugin has read some of it. */
+  awaitsDrain = false;
   readonly #deps: ConnectionDeps;
   readonly #socket: PluginSocket;
   #isClosed = false;
@@ -111,6 +117,14 @@ export class Connection {
     if (this.#socket.send(text)) return true;
     this.close('too_slow');
     return false;
+  }
+
+  get isCongested(): boolean {
+    return this.#socket.isCongested();
+  }
+
+  drained(): void {
+    if (!this.#isClosed) this.#deps.onDrained(this);
   }
 
   close(reason: CloseReason): void {

@@ -67,7 +67,7 @@ export class Outbox {
     const unmarked = entries.filter((entry) => !isMarkedOnDisk(entry));
     connection.isCatchingUp = unmarked.length > 0;
     if (unmarked.length === 0) {
-      for (const entry of entries) this.#send(connection, entry);
+      this.#sendPaced(connection, entries);
       return;
     }
     let open = unmarked.length;
@@ -76,6 +76,26 @@ export class Outbox {
     };
     for (const entry of unmarked) {
       book.change(entry, { ...entry.execution, maySend: true }, { done });
+    }
+  }
+
+  /** The plugin has read: the backlog goes on. */
+  drained(connection: Connection): void {
+    const { source } = connection;
+    if (source === undefined || !connection.awaitsDrain) return;
+    connection.awaitsDrain = false;
+    this.#catchUp(connection, source);
+  }
+
+  /** As fast as the plugin reads: a long backlog must not make it look like one that does not. */
+  #sendPaced(connection: Connection, entries: readonly BookEntry[]): void {
+    for (const entry of entries) {
+      if (!connection.isClosed && connection.isCongested) {
+        connection.isCatchingUp = true;
+        connection.awaitsDrain = true;
+        return;
+      }
+      this.#send(connection, entry);
     }
   }
 

@@ -18,6 +18,8 @@ import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
 
 /** What may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow. */
 const outgoingBytesMax = 1024 * 1024;
+/** A backlog pauses here, well below what is too slow. */
+const congestedBytes = outgoingBytesMax / 4;
 /**
  * Where the native server drops frames. Above our own limit by more than a frame, because a close
  * frame is dropped like any other, and the plugin would never learn why it was closed.
@@ -103,6 +105,9 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         connection.receive(message, isBinary);
       });
     },
+    drain(ws) {
+      guarded(() => ws.getUserData().connection?.drained());
+    },
     close(ws) {
       guarded(() => ws.getUserData().connection?.closed());
     },
@@ -118,6 +123,7 @@ function refuse(res: HttpResponse, status: string, traceId: string): void {
 /** The native socket must not be touched once it is closed, by us or by the peer. */
 function socketOf(ws: WebSocket<SocketData>): PluginSocket {
   return {
+    isCongested: () => ws.getBufferedAmount() > congestedBytes,
     send: (text) => ws.getBufferedAmount() <= outgoingBytesMax && ws.send(text) !== dropped,
     close: (code, reason) => ws.end(code, reason),
   };

@@ -186,6 +186,31 @@ t.test('a stream of signals does not keep a connection catching up', async (t) =
   );
 });
 
+t.test('a backlog leaves as fast as the plugin reads, and new signals behind it', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  for (let i = 0; i < 6; i++) await gateway.submit();
+  const plugin = gateway.connect();
+  plugin.room = 3;
+  plugin.hello();
+  await turns();
+  t.strictSame(plugin.submitted, ['s1', 's2'], 'welcome and two submits');
+  gateway.accept({}, () => undefined);
+  await turns();
+  t.equal(plugin.submitted.length, 2);
+  plugin.drain(0);
+  t.equal(plugin.submitted.length, 2, 'still congested');
+  plugin.drain(3);
+  await turns();
+  t.strictSame(plugin.submitted, ['s1', 's2', 's3', 's4', 's5']);
+  plugin.drain(Infinity);
+  await turns();
+  t.strictSame(plugin.submitted.slice(5), ['s6', 's7']);
+  await gateway.submit();
+  t.equal(plugin.submitted.at(-1), 's8', 'and then at once');
+  t.notOk(plugin.connection.isCatchingUp);
+});
+
 t.test('what is marked but not yet on disk does not leave on a newer connection', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();

@@ -14,9 +14,23 @@ export class ScriptedPlugin implements PluginSocket {
   /** While true it takes no frame, as a plugin that does not read. */
   isFull = false;
 
+  /** Frames that it still reads before what can wait should. */
+  room = Infinity;
+
+  isCongested(): boolean {
+    return this.room <= 0;
+  }
+
+  /** It has read some. */
+  drain(room: number): void {
+    this.room = room;
+    this.connection.drained();
+  }
+
   send(text: string): boolean {
     if (this.closed !== undefined) throw new Error('sent after the close');
     if (this.isFull) return false;
+    this.room--;
     this.texts.push(text);
     this.frames.push(JSON.parse(text) as HeardFrame);
     return true;

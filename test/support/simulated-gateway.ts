@@ -183,6 +183,7 @@ export class SimulatedGateway {
       onOpen: (connection) => this.attendance.opened(connection),
       onHello: (connection, hello) => this.attendance.greet(connection, hello),
       onFrame: (connection, source, frame) => this.intake.take(connection, source, frame),
+      onDrained: (connection) => this.outbox.drained(connection),
       onClosed: (connection) => this.attendance.closed(connection),
     };
     const connection = new Connection(

@@ -3,7 +3,7 @@ import t from 'tap';
 import { signal, submit } from '../../support/api.js';
 import { acknowledged, openDesk, report, tell } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
-import type { Frame, Plugin } from '../../support/plugin.js';
+import { connectPlugin, hello, type Frame, type Plugin } from '../../support/plugin.js';
 
 const desk = await openDesk(t);
 
@@ -141,6 +141,38 @@ t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (
     delivery: 'not_sent',
   });
   again.close();
+});
+
+t.test('a backlog larger than the outgoing buffer arrives whole and in order', async (t) => {
+  const trader = await desk.trader();
+  (await desk.plugin(trader)).cut();
+  const count = 240;
+  const payload = { note: 'x'.repeat(60_000) };
+  const accepted: string[] = [];
+  while (accepted.length < count) {
+    const wave = Array.from({ length: 12 }, () => desk.submit(trader, { payload, ttlMs: 300_000 }));
+    accepted.push(...(await Promise.all(wave)));
+  }
+  const back = await connectPlugin(desk.url, trader.sessionToken);
+  back.send(hello);
+  // A busy terminal: it reads nothing until the gateway has begun to send.
+  back.socket.pause();
+  await eventually(async () => {
+    const { executions } = await desk.read(trader, accepted[0] as string);
+    return executions[0].status === 'dispatched';
+  });
+  back.socket.resume();
+  const seen: string[] = [];
+  while (seen.length < count) {
+    const { requestId, executionId } = await back.next('submit');
+    seen.push(requestId);
+    back.send({ type: 'ack', executionId });
+    if (seen.length === count / 2) accepted.push(await desk.submit(trader));
+  }
+  seen.push((await back.next('submit'))['requestId']);
+  t.same(seen, [...accepted].sort());
+  t.equal(back.closed, undefined);
+  back.close();
 });
 
 t.test('the newer connection of a source replaces the older one', async (t) => {
