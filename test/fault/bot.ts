@@ -8,7 +8,7 @@ import { codeOf, Operation } from './operation.js';
 import { composeSignal } from './signal-text.js';
 import type { Trader } from './trader.js';
 
-export const busyDeeds = {
+const busyDeeds = {
   submit: 45,
   read: 18,
   cancel: 14,
@@ -20,7 +20,7 @@ export const busyDeeds = {
 } as const;
 
 type Deed = keyof typeof busyDeeds;
-export type Deeds = Partial<Readonly<Record<Deed, number>>>;
+type Deeds = Partial<Readonly<Record<Deed, number>>>;
 
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 const recentMax = 60;
@@ -51,12 +51,13 @@ export class Bot {
   constructor(
     readonly trader: Trader,
     readonly chance: Chance,
-    readonly deeds: Deeds = busyDeeds,
+    readonly deeds: Deeds,
+    readonly lanes: number,
   ) {}
 
-  async run(lanes: number): Promise<void> {
+  async run(): Promise<void> {
     this.#isStopped = false;
-    await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
+    await Promise.all(Array.from({ length: this.lanes }, () => this.#lane()));
   }
 
   stop(): void {
@@ -156,4 +157,14 @@ export class Bot {
   #nextName(kind: string): string {
     return `${this.chance.name}-${kind}-${++this.#count}`;
   }
+}
+
+/** Does all that a bot can do, four things at once. */
+export function createBusyBot(trader: Trader, chance: Chance): Bot {
+  return new Bot(trader, chance, busyDeeds, 4);
+}
+
+/** Only sends signals, one after another, so that a small daily limit lasts into the strike. */
+export function createPlainBot(trader: Trader, chance: Chance): Bot {
+  return new Bot(trader, chance, { submit: 1 }, 1);
 }

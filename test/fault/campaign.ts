@@ -4,7 +4,7 @@
  */
 import { createKey, login } from '../support/api.js';
 import { addUser } from '../support/gateway-process.js';
-import { Bot, busyDeeds } from './bot.js';
+import { createBusyBot, createPlainBot, type Bot } from './bot.js';
 import { Chance } from './chance.js';
 import { configOf, countedPlan, members } from './config.js';
 import { DailyQuota } from './daily-quota.js';
@@ -72,11 +72,12 @@ export async function openCampaign(
         sessionToken,
       })),
     );
-    const isCounted = plan === countedPlan;
-    for (let i = 0; i < (isCounted ? 1 : busyBotsPerUser); i++) {
-      bots.push(
-        new Bot(trader, chance.child(`${name}-${i}`), isCounted ? { submit: 1 } : busyDeeds),
-      );
+    if (plan === countedPlan) {
+      bots.push(createPlainBot(trader, chance.child(name)));
+    } else {
+      for (let i = 0; i < busyBotsPerUser; i++) {
+        bots.push(createBusyBot(trader, chance.child(`${name}-${i}`)));
+      }
     }
   }
   const moveTraders = (): void => {

@@ -35,7 +35,7 @@ const strikes = {
     await gateway.waitMended();
     await sleep(chance.between(0, 400));
     // What was in doubt must be settled in the same life, without a restart.
-    if (gateway.isAlive && chance.happens(0.5)) {
+    if (gateway.isAlive && chance.happens(0.8)) {
       await load.stop();
       await settle(campaign);
       await fillTheDay(campaign);
