@@ -23,7 +23,7 @@ t.test('a revoked session closes all of the user’s connections with 4503 at on
   for (const plugin of plugins) {
     t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
   }
-  t.ok(performance.now() - startedAt < 3_000, 'the command included');
+  t.ok(performance.now() - startedAt < 5_000, 'the command included');
   await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
   t.equal(other.closed, undefined, 'nobody else is touched');
   const { sessionToken } = await login(desk.url, trader.email);
@@ -52,7 +52,7 @@ t.test('a deleted user loses everything at once', async (t) => {
   t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await unspoken.waitClosed()).code, 4503);
   t.equal(await stream.waitEnd(), 'properly');
-  t.ok(performance.now() - startedAt < 3_000);
+  t.ok(performance.now() - startedAt < 5_000);
 
   const read = `/api/v1/signals/${order.requestId}`;
   t.equal((await call(desk.url, 'GET', read, { headers: bearer(trader.key) })).status, 401);

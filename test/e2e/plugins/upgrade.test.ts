@@ -132,7 +132,7 @@ t.test('a connection ends with its session, as 4503', async (t) => {
   t.teardown(() => store.close());
   const user = findUser(store, trader.email);
   if (user === undefined) throw new Error('no such user');
-  const plugin = await openPlugin(desk.url, await createSession(store, user, Date.now(), 700));
+  const plugin = await openPlugin(desk.url, await createSession(store, user, Date.now(), 2_000));
   t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
 });
 

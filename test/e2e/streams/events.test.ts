@@ -147,7 +147,7 @@ t.test('what never leaves the gateway is told as well', async (t) => {
   const { trader, plugin, reader } = await setUp();
   plugin.cut();
   await reader.next('source_status', ({ data }) => data.status === 'stale');
-  await desk.submit(trader, { ttlMs: 1, ts: Date.now() + 200 });
+  await desk.submit(trader, { ttlMs: 1, ts: Date.now() + 1_000 });
   const expired = (await reader.next('command_result')).data.data;
   t.match(expired, { status: 'expired', reasonCode: 'ttl_expired', delivery: 'not_sent' });
   const mute = await desk.plugin(trader, { capabilities: [] });

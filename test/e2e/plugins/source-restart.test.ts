@@ -1,0 +1,35 @@
+/** Sources that were seen before the gateway's end: active after it, and offline in their time. */
+import t from 'tap';
+import { bearer, call } from '../../support/api.js';
+import { openDesk } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import { openReader } from '../../support/event-reader.js';
+
+const heartbeatWindowMs = 5_000;
+const desk = await openDesk(t, { limits: { heartbeatWindowMs } });
+
+for (const end of ['SIGKILL', 'SIGTERM'] as const) {
+  t.test(`a source that stays away over ${end} goes offline in its time`, async (t) => {
+    const trader = await desk.trader();
+    const plugin = await desk.plugin(trader);
+    const connectedAt = performance.now();
+    const timer = setInterval(() => plugin.send({ type: 'heartbeat' }), 100);
+    // What was last heard counts, not what was heard first.
+    await eventually(() => performance.now() > connectedAt + heartbeatWindowMs);
+    clearInterval(timer);
+    await desk.restart(end);
+    const sources = async (): Promise<any[]> =>
+      (
+        await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
+          headers: bearer(trader.key),
+        })
+      ).body.sources;
+    const stream = await openReader(desk.url, trader.key);
+    t.equal(stream.status, 200, 'still active');
+    t.match(await sources(), [{ connected: false }]);
+    const { data } = await stream.next('source_status');
+    t.equal(data.data.status, 'offline');
+    t.same(await sources(), []);
+    stream.close();
+  });
+}
