@@ -20,6 +20,7 @@ import { createSubmitSignal } from './endpoints/submit-signal.js';
 import { EventHub } from './events/hub.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
+import { checkNativeBinary } from './http/native-binary.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
 import { systemClock } from './lib/clock.js';
@@ -75,6 +76,8 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   const warning = prepareDataDirectory(settings.dataDir);
   if (warning !== undefined) log.warn(warning);
+  const binary = checkNativeBinary();
+  if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
   const lock = lockDirectory(settings.dataDir);
   const health = new StorageHealth(clock);
   const store = openStore(settings.dataDir, {
@@ -169,6 +172,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     'revoke-key': createRevokeKey({ store, clock, onRevoked: recheckUser }),
     'submit-signal': createSubmitSignal({
       clock,
+      gate,
       limits,
       plans,
       envelopes: createEnvelopeReader(limits, new Set(platforms.map(({ token }) => token))),
@@ -184,6 +188,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     'read-signal': createReadSignal({ store }),
     'cancel-order': createCancelOrder({
       clock,
+      gate,
       limits,
       book,
       idempotency,

@@ -30,7 +30,7 @@ export interface NativeBinary {
   readonly isKnown: boolean;
 }
 
-/** Reads the file once more, about a megabyte: for the start and for diagnosis. */
+/** Reads the file once more, some megabytes: for the start and for diagnosis. */
 export function checkNativeBinary(path: string = loadedBinary()): NativeBinary {
   if (path === '') return { path, sha256: '', isKnown: false };
   const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');

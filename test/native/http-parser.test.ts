@@ -204,8 +204,12 @@ t.test(
   },
 );
 
+// Elsewhere characters may be unsigned, and the parser compares them as they are.
+const onX64 = process.arch === 'x64' ? {} : { skip: 'what x64 does' };
+
 t.test(
   'bytes beyond ASCII are cut off at both ends of a value and decoded in its middle',
+  onX64,
   async (t) => {
     const app = await serveRecorder(t);
     const valueOf = async (bytes: string): Promise<string | undefined> => {

@@ -100,6 +100,20 @@ t.test('mapSize is no limit: the file grows beyond it', async (t) => {
   t.ok(fileBytes() > 4 * mapSize, `${fileBytes()} bytes`);
 });
 
+t.test('what is removed makes room, but the file stays as large as it was', async (t) => {
+  const { root, fileBytes } = openIn(t);
+  const fill = (): Promise<unknown> =>
+    Promise.all(Array.from({ length: 200 }, (_, i) => root.put(i, 'x'.repeat(20_000))));
+  await fill();
+  const full = fileBytes();
+  await Promise.all(Array.from({ length: 200 }, (_, i) => root.remove(i)));
+  t.ok(fileBytes() >= full);
+  // A page is free for use two transactions after it was left.
+  await root.put('later', 1);
+  await fill();
+  t.ok(fileBytes() < 1.5 * full, `${fileBytes()} after ${full}`);
+});
+
 t.test('a range that is held open keeps the file growing', async (t) => {
   const sizes: Record<string, number> = {};
   for (const held of [false, true]) {
@@ -123,6 +137,14 @@ t.test('maxDbs counts: one database more than that is refused', async (t) => {
   root.openDB('a', {});
   root.openDB('b', {});
   t.throws(() => root.openDB('c', {}), /MDB_DBS_FULL/);
+});
+
+t.test('after close, reads and writes throw at the call', async (t) => {
+  const { root } = openIn(t);
+  await root.put('key', 1);
+  await root.close();
+  t.throws(() => root.get('key'), /closed database/);
+  t.throws(() => root.put('key', 2), /Database is closed/);
 });
 
 t.test('on a full disk two rejections escape whoever catches the write’s own', async (t) => {
