@@ -1,7 +1,7 @@
 /**
  * One attempt: one HTTP request and its whole answer, or the reason why there is none. The API key
- * is known in this file only, and is struck out of everything that comes back, so that no message
- * built from an answer can carry it into a log.
+ * is known here and in `event-connection.ts` only, and is struck out of every answer, so that no
+ * message built from one can carry it into a log.
  */
 import type { Clock } from '../lib/clock.js';
 import { readAnswer, type Answer } from './answer.js';

@@ -1,6 +1,7 @@
 /** POST /api/v1/orders/{orderRef}/cancel: asks for the cancel of exactly one tracked order. */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
+import type { Gate } from '../http/gate.js';
 import type { Clock } from '../lib/clock.js';
 import { executionIdFrom } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
@@ -13,6 +14,7 @@ import { refuseOrReplay } from './idempotent-reply.js';
 
 export interface CancelOrderDeps {
   readonly clock: Clock;
+  readonly gate: Gate;
   readonly limits: Limits;
   readonly book: ExecutionBook;
   readonly idempotency: Idempotency;
@@ -22,7 +24,7 @@ export interface CancelOrderDeps {
 }
 
 export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
-  const { clock, limits, book, idempotency, acceptance, canCancel } = deps;
+  const { clock, gate, limits, book, idempotency, acceptance, canCancel } = deps;
 
   function cancel(exchange: Exchange, userId: string, key: string): void {
     const orderRef = exchange.context.parameter;
@@ -47,7 +49,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     });
   }
 
-  return (exchange, { user }) => {
+  return (exchange, caller) => {
     const { head } = exchange;
     const key = readIdempotencyKey(
       head.idempotencyKey,
@@ -55,6 +57,9 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
       limits.idempotencyKeyLengthMax,
     );
     if (key === undefined) return exchange.fail('invalid_idempotency_key');
-    exchange.readBody(limits.bodyBytesMax, () => cancel(exchange, user.userId, key));
+    exchange.readBody(limits.bodyBytesMax, () => {
+      const confirmed = gate.confirm(exchange, caller);
+      if (confirmed !== undefined) cancel(exchange, confirmed.user.userId, key);
+    });
   };
 }

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
+import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
@@ -26,6 +27,7 @@ export interface Terminals {
 
 export interface SubmitSignalDeps {
   readonly clock: Clock;
+  readonly gate: Gate;
   readonly limits: Limits;
   readonly plans: Plans;
   readonly envelopes: EnvelopeReader;
@@ -38,7 +40,7 @@ export interface SubmitSignalDeps {
 }
 
 export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
-  const { clock, limits, plans, envelopes, idempotency, acceptance, quota, terminals } = deps;
+  const { clock, gate, limits, plans, envelopes, idempotency, acceptance, quota, terminals } = deps;
 
   function submit(exchange: Exchange, user: User, key: string, body: Uint8Array): void {
     const startedAt = clock.monotonic();
@@ -90,7 +92,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     );
   }
 
-  return (exchange, { user }) => {
+  return (exchange, caller) => {
     const { head } = exchange;
     if (!head.isJson) return exchange.fail('unsupported_media_type');
     const key = readIdempotencyKey(
@@ -99,7 +101,10 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
       limits.idempotencyKeyLengthMax,
     );
     if (key === undefined) return exchange.fail('invalid_idempotency_key');
-    exchange.readBody(limits.bodyBytesMax, (body) => submit(exchange, user, key, body));
+    exchange.readBody(limits.bodyBytesMax, (body) => {
+      const confirmed = gate.confirm(exchange, caller);
+      if (confirmed !== undefined) submit(exchange, confirmed.user, key, body);
+    });
   };
 }
 

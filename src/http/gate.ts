@@ -28,11 +28,18 @@ export interface GateDeps {
 export interface KeyCaller {
   readonly user: User;
   readonly key: ApiKey;
+  /** Monotonic ms. */
+  readonly admittedAt: number;
 }
 
 export interface Gate {
   /** @returns undefined when the request was refused and is answered. */
   admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
+  /**
+   * Looks again at a caller whose body came later than its head: what has been revoked or frozen
+   * meanwhile must not act. @returns undefined when the request was refused and is answered.
+   */
+  confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined;
   /** @returns undefined when the request was refused and is answered. */
   admitUser(exchange: Exchange): User | undefined;
   /** Login attempts count before anything of the body is known. */
@@ -40,6 +47,8 @@ export interface Gate {
 }
 
 const windowSeconds = 60;
+/** A body that comes within this time came in the same packet as its head. */
+const freshMs = 1;
 
 export function createGate(deps: GateDeps): Gate {
   const { store, clock, limits, plans } = deps;
@@ -56,38 +65,56 @@ export function createGate(deps: GateDeps): Gate {
     return undefined;
   }
 
+  /** Public API enabled → credential. */
+  function identify(exchange: Exchange, now: number): Pick<KeyCaller, 'user' | 'key'> | undefined {
+    if (!isPublicApiEnabled(store)) {
+      exchange.fail('public_api_disabled');
+      return undefined;
+    }
+    const caller = authenticateApiKey(store, exchange.head.bearer, now);
+    return caller ?? refuseUnauthenticated(exchange);
+  }
+
+  function takeRequest(exchange: Exchange, keyId: number, now: number): boolean {
+    const bucket = keyBuckets.of(keyId, now);
+    const isGranted = bucket.take(now);
+    const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
+    exchange.rateLimit = {
+      policy: rateLimitPolicy,
+      state: `"key";r=${bucket.remaining(now)};t=${seconds}`,
+    };
+    if (!isGranted) exchange.fail('api_rate_limited', { retryAfter: seconds });
+    return isGranted;
+  }
+
+  function allowsPublicApi(exchange: Exchange, user: User): boolean {
+    if (plans[user.plan]?.publicApi === true) return true;
+    exchange.fail('business_plan_required');
+    return false;
+  }
+
   return {
     admitKey(exchange, route) {
-      if (!isPublicApiEnabled(store)) {
-        exchange.fail('public_api_disabled');
-        return undefined;
-      }
       const wallNow = clock.now();
-      const caller = authenticateApiKey(store, exchange.head.bearer, wallNow);
-      if (caller === undefined) return refuseUnauthenticated(exchange);
-
-      const now = clock.monotonic();
-      const bucket = keyBuckets.of(caller.key.id, now);
-      const granted = bucket.take(now);
-      const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
-      exchange.rateLimit = {
-        policy: rateLimitPolicy,
-        state: `"key";r=${bucket.remaining(now)};t=${seconds}`,
-      };
-      if (!granted) {
-        exchange.fail('api_rate_limited', { retryAfter: seconds });
-        return undefined;
-      }
+      const caller = identify(exchange, wallNow);
+      if (caller === undefined) return undefined;
+      const admittedAt = clock.monotonic();
+      if (!takeRequest(exchange, caller.key.id, admittedAt)) return undefined;
       deps.keyUses.touch(caller.key.id, wallNow);
-      if (plans[caller.user.plan]?.publicApi !== true) {
-        exchange.fail('business_plan_required');
-        return undefined;
-      }
+      if (!allowsPublicApi(exchange, caller.user)) return undefined;
       if (route.scope !== null && !caller.key.scopes.includes(route.scope)) {
         exchange.fail('insufficient_scope');
         return undefined;
       }
-      return caller;
+      return { ...caller, admittedAt };
+    },
+
+    confirm(exchange, caller) {
+      const now = clock.monotonic();
+      if (now - caller.admittedAt < freshMs) return caller;
+      const found = identify(exchange, clock.now());
+      if (found === undefined || !allowsPublicApi(exchange, found.user)) return undefined;
+      return { ...found, admittedAt: now };
     },
 
     admitUser(exchange) {
@@ -96,11 +123,7 @@ export function createGate(deps: GateDeps): Gate {
         exchange.fail('invalid_token');
         return undefined;
       }
-      if (plans[user.plan]?.publicApi !== true) {
-        exchange.fail('business_plan_required');
-        return undefined;
-      }
-      return user;
+      return allowsPublicApi(exchange, user) ? user : undefined;
     },
 
     admitLogin(exchange) {

@@ -43,12 +43,12 @@ export class TokenBucket {
     this.#forget(now);
     const excess = this.#count - this.#capacity;
     if (excess < 0) return 0;
-    return this.#capacity === 0 ? this.#windowMs : this.#freesAt(excess) - now;
+    return this.#capacity === 0 ? this.#windowMs : this.#freesIn(excess, now);
   }
 
   /** Milliseconds until one more token than now is free; 0 when none is taken. */
   nextFreeMs(now: number): number {
-    return this.isIdle(now) ? 0 : this.#freesAt(Math.max(0, this.#count - this.#capacity)) - now;
+    return this.isIdle(now) ? 0 : this.#freesIn(Math.max(0, this.#count - this.#capacity), now);
   }
 
   /** Whether the bucket is full, so that a new one in its place would behave the same. */
@@ -69,6 +69,11 @@ export class TokenBucket {
     const bucket = new TokenBucket(capacity, this.#windowMs);
     bucket.restore(Array.from({ length: this.#count }, (_, index) => this.#grantedAt(index)));
     return bucket;
+  }
+
+  /** Never more than the window: adding and taking away a large clock leaves a remainder. */
+  #freesIn(index: number, now: number): number {
+    return Math.min(this.#windowMs, this.#freesAt(index) - now);
   }
 
   #freesAt(index: number): number {

@@ -1,9 +1,9 @@
 /**
  * The log: JSON lines on standard error. No secret may reach it, so each finished line is searched:
  * fields that are named like secrets lose their value, at whatever depth and in errors too, and what
- * looks like one of our credentials is cut out wherever it stands. Lines are written asynchronously,
- * since a slow reader of standard error must not hold the loop; what is left goes out at exit, where
- * a line that was just under way may come last, or twice.
+ * looks like one of our credentials is cut out wherever it stands. Lines are written at once, so that
+ * a process that dies has said why, and one whose log nobody reads any more can still end; none is
+ * written per request.
  */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings.js';
@@ -28,7 +28,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: hideSecrets },
     },
-    destination ?? pino.destination({ dest: 2, sync: false }),
+    destination ?? pino.destination({ dest: 2, sync: true }),
   );
 }
 
