@@ -121,7 +121,7 @@ export class Exchange {
       } else if (closeNow) {
         this.#res.end('', true);
       } else {
-        // With an argument, this server writes a second, absurd length and aborts the process.
+        // Without an argument: with one the native server never ends the answer.
         this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
       }
     });

@@ -63,14 +63,15 @@ export class RequestHead {
   }
 
   /**
-   * Framing that the native parser lets through although two readers of it could disagree where the
-   * request ends. Such a request is refused and its connection condemned (request smuggling).
+   * Framing that the native parser lets through, or refuses only after the handler has run, although
+   * two readers of it could disagree where the request ends. Such a request is refused and its
+   * connection condemned (request smuggling).
    */
   get isAmbiguous(): boolean {
     return (
       this.contentLengthCount > 1 ||
       this.hostCount > 1 ||
-      (this.contentLengthCount === 1 && this.contentLength === '') ||
+      (this.contentLengthCount === 1 && !wholeLength.test(this.contentLength)) ||
       this.transferEncodingCount > 1 ||
       (this.transferEncodingCount === 1 && this.transferEncoding.toLowerCase() !== 'chunked') ||
       (this.transferEncodingCount === 1 && this.contentLengthCount > 0)
@@ -90,6 +91,9 @@ export class RequestHead {
     return jsonType.test(this.contentType);
   }
 }
+
+/** Digits alone, as many as the native parser takes. */
+const wholeLength = /^[0-9]{1,18}$/;
 
 /** `application/json`, with parameters such as a charset; UTF-8 is the only one JSON knows. */
 const jsonType = /^application\/json[ \t]*(?:;|$)/i;

@@ -2,7 +2,7 @@
  * The store port over lmdb: one environment in the data directory, one named database per
  * collection, records as JSON text. Nothing is visible before it is flushed (`overlappingSync:
  * false`), and the writes of one event turn are one transaction (`eventTurnBatching`, lmdb's
- * default). A synchronous transaction would cut such a turn in two, so none is made after the open.
+ * default). A synchronous write would overtake what its turn has written, so none is made after the open.
  *
  * JSON, because measured on requests and executions it costs what self-contained msgpack costs
  * (put 5.8 against 4.5 µs, get 4.1 against 4.6 µs, most of it lmdb's own), keeps every string

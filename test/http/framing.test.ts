@@ -130,6 +130,16 @@ t.test('the ambiguous request itself has no effect', async (t) => {
   t.equal((await submit(url, key, body)).status, 202);
 });
 
+t.test('a request whose length is no number does nothing, with or without a body', async (t) => {
+  const { token, keyId, key: doomed } = await world.member();
+  for (const length of ['+5', '5, 5', '0x5', '1'.repeat(19), '-1', '']) {
+    const lines = [`Authorization: Bearer ${token}`, `Content-Length: ${length}`];
+    const answer = await rawCall(url, 'DELETE', `/api/api-keys/${keyId}`, lines);
+    t.equal(answer?.status, 400, `Content-Length: ${length}`);
+  }
+  t.equal((await submit(url, doomed, signal())).status, 202, 'the key was not revoked');
+});
+
 t.test('another client at the same moment is not harmed for long', async (t) => {
   const { bytes } = smuggled();
   const attacker = await RawClient.connect(url);
