@@ -4,6 +4,11 @@ import { CommanderError } from 'commander';
 import { exitCodes } from './command.js';
 import { createProgram } from './program.js';
 
+// `signalbox user list | head`: whoever has read enough may close the pipe.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 try {
   const program = await createProgram(process.argv[2]);
   await program.parseAsync();
