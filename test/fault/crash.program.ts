@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inspect, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { openCampaign } from './campaign.js';
 import { finish, playRound } from './round.js';
 import { Verdict } from './verdict.js';
@@ -51,9 +51,7 @@ console.log(
     `nearest submit to its TTL ${Math.round(inspector.latestMs)} ms`,
 );
 for (const { rule, round, evidence } of verdict.violations.slice(0, violationsShownMax)) {
-  console.log(
-    `VIOLATION (seed ${seed}, round ${round}): ${rule}\n${inspect(evidence, { depth: 8 })}`,
-  );
+  console.log(`VIOLATION (seed ${seed}, round ${round}): ${rule}\n${evidence}`);
 }
 if (isClean()) rmSync(directory, { recursive: true });
 else console.log(`the data is kept in ${directory}`);

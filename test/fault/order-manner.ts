@@ -5,14 +5,14 @@
 import type { Chance } from './chance.js';
 
 export interface Step {
-  /** After the submit came. */
-  readonly afterMs: number;
+  /** After the step before it, or after the submit. */
+  readonly pauseMs: number;
   /** `ack`, or the status of a report. */
   readonly say: string;
   /** What this report's fill adds. */
   readonly fills: number;
   /** Said twice, under two numbers. */
-  readonly twice: boolean;
+  readonly isTwice: boolean;
 }
 
 const manners = {
@@ -28,10 +28,11 @@ const manners = {
 export function planSteps(chance: Chance, quantity: number): Step[] {
   const manner = chance.weigh(manners);
   // Most answers come at once; some only after the gateway has given up waiting for them.
-  let afterMs = chance.happens(0.12) ? chance.between(300, 2_500) : 0;
+  let heldBackMs = chance.happens(0.12) ? chance.between(300, 2_500) : 0;
   const step = (say: string, fills = 0): Step => {
-    afterMs += chance.between(0, 25);
-    return { afterMs, say, fills, twice: fills > 0 && chance.happens(0.15) };
+    const pauseMs = heldBackMs + chance.between(0, 25);
+    heldBackMs = 0;
+    return { pauseMs, say, fills, isTwice: fills > 0 && chance.happens(0.15) };
   };
   const first = chance.happens(0.7) ? [step('ack')] : [];
   if (manner === 'saysNothing') return [];

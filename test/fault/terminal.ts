@@ -5,7 +5,7 @@
 import type { Chance } from './chance.js';
 import type { Observation, TerminalPlace } from './observation.js';
 import { Order } from './order.js';
-import { cancelManners, planSteps } from './order-manner.js';
+import { cancelManners, planSteps, type Step } from './order-manner.js';
 import type { Pulse } from './pulse.js';
 import { TerminalLink, type Frame } from './terminal-link.js';
 
@@ -94,15 +94,21 @@ export class Terminal {
     const quantity = frame['signalType'] === 'order' ? (frame['payload'].quantity as number) : 0;
     const order = new Order(executionId, quantity);
     this.#orders.set(executionId, order);
-    for (const { afterMs, say, fills, twice } of planSteps(this.chance, quantity)) {
-      this.#later(afterMs, () => {
-        if (say === 'ack') return this.#acknowledge(order);
-        if (!order.move(say, fills)) return;
+    this.#carryOut(order, planSteps(this.chance, quantity));
+  }
+
+  /** One step after the other: what was said never goes back. */
+  #carryOut(order: Order, [step, ...rest]: readonly Step[]): void {
+    if (step === undefined) return;
+    this.#later(step.pauseMs, () => {
+      if (step.say === 'ack') this.#acknowledge(order);
+      else if (order.move(step.say, step.fills)) {
         this.#report(order);
-        if (twice) this.#report(order);
-        if (this.chance.happens(0.05)) this.#tellBalance();
-      });
-    }
+        if (step.isTwice) this.#report(order);
+        if (this.chance.happens(0.05)) this.tellBalance();
+      }
+      this.#carryOut(order, rest);
+    });
   }
 
   #cancel(frame: Frame): void {
@@ -144,7 +150,7 @@ export class Terminal {
   }
 
   /** An event shares the numbers of the reports. */
-  #tellBalance(): void {
+  tellBalance(): void {
     this.#link.report(
       (seq) => ({ type: 'event', seq, event: 'account_update', data: { balance: seq } }),
       (seq, sent) => ({ kind: 'event', seq, sent }),

@@ -34,7 +34,7 @@ async function obey(command: Command): Promise<void> {
       return;
     case 'calm':
       for (const terminal of terminals) terminal.calm();
-      return answer({ reply: 'calm', unrest: await comeToRest() });
+      return answer({ reply: 'calm', unrest: [...(await comeToRest()), ...(await comeToRest())] });
     case 'tell':
       return answer({ reply: 'observations', observations: observations.splice(0) });
   }
@@ -44,9 +44,13 @@ function answer(reply: Reply): void {
   process.send?.(reply);
 }
 
-/** @returns what did not come to rest in time. */
+/**
+ * With a last word of each terminal: once that is acknowledged, all that the gateway had to write
+ * before it is on disk. @returns what did not come to rest in time.
+ */
 async function comeToRest(): Promise<string[]> {
   const end = performance.now() + calmWithinMs;
+  for (const terminal of terminals) terminal.tellBalance();
   for (;;) {
     const unrest = terminals.flatMap((terminal) => terminal.unrest ?? []);
     if (unrest.length === 0 || performance.now() > end) return unrest;

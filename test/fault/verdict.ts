@@ -1,8 +1,11 @@
 /** Counts what was checked and keeps what was violated, for one run. */
-export interface Violation {
+import { inspect } from 'node:util';
+
+interface Violation {
   readonly rule: string;
   readonly round: number;
-  readonly evidence: unknown;
+  /** As it was when the rule was broken. */
+  readonly evidence: string;
 }
 
 export class Verdict {
@@ -13,7 +16,12 @@ export class Verdict {
   /** `evidence` is called only when the rule does not hold. @returns `holds`. */
   hold(rule: string, holds: boolean, evidence: () => unknown): boolean {
     this.checks++;
-    if (!holds) this.violations.push({ rule, round: this.round, evidence: evidence() });
+    if (!holds)
+      this.violations.push({
+        rule,
+        round: this.round,
+        evidence: inspect(evidence(), { depth: 8 }),
+      });
     return holds;
   }
 }
