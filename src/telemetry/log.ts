@@ -28,8 +28,13 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: hideSecrets },
     },
-    destination ?? pino.destination({ dest: 2, sync: true }),
+    destination ?? standardError(),
   );
+}
+
+/** A log that cannot be written (a full disk, a closed pipe) must not end what it tells of. */
+function standardError(): DestinationStream {
+  return pino.destination({ dest: 2, sync: true }).on('error', () => undefined);
 }
 
 function hideSecrets(line: string): string {

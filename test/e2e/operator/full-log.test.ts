@@ -1,0 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import t from 'tap';
+
+const signalbox = new URL('../../../src/cli/signalbox.js', import.meta.url).pathname;
+const skip = existsSync('/dev/full') ? false : 'needs /dev/full';
+
+t.test('a log that cannot be written does not end the gateway', { skip }, async (t) => {
+  const flags = ['--data-dir', `${t.testdir()}/data`, '--port', '0', '--ops-port', '0'];
+  const child = spawn(process.execPath, [signalbox, 'serve', ...flags], {
+    stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [ready] = (await once(child.stdout, 'data')) as [Buffer];
+  const { opsUrl } = JSON.parse(ready.toString()) as { opsUrl: string };
+  t.equal((await fetch(`${opsUrl}/readyz`)).status, 200);
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  t.same(await exited, [0, null]);
+});
