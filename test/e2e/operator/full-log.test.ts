@@ -12,7 +12,7 @@ t.test('a log that cannot be written does not end the gateway', { skip }, async 
     stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  const [ready] = (await once(child.stdout, 'data')) as [Buffer];
+  const [ready] = (await once(child.stdout!, 'data')) as [Buffer];
   const { opsUrl } = JSON.parse(ready.toString()) as { opsUrl: string };
   t.equal((await fetch(`${opsUrl}/readyz`)).status, 200);
   const exited = once(child, 'exit');
