@@ -84,11 +84,19 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     clock,
     commitLatency: instruments.commitLatency,
     onCommit: (succeeded) => {
-      if (!succeeded) instruments.commitsFailed.add();
+      if (!succeeded) noteFailedCommit();
       health.noteCommit(succeeded);
     },
   });
   health.watch(store);
+  function noteFailedCommit(): void {
+    instruments.commitsFailed.add();
+    if (!health.isHealthy) return;
+    log.error(
+      { dataDir: settings.dataDir },
+      'a commit failed: nothing is accepted until the disk takes writes again; is it full or broken?',
+    );
+  }
   const writer = new SteadyWriter(store);
   const jwtSecret = readJwtSecret(settings.dataDir, settings.jwtSecret);
   const userTokens = createUserTokens({
@@ -160,6 +168,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
   const streams = new EventStreams({ store, clock, deadlines, plans, hub });
   health.onRecovery(() => {
+    log.warn({ dataDir: settings.dataDir }, 'the disk takes writes again');
     acceptance.resolveDoubts();
     writer.retry();
   });
