@@ -3,7 +3,7 @@
  * one another. Owns the order in which everything starts and, in reverse, ends.
  */
 import { availableParallelism } from 'node:os';
-import { createKeyUses } from './auth/api-key.js';
+import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
 import { createCreateKey } from './endpoints/create-key.js';
 import { createCancelOrder } from './endpoints/cancel-order.js';

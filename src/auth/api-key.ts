@@ -11,10 +11,6 @@ import { leaveChangeNotice } from './change-notice.js';
 import type { Scope } from './scopes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
-export { createKeyUses, type KeyUses } from './api-key-uses.js';
-export { parseKeyRequest, type KeyRequest } from './api-key-request.js';
-export { toApiKeyView } from './api-key-view.js';
-
 const secretPrefix = 'svc_api_';
 /** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */
 const shownCharacters = 6;

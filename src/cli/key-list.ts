@@ -1,7 +1,8 @@
 /** `signalbox key list`: a user's API keys, without their secrets. */
 import type { Command } from 'commander';
 import { findUser } from '../auth/accounts.js';
-import { listApiKeys, toApiKeyView } from '../auth/api-key.js';
+import { listApiKeys } from '../auth/api-key.js';
+import { toApiKeyView } from '../auth/api-key-view.js';
 import { columns } from './columns.js';
 import { describeCommand, type SharedOptions } from './command.js';
 import { onStore } from './on-store.js';

@@ -1,6 +1,8 @@
 /** POST /api/api-keys: a new Public API key, whose secret is shown in this answer only. */
 import { isPublicApiEnabled } from '../auth/accounts.js';
-import { createApiKey, parseKeyRequest, toApiKeyView, type KeyRequest } from '../auth/api-key.js';
+import { createApiKey } from '../auth/api-key.js';
+import { parseKeyRequest, type KeyRequest } from '../auth/api-key-request.js';
+import { toApiKeyView } from '../auth/api-key-view.js';
 import type { UserEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import { parseJson } from '../http/json-body.js';

@@ -1,5 +1,7 @@
 /** GET /api/api-keys: the caller's keys that are not revoked, without their secrets. */
-import { listApiKeys, toApiKeyView, type KeyUses } from '../auth/api-key.js';
+import { listApiKeys } from '../auth/api-key.js';
+import type { KeyUses } from '../auth/api-key-uses.js';
+import { toApiKeyView } from '../auth/api-key-view.js';
 import type { UserEndpoint } from '../http/endpoint.js';
 import type { Reader } from '../store/store.js';
 

@@ -5,7 +5,8 @@
  * process.
  */
 import { isPublicApiEnabled } from '../auth/accounts.js';
-import { authenticateApiKey, type KeyUses } from '../auth/api-key.js';
+import { authenticateApiKey } from '../auth/api-key.js';
+import type { KeyUses } from '../auth/api-key-uses.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';

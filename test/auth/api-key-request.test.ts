@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseKeyRequest } from '../../src/auth/api-key.js';
+import { parseKeyRequest } from '../../src/auth/api-key-request.js';
 import { limits } from '../../src/limits.js';
 
 const now = Date.UTC(2026, 0, 1);

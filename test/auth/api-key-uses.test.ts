@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createKeyUses } from '../../src/auth/api-key.js';
+import { createKeyUses } from '../../src/auth/api-key-uses.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';

@@ -7,9 +7,9 @@ import {
   findApiKeyOwner,
   listApiKeys,
   revokeApiKey,
-  toApiKeyView,
   type NewApiKey,
 } from '../../src/auth/api-key.js';
+import { toApiKeyView } from '../../src/auth/api-key-view.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, User } from '../../src/store/records.js';
 import type { Store } from '../../src/store/store.js';
