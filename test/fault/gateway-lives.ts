@@ -125,7 +125,11 @@ export class GatewayLives {
     const { process, log } = this.#running;
     const isExcused = this.#isDiskBroken && isNativeAbort(process);
     if (isExcused) this.nativeAborts++;
-    this.verdict.hold('it never ends by itself', this.isAlive || isExcused, () => log());
+    this.verdict.hold('it never ends by itself', this.isAlive || isExcused, () => [
+      process.exitCode,
+      process.signalCode,
+      log(),
+    ]);
   }
 
   get #running(): GatewayProcess {
@@ -155,9 +159,9 @@ export class GatewayLives {
   #readLog(log: string): void {
     writeFileSync(`${this.dataDir}.life-${this.lives}.log`, log);
     for (const line of log.split('\n').slice(0, -1)) {
-      // About a dead disk lmdb speaks itself, in words of its own.
+      // Of a dead disk the gateway says that it is dead, and lmdb speaks in words of its own.
       const isOurs = line.startsWith('{"');
-      const isExpected = isOurs ? isQuiet(line) : this.#isDiskBroken;
+      const isExpected = this.#isDiskBroken || (isOurs && isQuiet(line));
       this.verdict.hold('nothing unexpected is logged', isExpected, () => line);
     }
   }

@@ -43,7 +43,9 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   }
   const limit = options.fileBlocksMax ?? 'unlimited';
   const command = [process.execPath, signalbox, 'serve', ...flags, ...(options.flags ?? [])];
-  const child = spawn('/bin/sh', ['-c', 'ulimit -f "$0"; exec "$@"', `${limit}`, ...command], {
+  // The test runner would load itself into the gateway and take signals from it (SIGXFSZ among them).
+  const shell = 'unset NODE_OPTIONS; ulimit -f "$0"; exec "$@"';
+  const child = spawn('/bin/sh', ['-c', shell, `${limit}`, ...command], {
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
