@@ -44,8 +44,9 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const limit = options.fileBlocksMax ?? 'unlimited';
   const command = [process.execPath, signalbox, 'serve', ...flags, ...(options.flags ?? [])];
   // The test runner would load itself into the gateway and take signals from it (SIGXFSZ among them).
-  const shell = 'unset NODE_OPTIONS; ulimit -f "$0"; exec "$@"';
-  const child = spawn('/bin/sh', ['-c', shell, `${limit}`, ...command], {
+  const shell = 'ulimit -f "$0"; export NODE_OPTIONS="$1"; shift; exec "$@"';
+  const nodeOptions = options.environment?.['NODE_OPTIONS'] ?? '';
+  const child = spawn('/bin/sh', ['-c', shell, `${limit}`, nodeOptions, ...command], {
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
