@@ -1,8 +1,5 @@
 /** The system's clock with timers that keep the process up: a bot that waits has not finished. */
-import { systemClock, type Clock } from '../lib/clock.js';
-
-/** Longest delay that `setTimeout` takes; a longer one would fire at once. */
-const longestDelayMs = 2 ** 31 - 1;
+import { longestDelayMs, systemClock, type Clock } from '../lib/clock.js';
 
 export const botClock: Clock = {
   ...systemClock,

@@ -16,7 +16,7 @@ export interface Timer {
 }
 
 /** Longest delay that `setTimeout` takes; a longer one would fire at once. */
-const longestDelayMs = 2 ** 31 - 1;
+export const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: Date.now,
