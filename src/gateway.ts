@@ -52,7 +52,9 @@ import { createInstruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createOpsServer } from './telemetry/ops-server.js';
+import { createSurroundings } from './telemetry/surroundings.js';
 import { createTraceIds } from './telemetry/trace-id.js';
+import { readVersion } from './version.js';
 import { createHashPool } from './workers/hash-pool.js';
 
 export interface Gateway {
@@ -96,6 +98,10 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       { dataDir: settings.dataDir },
       'a commit failed: nothing is accepted until the disk takes writes again; is it full or broken?',
     );
+  }
+  function unexpected(fields: object, message: string): void {
+    instruments.internalErrors.add();
+    log.error(fields, message);
   }
   const writer = new SteadyWriter(store);
   const jwtSecret = readJwtSecret(settings.dataDir, settings.jwtSecret);
@@ -236,7 +242,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     store,
     clock,
     limits,
-    onError: (error) => log.error({ err: error }, 'the retention sweep failed; it tries again'),
+    onError: (error) => unexpected({ err: error }, 'the retention sweep failed; it tries again'),
   });
 
   const traceIds = createTraceIds();
@@ -250,7 +256,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     handle: entry,
     onEnd: (routeIndex, status, durationMs) =>
       instruments.requestEnded(routeIndex, status, durationMs / 1000),
-    onError: (error, traceId) => log.error({ err: error, traceId }, 'an endpoint failed'),
+    onError: (error, traceId) => unexpected({ err: error, traceId }, 'an endpoint failed'),
   });
 
   /** The address that the PROXY protocol names counts only from a peer that is trusted. */
@@ -284,24 +290,31 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       onDrained: (connection) => outbox.drained(connection),
       onClosed: (connection) => attendance.closed(connection),
     },
-    onError: (error) => log.error({ err: error }, 'a plugin connection failed'),
+    onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
   http.register(app);
+
+  function readiness(): { ready: boolean; reason: string } {
+    if (state !== 'serving') return { ready: false, reason: state };
+    if (!health.isHealthy) return { ready: false, reason: 'the last commit failed' };
+    return { ready: true, reason: 'ready' };
+  }
 
   const ops = createOpsServer({
     host: settings.opsHost,
     port: settings.opsPort,
-    readiness: () => {
-      if (state !== 'serving') return { ready: false, reason: state };
-      if (!health.isHealthy) return { ready: false, reason: 'the last commit failed' };
-      return { ready: true, reason: 'ready' };
-    },
+    readiness,
     metrics: createMetrics(instruments, {
       connectedPlugins: () => registry.connectedCount,
       hashPoolQueue: () => hashPool.waiting(),
       openExecutions: () => book.size,
       storeBytes: () => store.sizeBytes(),
       openStreams: () => streams.count,
+      hashPoolQueueMax: () => hashQueueMax,
+      isReady: () => readiness().ready,
+      committedAt: () => health.committedAt,
+      version: readVersion(),
+      surroundings: createSurroundings({ ...settings, clock }),
     }),
   });
 

@@ -1,6 +1,6 @@
 /** The whole command line: every command in its place, and one way of ending for all of them. */
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { readVersion } from '../version.js';
 import { apiDisableCommand, apiEnableCommand } from './api-switch.js';
 import { examplesText } from './command.js';
 import { configCommand } from './config.js';
@@ -78,9 +78,4 @@ function group(name: string, summary: string, members: readonly Command[]): Comm
 function throwOnExit(command: Command): void {
   command.exitOverride().showHelpAfterError('Add --help to the command to see how it is used.');
   command.commands.forEach(throwOnExit);
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

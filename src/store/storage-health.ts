@@ -10,6 +10,8 @@ const probeIntervalMs = 1_000;
 
 export class StorageHealth {
   isHealthy = true;
+  /** Unix milliseconds of the last commit that reached the disk; undefined before the first. */
+  committedAt: number | undefined;
   #isProbing = false;
   #store: Store | undefined;
   readonly #recovered: (() => void)[] = [];
@@ -27,6 +29,7 @@ export class StorageHealth {
 
   /** For the store to call after each commit. */
   readonly noteCommit = (succeeded: boolean): void => {
+    if (succeeded) this.committedAt = this.clock.now();
     if (succeeded === this.isHealthy) return;
     this.isHealthy = succeeded;
     if (succeeded) for (const listen of this.#recovered) listen();

@@ -27,6 +27,8 @@ export interface Instruments {
   readonly submitsSent: Counter;
   readonly eventsPublished: Counter;
   readonly commitsFailed: Counter;
+  /** Throws that reached the outermost catch. */
+  readonly internalErrors: Counter;
   readonly executionsByStatus: StatusCounts;
 }
 
@@ -95,6 +97,7 @@ export function createInstruments(routes: readonly { readonly operation: string 
     submitsSent: new Counter(),
     eventsPublished: new Counter(),
     commitsFailed: new Counter(),
+    internalErrors: new Counter(),
     executionsByStatus: new StatusCounts(),
   };
 }

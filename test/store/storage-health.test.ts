@@ -74,6 +74,19 @@ t.test('who listens for recovery finds it healthy, and may write', async (t) => 
   t.equal(store.get('meta', 'x'), 1);
 });
 
+t.test('the time of the last commit is that of the last one that succeeded', async (t) => {
+  const { health, clock } = setUp();
+  t.equal(health.committedAt, undefined);
+  health.noteCommit(true);
+  const first = clock.now();
+  clock.advance(5_000);
+  health.noteCommit(false);
+  t.equal(health.committedAt, first);
+  clock.advance(100);
+  health.noteCommit(true);
+  t.equal(health.committedAt, clock.now());
+});
+
 function setUp() {
   const clock = new SimulatedClock();
   const memory = createMemoryStore();

@@ -2,7 +2,8 @@ import t from 'tap';
 import { routes } from '../../src/routes.js';
 import { executionStates } from '../../src/signals/execution.js';
 import { createInstruments, type Instruments } from '../../src/telemetry/instruments.js';
-import { createMetrics, type Gauges, type Metrics } from '../../src/telemetry/metrics.js';
+import type { Gauges } from '../../src/telemetry/metric-families.js';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 interface Sample {
@@ -17,12 +18,31 @@ const gauges: Gauges = {
   openExecutions: () => 4,
   storeBytes: () => 36_864,
   openStreams: () => 5,
+  hashPoolQueueMax: () => 64,
+  isReady: () => true,
+  committedAt: () => 1_750_000_000_500,
+  version: '1.2.3',
+  surroundings: {
+    disk: () => ({ freeBytes: 40_000, sizeBytes: 100_000 }),
+    wallClockSeconds: () => 1_750_000_001,
+    clockStepSeconds: () => -3.5,
+    heapLimitBytes: () => 2_000_000,
+    certificateExpirySeconds: 1_800_000_000,
+  },
 };
 
-function made(): { instruments: Instruments; metrics: Metrics; clock: SimulatedClock } {
+function made(change: Partial<Gauges> = {}): {
+  instruments: Instruments;
+  metrics: Metrics;
+  clock: SimulatedClock;
+} {
   const clock = new SimulatedClock();
   const instruments = createInstruments(routes);
-  return { instruments, clock, metrics: createMetrics(instruments, gauges, clock) };
+  return {
+    instruments,
+    clock,
+    metrics: createMetrics(instruments, { ...gauges, ...change }, clock),
+  };
 }
 
 /** Reads the Prometheus text format to the letter; throws on a line that it does not allow. */
@@ -101,7 +121,7 @@ t.test('no label takes a value from outside', async (t) => {
       if (label === 'operation') t.ok(operations.includes(value), value);
     }
   }
-  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'status']);
+  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'status', 'version']);
 });
 
 t.test('requests are counted by operation and status, with none for no route', async (t) => {
@@ -154,6 +174,7 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
     submitsSent: 'signalbox_submits_sent_total',
     eventsPublished: 'signalbox_events_published_total',
     commitsFailed: 'signalbox_commits_failed_total',
+    internalErrors: 'signalbox_internal_errors_total',
   } as const;
   const names = Object.keys(counters) as (keyof typeof counters)[];
   names.forEach((name, index) => instruments[name].add(index + 1));
@@ -177,7 +198,38 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
   t.equal(await valueOf(metrics, 'signalbox_open_executions'), 4);
   t.equal(await valueOf(metrics, 'signalbox_store_size_bytes'), 36_864);
   t.equal(await valueOf(metrics, 'signalbox_open_streams'), 5);
+  t.equal(await valueOf(metrics, 'signalbox_hash_pool_queue_max'), 64);
+  t.equal(await valueOf(metrics, 'signalbox_ready'), 1);
+  t.equal(await valueOf(metrics, 'signalbox_last_commit_timestamp_seconds'), 1_750_000_000.5);
+  t.equal(await valueOf(metrics, 'signalbox_build_info', { version: '1.2.3' }), 1);
+  t.equal(await valueOf(metrics, 'signalbox_disk_free_bytes'), 40_000);
+  t.equal(await valueOf(metrics, 'signalbox_disk_size_bytes'), 100_000);
+  t.equal(await valueOf(metrics, 'signalbox_wall_clock_seconds'), 1_750_000_001);
+  t.equal(await valueOf(metrics, 'signalbox_clock_step_seconds'), -3.5);
+  t.equal(await valueOf(metrics, 'signalbox_nodejs_heap_size_limit_bytes'), 2_000_000);
+  const expiry = 'signalbox_tls_certificate_expiry_timestamp_seconds';
+  t.equal(await valueOf(metrics, expiry), 1_800_000_000);
 });
+
+t.test(
+  'what there is not has a family, and no series that could be taken for a value',
+  async (t) => {
+    const { metrics } = made({
+      isReady: () => false,
+      committedAt: () => undefined,
+      surroundings: { ...gauges.surroundings, certificateExpirySeconds: undefined },
+    });
+    const { types } = parse(await metrics.scrape());
+    for (const name of [
+      'last_commit_timestamp_seconds',
+      'tls_certificate_expiry_timestamp_seconds',
+    ]) {
+      t.equal(types.get(`signalbox_${name}`), 'gauge');
+      t.equal(await valueOf(metrics, `signalbox_${name}`), undefined);
+    }
+    t.equal(await valueOf(metrics, 'signalbox_ready'), 0);
+  },
+);
 
 t.test('every execution status is a series from the start', async (t) => {
   const { instruments, metrics } = made();
