@@ -1,32 +1,34 @@
 /** An API key as the specification's record shows it: field by field in its order, never a secret. */
+import Type, { type Static } from 'typebox';
 import { toIsoTime } from '../lib/clock.js';
+import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';
 import type { ApiKey } from '../store/records.js';
-import type { Scope } from './scopes.js';
+import { scopes } from './scopes.js';
 
-export interface ApiKeyView {
-  readonly id: number;
-  readonly name: string;
-  readonly displayPrefix: string;
-  readonly scopes: readonly Scope[];
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly revokedAt: string | null;
-}
+export const apiKeySchema = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  displayPrefix: Type.String(),
+  scopes: listOf(oneOf(scopes)),
+  createdAt: isoTime,
+  expiresAt: isoTimeOrNull,
+  lastUsedAt: isoTimeOrNull,
+  revokedAt: isoTimeOrNull,
+});
 
-export function toApiKeyView(key: ApiKey, lastUsedAt: number | null): ApiKeyView {
+export function toApiKeyView(key: ApiKey, lastUsedAt: number | null): Static<typeof apiKeySchema> {
   return {
     id: key.id,
     name: key.name,
     displayPrefix: key.displayPrefix,
     scopes: key.scopes,
     createdAt: toIsoTime(key.createdAt),
-    expiresAt: isoTimeOrNull(key.expiresAt),
-    lastUsedAt: isoTimeOrNull(lastUsedAt),
-    revokedAt: isoTimeOrNull(key.revokedAt),
+    expiresAt: toIsoTimeOrNull(key.expiresAt),
+    lastUsedAt: toIsoTimeOrNull(lastUsedAt),
+    revokedAt: toIsoTimeOrNull(key.revokedAt),
   };
 }
 
-function isoTimeOrNull(unixMs: number | null): string | null {
+function toIsoTimeOrNull(unixMs: number | null): string | null {
   return unixMs === null ? null : toIsoTime(unixMs);
 }

@@ -1,13 +1,19 @@
 /** The body of `POST /api/auth/login`: the credentials, or every field's violated rule at once. */
+import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
-import { emailLengthMax, isEmail } from './email.js';
+import { compileSchema } from '../lib/schema.js';
+import { emailForm, emailLengthMax, isEmail } from './email.js';
 import { passwordLengthMax } from './password.js';
 
-export interface Login {
-  /** Trimmed, in the letters as given. */
-  readonly email: string;
-  readonly password: string;
-}
+/** The email as it is once spaces around it are trimmed, in the letters as given. */
+export const loginSchema = Type.Object({
+  email: Type.String({ maxLength: emailLengthMax, pattern: emailForm.source }),
+  password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
+});
+
+export type Login = Static<typeof loginSchema>;
+
+const isLogin = compileSchema(loginSchema);
 
 export function parseLogin(body: unknown): Login | FieldError[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -16,11 +22,12 @@ export function parseLogin(body: unknown): Login | FieldError[] {
   const fields = body as Record<string, unknown>;
   const email = typeof fields['email'] === 'string' ? fields['email'].trim() : fields['email'];
   const password = fields['password'];
-  const errors = [
+  const login = { email, password };
+  if (isLogin(login)) return login;
+  return [
     { field: 'email', code: emailViolation(email) },
     { field: 'password', code: passwordViolation(password) },
   ].filter((error): error is FieldError => error.code !== undefined);
-  return errors.length > 0 ? errors : { email: email as string, password: password as string };
 }
 
 function emailViolation(email: unknown): string | undefined {

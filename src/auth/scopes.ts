@@ -2,7 +2,3 @@
 export const scopes = ['events:read', 'orders:cancel', 'signals:read', 'signals:write'] as const;
 
 export type Scope = (typeof scopes)[number];
-
-export function isScope(value: unknown): value is Scope {
-  return (scopes as readonly unknown[]).includes(value);
-}

@@ -1,8 +1,9 @@
 /** POST /api/api-keys: a new Public API key, whose secret is shown in this answer only. */
+import Type, { type Static } from 'typebox';
 import { isPublicApiEnabled } from '../auth/accounts.js';
 import { createApiKey } from '../auth/api-key.js';
-import { parseKeyRequest, type KeyRequest } from '../auth/api-key-request.js';
-import { toApiKeyView } from '../auth/api-key-view.js';
+import { createKeyRequestReader, type KeyRequest } from '../auth/api-key-request.js';
+import { apiKeySchema, toApiKeyView } from '../auth/api-key-view.js';
 import type { UserEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import { parseJson } from '../http/json-body.js';
@@ -11,6 +12,8 @@ import type { Limits } from '../limits.js';
 import type { User } from '../store/records.js';
 import type { Store } from '../store/store.js';
 
+export const createdKeySchema = Type.Object({ ...apiKeySchema.properties, key: Type.String() });
+
 export interface CreateKeyDeps {
   readonly store: Store;
   readonly clock: Clock;
@@ -18,6 +21,8 @@ export interface CreateKeyDeps {
 }
 
 export function createCreateKey({ store, clock, limits }: CreateKeyDeps): UserEndpoint {
+  const readRequest = createKeyRequestReader(limits);
+
   async function create(exchange: Exchange, user: User, request: KeyRequest): Promise<void> {
     const created = await createApiKey(store, {
       ...request,
@@ -26,7 +31,10 @@ export function createCreateKey({ store, clock, limits }: CreateKeyDeps): UserEn
       now: clock.now(),
     });
     if (created === 'active_key_limit_reached') return exchange.fail(created);
-    const body = { ...toApiKeyView(created.key, null), key: created.secret };
+    const body: Static<typeof createdKeySchema> = {
+      ...toApiKeyView(created.key, null),
+      key: created.secret,
+    };
     exchange.reply(201, JSON.stringify(body), [
       ['Cache-Control', 'no-store, max-age=0'],
       ['Pragma', 'no-cache'],
@@ -39,7 +47,7 @@ export function createCreateKey({ store, clock, limits }: CreateKeyDeps): UserEn
     exchange.readBody(limits.bodyBytesMax, (bytes) => {
       const parsed = parseJson(bytes, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
-      const request = parseKeyRequest(parsed.value, limits, clock.now());
+      const request = readRequest(parsed.value, clock.now());
       if (typeof request === 'string') return exchange.fail(request);
       return create(exchange, user, request);
     });

@@ -1,7 +1,21 @@
 /** GET /api/v1/terminal-events/sources: the terminals seen within the heartbeat window. */
+import Type, { type Static } from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
+import { isoTime, listOf, oneOf } from '../lib/json-types.js';
 import type { ActiveSource } from '../signals/routing.js';
+import { capabilities } from '../store/records.js';
+
+export const sourceSchema = Type.Object({
+  platform: Type.String(),
+  instanceId: Type.String(),
+  accountName: Type.String(),
+  connected: Type.Boolean(),
+  capabilities: listOf(oneOf(capabilities)),
+  lastSeenAt: isoTime,
+});
+
+export const sourcesSchema = Type.Object({ sources: listOf(sourceSchema) });
 
 export interface SourceSighting extends ActiveSource {
   /** Wall time in Unix ms. */
@@ -15,7 +29,7 @@ export interface ListSourcesDeps {
 
 export function createListSources({ activeSources }: ListSourcesDeps): KeyEndpoint {
   return (exchange, { user }) => {
-    const sources = activeSources(user.userId).map((source) => ({
+    const sources = activeSources(user.userId).map((source): Static<typeof sourceSchema> => ({
       platform: source.platform,
       instanceId: source.instanceId,
       accountName: source.accountName,

@@ -1,4 +1,5 @@
 /** POST /api/auth/login: email and password for a user token and a plugin's session token. */
+import Type, { type Static } from 'typebox';
 import { findUser } from '../auth/accounts.js';
 import { parseLogin } from '../auth/login-request.js';
 import { dummyHash } from '../auth/password.js';
@@ -12,6 +13,12 @@ import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { Store } from '../store/store.js';
 import type { HashPool } from '../workers/hash-pool.js';
+
+export const loginResultSchema = Type.Object({
+  token: Type.String(),
+  sessionToken: Type.String(),
+  email: Type.String(),
+});
 
 export interface LoginDeps {
   readonly store: Store;
@@ -36,7 +43,11 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
     if (!isRight || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
     const sessionToken = await createSession(store, user, clock.now(), sessionLifetimeMs);
-    const body = { token: userTokens.issue(user), sessionToken, email: user.email };
+    const body: Static<typeof loginResultSchema> = {
+      token: userTokens.issue(user),
+      sessionToken,
+      email: user.email,
+    };
     exchange.reply(200, JSON.stringify(body), [['Cache-Control', 'no-store, max-age=0']]);
   }
 

@@ -3,11 +3,13 @@
  * answer leaves after the flush of what it promises.
  */
 import { hash } from 'node:crypto';
+import Type from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
+import { isoTime, oneOf } from '../lib/json-types.js';
 import type { Histogram } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
 import type { Plan, Plans } from '../plans.js';
@@ -18,6 +20,14 @@ import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js'
 import { route, sourceKey, type ActiveSource, type Target } from '../signals/routing.js';
 import type { User } from '../store/records.js';
 import { refuseOrReplay } from './idempotent-reply.js';
+
+/** The body of the 202. */
+export const acceptedSignalSchema = Type.Object({
+  requestId: Type.String(),
+  signalId: Type.String(),
+  status: oneOf(['accepted']),
+  acceptedAt: isoTime,
+});
 
 /** The user's terminals, as far as routing needs to know them. */
 export interface Terminals {

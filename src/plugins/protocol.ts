@@ -4,6 +4,7 @@
  * ignored; a field whose value is not known is left out, never null.
  */
 import Type, { type Static } from 'typebox';
+import { oneOf } from '../lib/json-types.js';
 import { scanJson } from '../lib/json-scan.js';
 import { compileSchema } from '../lib/schema.js';
 import { isEventData } from '../events/event-data.js';
@@ -57,8 +58,6 @@ export const frameErrors = {
 
 export type FrameErrorCode = keyof typeof frameErrors;
 
-const oneOf = <T extends string>(values: readonly T[]) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values] });
 const id = Type.String({ minLength: 1, maxLength: 128 });
 const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
@@ -149,50 +148,52 @@ export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFram
 export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
 export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
 
-export interface WelcomeFrame {
-  type: 'welcome';
-  connectionId: string;
-  heartbeatMs: number;
-  /** ISO 8601 UTC. */
-  serverTime: string;
-  lastSeq: number;
-}
+/** What the gateway says. Times are ISO 8601 UTC unless they say otherwise. */
+export const gatewayFrames = {
+  welcome: Type.Object({
+    type: Type.Literal('welcome'),
+    connectionId: Type.String(),
+    heartbeatMs: Type.Number(),
+    serverTime: Type.String(),
+    lastSeq: Type.Integer({ minimum: 0 }),
+  }),
+  submit: Type.Object({
+    type: Type.Literal('submit'),
+    executionId: id,
+    requestId: Type.String(),
+    signalId: Type.String(),
+    /** Absent unless the signal submits an order. */
+    orderRef: Type.Optional(id),
+    signalType: Type.String(),
+    cmd: Type.String(),
+    payload: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
+    /** Unix milliseconds, as the bot gave it. */
+    ts: Type.Integer(),
+    /** Never execute after it. */
+    expiresAt: Type.String(),
+  }),
+  cancel: Type.Object({
+    type: Type.Literal('cancel'),
+    cancelRequestId: id,
+    executionId: id,
+    orderRef: id,
+  }),
+  ack: Type.Object({ type: Type.Literal('ack'), seq }),
+  error: Type.Object({
+    type: Type.Literal('error'),
+    code: oneOf(Object.keys(frameErrors) as FrameErrorCode[]),
+    message: Type.String(),
+  }),
+} as const;
 
-export interface SubmitFrame {
-  type: 'submit';
-  executionId: string;
-  requestId: string;
-  signalId: string;
-  /** Absent unless the signal submits an order. */
-  orderRef?: string;
-  signalType: string;
-  cmd: string;
-  payload: Record<string, unknown>;
-  /** Unix milliseconds, as the bot gave it. */
-  ts: number;
-  /** ISO 8601 UTC: never execute after it. */
-  expiresAt: string;
-}
-
-export interface CancelFrame {
-  type: 'cancel';
-  cancelRequestId: string;
-  executionId: string;
-  orderRef: string;
-}
-
-export interface AckFrame {
-  type: 'ack';
-  seq: number;
-}
-
-export interface ErrorFrame {
-  type: 'error';
-  code: FrameErrorCode;
-  message: string;
-}
-
-export type GatewayFrame = WelcomeFrame | SubmitFrame | CancelFrame | AckFrame | ErrorFrame;
+type GatewayFrameOf<T extends keyof typeof gatewayFrames> = Static<(typeof gatewayFrames)[T]>;
+export type WelcomeFrame = GatewayFrameOf<'welcome'>;
+export type SubmitFrame = GatewayFrameOf<'submit'>;
+export type CancelFrame = GatewayFrameOf<'cancel'>;
+export type ErrorFrame = GatewayFrameOf<'error'>;
+export type GatewayFrame = {
+  [T in keyof typeof gatewayFrames]: GatewayFrameOf<T>;
+}[keyof typeof gatewayFrames];
 
 const validators = new Map<string, (frame: unknown) => boolean>(
   Object.entries(pluginFrames).map(([type, schema]) => [type, compileSchema(schema)]),

@@ -3,11 +3,24 @@
  * after its flush, the frame to the terminal after that. When a commit fails the answer is that the
  * outcome is unknown; the cancel stays meant, and is stored and sent once the disk takes writes.
  */
+import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { cancelRequestIdOf } from '../lib/ids.js';
+import { isoTime, oneOf } from '../lib/json-types.js';
 import type { Limits } from '../limits.js';
 import type { BookEntry, ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
+
+/** The body of the 202. */
+export const requestedCancelSchema = Type.Object({
+  cancelRequestId: Type.String(),
+  orderRef: Type.String(),
+  executionId: Type.String(),
+  requestId: Type.String(),
+  signalId: Type.String(),
+  status: oneOf(['requested']),
+  requestedAt: isoTime,
+});
 
 export interface CancelAcceptanceDeps {
   readonly book: ExecutionBook;

@@ -41,7 +41,8 @@ export const reportableStatuses = [
 export type ReportableStatus = (typeof reportableStatuses)[number];
 
 /** How far the command surely got, so that "never delivered" and "result not known" differ. */
-export type Delivery = 'not_sent' | 'sent' | 'confirmed';
+export const deliveries = ['not_sent', 'sent', 'confirmed'] as const;
+export type Delivery = (typeof deliveries)[number];
 
 export interface Fill {
   readonly fillId: string;

@@ -1,11 +1,100 @@
-/** How a signal request and its executions look to a bot (section 3 of the contract). */
+/**
+ * How a signal request, its executions and their cancels look to a bot (section 3 of the contract):
+ * the shapes as schemas, from which the API's document is made, and the functions that fill them.
+ */
+import Type, { type Static } from 'typebox';
 import { toIsoTime } from '../lib/clock.js';
+import {
+  isoTime,
+  isoTimeOrNull,
+  listOf,
+  numberOrNull,
+  oneOf,
+  orNull,
+  textOrNull,
+} from '../lib/json-types.js';
 import type { SignalRequest } from '../store/records.js';
-import type { Cancellation } from './cancellation.js';
-import { isFinal, type Execution } from './execution.js';
+import { cancelStates, type Cancellation, type CancelStatus } from './cancellation.js';
+import {
+  deliveries,
+  executionStates,
+  isFinal,
+  type Execution,
+  type ExecutionStatus,
+} from './execution.js';
+import { reasonCodes } from './reason-codes.js';
+
+const reasonCode = orNull(oneOf(reasonCodes));
+
+export const fillSchema = Type.Object({
+  fillId: Type.String(),
+  price: Type.Number(),
+  quantity: Type.Number(),
+  filledAt: isoTime,
+});
+
+/** The terminal's own words on the order. */
+export const nativeSchema = Type.Object({
+  orderId: textOrNull,
+  state: textOrNull,
+  code: Type.Unsafe<string | number | null>({
+    anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }],
+  }),
+  text: textOrNull,
+});
+
+export const cancelSchema = Type.Object({
+  cancelRequestId: Type.String(),
+  status: oneOf(Object.keys(cancelStates) as CancelStatus[]),
+  reasonCode,
+  requestedAt: isoTime,
+  updatedAt: isoTime,
+});
+
+export const executionSchema = Type.Object({
+  executionId: Type.String(),
+  platform: Type.String(),
+  instanceId: textOrNull,
+  accountName: textOrNull,
+  status: oneOf(Object.keys(executionStates) as ExecutionStatus[]),
+  reasonCode,
+  delivery: oneOf(deliveries),
+  orderRef: textOrNull,
+  side: textOrNull,
+  executionType: textOrNull,
+  instrument: textOrNull,
+  quantity: numberOrNull,
+  limitPrice: numberOrNull,
+  filledQuantity: numberOrNull,
+  remainingQuantity: numberOrNull,
+  averageFillPrice: numberOrNull,
+  fills: listOf(fillSchema),
+  native: orNull(nativeSchema),
+  createdAt: isoTime,
+  dispatchedAt: isoTimeOrNull,
+  confirmedAt: isoTimeOrNull,
+  updatedAt: isoTime,
+  cancel: orNull(cancelSchema),
+});
+
+export const signalSchema = Type.Object({
+  requestId: Type.String(),
+  signalId: Type.String(),
+  status: oneOf(['accepted', 'completed']),
+  acceptedAt: isoTime,
+  expiresAt: isoTime,
+  platform: Type.String(),
+  type: Type.String(),
+  cmd: Type.String(),
+  instanceId: textOrNull,
+  executions: listOf(executionSchema),
+});
 
 /** `executions` in the order of their ids' numbers. */
-export function toSignalView(request: SignalRequest, executions: readonly Execution[]) {
+export function toSignalView(
+  request: SignalRequest,
+  executions: readonly Execution[],
+): Static<typeof signalSchema> {
   return {
     requestId: request.requestId,
     signalId: request.signalId,
@@ -20,7 +109,7 @@ export function toSignalView(request: SignalRequest, executions: readonly Execut
   };
 }
 
-export function toExecutionView(execution: Execution) {
+export function toExecutionView(execution: Execution): Static<typeof executionSchema> {
   return {
     executionId: execution.executionId,
     platform: execution.platform,
@@ -48,7 +137,7 @@ export function toExecutionView(execution: Execution) {
   };
 }
 
-export function toCancelView(cancel: Cancellation) {
+export function toCancelView(cancel: Cancellation): Static<typeof cancelSchema> {
   return {
     cancelRequestId: cancel.cancelRequestId,
     status: cancel.status,

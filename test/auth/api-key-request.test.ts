@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseKeyRequest } from '../../src/auth/api-key-request.js';
+import { createKeyRequestReader } from '../../src/auth/api-key-request.js';
 import { limits } from '../../src/limits.js';
 
 const now = Date.UTC(2026, 0, 1);
@@ -9,7 +9,8 @@ const inForce = {
   keyLifetimeDaysMax: limits.keyLifetimeDaysMax.value,
 };
 const valid = { name: 'bot', scopes: ['signals:write'] };
-const parse = (body: unknown) => parseKeyRequest(body, inForce, now);
+const read = createKeyRequestReader(inForce);
+const parse = (body: unknown) => read(body, now);
 const expiring = (expiresAt: unknown) => parse({ ...valid, expiresAt });
 
 t.test('a valid request gives the trimmed name, the scopes and the end', (t) => {
