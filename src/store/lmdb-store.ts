@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
+import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
 import { commitFailure, createGroupCommit } from './group-commit.js';
 import { createJournal } from './journal.js';
 import { readKey, writeKey } from './key-encoding.js';
@@ -29,6 +30,8 @@ export interface StoreOptions {
   readonly commitLatency?: Histogram;
   /** Told of the outcome of every commit: after `false`, nothing is durable until a `true`. */
   readonly onCommit?: (ok: boolean) => void;
+  /** What the disk of the directory holds; read from the system unless a test says otherwise. */
+  readonly diskSpace?: () => DiskSpace | undefined;
 }
 
 type Databases = Record<Collection, Database<string>>;
@@ -46,8 +49,10 @@ export function isStoreDirectory(directory: string): boolean {
 /** Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
   const { root, databases } = openEnvironment(directory);
+  const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
+  const reserve = createDiskReserve(clock, diskSpace);
   const commits = createGroupCommit({
-    clock: options.clock ?? systemClock,
+    clock,
     commitLatency: options.commitLatency,
     onCommit: options.onCommit,
   });
@@ -78,12 +83,21 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return entries;
   }
 
+  /** Why nothing may be handed to lmdb now. */
+  function refusal(): StoreFailure | undefined {
+    if (closed) return closedFailure();
+    const full = reserve.refusal();
+    if (full !== undefined) options.onCommit?.(false);
+    return full;
+  }
+
   return {
     get,
     range,
 
     write(fill) {
-      if (closed) return Promise.reject(closedFailure());
+      const refused = refusal();
+      if (refused !== undefined) return Promise.reject(refused);
       try {
         fill(journal);
       } catch (error) {
@@ -94,7 +108,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     },
 
     transact(work) {
-      if (closed) return Promise.reject(closedFailure());
+      const refused = refusal();
+      if (refused !== undefined) return Promise.reject(refused);
       return commits.settle(runTransaction(root, { get, range }, databases, work));
     },
 
