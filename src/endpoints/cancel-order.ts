@@ -27,7 +27,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
   const { clock, gate, limits, book, idempotency, acceptance, canCancel } = deps;
 
   function cancel(exchange: Exchange, userId: string, key: string): void {
-    const orderRef = exchange.context.parameter;
+    const orderRef = exchange.request.parameter;
     const executionId = executionIdFrom(orderRef);
     const entry = executionId === undefined ? undefined : book.find(userId, executionId);
     if (entry?.execution.orderRef !== orderRef) return exchange.fail('order_not_found');

@@ -7,7 +7,7 @@ import type { Reader } from '../store/store.js';
 
 export function createReadSignal({ store }: { readonly store: Reader }): KeyEndpoint {
   return (exchange, { user }) => {
-    const requestId = exchange.context.parameter;
+    const requestId = exchange.request.parameter;
     const request = isRequestId(requestId)
       ? store.get('requests', [user.userId, requestId])
       : undefined;

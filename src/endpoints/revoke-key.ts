@@ -15,7 +15,7 @@ const idPattern = /^[1-9][0-9]{0,15}$/;
 
 export function createRevokeKey({ store, clock, onRevoked }: RevokeKeyDeps): UserEndpoint {
   return async (exchange, user) => {
-    const { parameter } = exchange.context;
+    const { parameter } = exchange.request;
     const isOurs =
       idPattern.test(parameter) &&
       (await revokeApiKey(store, user.userId, Number(parameter), clock.now()));

@@ -23,8 +23,8 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
 
   return (exchange, caller) => {
     const { userId } = caller.user;
-    const { head, context } = exchange;
-    const source = readSource(context.query, limits);
+    const { head, request } = exchange;
+    const source = readSource(request.query, limits);
     if (source === undefined) return exchange.fail('invalid_terminal_source');
     if (head.lastEventIdCount > 1 || head.lastEventId.length > limits.lastEventIdLengthMax) {
       return exchange.fail('invalid_event_cursor');

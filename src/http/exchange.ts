@@ -26,18 +26,27 @@ export interface Failure {
   readonly close?: 'announced' | 'forced';
 }
 
-export interface ExchangeContext {
+/** The request, as far as its head's line and its arrival tell. */
+export interface RequestContext {
   readonly isHead: boolean;
   readonly traceId: string;
   readonly route: Route | undefined;
+  /** The route's place in the table, or -1. */
+  readonly routeIndex: number;
   readonly parameter: string;
   readonly query: string;
-  /** The client's partition for limits on what is not authenticated. */
-  readonly partition: string;
+  /** Monotonic ms. */
+  readonly startedAt: number;
+}
+
+/** The server, as far as an exchange needs it. */
+export interface ExchangeHost {
+  /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
+  partitionOf(res: HttpResponse, forwardedFor: string): string;
   /** Told once, with the status, or 0 when the client left before its answer. */
-  readonly onEnd: (status: number) => void;
+  ended(exchange: Exchange, status: number): void;
   /** Told of a throw in an endpoint, before the client gets its 500. */
-  readonly onError: (error: unknown) => void;
+  failed(exchange: Exchange, error: unknown): void;
 }
 
 type Headers = readonly (readonly [name: string, value: string])[];
@@ -50,16 +59,19 @@ export class Exchange {
   /** `RateLimit` and its policy, set by the gate once the key is known; every answer carries them. */
   rateLimit: { readonly policy: string; readonly state: string } | undefined;
   readonly #res: HttpResponse;
+  readonly #host: ExchangeHost;
   #isOver = false;
   #body: Buffer | undefined;
   #stream: SseWriter | undefined;
 
   constructor(
     res: HttpResponse,
+    host: ExchangeHost,
     readonly head: RequestHead,
-    readonly context: ExchangeContext,
+    readonly request: RequestContext,
   ) {
     this.#res = res;
+    this.#host = host;
     res.onAborted(() => {
       this.#end(0);
       this.#stream?.closed();
@@ -69,6 +81,11 @@ export class Exchange {
   /** True once it was answered or the client is gone: nothing that follows reaches anybody. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** The client's partition for limits on what is not authenticated. Ask before the answer. */
+  get partition(): string {
+    return this.#host.partitionOf(this.#res, this.head.forwardedFor);
   }
 
   /**
@@ -116,7 +133,7 @@ export class Exchange {
       if (status === noContent) {
         // The one answer that must not carry a length.
         this.#res.endWithoutBody();
-      } else if (!this.context.isHead) {
+      } else if (!this.request.isHead) {
         this.#res.end(body, closeNow);
       } else if (closeNow) {
         this.#res.end('', true);
@@ -136,7 +153,7 @@ export class Exchange {
       ['Cache-Control', 'no-store'],
       ['X-Accel-Buffering', 'no'],
     ] as const;
-    if (this.context.isHead) {
+    if (this.request.isHead) {
       this.reply(200, '', headers);
       return undefined;
     }
@@ -166,7 +183,7 @@ export class Exchange {
 
   #errorBody(code: ErrorCode, failure: Failure): string {
     const message = failure.message ?? errors[code].message;
-    if (this.context.route?.envelope === 'legacy') {
+    if (this.request.route?.envelope === 'legacy') {
       return JSON.stringify(
         failure.details === undefined
           ? { code, message }
@@ -177,7 +194,7 @@ export class Exchange {
       error: {
         code,
         message,
-        traceId: this.context.traceId,
+        traceId: this.request.traceId,
         ...(failure.details === undefined ? {} : { details: failure.details }),
       },
       ...(failure.requestId === undefined ? {} : { requestId: failure.requestId }),
@@ -187,7 +204,7 @@ export class Exchange {
   #writeHead(status: number, headers: Headers): void {
     const res = this.#res;
     res.writeStatus(statusLine(status));
-    res.writeHeader('X-Trace-Id', this.context.traceId);
+    res.writeHeader('X-Trace-Id', this.request.traceId);
     if (this.rateLimit !== undefined) {
       res.writeHeader('RateLimit-Policy', this.rateLimit.policy);
       res.writeHeader('RateLimit', this.rateLimit.state);
@@ -205,7 +222,7 @@ export class Exchange {
   }
 
   #onError(error: unknown): void {
-    this.context.onError(error);
+    this.#host.failed(this, error);
     this.fail('internal_error');
   }
 
@@ -213,7 +230,7 @@ export class Exchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#body = undefined;
-    this.context.onEnd(status);
+    this.#host.ended(this, status);
   }
 }
 

@@ -60,7 +60,7 @@ export function createGate(deps: GateDeps): Gate {
 
   function refuseUnauthenticated(exchange: Exchange): undefined {
     const now = clock.monotonic();
-    const bucket = failedAttempts.of(exchange.context.partition, now);
+    const bucket = failedAttempts.of(exchange.partition, now);
     if (bucket.take(now)) exchange.fail('invalid_api_key');
     else exchange.fail('api_rate_limited', { retryAfter: bucket.retryAfterMs(now) / 1000 });
     return undefined;
@@ -129,7 +129,7 @@ export function createGate(deps: GateDeps): Gate {
 
     admitLogin(exchange) {
       const now = clock.monotonic();
-      const bucket = logins.of(exchange.context.partition, now);
+      const bucket = logins.of(exchange.partition, now);
       if (bucket.take(now)) return true;
       exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
       return false;

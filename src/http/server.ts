@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Route } from '../routes.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type ExchangeHost } from './exchange.js';
 import { RequestHead } from './request-head.js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
 
@@ -45,41 +45,57 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     condemned.add(address);
   }
 
-  function open(res: HttpResponse, req: HttpRequest, route: Route | undefined): Exchange {
+  const host: ExchangeHost = {
+    partitionOf: deps.partitionOf,
+    ended({ request }, status) {
+      openExchanges--;
+      deps.onEnd(request.routeIndex, status, deps.clock.monotonic() - request.startedAt);
+    },
+    failed: ({ request }, error) => deps.onError(error, request.traceId),
+  };
+
+  function open(
+    res: HttpResponse,
+    req: HttpRequest,
+    route: Route | undefined,
+    isHead: boolean,
+  ): Exchange {
     const head = new RequestHead(req);
-    const startedAt = deps.clock.monotonic();
-    const routeIndex = route === undefined ? -1 : deps.routes.indexOf(route);
-    const traceId = deps.nextTraceId(head.traceparent);
     openExchanges++;
-    return new Exchange(res, head, {
-      isHead: req.getMethod() === 'head',
-      traceId,
+    return new Exchange(res, host, head, {
+      isHead,
+      traceId: deps.nextTraceId(head.traceparent),
       route: route ?? (apiPrefix.test(req.getUrl()) ? undefined : legacyRoute),
+      routeIndex: route === undefined ? -1 : deps.routes.indexOf(route),
       parameter: route?.path.includes(':') === true ? decode(req.getParameter(0) ?? '') : '',
       query: req.getQuery(),
-      partition: deps.partitionOf(res, head.forwardedFor),
-      onEnd: (status) => {
-        openExchanges--;
-        deps.onEnd(routeIndex, status, deps.clock.monotonic() - startedAt);
-      },
-      onError: (error) => deps.onError(error, traceId),
+      startedAt: deps.clock.monotonic(),
     });
   }
 
   function serve(
     res: HttpResponse,
-    req: HttpRequest,
-    route: Route | undefined,
+    exchange: Exchange,
     work: (exchange: Exchange) => void | Promise<void>,
   ): void {
-    const exchange = open(res, req, route);
-    const address = Buffer.from(res.getRemoteAddress()).toString('latin1');
-    if (exchange.head.isAmbiguous || condemned.has(address)) {
-      condemn(address);
+    if (exchange.head.isAmbiguous || (condemned.size > 0 && condemned.has(addressOf(res)))) {
+      condemn(addressOf(res));
       exchange.fail('bad_request', { close: 'forced' });
       return;
     }
     exchange.run(() => work(exchange));
+  }
+
+  type Handler = (res: HttpResponse, req: HttpRequest) => void;
+
+  function handlerOf(route: Route, isHead = false): Handler {
+    const work = (exchange: Exchange): void | Promise<void> => deps.handle(exchange, route);
+    return (res, req) => serve(res, open(res, req, route, isHead), work);
+  }
+
+  /** For what no route takes. */
+  function refusal(work: (exchange: Exchange) => void): Handler {
+    return (res, req) => serve(res, open(res, req, undefined, req.getMethod() === 'head'), work);
   }
 
   return {
@@ -89,26 +105,26 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     register(app) {
       for (const [path, methods] of methodsByPath(deps.routes)) {
         for (const route of deps.routes.filter((candidate) => candidate.path === path)) {
-          const handler = (res: HttpResponse, req: HttpRequest): void => {
-            serve(res, req, route, (exchange) => deps.handle(exchange, route));
-          };
-          if (route.method === 'POST') app.post(path, handler);
-          else if (route.method === 'DELETE') app.del(path, handler);
-          else app.get(path, handler).head(path, handler);
+          if (route.method === 'POST') app.post(path, handlerOf(route));
+          else if (route.method === 'DELETE') app.del(path, handlerOf(route));
+          else app.get(path, handlerOf(route)).head(path, handlerOf(route, true));
         }
         const allow = methods.join(', ');
-        app.any(path, (res, req) => {
-          serve(res, req, undefined, (exchange) => exchange.fail('method_not_allowed', { allow }));
-        });
+        app.any(
+          path,
+          refusal((exchange) => exchange.fail('method_not_allowed', { allow })),
+        );
       }
       for (const path of deps.webSocketPaths) {
-        app.any(path, (res, req) => {
-          serve(res, req, undefined, (exchange) => exchange.fail('upgrade_required'));
-        });
+        app.any(
+          path,
+          refusal((exchange) => exchange.fail('upgrade_required')),
+        );
       }
-      app.any('/*', (res, req) => {
-        serve(res, req, undefined, (exchange) => exchange.fail('not_found'));
-      });
+      app.any(
+        '/*',
+        refusal((exchange) => exchange.fail('not_found')),
+      );
     },
   };
 }
@@ -131,6 +147,11 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
     methods.set(route.path, known);
   }
   return methods;
+}
+
+/** Names a peer within one turn of the loop. */
+function addressOf(res: HttpResponse): string {
+  return Buffer.from(res.getRemoteAddress()).toString('latin1');
 }
 
 function decode(segment: string): string {

@@ -4,7 +4,7 @@
  * them. ULIDs from one process only ever grow, also when the wall clock steps back: their order is
  * the order of acceptance.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { decodeTime, monotonicFactory } from 'ulid';
 import type { Clock } from './clock.js';
 
@@ -14,8 +14,24 @@ export interface IdSource {
 }
 
 export function createIdSource(clock: Clock): IdSource {
-  const next = monotonicFactory();
+  const next = monotonicFactory(pooledRandom());
   return { ulid: () => next(clock.now()) };
+}
+
+/**
+ * The system's CSPRNG, asked for 4 KiB at a time: a new ULID takes 16 numbers, and a call for each
+ * would cost more than all else that is done for an id. Each byte is used once.
+ */
+function pooledRandom(): () => number {
+  const pool = Buffer.alloc(4096);
+  let next = pool.length;
+  return () => {
+    if (next === pool.length) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    return (pool[next++] as number) / 256;
+  };
 }
 
 const ulidPattern = '[0-7][0-9A-HJKMNP-TV-Z]{25}';

@@ -2,6 +2,10 @@
  * What becomes of the writes that were handed to lmdb. lmdb puts all writes of one event turn into
  * one transaction and gives them one promise; this turns it into one promise of ours, so that a
  * write costs no promise and no closure of its own. Owns the count of commits under way.
+ *
+ * Outcomes are told at the end of a loop turn, never from within a socket's callback, where lmdb
+ * may hear of them too: the native server corks the one socket whose callback runs, and every header
+ * of an answer to another one would then be a system call of its own (`native-notes/backpressure.md`).
  */
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
@@ -46,12 +50,14 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
       underWay++;
       lastCommitted = committed;
       lastFlushed = committed.then(
-        () => {
+        async () => {
           deps.commitLatency?.observe((deps.clock.monotonic() - startedAt) / 1000);
+          await endOfTurn();
           settled(true);
         },
         async (error: unknown) => {
           const failure = await commitFailure(error);
+          await endOfTurn();
           settled(false);
           throw failure;
         },
@@ -67,6 +73,7 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
       let ok: boolean | undefined;
       try {
         const result = await transaction;
+        await endOfTurn();
         ok = true;
         return result;
       } catch (error) {
@@ -81,6 +88,11 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
     idle: () =>
       underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
   };
+}
+
+/** The check phase: every socket that was ready in this turn has had its callback. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function ignore(): void {
