@@ -28,6 +28,7 @@ const packageHomes = {
   lmdb: 'src/store/lmdb-store.ts',
   piscina: 'src/workers/hash-pool.ts',
   'prom-client': 'src/telemetry/metrics.ts',
+  koffi: 'src/telemetry/sd-notify.ts',
 };
 
 const restricted = (names) => names.map((name) => ({ name, allowTypeImports: true }));

@@ -7,6 +7,7 @@ import { systemClock } from './lib/clock.js';
 import type { Settings } from './settings.js';
 import { StartRefused } from './store/refusal.js';
 import { createLog } from './telemetry/log.js';
+import { createServiceManager } from './telemetry/service-manager.js';
 
 const exitCodes = { done: 0, failed: 1 } as const;
 /** What a shell reports for a process that a signal ended. */
@@ -38,10 +39,14 @@ export async function main(settings: Settings): Promise<void> {
   });
 
   try {
+    const { env: environment, pid } = process;
+    const service = await createServiceManager({ environment, pid, clock: systemClock, log });
     const gateway = await createGateway(settings, log);
     const { url, opsUrl } = gateway;
     process.stdout.write(`${JSON.stringify({ msg: 'ready', url, opsUrl })}\n`);
+    service.ready(url);
     await stopRequested;
+    service.stopping();
     systemClock.setTimer(stopTimeoutMs, () => {
       log.fatal('draining took too long; the gateway ends without having finished it');
       process.exit(exitCodes.failed);

@@ -1,0 +1,95 @@
+import t, { type Test } from 'tap';
+import { createLog } from '../../src/telemetry/log.js';
+import { createServiceManager, type ServiceManager } from '../../src/telemetry/service-manager.js';
+import { createSimulatedClock, type SimulatedClock } from '../support/simulated-clock.js';
+
+interface Scene {
+  readonly service: ServiceManager;
+  readonly clock: SimulatedClock;
+  readonly told: string[];
+  readonly log: string[];
+}
+
+async function scene(
+  environment: Record<string, string>,
+  load?: (told: string[]) => Promise<(state: string) => boolean>,
+): Promise<Scene> {
+  const told: string[] = [];
+  const log: string[] = [];
+  const clock = createSimulatedClock();
+  const service = await createServiceManager({
+    environment,
+    pid: 42,
+    clock,
+    log: createLog('info', { write: (line) => void log.push(line) }),
+    load: () => load?.(told) ?? Promise.resolve((state) => told.push(state) > 0),
+  });
+  return { service, clock, told, log };
+}
+
+const socket = { NOTIFY_SOCKET: '/run/systemd/notify' };
+
+t.test('systemd hears that the gateway serves, and that it drains', async (t) => {
+  const { service, told } = await scene(socket);
+  t.same(told, [], 'nothing before it is ready');
+  service.ready('http://127.0.0.1:8080');
+  service.stopping();
+  t.same(told, ['READY=1\nSTATUS=Serving at http://127.0.0.1:8080', 'STOPPING=1\nSTATUS=Draining']);
+});
+
+t.test(
+  'the watchdog is fed twice in its time, from readiness on, also while draining',
+  async (t) => {
+    const { service, clock, told } = await scene({ ...socket, WATCHDOG_USEC: '30000000' });
+    clock.advance(60_000);
+    t.same(told, []);
+    service.ready('http://127.0.0.1:8080');
+    told.length = 0;
+    clock.advance(14_999);
+    t.same(told, []);
+    clock.advance(1);
+    t.same(told, ['WATCHDOG=1']);
+    service.stopping();
+    clock.advance(30_000);
+    t.equal(told.filter((state) => state === 'WATCHDOG=1').length, 3);
+  },
+);
+
+t.test('a watchdog for another process, or none, is not fed', async (t: Test) => {
+  for (const watchdog of [
+    { WATCHDOG_USEC: '30000000', WATCHDOG_PID: '41' },
+    { WATCHDOG_USEC: '0' },
+    { WATCHDOG_USEC: 'soon' },
+    {},
+  ]) {
+    const { service, clock } = await scene({ ...socket, ...watchdog });
+    service.ready('http://127.0.0.1:8080');
+    t.equal(clock.timerCount, 0, JSON.stringify(watchdog));
+  }
+  const own = await scene({ ...socket, WATCHDOG_USEC: '30000000', WATCHDOG_PID: '42' });
+  own.service.ready('http://127.0.0.1:8080');
+  t.equal(own.clock.timerCount, 1);
+});
+
+t.test('without systemd nothing is loaded, and nothing is said', async (t) => {
+  for (const environment of [{}, { NOTIFY_SOCKET: '', WATCHDOG_USEC: '30000000' }]) {
+    const { service, clock, log } = await scene(environment, () => {
+      throw new Error('loaded');
+    });
+    service.ready('http://127.0.0.1:8080');
+    service.stopping();
+    t.equal(clock.timerCount, 0);
+    t.same(log, []);
+  }
+});
+
+t.test('what cannot be told does not stop the gateway, and the log says what to do', async (t) => {
+  const missing = await scene(socket, () => Promise.reject(new Error('no libsystemd.so.0')));
+  missing.service.ready('http://127.0.0.1:8080');
+  missing.service.stopping();
+  t.match(missing.log.join(''), /install the optional package koffi.*Type=exec/);
+
+  const deaf = await scene(socket, () => Promise.resolve(() => false));
+  deaf.service.ready('http://127.0.0.1:8080');
+  t.match(deaf.log.join(''), /systemd could not be told/);
+});
