@@ -1,0 +1,154 @@
+/**
+ * The comparison of status and refused: the gateway against the bare handler that answers with the
+ * bytes that the gateway gave. Throughput first, closed loop; then latency, open loop, both sides at
+ * the same rate, which is half of what the slower one can do.
+ */
+import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
+import type { Caller, LoadReport } from '../load/load.js';
+import type { WorkloadName } from '../load/workloads.js';
+import { type Row, toRow } from '../measure/report.js';
+import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
+import type { Side } from '../measure/side.js';
+import { summarize } from '../measure/statistics.js';
+import { startBareHandler } from '../sides/bare-handler.js';
+import type { ConstantAnswer } from '../sides/constant.js';
+import type { BenchOptions } from './all.js';
+
+export interface OpenGateway {
+  readonly side: Side;
+  readonly callers: readonly Caller[];
+  /** What it answers to one request of the workload. */
+  readonly answer: ConstantAnswer;
+  readonly close: () => Promise<void>;
+}
+
+export interface Subject {
+  readonly bench: string;
+  /** Begins the names of the figures where a bench has several subjects. */
+  readonly title?: string;
+  readonly workload: WorkloadName;
+  /** Least ratio of the throughputs. */
+  readonly aim: number;
+  readonly open: (options: BenchOptions) => Promise<OpenGateway>;
+}
+
+const connections = 64;
+const latencyRateShare = 0.5;
+/** Of which enough keys are made, so that no key's limit binds; a faster machine would be told so. */
+const requestsPerSecondMax = 100_000;
+const keyRequestsPerMinute = 1_200;
+
+/** Keys that the closed loop can use without any of them coming to its limit. */
+export function callersNeeded({ warmupSeconds, seconds }: BenchOptions): number {
+  const requests = Math.min(60, warmupSeconds + seconds) * requestsPerSecondMax;
+  return Math.ceil(requests / keyRequestsPerMinute);
+}
+
+export async function againstBareHandler(options: BenchOptions, subject: Subject): Promise<Row[]> {
+  const { rounds, log } = options;
+  const sides = ['ours', 'bare'] as const;
+  const title = subject.title === undefined ? '' : `${subject.title} `;
+  const name = `${subject.bench} ${title}`.trim();
+  const reports: LoadReport[] = [];
+  // Ours has the first turn, and with it what the bare handler needs to know.
+  let known: Pick<OpenGateway, 'answer' | 'callers'> | undefined;
+
+  async function turn(side: (typeof sides)[number], ratePerSecond?: number): Promise<Loaded> {
+    const gateway = side === 'ours' ? await subject.open(options) : undefined;
+    known ??= gateway as OpenGateway;
+    const server = gateway?.side ?? (await startBareHandler(known.answer));
+    try {
+      const { callers } = gateway ?? known;
+      const loaded = await load(server, options, subject, callers, ratePerSecond);
+      if (side === 'ours') reports.push(loaded.report);
+      return loaded;
+    } finally {
+      await (gateway === undefined ? server.stop() : gateway.close());
+    }
+  }
+
+  const throughput = await alternate(sides, rounds, async (side, round) => {
+    const { report, loopShare } = await turn(side);
+    log(`${name}, round ${round + 1}, ${side}: ${Math.round(report.answersPerSecond)}/s`);
+    return { requestsPerSecond: report.answersPerSecond, loopShare };
+  });
+  const ours = samplesOf(throughput.ours, 'requestsPerSecond');
+  const bare = samplesOf(throughput.bare, 'requestsPerSecond');
+  const rate = latencyRateShare * Math.min(summarize(ours).median, summarize(bare).median);
+
+  const latency = await alternate(sides, rounds, async (side, round) => {
+    const { report } = await turn(side, rate);
+    const [p50Ms, p99Ms] = [report.latency.percentile(50), report.latency.percentile(99)];
+    log(
+      `${name}, round ${round + 1}, ${side}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`,
+    );
+    return { p50Ms, p99Ms };
+  });
+
+  const common = { bench: subject.bench, otherName: 'bare uWS' };
+  const wrong = answerDoubt(reports);
+  const bound = [
+    generatorBound('the gateway', throughput.ours, throughput.bare),
+    generatorBound('the bare handler', throughput.bare, throughput.bare),
+  ].filter((text) => text !== undefined);
+  return [
+    toRow({
+      ...common,
+      figure: `${title}throughput`,
+      unit: 'requests/s',
+      ours,
+      other: bare,
+      aim: { is: 'at least', of: 'ratio', bound: subject.aim },
+      doubt: [wrong, ...bound].filter((text) => text !== undefined).join('; ') || undefined,
+      note: `${connections} connections, closed loop`,
+    }),
+    ...(['p50', 'p99'] as const).map((percentile) =>
+      toRow({
+        ...common,
+        figure: `${title}${percentile}`,
+        unit: 'ms',
+        ours: samplesOf(latency.ours, `${percentile}Ms`),
+        other: samplesOf(latency.bare, `${percentile}Ms`),
+        doubt: wrong,
+        note: `open loop at ${Math.round(rate)} requests/s for both`,
+      }),
+    ),
+  ];
+}
+
+/** Throughput of the gateway alone. */
+export async function oursAlone(options: BenchOptions, subject: Subject): Promise<Figures> {
+  const gateway = await subject.open(options);
+  try {
+    const { report } = await load(gateway.side, options, subject, gateway.callers);
+    const doubt = answerDoubt([report]);
+    if (doubt !== undefined) throw new Error(`${subject.bench}: ${doubt}`);
+    return { requestsPerSecond: report.answersPerSecond };
+  } finally {
+    await gateway.close();
+  }
+}
+
+function load(
+  side: Side,
+  { warmupSeconds, seconds }: BenchOptions,
+  { workload }: Subject,
+  callers: readonly Caller[],
+  ratePerSecond?: number,
+): Promise<Loaded> {
+  const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
+  return loadSide(side, { workload, callers, connections, warmupSeconds, seconds, ...rate });
+}
+
+function generatorBound(
+  whose: string,
+  measured: readonly Figures[],
+  ceiling: readonly Figures[],
+): string | undefined {
+  const doubt = generatorDoubt({
+    perSecond: summarize(samplesOf(measured, 'requestsPerSecond')).median,
+    ceilingPerSecond: summarize(samplesOf(ceiling, 'requestsPerSecond')).median,
+    loopShare: summarize(samplesOf(measured, 'loopShare')).min,
+  });
+  return doubt === undefined ? undefined : `${whose} is ${doubt}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * One accepted and executed signal for each user: what a status request reads in the ordinary course.
+ * A terminal plugin connects for the user, gets the signal, reports it filled and leaves again.
+ */
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import type { PopulationUser } from '../sides/population.js';
+
+const desk = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
+const quantity = 1.5;
+const price = 1.08425;
+/** Users at a time: a few hundred connections at once would only wait for each other. */
+const waveSize = 25;
+const settledWithinMs = 10_000;
+
+/** @returns the requestId of each user's signal, in the order of the users. */
+export async function executeSignals(
+  url: string,
+  users: readonly PopulationUser[],
+): Promise<string[]> {
+  const requestIds: string[] = [];
+  for (let first = 0; first < users.length; first += waveSize) {
+    const wave = users.slice(first, first + waveSize);
+    requestIds.push(...(await Promise.all(wave.map((user) => executeSignal(url, user)))));
+  }
+  return requestIds;
+}
+
+async function executeSignal(url: string, user: PopulationUser): Promise<string> {
+  const key = user.keys[0] as string;
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {
+    headers: { authorization: `Bearer ${user.sessionToken}` },
+  });
+  const send = (frame: object): void => socket.send(JSON.stringify(frame));
+  const welcomed = new Promise<void>((resolve) => {
+    socket.on('message', (data: Buffer) => {
+      const { type, executionId } = JSON.parse(data.toString()) as Record<string, unknown>;
+      if (type === 'welcome') resolve();
+      if (type !== 'submit') return;
+      send({ type: 'ack', executionId });
+      send({ type: 'report', seq: 1, executionId, ...filled() });
+    });
+  });
+  await once(socket, 'open');
+  send({
+    type: 'hello',
+    ...desk,
+    capabilities: ['submit', 'cancel'],
+    software: { name: 'bench', version: '1' },
+  });
+  await welcomed;
+  const requestId = await submit(url, key, user.userId);
+  await settled(url, key, requestId);
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
+  return requestId;
+}
+
+function filled(): object {
+  const filledAt = new Date().toISOString();
+  return {
+    status: 'filled',
+    filledQuantity: quantity,
+    remainingQuantity: 0,
+    averageFillPrice: price,
+    fill: { fillId: 'fill-1', price, quantity, filledAt },
+    native: { orderId: '84311207', state: 'Filled' },
+    occurredAt: filledAt,
+  };
+}
+
+async function submit(url: string, key: string, userId: string): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/signals`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'idempotency-key': `executed-${userId}`,
+    },
+    body: JSON.stringify({
+      v: 1,
+      signalId: `executed-${userId}`,
+      ts: Date.now(),
+      ttlMs: 60_000,
+      platform: desk.platform,
+      type: 'order',
+      cmd: 'submit',
+      payload: { instrument: 'EURUSD', side: 'buy', executionType: 'market', quantity },
+    }),
+  });
+  const { requestId } = (await answer.json()) as { requestId?: string };
+  if (answer.status !== 202 || requestId === undefined) {
+    throw new Error(`a signal was not accepted but answered with ${answer.status}`);
+  }
+  return requestId;
+}
+
+async function settled(url: string, key: string, requestId: string): Promise<void> {
+  const deadline = performance.now() + settledWithinMs;
+  for (;;) {
+    const answer = await fetch(`${url}/api/v1/signals/${requestId}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { status } = (await answer.json()) as { status?: string };
+    if (status === 'completed') return;
+    if (performance.now() > deadline) throw new Error(`a signal was not executed: ${status ?? ''}`);
+    await delay(2);
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What a load generator is told and what it tells; and how it is run. The generator is a process of
+ * its own, so that neither it nor the server waits for the other's event loop.
+ */
+import { fileURLToPath } from 'node:url';
+import { startSide } from '../measure/side.js';
+import { type HistogramJson, LatencyHistogram } from '../measure/statistics.js';
+import type { WorkloadName } from './workloads.js';
+
+/** Whoever sends: requests go round all callers in their order. */
+export interface Caller {
+  readonly key: string;
+  /** A request of the same user, for workloads that read. */
+  readonly requestId?: string;
+  /** Of the user, for workloads that log in. */
+  readonly email?: string;
+}
+
+export interface LoadSpec {
+  readonly url: string;
+  readonly workload: WorkloadName;
+  readonly callers: readonly Caller[];
+  readonly connections: number;
+  /**
+   * Requests a second, sent at even intervals whether or not answers come (open loop), and measured
+   * from the moment when each was meant to be sent. Without it every connection sends its next
+   * request when it has the answer to the last one (closed loop).
+   */
+  readonly ratePerSecond?: number;
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+}
+
+export interface LoadReport {
+  /** Answers to requests of the measured time, whatever their status. */
+  readonly answers: number;
+  /** Answers per second of the measured time. */
+  readonly answersPerSecond: number;
+  readonly byStatus: Readonly<Record<string, number>>;
+  /** Answers whose status is not one that the workload is for. */
+  readonly unexpected: number;
+  /** Requests whose connection broke or that got no answer within the time to drain. */
+  readonly unanswered: number;
+  /** From the intended moment (open loop) or from the write (closed loop) to the last byte. */
+  readonly latency: LatencyHistogram;
+  /** Open loop: how late requests were sent. What of it is not for want of a free connection is the generator's own. */
+  readonly lateness: LatencyHistogram;
+  readonly seconds: number;
+  /** Processor time of the generator by the wall time: near 1 it can do no more. */
+  readonly busyShare: number;
+}
+
+export type LoadReportJson = Omit<LoadReport, 'latency' | 'lateness'> & {
+  readonly latency: HistogramJson;
+  readonly lateness: HistogramJson;
+};
+
+const program = fileURLToPath(new URL('./http-load.js', import.meta.url));
+
+export async function runLoad(spec: LoadSpec): Promise<LoadReport> {
+  const generator = await startSide({ name: `load "${spec.workload}"`, program });
+  try {
+    const report = (await generator.ask(spec)) as unknown as LoadReportJson;
+    return {
+      ...report,
+      latency: LatencyHistogram.fromJSON(report.latency),
+      lateness: LatencyHistogram.fromJSON(report.lateness),
+    };
+  } finally {
+    await generator.stop();
+  }
+}

@@ -1,0 +1,64 @@
+/** What a generator counts during the measured time, and the report that it makes of it. */
+import { LatencyHistogram } from '../measure/statistics.js';
+import type { LoadReportJson } from './load.js';
+
+export class Measurement {
+  readonly latency = new LatencyHistogram();
+  readonly lateness = new LatencyHistogram();
+  readonly #byStatus = new Float64Array(1000);
+  readonly #expected: readonly number[];
+  #answers = 0;
+  #unanswered = 0;
+  #lastAnswerAt: number;
+  #cpu = process.cpuUsage();
+
+  /** @param startedAt of the measured time, on the monotonic clock. */
+  constructor(
+    readonly startedAt: number,
+    expected: readonly number[],
+  ) {
+    this.#expected = expected;
+    this.#lastAnswerAt = startedAt;
+  }
+
+  /** The measured time begins now: what was done before is not the measurement's. */
+  begin(): void {
+    this.#cpu = process.cpuUsage();
+  }
+
+  answer(status: number, intendedAt: number, now: number): void {
+    this.#answers++;
+    this.#byStatus[status] = (this.#byStatus[status] as number) + 1;
+    this.latency.record(now - intendedAt);
+    this.#lastAnswerAt = now;
+  }
+
+  /** Counts with the time that was waited in vain, so that a server does not gain by not answering. */
+  lost(intendedAt: number, now: number): void {
+    this.#unanswered++;
+    this.latency.record(now - intendedAt);
+    this.#lastAnswerAt = now;
+  }
+
+  /** @param plannedSeconds the measured time, at the least. */
+  report(plannedSeconds: number): LoadReportJson {
+    const seconds = Math.max(plannedSeconds, (this.#lastAnswerAt - this.startedAt) / 1000);
+    const { user, system } = process.cpuUsage(this.#cpu);
+    const byStatus: Record<string, number> = {};
+    this.#byStatus.forEach((count, status) => {
+      if (count > 0) byStatus[status] = count;
+    });
+    const expected = this.#expected.reduce((sum, status) => sum + (byStatus[status] ?? 0), 0);
+    return {
+      answers: this.#answers,
+      answersPerSecond: this.#answers / seconds,
+      byStatus,
+      unexpected: this.#answers - expected,
+      unanswered: this.#unanswered,
+      latency: this.latency.toJSON(),
+      lateness: this.lateness.toJSON(),
+      seconds,
+      busyShare: (user + system) / 1e6 / seconds,
+    };
+  }
+}

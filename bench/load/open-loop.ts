@@ -1,0 +1,108 @@
+/**
+ * Requests at even intervals, whether or not answers come. Each is measured from the moment when it
+ * was meant to be sent, so that a server that stalls is charged for every request that had to wait
+ * meanwhile, also for those that found no connection free (no coordinated omission).
+ */
+import { Connection } from './connection.js';
+import type { LoadReportJson, LoadSpec } from './load.js';
+import { Measurement } from './measurement.js';
+import { type RequestSource, workloads } from './workloads.js';
+
+/** After the last request: what has no answer by then counts as unanswered. */
+const drainMs = 10_000;
+/** Timers are late by up to a millisecond or so; whatever is due sooner is waited for by turning. */
+const timerSlackMs = 2;
+
+export function runOpenLoop(
+  spec: LoadSpec,
+  ratePerSecond: number,
+  run: string,
+): Promise<LoadReportJson> {
+  const workload = workloads[spec.workload];
+  const intervalMs = 1000 / ratePerSecond;
+  const warmups = Math.round(spec.warmupSeconds * ratePerSecond);
+  const total = warmups + Math.max(1, Math.round(spec.seconds * ratePerSecond));
+  const sources = new Map<Connection, RequestSource>();
+  /** Those that can send, the longest idle first: none is left to the server's idle timeout. */
+  const free: Connection[] = [];
+  let sent = 0;
+  let ended = 0;
+  let firstAt = 0;
+  let measurement: Measurement | undefined;
+
+  return new Promise((resolve) => {
+    const begin = (): void => {
+      firstAt = performance.now();
+      measurement = new Measurement(firstAt + warmups * intervalMs, workload.expected);
+      setTimeout(() => measurement?.begin(), warmups * intervalMs);
+      setTimeout(finish, total * intervalMs + drainMs).unref();
+      turn();
+    };
+
+    /** Sends what is due, as far as there are connections for it. */
+    const pump = (now: number): void => {
+      const due = Math.min(total, Math.floor((now - firstAt) / intervalMs) + 1);
+      while (sent < due && free.length > 0) {
+        const connection = free.shift() as Connection;
+        if (!connection.isConnected) continue;
+        const intendedAt = firstAt + sent * intervalMs;
+        if (sent >= warmups) measurement?.lateness.record(performance.now() - intendedAt);
+        connection.send((sources.get(connection) as RequestSource).next(sent), intendedAt);
+        sent++;
+      }
+    };
+
+    const turn = (): void => {
+      const now = performance.now();
+      pump(now);
+      if (sent === total) return;
+      const nextIn = firstAt + sent * intervalMs - now;
+      if (nextIn > timerSlackMs) setTimeout(turn, nextIn - timerSlackMs);
+      else setImmediate(turn);
+    };
+
+    const isMeasured = (connection: Connection): boolean =>
+      measurement !== undefined && connection.intendedAt >= measurement.startedAt - intervalMs / 2;
+
+    const end = (): void => {
+      ended++;
+      if (ended === total) finish();
+    };
+
+    let isOver = false;
+    const finish = (): void => {
+      if (isOver || measurement === undefined) return;
+      isOver = true;
+      const now = performance.now();
+      for (const connection of sources.keys()) {
+        if (connection.isBusy && isMeasured(connection)) {
+          measurement.lost(connection.intendedAt, now);
+        }
+      }
+      for (; sent < total; sent++) measurement.lost(firstAt + sent * intervalMs, now);
+      resolve(measurement.report(spec.seconds));
+    };
+
+    const events = {
+      onOpen: (connection: Connection) => {
+        free.push(connection);
+        if (measurement === undefined && free.length === spec.connections) begin();
+      },
+      onAnswer: (connection: Connection, status: number) => {
+        const now = performance.now();
+        if (isMeasured(connection)) measurement?.answer(status, connection.intendedAt, now);
+        free.push(connection);
+        end();
+        pump(now);
+      },
+      onLost: (connection: Connection) => {
+        if (isMeasured(connection)) measurement?.lost(connection.intendedAt, performance.now());
+        end();
+      },
+    };
+    const url = new URL(spec.url);
+    for (let i = 0; i < spec.connections; i++) {
+      sources.set(new Connection(url, events), workload.source(spec.callers, run));
+    }
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * A process of a bench: a server under test, or a load generator. It says one line of JSON on its
+ * standard output when it is ready, may be asked for more line by line, and ends with SIGTERM or when
+ * its standard input closes. Whatever happens to the bench, none outlives it: see end-with-parent.ts.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface, type Interface } from 'node:readline';
+
+export interface SideOptions {
+  readonly name: string;
+  /** Path of the compiled program. */
+  readonly program: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeFlags?: readonly string[];
+}
+
+export type Line = Readonly<Record<string, unknown>>;
+
+export interface Side {
+  readonly name: string;
+  /** Where a server listens; '' for a generator. */
+  readonly url: string;
+  readonly pid: number;
+  /** Every text of the ready line. */
+  readonly info: Readonly<Record<string, string>>;
+  rssBytes(): number;
+  /** Processor seconds of all threads since the start. */
+  cpuSeconds(): number;
+  /** Of the main thread alone, where the event loop runs: near the wall time it is saturated. */
+  loopSeconds(): number;
+  /** Sends one line and waits for the next one. Rejects when the process ends first. */
+  ask(command: object): Promise<Line>;
+  /** Ends the process and waits for its end. */
+  stop(): Promise<void>;
+}
+
+/** A start that builds indexes or rebuilds state over a million requests is well within it. */
+const readyWithinMs = 60_000;
+const stopWithinMs = 15_000;
+const logCharactersMax = 8_192;
+/** What /proc counts processor time in; fixed on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+const endWithParent = new URL('./end-with-parent.js', import.meta.url).href;
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export async function startSide(options: SideOptions): Promise<Side> {
+  const { name, program, args = [], env = {}, nodeFlags = [] } = options;
+  const flags = [...nodeFlags, '--import', endWithParent];
+  const child = spawn(process.execPath, [...flags, program, ...args], {
+    env: { ...ownEnvironment(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log = (log + text).slice(-logCharactersMax);
+  });
+  child.stdin.on('error', () => {
+    // A process that ended does not read; whoever asks it hears so from its end.
+  });
+  const lines = createInterface({ input: child.stdout });
+  const ended = once(child, 'close').then(() => running.delete(child));
+
+  const next = (): Promise<Line> =>
+    Promise.race([
+      nextLine(lines),
+      ended.then(() => {
+        const how = child.signalCode ?? `exit code ${child.exitCode}`;
+        throw new Error(`${name} ended unexpectedly (${how}). Its last words:\n${log}`);
+      }),
+    ]);
+
+  async function stop(): Promise<void> {
+    const patience = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
+    child.kill('SIGTERM');
+    await ended;
+    clearTimeout(patience);
+  }
+
+  try {
+    const ready = await within(readyWithinMs, next(), `${name} did not get ready`);
+    const texts = Object.entries(ready).filter(([, value]) => typeof value === 'string');
+    const info = Object.fromEntries(texts) as Record<string, string>;
+    const pid = child.pid as number;
+    return {
+      name,
+      url: info['url'] ?? '',
+      pid,
+      info,
+      rssBytes: () => residentBytes(pid),
+      cpuSeconds: () => processorSeconds(`/proc/${pid}/stat`),
+      loopSeconds: () => processorSeconds(`/proc/${pid}/task/${pid}/stat`),
+      ask(command) {
+        const answer = next();
+        child.stdin.write(`${JSON.stringify(command)}\n`);
+        return answer;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Without what a test runner loads into every Node process: it would be measured too. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const environment = { ...process.env };
+  delete environment['NODE_OPTIONS'];
+  return environment;
+}
+
+async function nextLine(lines: Interface): Promise<Line> {
+  const [line] = (await once(lines, 'line')) as [string];
+  return JSON.parse(line) as Line;
+}
+
+async function within<T>(ms: number, work: Promise<T>, complaint: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${complaint} within ${ms / 1000} s`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+function residentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+/** User and system time. The command's name may hold spaces, so fields count from its closing bracket. */
+function processorSeconds(file: string): number {
+  const stat = readFileSync(file, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}

@@ -1,0 +1,44 @@
+/**
+ * The product as its operator runs it: `signalbox serve` with a data directory and a config file, and
+ * everything on. Nothing is switched off to be measured; where a limit would bind, the load is spread
+ * over enough users and keys, and the plan is one that allows as much.
+ */
+import { writeFileSync } from 'node:fs';
+import { type Product, productModule } from '../measure/product.js';
+import { type Side, startSide } from '../measure/side.js';
+import type { Population } from './population.js';
+
+export interface GatewayConfig {
+  /** Rows of the limits table that the bench needs otherwise than shipped. */
+  readonly limits?: Readonly<Record<string, number>>;
+  readonly plans?: Readonly<Record<string, object>>;
+}
+
+export interface GatewayOptions {
+  readonly product: Product;
+  readonly population: Population;
+  readonly config?: GatewayConfig;
+  readonly nodeFlags?: readonly string[];
+}
+
+/** The most that a plan may allow: the quota is counted and checked all the same. */
+const plans = {
+  business: { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_440_000_000 },
+};
+
+/** `info.opsUrl` is where its metrics are. */
+export async function startGateway(options: GatewayOptions): Promise<Side> {
+  const { product, population, config = {}, nodeFlags = [] } = options;
+  const file = `${population.dataDir}.config.json`;
+  writeFileSync(file, JSON.stringify({ plans, ...config }));
+  return startSide({
+    name: `gateway of ${product.label}`,
+    program: productModule(product, 'cli/signalbox.js'),
+    args: [
+      'serve',
+      ...['--data-dir', population.dataDir, '--config', file],
+      ...['--port', '0', '--ops-port', '0'],
+    ],
+    nodeFlags,
+  });
+}
