@@ -14,6 +14,7 @@ import { everyUser } from './auth/change-notice.js';
 import { CancelAcceptance } from './signals/cancel-acceptance.js';
 import { createListKeys } from './endpoints/list-keys.js';
 import { createLogin } from './endpoints/login.js';
+import { createReadOpenApi } from './endpoints/read-openapi.js';
 import { createReadSignal } from './endpoints/read-signal.js';
 import { createRevokeKey } from './endpoints/revoke-key.js';
 import { createSubmitSignal } from './endpoints/submit-signal.js';
@@ -33,6 +34,7 @@ import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
 import { AccountQuota } from './quota/account-quota.js';
 import { createClientAddress } from './quota/partition.js';
+import { createOpenApiDocument } from './openapi/document.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { Acceptance } from './signals/acceptance.js';
@@ -225,6 +227,11 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       },
     }),
     'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
+    'read-openapi': createReadOpenApi({
+      clock,
+      limits,
+      document: createOpenApiDocument({ limits, platforms, version: readVersion() }),
+    }),
     'stream-events': createStreamEvents({
       clock,
       limits,

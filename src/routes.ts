@@ -27,6 +27,7 @@ export const routes = [
   { operation: 'cancel-order', method: 'POST', path: '/api/v1/orders/:orderRef/cancel', credential: 'api-key', scope: 'orders:cancel', envelope: 'v1' },
   { operation: 'list-sources', method: 'GET', path: '/api/v1/terminal-events/sources', credential: 'api-key', scope: 'events:read', envelope: 'v1' },
   { operation: 'stream-events', method: 'GET', path: '/api/v1/terminal-events/stream', credential: 'api-key', scope: 'events:read', envelope: 'v1' },
+  { operation: 'read-openapi', method: 'GET', path: '/openapi.json', credential: 'none', scope: null, envelope: 'legacy' },
 ] as const satisfies readonly Route[];
 
 export type Operation = (typeof routes)[number]['operation'];

@@ -16,6 +16,7 @@ t.test('the routes, their credentials and scopes are the specification’s', asy
       'POST /api/v1/orders/:orderRef/cancel api-key orders:cancel v1',
       'GET /api/v1/terminal-events/sources api-key events:read v1',
       'GET /api/v1/terminal-events/stream api-key events:read v1',
+      'GET /openapi.json none - legacy',
     ],
   );
   t.equal(new Set(routes.map(({ operation }) => operation)).size, routes.length);

@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Command | Promise<Command>>> = {
   api: () =>
     group('api', 'the Public API: enable, disable', [apiEnableCommand(), apiDisableCommand()]),
   config: configCommand,
+  openapi: async () => (await import('./openapi.js')).openapiCommand(),
   terminal: async () => (await import('./terminal.js')).terminalCommand(),
 };
 

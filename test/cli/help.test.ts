@@ -18,6 +18,7 @@ const contractCommands = [
   'api enable',
   'api disable',
   'config',
+  'openapi',
   'terminal',
 ];
 

@@ -1,0 +1,125 @@
+/**
+ * The API's document, OpenAPI 3.1: made of the tables and schemas by which the gateway routes,
+ * validates, limits and answers, so that it cannot say something else. Plain JSON, the same for the
+ * same limits and platforms.
+ */
+import { type LimitName, limitNames, limits as limitTable, type Limits } from '../limits.js';
+import type { Platform } from '../platforms.js';
+import { type Operation, type Route, routes } from '../routes.js';
+import { answersOf } from './answers.js';
+import { headerComponents } from './headers.js';
+import { operations, type OperationText, tags } from './operations.js';
+import { documentParameters } from './parameters.js';
+import { References } from './references.js';
+import { documentSchemas } from './schemas.js';
+
+export interface DocumentDeps {
+  readonly limits: Limits;
+  readonly platforms: readonly Platform[];
+  /** Of the product. */
+  readonly version: string;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  /** Operations by path and lower-case method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [field: string]: unknown;
+}
+
+export function createOpenApiDocument(deps: DocumentDeps): OpenApiDocument {
+  const paths = pathsOf(routes);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Signalbox',
+      version: deps.version,
+      summary: 'A self-hosted gateway between trading bots and trading terminals.',
+      description: descriptionOf(deps),
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The gateway that serves this document.' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes,
+      parameters: parameterComponents(deps.limits),
+      headers: usedIn(paths, headerComponents()),
+      schemas: new References(documentSchemas(deps.limits)).components(),
+    },
+    'x-limits': limitsOf(deps.limits),
+  };
+}
+
+function descriptionOf({ platforms }: DocumentDeps): string {
+  const tokens = platforms.map(({ token }) => `\`${token}\``).join(', ');
+  return [
+    'Every GET also answers HEAD. Times are ISO 8601 in UTC.',
+    'A path that is not in this document gets 404 `not_found`, a method that is not gets 405 ' +
+      '`method_not_allowed` with `Allow`.',
+    'Clients must take error codes that they do not know.',
+    `Platform tokens: ${tokens}. The limits in force stand under \`x-limits\`.`,
+  ].join('\n\n');
+}
+
+const securitySchemes = {
+  'user-token': {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The `token` of a login.',
+  },
+  'api-key': {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'svc_api_<SECRET>',
+    description: 'An API key. Each operation names the scope that the key needs.',
+  },
+} as const satisfies Record<Exclude<Route['credential'], 'none'>, object>;
+
+function pathsOf(rows: readonly Route[]): OpenApiDocument['paths'] {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of rows) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    (paths[path] ??= {})[route.method.toLowerCase()] = operationOf(route);
+  }
+  return paths;
+}
+
+function operationOf(route: Route): object {
+  const { credential, scope } = route;
+  const text: OperationText = operations[route.operation as Operation];
+  const schema = text.body === null ? undefined : References.to(text.body);
+  return {
+    operationId: route.operation,
+    tags: [text.tag],
+    summary: text.summary,
+    description: text.description,
+    security: credential === 'none' ? [] : [{ [credential]: scope === null ? [] : [scope] }],
+    parameters: text.parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...(schema && { requestBody: { required: true, content: { 'application/json': { schema } } } }),
+    responses: answersOf(route),
+  };
+}
+
+function parameterComponents(limits: Limits): Record<string, object> {
+  const parameters = Object.entries(documentParameters(limits));
+  return Object.fromEntries(parameters.map(([name, parameter]) => [name, { name, ...parameter }]));
+}
+
+/** What nothing refers to would only be in the way. */
+function usedIn(paths: object, headers: Record<string, object>): Record<string, object> {
+  const text = JSON.stringify(paths);
+  const isUsed = ([key]: [string, object]): boolean => text.includes(`/headers/${key}"`);
+  return Object.fromEntries(Object.entries(headers).filter(isUsed));
+}
+
+function limitsOf(inForce: Limits): Record<LimitName, object> {
+  return Object.fromEntries(
+    limitNames.map((name) => {
+      const { unit, why } = limitTable[name];
+      return [name, { value: inForce[name], unit, description: why }];
+    }),
+  ) as Record<LimitName, object>;
+}
