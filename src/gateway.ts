@@ -44,7 +44,6 @@ import { createEnvelopeReader } from './signals/envelope.js';
 import { ExecutionBook } from './signals/execution-book.js';
 import { Idempotency } from './signals/idempotency.js';
 import { ChangeWatch } from './store/change-watch.js';
-import { CommitWatch } from './store/commit-watch.js';
 import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
@@ -85,22 +84,12 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
   const lock = lockDirectory(settings.dataDir);
   const health = new StorageHealth(clock);
-  const commitWatch = new CommitWatch({
-    clock,
-    onSilence: () => {
-      throw new Error(
-        'the store has given up after a failed write and cannot go on in this process; all that was ' +
-          'acknowledged is on disk, and a new start goes on from there',
-      );
-    },
-  });
   const store = openStore(settings.dataDir, {
     clock,
     commitLatency: instruments.commitLatency,
     onCommit: (succeeded) => {
       if (!succeeded) noteFailedCommit();
       health.noteCommit(succeeded);
-      commitWatch.noteCommit(succeeded);
     },
   });
   health.watch(store);
@@ -338,7 +327,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   async function closeAll(): Promise<void> {
     deadlines.stop();
-    commitWatch.stop();
     await store.close();
     await hashPool.close();
     await ops.close();

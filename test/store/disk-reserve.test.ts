@@ -1,0 +1,87 @@
+import t, { type Test } from 'tap';
+import { createDiskReserve, readDiskSpace, reserveBytes } from '../../src/store/disk-reserve.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { StoreFailure } from '../../src/store/store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+const gigabyte = 2 ** 30;
+
+t.test('the reserve is 256 MB, and an eighth of what holds less than 2 GB', (t) => {
+  t.equal(reserveBytes({ freeBytes: 0, sizeBytes: 100 * gigabyte }), gigabyte / 4);
+  t.equal(reserveBytes({ freeBytes: 0, sizeBytes: gigabyte }), gigabyte / 8);
+  t.end();
+});
+
+t.test('nothing is written below the reserve, and again from its edge on', (t) => {
+  const clock = new SimulatedClock();
+  let freeBytes = gigabyte / 4;
+  const reserve = createDiskReserve(clock, () => ({ freeBytes, sizeBytes: 100 * gigabyte }));
+  t.equal(reserve.refusal(), undefined);
+  freeBytes--;
+  clock.advance(10);
+  t.match(reserve.refusal(), { name: 'StoreFailure', message: /256.0 MB are never written to/ });
+  freeBytes++;
+  clock.advance(10);
+  t.equal(reserve.refusal(), undefined);
+  t.end();
+});
+
+t.test('the disk is looked at every 10 ms at most', (t) => {
+  const clock = new SimulatedClock();
+  let looks = 0;
+  const reserve = createDiskReserve(clock, () => {
+    looks++;
+    return undefined;
+  });
+  for (let i = 0; i < 100; i++) reserve.refusal();
+  t.equal(looks, 1);
+  clock.advance(9);
+  reserve.refusal();
+  t.equal(looks, 1);
+  clock.advance(1);
+  reserve.refusal();
+  t.equal(looks, 2);
+  t.end();
+});
+
+t.test('where the system does not tell, the disk speaks for itself', (t) => {
+  t.equal(readDiskSpace('/nowhere/at/all'), undefined);
+  t.equal(createDiskReserve(new SimulatedClock(), () => undefined).refusal(), undefined);
+  const space = readDiskSpace(t.testdir());
+  t.ok(space !== undefined && space.freeBytes > 0 && space.freeBytes <= space.sizeBytes);
+  t.end();
+});
+
+t.test(
+  'a store on a full disk refuses before anything is handed on, and tells of it',
+  async (t) => {
+    const { store, outcomes, setFull, clock } = openOnDisk(t);
+    await store.write((batch) => batch.put('meta', 'before', 1));
+    setFull(true);
+    clock.advance(10);
+    let filled = false;
+    const fill = (): void => void (filled = true);
+    await t.rejects(store.write(fill), StoreFailure);
+    await t.rejects(store.transact(fill), StoreFailure);
+    t.equal(filled, false);
+    t.equal(store.get('meta', 'before'), 1, 'reading goes on');
+    t.same(outcomes, [true, false, false]);
+    setFull(false);
+    clock.advance(10);
+    await store.write((batch) => batch.put('meta', 'after', 1));
+    t.same(outcomes, [true, false, false, true]);
+  },
+);
+
+function openOnDisk(t: Test) {
+  const clock = new SimulatedClock();
+  const outcomes: boolean[] = [];
+  let isFull = false;
+  const store = openStore(t.testdir(), {
+    clock,
+    onCommit: (ok) => outcomes.push(ok),
+    diskSpace: () => ({ freeBytes: isFull ? 0 : gigabyte, sizeBytes: gigabyte }),
+  });
+  t.teardown(() => store.close());
+  return { store, outcomes, clock, setFull: (full: boolean) => (isFull = full) };
+}
