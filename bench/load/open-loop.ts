@@ -13,15 +13,18 @@ const drainMs = 10_000;
 /** Timers are late by up to a millisecond or so; whatever is due sooner is waited for by turning. */
 const timerSlackMs = 2;
 
+/** @param onSent is told of every request that is measured, right before it is sent. */
 export function runOpenLoop(
   spec: LoadSpec,
   ratePerSecond: number,
   run: string,
+  onSent: (sequence: number, intendedAt: number) => void = () => undefined,
 ): Promise<LoadReportJson> {
   const workload = workloads[spec.workload];
   const intervalMs = 1000 / ratePerSecond;
   const warmups = Math.round(spec.warmupSeconds * ratePerSecond);
   const total = warmups + Math.max(1, Math.round(spec.seconds * ratePerSecond));
+  const grantsOf = spec.listsGrants === true ? spec.callers.length : undefined;
   const sources = new Map<Connection, RequestSource>();
   /** Those that can send, the longest idle first: none is left to the server's idle timeout. */
   const free: Connection[] = [];
@@ -33,7 +36,8 @@ export function runOpenLoop(
   return new Promise((resolve) => {
     const begin = (): void => {
       firstAt = performance.now();
-      measurement = new Measurement(firstAt + warmups * intervalMs, workload.expected);
+      const startedAt = firstAt + warmups * intervalMs;
+      measurement = new Measurement(startedAt, workload.expected, grantsOf);
       setTimeout(() => measurement?.begin(), warmups * intervalMs);
       setTimeout(finish, total * intervalMs + drainMs).unref();
       turn();
@@ -44,11 +48,15 @@ export function runOpenLoop(
       const due = Math.min(total, Math.floor((now - firstAt) / intervalMs) + 1);
       while (sent < due && free.length > 0) {
         const connection = free.shift() as Connection;
-        if (!connection.isConnected) continue;
+        // Closed by the server while it was free: its next `onOpen` has brought it here again.
+        if (!connection.isConnected || connection.isBusy) continue;
         const intendedAt = firstAt + sent * intervalMs;
-        if (sent >= warmups) measurement?.lateness.record(performance.now() - intendedAt);
-        connection.send((sources.get(connection) as RequestSource).next(sent), intendedAt);
-        sent++;
+        if (sent >= warmups) {
+          measurement?.lateness.record(performance.now() - intendedAt);
+          onSent(sent, intendedAt);
+        }
+        const source = sources.get(connection) as RequestSource;
+        connection.send(source.next(sent), sent++, intendedAt);
       }
     };
 
@@ -61,8 +69,7 @@ export function runOpenLoop(
       else setImmediate(turn);
     };
 
-    const isMeasured = (connection: Connection): boolean =>
-      measurement !== undefined && connection.intendedAt >= measurement.startedAt - intervalMs / 2;
+    const isMeasured = (connection: Connection): boolean => connection.sequence >= warmups;
 
     const end = (): void => {
       ended++;
@@ -79,7 +86,10 @@ export function runOpenLoop(
           measurement.lost(connection.intendedAt, now);
         }
       }
-      for (; sent < total; sent++) measurement.lost(firstAt + sent * intervalMs, now);
+      for (let lost = Math.max(sent, warmups); lost < total; lost++) {
+        measurement.lost(firstAt + lost * intervalMs, now);
+      }
+      sent = total;
       resolve(measurement.report(spec.seconds));
     };
 
@@ -90,7 +100,13 @@ export function runOpenLoop(
       },
       onAnswer: (connection: Connection, status: number) => {
         const now = performance.now();
-        if (isMeasured(connection)) measurement?.answer(status, connection.intendedAt, now);
+        if (measurement !== undefined && isMeasured(connection)) {
+          const { intendedAt, sequence } = connection;
+          measurement.answer(status, intendedAt, now);
+          if (grantsOf !== undefined) {
+            measurement.grant(sequence % grantsOf, status, intendedAt, now);
+          }
+        }
         free.push(connection);
         end();
         pump(now);
