@@ -68,6 +68,8 @@ export class Connection {
   source: Source | undefined;
   /** The backlog is still on its way out: what is accepted now must queue behind it. */
   isCatchingUp = false;
+  /** What was taken in is on disk, and its acknowledgement is about to leave. */
+  owesAck = false;
   /** The rest of the backlog waits until the plugin has read some of it. */
   awaitsDrain = false;
   readonly #deps: ConnectionDeps;

@@ -83,7 +83,7 @@ export class Intake {
       return change;
     }
     this.#deps.book.change(change.entry, change.next, {
-      alongside: (batch) => this.#deps.registry.put(batch, source),
+      alongside: source,
       done: () => this.#sendAck(connection, source, frame.seq),
     });
     return undefined;
@@ -93,14 +93,20 @@ export class Intake {
   #acknowledge(connection: Connection, source: Source): void {
     const { lastSeq } = source;
     this.#deps.writer.write({
-      fill: (batch) => this.#deps.registry.put(batch, source),
+      records: [source],
       done: () => this.#sendAck(connection, source, lastSeq),
     });
   }
 
+  /** One acknowledgement covers all that came to the disk with one commit. */
   #sendAck(connection: Connection, source: Source, seq: number): void {
     source.durableSeq = Math.max(source.durableSeq, seq);
-    connection.send({ type: 'ack', seq });
+    if (connection.owesAck) return;
+    connection.owesAck = true;
+    queueMicrotask(() => {
+      connection.owesAck = false;
+      connection.send({ type: 'ack', seq: source.durableSeq });
+    });
   }
 
   #acknowledged(source: Source, ack: PluginFrameOf<'ack'>): FrameErrorCode | undefined {

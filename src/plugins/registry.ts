@@ -8,7 +8,7 @@ import type { Limits } from '../limits.js';
 import { sourceKey, type ActiveSource, type SourceName } from '../signals/routing.js';
 import type { Execution } from '../signals/execution.js';
 import type { Capability, SourceRecord } from '../store/records.js';
-import type { SteadyWriter } from '../store/steady-writer.js';
+import type { SteadyWriter, Stored } from '../store/steady-writer.js';
 import type { Reader, Writer } from '../store/store.js';
 import type { Connection } from './connection.js';
 
@@ -17,7 +17,7 @@ const sightingsIntervalMs = 15_000;
 /** A crash takes no more than this part off a source's heartbeat window. */
 const sightingsPerWindow = 8;
 
-export interface Source extends ActiveSource {
+export interface Source extends ActiveSource, Stored {
   readonly userId: string;
   readonly key: string;
   capabilities: readonly Capability[];
@@ -131,7 +131,7 @@ export class Registry {
     if (replaced === undefined) this.#connected++;
     this.touch(source);
     // At once: after a crash the source must be known as one that is expected back.
-    this.#deps.writer.write({ fill: (batch) => this.put(batch, source) });
+    this.#deps.writer.write({ records: [source] });
     return { source, replaced };
   }
 
@@ -141,7 +141,7 @@ export class Registry {
     source.connection = undefined;
     this.#connected--;
     if (this.find(source.userId, source.key) === source) {
-      this.#deps.writer.write({ fill: (batch) => this.put(batch, source) });
+      this.#deps.writer.write({ records: [source] });
     }
     return true;
   }
@@ -152,25 +152,13 @@ export class Registry {
     source.lastSeenAt = this.#deps.clock.now();
   }
 
-  put(batch: Writer, source: Source): void {
-    const { platform, instanceId, accountName } = source;
-    batch.put('sources', [source.userId, platform, instanceId, accountName], {
-      platform,
-      instanceId,
-      accountName,
-      capabilities: source.capabilities,
-      software: source.software,
-      lastSeq: source.lastSeq,
-      lastSeenAt: source.lastSeenAt,
-    });
-  }
-
   /** Drops all of a user that no longer exists. */
   forget(userId: string): void {
     this.#byUser.delete(userId);
   }
 
-  #enter(source: Source): Source {
+  #enter(introduced: Omit<Source, 'put'>): Source {
+    const source: Source = { ...introduced, put: (batch) => putSource(batch, source) };
     let sources = this.#byUser.get(source.userId);
     if (sources === undefined) {
       sources = new Map<string, Source>();
@@ -183,10 +171,19 @@ export class Registry {
   #writeSightings(): void {
     const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
     if (seen.length === 0) return;
-    this.#deps.writer.write({
-      fill: (batch) => {
-        for (const source of seen) this.put(batch, source);
-      },
-    });
+    this.#deps.writer.write({ records: seen });
   }
+}
+
+function putSource(batch: Writer, source: Source): void {
+  const { platform, instanceId, accountName } = source;
+  batch.put('sources', [source.userId, platform, instanceId, accountName], {
+    platform,
+    instanceId,
+    accountName,
+    capabilities: source.capabilities,
+    software: source.software,
+    lastSeq: source.lastSeq,
+    lastSeenAt: source.lastSeenAt,
+  });
 }

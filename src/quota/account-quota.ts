@@ -4,7 +4,7 @@
  * exactly, once, when the user's first signal comes.
  */
 import type { Clock } from '../lib/clock.js';
-import { firstRequestIdAt } from '../lib/ids.js';
+import { acceptedAtOf, firstRequestIdAt } from '../lib/ids.js';
 import type { Plan } from '../plans.js';
 import type { Reader } from '../store/store.js';
 import { TokenBucket } from './token-bucket.js';
@@ -82,13 +82,14 @@ export class AccountQuota {
     const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
     // All of them, were the plan smaller by now: a later, larger one must find every grant.
-    const recent = this.store.range('requests', {
+    const recent = this.store.keys('requests', {
       prefix: [userId],
       start: [userId, firstRequestIdAt(now - windowMs)],
     });
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);
-    bucket.restore(recent.map(({ record }) => monotonic - Math.max(0, now - record.acceptedAt)));
+    const sinceMs = ([, requestId]: [string, string]): number => now - acceptedAtOf(requestId);
+    bucket.restore(recent.map((key) => monotonic - Math.max(0, sinceMs(key))));
     return { capacity, bucket, day, signalsToday: latest?.record.signalsToday ?? 0 };
   }
 }

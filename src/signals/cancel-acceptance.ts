@@ -86,7 +86,9 @@ export class CancelAcceptance {
         updatedAt: now,
       },
       {
-        alongside: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
+        alongside: {
+          put: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
+        },
         done: () => {
           idempotency.settle(userId, idempotencyKey);
           answer(body);

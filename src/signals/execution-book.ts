@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { SteadyWriter } from '../store/steady-writer.js';
+import type { SteadyWriter, Stored } from '../store/steady-writer.js';
 import type { Reader, Writer } from '../store/store.js';
 import { isFinalCancel, moveCancel, settleCancel } from './cancellation.js';
 import type { Deadline, Deadlines } from './deadlines.js';
@@ -14,7 +14,7 @@ import type { ReasonCode } from './reason-codes.js';
 import { sourceKey } from './routing.js';
 
 /** One execution in the book. Only the book changes it. */
-export interface BookEntry {
+export interface BookEntry extends Stored {
   readonly userId: string;
   execution: Execution;
   /** Connection that carried the submit frame, in this life of the process. */
@@ -30,11 +30,13 @@ export interface BookEntry {
   deadline: Deadline | undefined;
   cancelDeadline: Deadline | undefined;
   pendingWrites: number;
+  /** Whether a write may have put it among the settled ones. */
+  mayLieSettled: boolean;
 }
 
 export interface ChangeOptions {
   /** Written in the same transaction. */
-  readonly alongside?: (batch: Writer) => void;
+  readonly alongside?: Stored;
   /** Runs after the flush. */
   readonly done?: () => void;
   /** Runs when a commit failed; the change is then tried again until it is on disk. */
@@ -125,11 +127,9 @@ export class ExecutionBook {
     this.#keep(entry);
     this.#rearm(entry);
     entry.pendingWrites++;
+    const { alongside } = options;
     this.#deps.writer.write({
-      fill: (batch) => {
-        putExecution(batch, entry.userId, entry.execution);
-        options.alongside?.(batch);
-      },
+      records: alongside === undefined ? [entry] : [entry, alongside],
       done: () => {
         entry.pendingWrites--;
         this.#leaveIfDone(entry);
@@ -152,7 +152,7 @@ export class ExecutionBook {
     const now = this.#deps.clock.now();
     const monotonic = this.#deps.clock.monotonic();
     const { dispatchedAt, expiresAt } = execution;
-    return {
+    const entry: BookEntry = {
       userId,
       execution,
       connectionId: undefined,
@@ -163,7 +163,10 @@ export class ExecutionBook {
       deadline: undefined,
       cancelDeadline: undefined,
       pendingWrites: 0,
+      mayLieSettled: isSettled(execution),
+      put: (batch) => putExecution(batch, entry),
     };
+    return entry;
   }
 
   #keep(entry: BookEntry): void {
@@ -288,13 +291,15 @@ export function sentAt(execution: Execution, now: number): Execution {
 }
 
 /** Settled executions and moving ones lie apart, so that a start reads only what moves. */
-export function putExecution(batch: Writer, userId: string, execution: Execution): void {
+function putExecution(batch: Writer, entry: BookEntry): void {
+  const { userId, execution } = entry;
   const key: [string, string] = [userId, execution.executionId];
   if (isSettled(execution)) {
+    entry.mayLieSettled = true;
     batch.remove('openExecutions', key);
     batch.put('finalExecutions', key, execution);
   } else {
-    batch.remove('finalExecutions', key);
+    if (entry.mayLieSettled) batch.remove('finalExecutions', key);
     batch.put('openExecutions', key, execution);
   }
 }

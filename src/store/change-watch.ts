@@ -4,7 +4,7 @@
  * anyway; this is for what stays open, plugin connections and streams.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
-import type { SteadyWriter } from './steady-writer.js';
+import type { SteadyWriter, Stored } from './steady-writer.js';
 import type { Reader } from './store.js';
 
 const intervalMs = 50;
@@ -43,10 +43,11 @@ export class ChangeWatch {
       this.#obeyed = key;
       onChange(record.userId);
     }
-    writer.write({
-      fill: (batch) => {
+    const heard: Stored = {
+      put: (batch) => {
         for (const { key } of entries) batch.remove('changes', key);
       },
-    });
+    };
+    writer.write({ records: [heard] });
   }
 }

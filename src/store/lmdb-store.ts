@@ -91,9 +91,15 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return full;
   }
 
+  function keys<C extends Collection>(collection: C, wanted: Range<C> = {}): KeyOf<C>[] {
+    if (closed) throw closedFailure();
+    return [...databases[collection].getKeys(rangeOptions(wanted))] as KeyOf<C>[];
+  }
+
   return {
     get,
     range,
+    keys,
 
     write(fill) {
       const refused = refusal();
@@ -110,7 +116,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     transact(work) {
       const refused = refusal();
       if (refused !== undefined) return Promise.reject(refused);
-      return commits.settle(runTransaction(root, { get, range }, databases, work));
+      return commits.settle(runTransaction(root, { get, range, keys }, databases, work));
     },
 
     async backup(target) {

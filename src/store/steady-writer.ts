@@ -3,14 +3,18 @@
  * them. One group commit is under way at a time; what comes meanwhile joins the next. When a commit
  * fails, nothing behind it goes ahead: all of it is tried again once the disk takes writes, so that
  * a later acknowledgement never covers an earlier loss.
- *
- * `fill` runs at the commit and again at each retry: it must write what is true then, not what was.
  */
 import { StoreFailure, type Store, type Writer } from './store.js';
 
+/** Something that is kept on disk, and knows how it lies there. */
+export interface Stored {
+  /** Puts what is true now, not what was when the write was asked for. */
+  put(batch: Writer): void;
+}
+
 export interface SteadyWrite {
-  /** Runs at the commit, and again at each retry. */
-  readonly fill: (batch: Writer) => void;
+  /** Each is put once per commit, however many writes of its group name it, and at each retry. */
+  readonly records: readonly Stored[];
   /** Runs after the flush; never when the process ends first. */
   readonly done?: (() => void) | undefined;
   /** Runs each time when a commit of it failed: it is then tried again later. */
@@ -42,7 +46,9 @@ export class SteadyWriter {
     this.#waiting = [];
     this.store
       .write((batch) => {
-        for (const { fill } of group) fill(batch);
+        const records = new Set<Stored>();
+        for (const write of group) for (const record of write.records) records.add(record);
+        for (const record of records) record.put(batch);
       })
       .then(
         () => {

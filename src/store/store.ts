@@ -9,6 +9,8 @@ export interface Reader {
   get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined;
   /** A snapshot of a stretch of keys, read to its end at once: give `limit` where it may be long. */
   range<C extends Collection>(collection: C, range?: Range<C>): Entry<C>[];
+  /** As `range`, without reading the records. */
+  keys<C extends Collection>(collection: C, range?: Range<C>): KeyOf<C>[];
 }
 
 export interface Range<C extends Collection> {

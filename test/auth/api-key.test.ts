@@ -12,7 +12,7 @@ import {
 import { toApiKeyView } from '../../src/auth/api-key-view.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, User } from '../../src/store/records.js';
-import type { Store } from '../../src/store/store.js';
+import type { Reader, Store } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
@@ -101,6 +101,7 @@ t.test('what cannot be a key is not looked up', async (t) => {
       return undefined;
     },
     range: store.range.bind(store),
+    keys: store.keys.bind(store),
   };
   authenticateApiKey(reader, 'x'.repeat(51), now);
   authenticateApiKey(reader, `svc_api_${'x'.repeat(44)}`, now);
@@ -196,8 +197,13 @@ t.test('neither listing nor counting reads what was ever revoked', async (t) => 
     await revokeApiKey(store, user.userId, key.id, now);
   }
   let read = 0;
-  const counting: Pick<Store, 'get' | 'range'> = {
+  const counting: Reader = {
     get: (collection, key) => (read++, store.get(collection, key)),
+    keys: (collection, range) => {
+      const keys = store.keys(collection, range);
+      read += keys.length;
+      return keys;
+    },
     range: (collection, range) => {
       const entries = store.range(collection, range);
       read += entries.length;

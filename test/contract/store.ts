@@ -237,7 +237,9 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
             if (range.reverse === true) expected.reverse();
             const found = store.range('signalIds', range);
             const wanted = expected.slice(0, range.limit ?? Infinity);
-            if (JSON.stringify(found.map(({ key }) => key)) !== JSON.stringify(wanted))
+            const keys = found.map(({ key }) => key);
+            if (JSON.stringify(keys) !== JSON.stringify(wanted)) return false;
+            if (JSON.stringify(store.keys('signalIds', range)) !== JSON.stringify(keys))
               return false;
             if (found.some(({ key, record }) => JSON.stringify(key) !== record)) return false;
           }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { SteadyWriter } from '../../src/store/steady-writer.js';
+import { SteadyWriter, type Stored } from '../../src/store/steady-writer.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { turns } from '../support/simulated-gateway.js';
 
@@ -56,12 +56,34 @@ t.test('a retry writes what is true then', async (t) => {
   const { store, writer } = setUp();
   let truth = 1;
   store.failNextCommits(1);
-  writer.write({ fill: (batch) => batch.put('apiKeyUses', 7, truth) });
+  writer.write({ records: [{ put: (batch) => batch.put('apiKeyUses', 7, truth) }] });
   await turns();
   truth = 2;
   writer.retry();
   await writer.settled();
   t.equal(store.get('apiKeyUses', 7), 2);
+});
+
+t.test('a record is put once per commit, however many writes of its group name it', async (t) => {
+  const { store, writer, write } = setUp();
+  let puts = 0;
+  const record: Stored = {
+    put: (batch) => batch.put('apiKeyUses', 9, ++puts),
+  };
+  const done: string[] = [];
+  write(1);
+  writer.write({ records: [record], done: () => done.push('first') });
+  writer.write({ records: [record], done: () => done.push('second') });
+  await writer.settled();
+  t.equal(puts, 1);
+  t.strictSame(done, ['first', 'second'], 'and each write hears of it');
+  store.failNextCommits(1);
+  writer.write({ records: [record] });
+  await turns();
+  writer.retry();
+  await writer.settled();
+  t.equal(puts, 3);
+  t.equal(store.get('apiKeyUses', 9), 3);
 });
 
 t.test('settled: when nothing is under way, also when the disk refuses', async (t) => {
@@ -73,7 +95,7 @@ t.test('settled: when nothing is under way, also when the disk refuses', async (
   t.strictSame(done, []);
   store.failNextCommits(0);
   writer.write({
-    fill: (batch) => batch.put('apiKeyUses', 2, 2),
+    records: [{ put: (batch) => batch.put('apiKeyUses', 2, 2) }],
     done: () => write(3),
   });
   await writer.settled();
@@ -84,9 +106,13 @@ t.test('an error that is no failure of the disk is a bug, and not swallowed', as
   const { writer } = setUp();
   const thrown = new Promise((resolve) => process.once('unhandledRejection', resolve));
   writer.write({
-    fill: () => {
-      throw new TypeError('a bug');
-    },
+    records: [
+      {
+        put: () => {
+          throw new TypeError('a bug');
+        },
+      },
+    ],
   });
   t.match(await thrown, { message: 'a bug' });
 });
@@ -131,7 +157,7 @@ function setUp() {
   const failed: number[] = [];
   const write = (number: number): void => {
     writer.write({
-      fill: (batch) => batch.put('apiKeyUses', number, number),
+      records: [{ put: (batch) => batch.put('apiKeyUses', number, number) }],
       done: () => {
         assert.equal(store.get('apiKeyUses', number), number, 'done before the flush');
         done.push(number);

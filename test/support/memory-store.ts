@@ -173,7 +173,9 @@ function replace(
 }
 
 function readerOf(rows: () => Rows): Reader {
-  return {
+  const reader: Reader = {
+    keys: (collection, range) => reader.range(collection, range).map(({ key }) => key),
+
     get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
       const all = rows().get(collection) ?? [];
       const parts = partsOf(key);
@@ -200,6 +202,7 @@ function readerOf(rows: () => Rows): Reader {
       return entries;
     },
   };
+  return reader;
 }
 
 function partsOf(key: KeyOf<Collection>): readonly Part[] {
