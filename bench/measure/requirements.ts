@@ -3,9 +3,12 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { thisProduct } from './product.js';
 
+const packages = join(thisProduct.root, 'bench', 'node_modules');
+
 const requirements = {
-  /** The packages of bench/package.json. */
-  peers: () => existsSync(join(thisProduct.root, 'bench', 'node_modules', 'fastify')),
+  /** The packages of bench/package.json; the one that has to be compiled stands for all. */
+  peers: () =>
+    existsSync(join(packages, 'better-sqlite3', 'build', 'Release', 'better_sqlite3.node')),
   wrk: () => isInPath('wrk'),
   nginx: () => isInPath('nginx'),
 } as const satisfies Record<string, () => boolean>;

@@ -1,0 +1,113 @@
+/**
+ * Whether work per request grows with what is stored: submit and status on a store that retains a
+ * million signals of ten thousand keys, against the same load on a store with no more users than the
+ * load has and one signal each. The load comes from the same number of keys on both, which on the full
+ * store lie spread among all.
+ */
+import { answerDoubt, loadSide } from '../load/generator-check.js';
+import type { Caller, LoadReport } from '../load/load.js';
+import { type Row, type RowInput, toRow } from '../measure/report.js';
+import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
+import { anonymousBytes } from '../measure/memory.js';
+import { removeDirectory } from '../measure/workspace.js';
+import { type Population, populate } from '../sides/population.js';
+import { retain } from '../sides/retained.js';
+import type { Bench, BenchOptions } from './all.js';
+import { connections, keysPerUser, submitUsers, withGateway } from './submit-comparison.js';
+
+interface Stored {
+  readonly population: Population;
+  readonly callers: readonly Caller[];
+}
+
+interface Size {
+  readonly users: number;
+  readonly requests: number;
+}
+
+const aim = { is: 'at least', of: 'ratio', bound: 0.85 } as const;
+
+export const growth: Bench = {
+  name: 'growth',
+  summary:
+    'submit and status with 1,000,000 retained signals and 10,000 keys, against an empty store',
+  needs: [],
+  run,
+};
+
+function fullSize({ isSmoke }: BenchOptions): Size {
+  return isSmoke ? { users: 40, requests: 400 } : { users: 2_000, requests: 1_000_000 };
+}
+
+async function run(options: BenchOptions): Promise<Row[]> {
+  const { rounds, log, warmupSeconds, seconds } = options;
+  const sides = ['full', 'empty'] as const;
+  const loaded = submitUsers(options);
+  const full = fullSize(options);
+  const begunAt = performance.now();
+  const stores = {
+    full: await store(options, full, loaded),
+    empty: await store(options, { users: loaded, requests: loaded }, loaded),
+  };
+  log(`growth: stores written in ${Math.round((performance.now() - begunAt) / 1000)} s`);
+  const reports: LoadReport[] = [];
+
+  const figures = await alternate(sides, rounds, async (side, round): Promise<Figures> => {
+    const { population, callers } = stores[side];
+    const spec = { callers, connections, warmupSeconds, seconds };
+    const measured = await withGateway(options, population, async (gateway, startMs) => {
+      const startBytes = gateway.rssBytes();
+      const submit = await loadSide(gateway, { ...spec, workload: 'submit' });
+      const status = await loadSide(gateway, { ...spec, workload: 'status' });
+      reports.push(submit.report, status.report);
+      return {
+        submitPerSecond: submit.report.answersPerSecond,
+        statusPerSecond: status.report.answersPerSecond,
+        startMs,
+        startMib: startBytes / 2 ** 20,
+        loadedMib: gateway.rssBytes() / 2 ** 20,
+        ownMib: anonymousBytes(gateway.pid) / 2 ** 20,
+      };
+    });
+    log(`growth, round ${round + 1}, ${side}: ${JSON.stringify(measured)}`);
+    return measured;
+  });
+
+  removeDirectory(stores.full.population.dataDir);
+  removeDirectory(stores.empty.population.dataDir);
+  const doubt = answerDoubt(reports);
+  const row = (figure: string, unit: string, name: string, more: Partial<RowInput> = {}): Row =>
+    toRow({
+      bench: 'growth',
+      figure,
+      unit,
+      ours: samplesOf(figures.full, name),
+      other: samplesOf(figures.empty, name),
+      otherName: 'empty store',
+      doubt,
+      ...more,
+    });
+  const size = `${full.requests} retained signals, ${full.users * keysPerUser} keys`;
+  return [
+    row('submit throughput', 'requests/s', 'submitPerSecond', { aim, note: size }),
+    row('status throughput', 'requests/s', 'statusPerSecond', { aim, note: size }),
+    row('start to ready', 'ms', 'startMs', { note: 'of the process, from its spawn' }),
+    row('RSS when ready', 'MiB', 'startMib'),
+    row('RSS after the load', 'MiB', 'loadedMib', { note: 'with the pages of the mapped store' }),
+    row('own memory after the load', 'MiB', 'ownMib', { note: 'RSS without the mapped store' }),
+  ];
+}
+
+async function store(options: BenchOptions, size: Size, loaded: number): Promise<Stored> {
+  const { product } = options;
+  const population = await populate({ product, users: size.users, keysPerUser });
+  const requestIds = await retain({ product, population, requests: size.requests });
+  const step = size.users / loaded;
+  const callers = Array.from({ length: loaded }, (_, i) => Math.floor(i * step)).flatMap((user) =>
+    (population.users[user]?.keys ?? []).map((key) => ({
+      key,
+      requestId: requestIds[user] as string,
+    })),
+  );
+  return { population, callers };
+}

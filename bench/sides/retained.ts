@@ -1,0 +1,60 @@
+/**
+ * What a gateway would find in its store after a life: terminals of its users and signals that it
+ * accepted in the last month. Written by retain.ts in a process of its own, through the product's
+ * store code, since another commit's may be the one to be used.
+ */
+import { closeSync, constants, copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Product } from '../measure/product.js';
+import { startSide } from '../measure/side.js';
+import { newDirectory } from '../measure/workspace.js';
+import type { GatewayConfig } from './gateway.js';
+import type { Population } from './population.js';
+
+export interface Retention {
+  readonly product: Product;
+  readonly population: Population;
+  /** Signals in all, dealt out to the users in turn; each of them executed. */
+  readonly requests: number;
+}
+
+/**
+ * The terminal of each user is known and active, and not connected: a signal then finds it, is queued
+ * for it, and costs the writes of its acceptance and no others. No gateway of a bench lives as long
+ * as this window, within which a terminal that was seen counts as active.
+ */
+export const queueing: GatewayConfig = { limits: { heartbeatWindowMs: 86_400_000 }, plans: {} };
+
+const program = fileURLToPath(new URL('./retain.js', import.meta.url));
+
+/** @returns the newest requestId of each user; '' where there are fewer requests than users. */
+export async function retain(retention: Retention): Promise<string[]> {
+  const { product, population, requests } = retention;
+  const writer = await startSide({ name: 'retained requests', program, args: [product.root] });
+  try {
+    const { dataDir, users } = population;
+    const userIds = users.map(({ userId }) => userId);
+    return (await writer.ask({ dataDir, userIds, requests }))['requestIds'] as string[];
+  } finally {
+    await writer.stop();
+  }
+}
+
+/**
+ * The same population on a store of its own, on disk to the last byte: else the first commit of
+ * whoever opens it would have to wait for the copy.
+ */
+export function copyOf(population: Population): Population {
+  const dataDir = join(newDirectory('data'), 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const copy = join(dataDir, 'data.mdb');
+  copyFileSync(join(population.dataDir, 'data.mdb'), copy, constants.COPYFILE_FICLONE);
+  const file = openSync(copy, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return { ...population, dataDir };
+}
