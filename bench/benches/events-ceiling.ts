@@ -1,0 +1,40 @@
+/**
+ * How far the gateway's events are from the limit of the server below it: a bare uWS handler that
+ * takes the same frames from the same plugins and writes the same bytes to the same readers, each
+ * event as it comes. A row without an aim holds against the same handler when it gathers what comes
+ * in one turn of its loop, as the gateway does: what is left there is the price of parsing, checking
+ * and keeping an event, of which that handler does nothing.
+ */
+import { generatorBound } from '../load/events.js';
+import { toRow, type Row } from '../measure/report.js';
+import { alternate, samplesOf } from '../measure/rounds.js';
+import type { Bench, BenchOptions } from './all.js';
+import { deliveredRows, round } from './events.js';
+
+export const eventsCeiling: Bench = {
+  name: 'events-ceiling',
+  summary: 'terminal events to SSE streams, against a bare uWS handler that writes the same bytes',
+  needs: [],
+  run,
+};
+
+const bench = 'events-ceiling';
+const aim = { is: 'at least', of: 'ratio', bound: 0.8 } as const;
+
+async function run(options: BenchOptions): Promise<Row[]> {
+  const sides = ['gateway', 'bare', 'bare, batched'] as const;
+  const measured = await alternate(sides, options.rounds, (side) => round(side, options));
+  const batched = measured['bare, batched'];
+  return [
+    ...deliveredRows(bench, measured.gateway, measured.bare, 'bare', aim),
+    toRow({
+      bench,
+      figure: 'delivered, against batched writes without any work',
+      unit: 'events/s',
+      ours: samplesOf(measured.gateway, 'deliveredPerSecond'),
+      other: samplesOf(batched, 'deliveredPerSecond'),
+      otherName: 'bare, batched',
+      note: generatorBound(batched),
+    }),
+  ];
+}

@@ -1,0 +1,116 @@
+/**
+ * Program: the generator of the event benches. Connects readers and publishers, lets them run, counts
+ * what the readers get, and at the end whether all that was published has arrived. Publishers and
+ * readers share one process, so that readers that cannot keep up slow the publishers down: a server
+ * is never blamed for losing what nobody read.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { answerCommands } from './commands.js';
+import { inSlices } from './in-slices.js';
+import type { Publisher } from './publisher.js';
+import { publishing, type PublishingKind, type PublishTarget } from './publishing.js';
+import { SseReader, type SseTarget } from './sse-reader.js';
+
+export interface EventsJob {
+  readonly host: string;
+  readonly port: number;
+  readonly publishing: PublishingKind;
+  /** Events of one channel that may be under way. */
+  readonly window: number;
+  readonly channels: readonly EventsChannel[];
+  readonly streamsPerChannel: number;
+}
+
+export interface EventsChannel {
+  readonly publish: Omit<PublishTarget, 'host' | 'port'>;
+  readonly stream: Omit<SseTarget, 'host' | 'port'>;
+}
+
+/** What the readers got in the measured time. */
+export interface EventsMeasured {
+  readonly seconds: number;
+  readonly delivered: number;
+  readonly bytesPerEvent: number;
+  /** Processor time of this process by the wall time: near 1 it can do no more. */
+  readonly busyShare: number;
+}
+
+/** What became of all that was published, the warm-up included. */
+export interface EventsOutcome {
+  /** Events times streams that did not arrive. */
+  readonly lost: number;
+  /** Arrived twice or behind a later one. */
+  readonly disordered: number;
+  /** Of publishers and readers. */
+  readonly closedConnections: number;
+}
+
+/** When nothing has come for so long, nothing more will come. */
+const quietMs = 500;
+
+let job: EventsJob;
+let publishers: readonly Publisher[] = [];
+let readers: readonly SseReader[] = [];
+let closedPublishers = 0;
+
+await answerCommands({
+  async open(command: { job: EventsJob }) {
+    ({ job } = command);
+    const { host, port, channels, streamsPerChannel, window } = job;
+    const connect = publishing[job.publishing];
+    publishers = await inSlices(channels, ({ publish }) =>
+      connect({ host, port, ...publish }, window, () => closedPublishers++),
+    );
+    const streams = channels.flatMap(({ stream }) =>
+      Array.from({ length: streamsPerChannel }, () => stream),
+    );
+    readers = await inSlices(streams, async (stream) => {
+      const reader = new SseReader();
+      await reader.open({ host, port, ...stream });
+      return reader;
+    });
+    for (const publisher of publishers) publisher.start();
+    return {};
+  },
+
+  async run({ seconds }: { seconds: number }): Promise<EventsMeasured> {
+    const before = counts();
+    await pause(seconds * 1000);
+    const after = counts();
+    const delivered = after.delivered - before.delivered;
+    return {
+      seconds: (after.at - before.at) / 1000,
+      delivered,
+      bytesPerEvent: (after.bytes - before.bytes) / Math.max(1, delivered),
+      busyShare: (after.cpuMs - before.cpuMs) / (after.at - before.at),
+    };
+  },
+
+  async finish(): Promise<EventsOutcome> {
+    for (const publisher of publishers) publisher.stop();
+    for (let before = -1; before !== counts().delivered; await pause(quietMs)) {
+      before = counts().delivered;
+    }
+    const published = sum(publishers, ({ sent }) => sent);
+    const disordered = sum(readers, (reader) => reader.disordered);
+    return {
+      lost: published * job.streamsPerChannel - (counts().delivered - disordered),
+      disordered,
+      closedConnections: closedPublishers + sum(readers, ({ isClosed }) => Number(isClosed)),
+    };
+  },
+});
+
+function counts() {
+  const { user, system } = process.cpuUsage();
+  return {
+    at: performance.now(),
+    delivered: sum(readers, ({ events }) => events),
+    bytes: sum(readers, ({ bytes }) => bytes),
+    cpuMs: (user + system) / 1000,
+  };
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

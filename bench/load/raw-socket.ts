@@ -1,0 +1,39 @@
+/**
+ * A TCP connection of a load generator. All of a process read into one shared buffer, because a
+ * buffer for each read costs a generator more than everything else that it does; so bytes are valid
+ * only until `onBytes` returns.
+ */
+import { connect, type Socket } from 'node:net';
+
+const incoming = Buffer.allocUnsafe(64 * 1024);
+
+export interface RawSocketEvents {
+  readonly onBytes: (bytes: Buffer) => void;
+  /** Told once, by whomever the connection was ended. */
+  readonly onClosed: (reason: string) => void;
+}
+
+/** Resolves with a connected socket; rejects when there is nobody to connect to. */
+export function connectRaw(host: string, port: number, events: RawSocketEvents): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    let reason = 'the other side closed the connection';
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      onread: {
+        buffer: incoming,
+        callback: (length) => {
+          events.onBytes(incoming.subarray(0, length));
+          return true;
+        },
+      },
+    });
+    socket.on('error', (error) => {
+      reason = error.message;
+      reject(error);
+    });
+    socket.on('close', () => events.onClosed(reason));
+    socket.once('connect', () => resolve(socket));
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * The processes that do a side's serving, and what they use: the side itself, or where it is only
+ * the start of a server of several processes, those below it.
+ */
+import { readFileSync } from 'node:fs';
+import type { Side } from './side.js';
+
+export interface Usage {
+  /** On the monotonic clock. */
+  readonly atMs: number;
+  /** Processor seconds of all processes and threads together. */
+  readonly cpuSeconds: number;
+  /** Of the main thread of each process, where its event loop runs. */
+  readonly loopSeconds: readonly number[];
+}
+
+/** What /proc counts processor time in; fixed on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+export function serverPids(side: Side): number[] {
+  const below = descendantsOf(side.pid);
+  return below.length === 0 ? [side.pid] : below;
+}
+
+export function usageOf(pids: readonly number[]): Usage {
+  return {
+    atMs: performance.now(),
+    cpuSeconds: pids.reduce((sum, pid) => sum + processorSeconds(`/proc/${pid}/stat`), 0),
+    loopSeconds: pids.map((pid) => processorSeconds(`/proc/${pid}/task/${pid}/stat`)),
+  };
+}
+
+/** The share of the wall time that the busiest event loop worked: near 1 it can do no more. */
+export function busiestShare(before: Usage, after: Usage): number {
+  const worked = after.loopSeconds.map((seconds, i) => seconds - (before.loopSeconds[i] ?? 0));
+  return (Math.max(...worked) * 1000) / (after.atMs - before.atMs);
+}
+
+/**
+ * Memory that exists because of these processes: shared pages count by their share, so that what
+ * workers share counts once. What the kernel holds for sockets is in no process's books.
+ */
+export function memoryBytes(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+    return sum + Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]) * 1024;
+  }, 0);
+}
+
+function descendantsOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number);
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** User and system time. The command's name may hold spaces, so fields count from its closing bracket. */
+function processorSeconds(file: string): number {
+  const stat = readFileSync(file, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
