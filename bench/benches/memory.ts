@@ -22,6 +22,7 @@ export const memory: Bench = {
   summary: 'bytes for an idle stream, against nginx with nchan, and for an idle plugin',
   needs: ['nginx'],
   run,
+  ours: gatewayRound,
 };
 
 const bench = 'memory';

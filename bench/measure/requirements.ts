@@ -5,12 +5,16 @@ import { thisProduct } from './product.js';
 
 const packages = join(thisProduct.root, 'bench', 'node_modules');
 
+/** Where Debian puts it. */
+export const nchanModule = '/usr/lib/nginx/modules/ngx_nchan_module.so';
+
 const requirements = {
   /** The packages of bench/package.json; the one that has to be compiled stands for all. */
   peers: () =>
     existsSync(join(packages, 'better-sqlite3', 'build', 'Release', 'better_sqlite3.node')),
   wrk: () => isInPath('wrk'),
-  nginx: () => isInPath('nginx'),
+  /** With the nchan module. */
+  nginx: () => isInPath('nginx') && existsSync(nchanModule),
 } as const satisfies Record<string, () => boolean>;
 
 export type Requirement = keyof typeof requirements;

@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { thisProduct } from '../measure/product.js';
+import { nchanModule } from '../measure/requirements.js';
 
 const host = '127.0.0.1';
-const modulePath = '/usr/lib/nginx/modules/ngx_nchan_module.so';
 const template = join(thisProduct.root, 'bench', 'peers', 'nginx-nchan.conf');
 const startPatienceMs = 10_000;
 const lookAgainMs = 20;
@@ -25,7 +25,7 @@ const config = join(directory, 'nginx.conf');
 writeFileSync(
   config,
   fill(readFileSync(template, 'utf8'), {
-    MODULE: modulePath,
+    MODULE: nchanModule,
     WORKERS: process.argv[2] ?? '1',
     DIRECTORY: directory,
     PORT: String(port),
