@@ -3,7 +3,17 @@ import type { Product } from '../measure/product.js';
 import type { Row } from '../measure/report.js';
 import type { Requirement } from '../measure/requirements.js';
 import type { Figures } from '../measure/rounds.js';
+import { dispatch } from './dispatch.js';
+import { eventsCeiling } from './events-ceiling.js';
+import { events } from './events.js';
+import { growth } from './growth.js';
+import { loginStorm } from './login-storm.js';
+import { keyLimit } from './key-limit.js';
+import { memory } from './memory.js';
+import { refused } from './refused.js';
 import { status } from './status.js';
+import { submitPeer } from './submit-peer.js';
+import { submit } from './submit.js';
 
 export interface BenchOptions {
   /** Samples of each side. */
@@ -32,4 +42,16 @@ export interface Bench {
   readonly ours?: (options: BenchOptions) => Promise<Figures>;
 }
 
-export const benches: readonly Bench[] = [status];
+export const benches: readonly Bench[] = [
+  submit,
+  submitPeer,
+  status,
+  refused,
+  keyLimit,
+  dispatch,
+  events,
+  eventsCeiling,
+  memory,
+  growth,
+  loginStorm,
+];

@@ -5,20 +5,18 @@
  */
 import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
 import type { Caller, LoadReport } from '../load/load.js';
-import type { WorkloadName } from '../load/workloads.js';
+import { type WorkloadName, workloads } from '../load/workloads.js';
 import { type Row, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
 import type { Side } from '../measure/side.js';
 import { summarize } from '../measure/statistics.js';
-import { startBareHandler } from '../sides/bare-handler.js';
+import { answerTo, startBareHandler } from '../sides/bare-handler.js';
 import type { ConstantAnswer } from '../sides/constant.js';
 import type { BenchOptions } from './all.js';
 
 export interface OpenGateway {
   readonly side: Side;
   readonly callers: readonly Caller[];
-  /** What it answers to one request of the workload. */
-  readonly answer: ConstantAnswer;
   readonly close: () => Promise<void>;
 }
 
@@ -29,6 +27,8 @@ export interface Subject {
   readonly workload: WorkloadName;
   /** Least ratio of the throughputs. */
   readonly aim: number;
+  /** Whether latency is of interest too, in turns of its own. */
+  readonly hasLatency: boolean;
   readonly open: (options: BenchOptions) => Promise<OpenGateway>;
 }
 
@@ -51,19 +51,23 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
   const name = `${subject.bench} ${title}`.trim();
   const reports: LoadReport[] = [];
   // Ours has the first turn, and with it what the bare handler needs to know.
-  let known: Pick<OpenGateway, 'answer' | 'callers'> | undefined;
+  let known: { answer: ConstantAnswer; callers: readonly Caller[] } | undefined;
 
   async function turn(side: (typeof sides)[number], ratePerSecond?: number): Promise<Loaded> {
-    const gateway = side === 'ours' ? await subject.open(options) : undefined;
-    known ??= gateway as OpenGateway;
-    const server = gateway?.side ?? (await startBareHandler(known.answer));
+    if (side === 'bare' && known !== undefined) {
+      const { answer, callers } = known;
+      const bare = await startBareHandler(answer);
+      return load(bare, options, subject, callers, ratePerSecond).finally(() => bare.stop());
+    }
+    const gateway = await subject.open(options);
     try {
-      const { callers } = gateway ?? known;
+      const { side: server, callers } = gateway;
+      known ??= { callers, answer: await answerTo(server.url, firstRequest(subject, callers)) };
       const loaded = await load(server, options, subject, callers, ratePerSecond);
-      if (side === 'ours') reports.push(loaded.report);
+      reports.push(loaded.report);
       return loaded;
     } finally {
-      await (gateway === undefined ? server.stop() : gateway.close());
+      await gateway.close();
     }
   }
 
@@ -74,24 +78,13 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
   });
   const ours = samplesOf(throughput.ours, 'requestsPerSecond');
   const bare = samplesOf(throughput.bare, 'requestsPerSecond');
-  const rate = latencyRateShare * Math.min(summarize(ours).median, summarize(bare).median);
-
-  const latency = await alternate(sides, rounds, async (side, round) => {
-    const { report } = await turn(side, rate);
-    const [p50Ms, p99Ms] = [report.latency.percentile(50), report.latency.percentile(99)];
-    log(
-      `${name}, round ${round + 1}, ${side}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`,
-    );
-    return { p50Ms, p99Ms };
-  });
-
   const common = { bench: subject.bench, otherName: 'bare uWS' };
   const wrong = answerDoubt(reports);
   const bound = [
     generatorBound('the gateway', throughput.ours, throughput.bare),
     generatorBound('the bare handler', throughput.bare, throughput.bare),
   ].filter((text) => text !== undefined);
-  return [
+  const rows = [
     toRow({
       ...common,
       figure: `${title}throughput`,
@@ -102,18 +95,32 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
       doubt: [wrong, ...bound].filter((text) => text !== undefined).join('; ') || undefined,
       note: `${connections} connections, closed loop`,
     }),
-    ...(['p50', 'p99'] as const).map((percentile) =>
+  ];
+  if (!subject.hasLatency) return rows;
+
+  const rate = latencyRateShare * Math.min(summarize(ours).median, summarize(bare).median);
+  const latency = await alternate(sides, rounds, async (side, round) => {
+    const { report } = await turn(side, rate);
+    const [p50Ms, p99Ms] = [report.latency.percentile(50), report.latency.percentile(99)];
+    log(
+      `${name}, round ${round + 1}, ${side}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`,
+    );
+    return { p50Ms, p99Ms };
+  });
+  for (const percentile of ['p50', 'p99'] as const) {
+    rows.push(
       toRow({
         ...common,
         figure: `${title}${percentile}`,
         unit: 'ms',
         ours: samplesOf(latency.ours, `${percentile}Ms`),
         other: samplesOf(latency.bare, `${percentile}Ms`),
-        doubt: wrong,
+        doubt: answerDoubt(reports),
         note: `open loop at ${Math.round(rate)} requests/s for both`,
       }),
-    ),
-  ];
+    );
+  }
+  return rows;
 }
 
 /** Throughput of the gateway alone. */
@@ -138,6 +145,10 @@ function load(
 ): Promise<Loaded> {
   const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
   return loadSide(side, { workload, callers, connections, warmupSeconds, seconds, ...rate });
+}
+
+function firstRequest({ workload }: Subject, callers: readonly Caller[]): Uint8Array {
+  return workloads[workload].source(callers, 'answered').next(0);
 }
 
 function generatorBound(

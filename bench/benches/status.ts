@@ -2,12 +2,9 @@
  * How far GET /signals/{requestId}, with its key check, its limits and its reads from the store, is
  * from a bare uWS handler that answers the same bytes.
  */
-import type { Caller } from '../load/load.js';
-import { executeSignals } from '../load/executed-signals.js';
-import { removeDirectory } from '../measure/workspace.js';
-import { answerTo } from '../sides/bare-handler.js';
-import { startGateway } from '../sides/gateway.js';
-import { type Population, populate } from '../sides/population.js';
+import { executedCallers } from '../load/executed-signals.js';
+import { closeGateway, startGateway } from '../sides/gateway.js';
+import { populate } from '../sides/population.js';
 import type { Bench, BenchOptions } from './all.js';
 import {
   againstBareHandler,
@@ -17,7 +14,8 @@ import {
   type Subject,
 } from './bare-comparison.js';
 
-const keysPerUser = 5;
+/** One of a user's five serves to execute the signal that the others read. */
+const keysPerUser = 4;
 
 export const status: Bench = {
   name: 'status',
@@ -31,35 +29,18 @@ const subject: Subject = {
   bench: 'status',
   workload: 'status',
   aim: 0.6,
+  hasLatency: true,
   open,
 };
 
 async function open(options: BenchOptions): Promise<OpenGateway> {
   const users = Math.ceil(callersNeeded(options) / keysPerUser);
-  const population = await populate({ product: options.product, users, keysPerUser });
+  const population = await populate({
+    product: options.product,
+    users,
+    keysPerUser: keysPerUser + 1,
+  });
   const side = await startGateway({ product: options.product, population });
   const callers = await executedCallers(side.url, population);
-  const { key, requestId = '' } = callers[0] as Caller;
-  const answer = await answerTo(side.url, {
-    method: 'GET',
-    path: `/api/v1/signals/${requestId}`,
-    headers: { authorization: `Bearer ${key}` },
-  });
-  return {
-    side,
-    callers,
-    answer,
-    close: async () => {
-      await side.stop();
-      removeDirectory(population.dataDir);
-    },
-  };
-}
-
-/** Every key with its user's executed signal. */
-export async function executedCallers(url: string, population: Population): Promise<Caller[]> {
-  const requestIds = await executeSignals(url, population.users);
-  return population.users.flatMap(({ keys }, user) =>
-    keys.map((key) => ({ key, requestId: requestIds[user] as string })),
-  );
+  return { side, callers, close: () => closeGateway(side, population) };
 }

@@ -16,7 +16,8 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
 
   return new Promise((resolve) => {
     const send = (connection: Connection, now: number): void => {
-      connection.send((sources.get(connection) as RequestSource).next(sequence++), now);
+      const source = sources.get(connection) as RequestSource;
+      connection.send(source.next(sequence), sequence++, now);
     };
     const events = {
       onOpen: (connection: Connection) => {

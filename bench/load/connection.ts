@@ -19,6 +19,8 @@ const shared = Buffer.alloc(65_536);
 export class Connection {
   /** When the request in flight was meant to be sent. */
   intendedAt = 0;
+  /** Its number. */
+  sequence = 0;
   #isBusy = false;
   #isConnected = false;
   #socket: Socket;
@@ -43,8 +45,9 @@ export class Connection {
   }
 
   /** The bytes must stay as they are until the answer has come. */
-  send(bytes: Uint8Array, intendedAt: number): void {
+  send(bytes: Uint8Array, sequence: number, intendedAt: number): void {
     this.#isBusy = true;
+    this.sequence = sequence;
     this.intendedAt = intendedAt;
     this.#socket.write(bytes);
   }

@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import type { PopulationUser } from '../sides/population.js';
+import type { Population, PopulationUser } from '../sides/population.js';
+import type { Caller } from './load.js';
 
 const desk = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
 const quantity = 1.5;
@@ -14,11 +15,16 @@ const price = 1.08425;
 const waveSize = 25;
 const settledWithinMs = 10_000;
 
+/** Every key but each user's first, which has sent the signal, with that signal. */
+export async function executedCallers(url: string, population: Population): Promise<Caller[]> {
+  const requestIds = await executeSignals(url, population.users);
+  return population.users.flatMap(({ keys }, user) =>
+    keys.slice(1).map((key) => ({ key, requestId: requestIds[user] as string })),
+  );
+}
+
 /** @returns the requestId of each user's signal, in the order of the users. */
-export async function executeSignals(
-  url: string,
-  users: readonly PopulationUser[],
-): Promise<string[]> {
+async function executeSignals(url: string, users: readonly PopulationUser[]): Promise<string[]> {
   const requestIds: string[] = [];
   for (let first = 0; first < users.length; first += waveSize) {
     const wave = users.slice(first, first + waveSize);

@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { startSide } from '../measure/side.js';
 import { type HistogramJson, LatencyHistogram } from '../measure/statistics.js';
+import type { Grant } from './grants.js';
 import type { WorkloadName } from './workloads.js';
 
 /** Whoever sends: requests go round all callers in their order. */
@@ -29,6 +30,8 @@ export interface LoadSpec {
   readonly ratePerSecond?: number;
   readonly warmupSeconds: number;
   readonly seconds: number;
+  /** Open loop: whether the report lists each caller's grants. */
+  readonly listsGrants?: boolean;
 }
 
 export interface LoadReport {
@@ -48,6 +51,8 @@ export interface LoadReport {
   readonly seconds: number;
   /** Processor time of the generator by the wall time: near 1 it can do no more. */
   readonly busyShare: number;
+  /** For each caller its requests that had an expected answer, if the spec asks for them. */
+  readonly grants?: readonly (readonly Grant[])[];
 }
 
 export type LoadReportJson = Omit<LoadReport, 'latency' | 'lateness'> & {

@@ -1,5 +1,6 @@
 /** What a generator counts during the measured time, and the report that it makes of it. */
 import { LatencyHistogram } from '../measure/statistics.js';
+import type { Grant } from './grants.js';
 import type { LoadReportJson } from './load.js';
 
 export class Measurement {
@@ -11,14 +12,20 @@ export class Measurement {
   #unanswered = 0;
   #lastAnswerAt: number;
   #cpu = process.cpuUsage();
+  readonly #grants: Grant[][] | undefined;
 
-  /** @param startedAt of the measured time, on the monotonic clock. */
+  /**
+   * @param startedAt of the measured time, on the monotonic clock.
+   * @param grantsOf how many callers' grants are listed, if any are.
+   */
   constructor(
     readonly startedAt: number,
     expected: readonly number[],
+    grantsOf?: number,
   ) {
     this.#expected = expected;
     this.#lastAnswerAt = startedAt;
+    if (grantsOf !== undefined) this.#grants = Array.from({ length: grantsOf }, () => []);
   }
 
   /** The measured time begins now: what was done before is not the measurement's. */
@@ -31,6 +38,12 @@ export class Measurement {
     this.#byStatus[status] = (this.#byStatus[status] as number) + 1;
     this.latency.record(now - intendedAt);
     this.#lastAnswerAt = now;
+  }
+
+  /** An answer of a caller whose grants are listed. */
+  grant(caller: number, status: number, intendedAt: number, now: number): void {
+    if (!this.#expected.includes(status)) return;
+    this.#grants?.[caller]?.push([intendedAt - this.startedAt, now - this.startedAt]);
   }
 
   /** Counts with the time that was waited in vain, so that a server does not gain by not answering. */
@@ -59,6 +72,7 @@ export class Measurement {
       lateness: this.lateness.toJSON(),
       seconds,
       busyShare: (user + system) / 1e6 / seconds,
+      ...(this.#grants === undefined ? {} : { grants: this.#grants }),
     };
   }
 }

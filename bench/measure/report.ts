@@ -17,7 +17,7 @@ export interface Row {
 }
 
 export interface Aim {
-  readonly is: 'at least' | 'at most';
+  readonly is: 'at least' | 'at most' | 'exactly';
   /** Of what: the ratio to the other side, or every sample of ours as it stands. */
   readonly of: 'ratio' | 'value';
   readonly bound: number;
@@ -57,15 +57,16 @@ export function toRow(input: RowInput): Row {
 }
 
 function aimText({ is, of, bound }: Aim, unit: string): string {
-  const sign = is === 'at least' ? '≥' : '≤';
+  const sign = { 'at least': '≥', 'at most': '≤', exactly: '=' }[is];
   return of === 'ratio' ? `${sign} ${bound}×` : `${sign} ${bound} ${unit}`.trimEnd();
 }
 
-function isMet(aim: Aim, ours: Summary, ratio: number | undefined): boolean {
-  const worst = aim.is === 'at least' ? ours.min : ours.max;
-  const value = aim.of === 'value' ? worst : ratio;
-  if (value === undefined) throw new Error('an aim for a ratio needs the other side');
-  return aim.is === 'at least' ? value >= aim.bound : value <= aim.bound;
+function isMet({ is, of, bound }: Aim, ours: Summary, ratio: number | undefined): boolean {
+  const values = of === 'value' ? ours.samples : [ratio];
+  return values.every((value) => {
+    if (value === undefined) throw new Error('an aim for a ratio needs the other side');
+    return (is === 'at most' || value >= bound) && (is === 'at least' || value <= bound);
+  });
 }
 
 const columns: readonly { readonly title: string; readonly cell: (row: Row) => string }[] = [

@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { type Product, productModule } from '../measure/product.js';
 import { type Side, startSide } from '../measure/side.js';
+import { removeDirectory } from '../measure/workspace.js';
 import type { Population } from './population.js';
 
 export interface GatewayConfig {
@@ -41,4 +42,10 @@ export async function startGateway(options: GatewayOptions): Promise<Side> {
     ],
     nodeFlags,
   });
+}
+
+/** Ends a gateway and removes the data that it ran on. */
+export async function closeGateway(side: Side, population: Population): Promise<void> {
+  await side.stop();
+  removeDirectory(population.dataDir);
 }

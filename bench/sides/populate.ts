@@ -36,9 +36,9 @@ const order = JSON.parse((await asked)[0]) as Order;
 console.log(JSON.stringify({ users: await write(order) }));
 
 async function load<T>(path: string): Promise<T> {
-  return await import(
-    pathToFileURL(productModule({ root, label: '' }, path)).href
-  );
+  const file = productModule({ root, label: '' }, path);
+  const module: unknown = await import(pathToFileURL(file).href);
+  return module as T;
 }
 
 async function write({ dataDir, users, keysPerUser, password }: Order): Promise<PopulationUser[]> {

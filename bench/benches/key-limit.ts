@@ -1,0 +1,206 @@
+/**
+ * The limit of 1200 requests a minute and key, from both sides. First many keys, each right at the
+ * limit: none may be refused, and nobody may wait longer than ten flushes of the disk. Then keys that
+ * send 1300 a minute: each is granted exactly 1200 in every minute.
+ */
+import { loadSide } from '../load/generator-check.js';
+import { executedCallers } from '../load/executed-signals.js';
+import { excesses, grantsByWindow } from '../load/grants.js';
+import type { Caller, LoadReport } from '../load/load.js';
+import { between, quantile, scrapeHistogram } from '../measure/prometheus.js';
+import { type Row, toRow } from '../measure/report.js';
+import type { Side } from '../measure/side.js';
+import { closeGateway, startGateway } from '../sides/gateway.js';
+import { populate } from '../sides/population.js';
+import type { Bench, BenchOptions } from './all.js';
+
+interface Scale {
+  readonly keys: number;
+  /** A minute of load at the limit, and no more: then no two requests of a key are 60 s apart. */
+  readonly seconds: number;
+  /** Keys over the limit at once, each of them a run. */
+  readonly greedyKeys: number;
+  readonly greedyWindows: number;
+  /** What a key may send in a minute, and what the greedy ones do. */
+  readonly limit: number;
+  readonly greedyRequests: number;
+  /** The greedy ones' minute. */
+  readonly windowSeconds: number;
+}
+
+const full: Scale = {
+  keys: 1_000,
+  seconds: 60,
+  greedyKeys: 10,
+  greedyWindows: 2,
+  limit: 1_200,
+  greedyRequests: 1_300,
+  windowSeconds: 60,
+};
+/** The minute stays a minute, so one window, shorter than it, is all that a smoke run can look at. */
+const tiny: Scale = {
+  ...full,
+  keys: 20,
+  seconds: 1,
+  greedyKeys: 2,
+  greedyWindows: 1,
+  windowSeconds: 1,
+};
+
+const minuteMs = 60_000;
+const keyRequestsPerSecond = 20;
+/** One of a user's five serves to execute the signal that the others read. */
+const keysPerUser = 4;
+/** A key's bot keeps a connection of its own. */
+const connectionsMax = 1_000;
+const warmConnections = 64;
+const warmKeys = 250;
+/** Of what a closed loop reaches; nearer to it every server makes requests wait. */
+const carriedShare = 0.6;
+
+export const keyLimit: Bench = {
+  name: 'key-limit',
+  summary: 'many keys at exactly 1200 requests a minute; and keys that send 1300',
+  needs: [],
+  async run(options) {
+    const scale = options.isSmoke ? tiny : full;
+    const { row, carriedKeys } = await atTheLimit(options, scale, scale.keys);
+    const rows = [...row];
+    if (carriedKeys < scale.keys) {
+      rows.push(...(await atTheLimit(options, scale, Math.max(1, carriedKeys))).row);
+    }
+    return [...rows, ...(await overTheLimit(options, scale))];
+  },
+};
+
+/** @returns its rows, and how many keys this machine carries with room to spare. */
+async function atTheLimit(
+  options: BenchOptions,
+  { seconds, keys: allKeys }: Scale,
+  keys: number,
+): Promise<{ row: Row[]; carriedKeys: number }> {
+  const spare = options.isSmoke ? keysPerUser : warmKeys;
+  return withGateway(options, keys + spare, async (side, opsUrl, callers) => {
+    const warm = await loadSide(side, {
+      workload: 'mixed',
+      callers: callers.slice(keys),
+      connections: warmConnections,
+      warmupSeconds: options.warmupSeconds,
+      seconds: options.seconds,
+    });
+    const carriedPerSecond = warm.report.answersPerSecond * carriedShare;
+    const carriedKeys = Math.floor(carriedPerSecond / keyRequestsPerSecond);
+
+    const before = await scrapeHistogram(opsUrl, 'signalbox_commit_duration_seconds');
+    const { report } = await loadSide(side, {
+      workload: 'mixed',
+      callers: callers.slice(0, keys),
+      connections: Math.min(keys, connectionsMax),
+      warmupSeconds: 0,
+      seconds,
+      ratePerSecond: keys * keyRequestsPerSecond,
+    });
+    const after = await settledScrape(opsUrl);
+    const flushMs = quantile(between(before, after), 0.5) * 1000;
+    options.log(`key-limit, ${keys} keys: ${Math.round(report.answersPerSecond)}/s reached`);
+    const isPlanned = keys === allKeys;
+    return { row: limitRows(keys, report, flushMs, isPlanned), carriedKeys };
+  });
+}
+
+/** The metrics' text is kept for a second, so the one after it is read. */
+async function settledScrape(opsUrl: string): ReturnType<typeof scrapeHistogram> {
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  return scrapeHistogram(opsUrl, 'signalbox_commit_duration_seconds');
+}
+
+function limitRows(keys: number, report: LoadReport, flushMs: number, isPlanned: boolean): Row[] {
+  const { byStatus, unexpected, unanswered, answersPerSecond, latency, lateness } = report;
+  const offered = keys * keyRequestsPerSecond;
+  const title = `${keys} keys at 20/s each`;
+  const scope = isPlanned ? '' : 'as many keys as this machine carries with room to spare; ';
+  return [
+    toRow({
+      bench: 'key-limit',
+      figure: `${title}: refused or failed`,
+      unit: 'requests',
+      ours: [unexpected + unanswered],
+      aim: { is: 'at most', of: 'value', bound: 0 },
+      note: `${scope}${JSON.stringify(byStatus)}`,
+    }),
+    toRow({
+      bench: 'key-limit',
+      figure: `${title}: answered`,
+      unit: 'requests/s',
+      ours: [answersPerSecond],
+      other: [offered],
+      otherName: 'offered',
+    }),
+    toRow({
+      bench: 'key-limit',
+      figure: `${title}: p99`,
+      unit: 'ms',
+      ours: [latency.percentile(99)],
+      other: [flushMs],
+      otherName: 'median flush',
+      aim: { is: 'at most', of: 'ratio', bound: 10 },
+      note:
+        `p50 ${latency.percentile(50).toFixed(2)} ms; half of the requests submit, half read; ` +
+        `the generator sent its requests late by ${lateness.percentile(99).toFixed(2)} ms at p99`,
+    }),
+  ];
+}
+
+async function overTheLimit(options: BenchOptions, scale: Scale): Promise<Row[]> {
+  const { greedyKeys, greedyWindows, greedyRequests, limit, windowSeconds } = scale;
+  const grants = await withGateway(options, greedyKeys, async (side, _, callers) => {
+    const { report } = await loadSide(side, {
+      workload: 'status',
+      callers: callers.slice(0, greedyKeys),
+      connections: 4 * greedyKeys,
+      warmupSeconds: 0,
+      seconds: greedyWindows * windowSeconds,
+      ratePerSecond: (greedyKeys * greedyRequests) / windowSeconds,
+      listsGrants: true,
+    });
+    return report.grants ?? [];
+  });
+  const windowMs = windowSeconds * 1000;
+  const counts = grants.flatMap((list) => grantsByWindow(list, windowMs, greedyWindows));
+  const runs = `${greedyKeys} keys at once, ${greedyWindows} × ${windowSeconds} s each`;
+  return [
+    toRow({
+      bench: 'key-limit',
+      figure: `granted of ${greedyRequests} in every ${windowSeconds} s`,
+      unit: 'requests',
+      ours: counts,
+      aim: { is: 'exactly', of: 'value', bound: limit },
+      note: runs,
+    }),
+    toRow({
+      bench: 'key-limit',
+      figure: `more than ${limit} in 60 s, wherever they begin`,
+      unit: 'times',
+      ours: grants.map((list) => excesses(list, minuteMs, limit)),
+      aim: { is: 'at most', of: 'value', bound: 0 },
+      note: runs,
+    }),
+  ];
+}
+
+/** A fresh gateway with at least so many keys, each user with an executed signal to read. */
+async function withGateway<T>(
+  { product }: BenchOptions,
+  keys: number,
+  work: (side: Side, opsUrl: string, callers: readonly Caller[]) => Promise<T>,
+): Promise<T> {
+  const users = Math.ceil(keys / keysPerUser);
+  const population = await populate({ product, users, keysPerUser: keysPerUser + 1 });
+  const side = await startGateway({ product, population });
+  try {
+    const callers = await executedCallers(side.url, population);
+    return await work(side, side.info['opsUrl'] as string, callers);
+  } finally {
+    await closeGateway(side, population);
+  }
+}
