@@ -37,8 +37,7 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
 
     const ring = hub.ringOf(userId);
     const wanted = head.lastEventId === '' ? ring.lastSeq : readCursor(head.lastEventId, hub.epoch);
-    const canReplay =
-      wanted !== undefined && ring.after(wanted, key, clock.monotonic()) !== undefined;
+    const canReplay = wanted !== undefined && ring.reaches(wanted, key, clock.monotonic());
     const position = canReplay ? wanted : ring.lastSeq;
     const firstWords = canReplay ? retry : `${retry}${replayGap(hub.epoch, position)}`;
     streams.open(caller, new Subscriber(key, position, { clock, limits, ring }), (events) =>

@@ -15,8 +15,22 @@ export interface PublishedEvent {
   readonly frame: string;
 }
 
+/** What a reader gets next: whole SSE frames of one source. */
+export interface EventSlice {
+  readonly bytes: Uint8Array;
+  /** `seq` of its last event. */
+  readonly lastSeq: number;
+  /** Events of the source behind it. */
+  readonly remaining: number;
+}
+
+/** Characters in a slice: what a reader may have to hold when its socket blocks. */
+const sliceLengthMax = 64 * 1024;
+
 export class EventRing {
   #events: PublishedEvent[] = [];
+  /** The slice made last, for readers that stand at the same place: most of a user's do. */
+  #latest: { after: number; source: string; upTo: number; slice: EventSlice } | undefined;
   /** Events before this place have left the ring. */
   #first = 0;
   #lastSeq = 0;
@@ -35,10 +49,36 @@ export class EventRing {
     this.#dropOld(event.at);
   }
 
-  /** @returns the events of `source` after `seq`, or undefined when one of them is gone. */
-  after(seq: number, source: string, now: number): PublishedEvent[] | undefined {
+  /** Whether every event of `source` after `seq` is still here. `now`: monotonic ms. */
+  reaches(seq: number, source: string, now: number): boolean {
     this.#dropOld(now);
-    if (seq > this.#lastSeq || seq < (this.#lost.get(source) ?? 0)) return undefined;
+    return seq <= this.#lastSeq && seq >= (this.#lost.get(source) ?? 0);
+  }
+
+  /** @returns the next events of `source` after `seq`, or undefined when one of them is gone. */
+  next(seq: number, source: string, now: number): EventSlice | undefined {
+    if (!this.reaches(seq, source, now)) return undefined;
+    const latest = this.#latest;
+    if (latest?.after === seq && latest.source === source && latest.upTo === this.#lastSeq) {
+      return latest.slice;
+    }
+    const events = this.#after(seq, source);
+    let text = '';
+    let count = 0;
+    while (count < events.length && text.length < sliceLengthMax) {
+      text += (events[count] as PublishedEvent).frame;
+      count++;
+    }
+    const slice = {
+      bytes: Buffer.from(text),
+      lastSeq: events[count - 1]?.seq ?? seq,
+      remaining: events.length - count,
+    };
+    this.#latest = { after: seq, source, upTo: this.#lastSeq, slice };
+    return slice;
+  }
+
+  #after(seq: number, source: string): PublishedEvent[] {
     const kept = this.#events.length - this.#first;
     const oldest = this.#lastSeq - kept + 1;
     return this.#events

@@ -5,14 +5,14 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { EventRing, PublishedEvent } from './ring.js';
+import type { EventRing } from './ring.js';
 
 /** Where the events go. */
 export interface EventSink {
   /** While true nothing may be written. */
   isBlocked(): boolean;
   isClosed(): boolean;
-  write(text: string): void;
+  write(bytes: Uint8Array): void;
   /** Breaks the connection; the reader resumes with its cursor. */
   abort(): void;
 }
@@ -22,9 +22,6 @@ export interface SubscriberDeps {
   readonly limits: Limits;
   readonly ring: EventRing;
 }
-
-/** Characters handed to the sink at a time: what it may have to hold when the socket blocks. */
-const writeLengthMax = 64 * 1024;
 
 export class Subscriber {
   /** Live events that were not handed on yet. */
@@ -52,18 +49,14 @@ export class Subscriber {
       return;
     }
     const { ring, clock } = this.#deps;
-    const events = ring.after(this.#position, this.source, clock.monotonic());
-    if (events === undefined) return sink.abort();
-    let next = 0;
-    while (next < events.length && !sink.isBlocked() && !sink.isClosed()) {
-      let text = '';
-      for (; next < events.length && text.length < writeLengthMax; next++) {
-        const event = events[next] as PublishedEvent;
-        text += event.frame;
-        this.#position = event.seq;
-      }
-      sink.write(text);
-    }
-    this.pending = Math.min(this.pending, events.length - next);
+    let remaining: number;
+    do {
+      const slice = ring.next(this.#position, this.source, clock.monotonic());
+      if (slice === undefined) return sink.abort();
+      remaining = slice.remaining;
+      if (slice.bytes.length > 0) sink.write(slice.bytes);
+      this.#position = slice.lastSeq;
+    } while (remaining > 0 && !sink.isBlocked() && !sink.isClosed());
+    this.pending = Math.min(this.pending, remaining);
   }
 }

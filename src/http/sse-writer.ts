@@ -8,7 +8,7 @@ import type { HttpResponse } from './uws.js';
 /** More than 16 KiB written within one cork is lost silently by the installed binary. */
 const sliceBytesMax = 15 * 1024;
 const keepAlive = ':\n\n';
-const nothing = Buffer.alloc(0);
+const nothing = new Uint8Array(0);
 
 export interface SseEvents {
   /** The socket takes writes again. */
@@ -20,7 +20,7 @@ export interface SseEvents {
 export class SseWriter {
   readonly #res: HttpResponse;
   readonly #events: SseEvents;
-  #rest: Buffer = nothing;
+  #rest: Uint8Array = nothing;
   #isBlocked = false;
   #isClosed = false;
 
@@ -43,9 +43,9 @@ export class SseWriter {
     return this.#isClosed;
   }
 
-  write(text: string): void {
+  /** The bytes may be shared with other writers: nobody changes them. */
+  write(bytes: Uint8Array): void {
     if (this.#isClosed) return;
-    const bytes = Buffer.from(text);
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#flush();
   }

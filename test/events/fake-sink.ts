@@ -16,7 +16,8 @@ export class FakeSink implements EventSink {
     return this.wasAborted || this.isBroken;
   }
 
-  write(text: string): void {
+  write(bytes: Uint8Array): void {
+    const text = Buffer.from(bytes).toString();
     if (this.isBlocked() || this.isClosed()) throw new Error('written to while blocked or closed');
     this.writes.push(text);
     this.room -= text.length;

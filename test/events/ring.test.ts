@@ -80,16 +80,40 @@ t.test('it equals a plain list of all events, cut by number and age', async () =
   );
 });
 
+t.test('readers at the same place share their slice, until another event comes', (t) => {
+  const { push, next } = setUp();
+  push('a', 'b', 'a');
+  const slice = next(0, 'a');
+  t.equal(next(0, 'a'), slice);
+  t.not(next(0, 'b'), slice, 'another source');
+  t.not(next(1, 'a')?.lastSeq, 1, 'another place');
+  push('a');
+  t.match(next(0, 'a'), { lastSeq: 4, remaining: 0 });
+  t.end();
+});
+
 function setUp() {
   const ring = new EventRing(limits);
   let time = 0;
   return {
     push: (...sources: string[]) => {
       for (const source of sources) {
-        ring.push({ seq: ring.lastSeq + 1, at: time, source, frame: '' });
+        const seq = ring.lastSeq + 1;
+        ring.push({ seq, at: time, source, frame: `${seq} ` });
       }
     },
-    seqs: (after: number, source: string) => ring.after(after, source, time)?.map(({ seq }) => seq),
+    /** All that a reader who stands at `after` gets, slice by slice. */
+    seqs: (after: number, source: string): number[] | undefined => {
+      let text = '';
+      for (let at = after, remaining = 1; remaining > 0;) {
+        const slice = ring.next(at, source, time);
+        if (slice === undefined) return undefined;
+        text += Buffer.from(slice.bytes).toString();
+        ({ lastSeq: at, remaining } = slice);
+      }
+      return [...text.matchAll(/\d+/g)].map(([seq]) => Number(seq));
+    },
+    next: (after: number, source: string) => ring.next(after, source, time),
     at: (to: number) => {
       time = to;
     },

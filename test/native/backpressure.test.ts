@@ -104,7 +104,7 @@ t.test('the writer of streams loses nothing of texts of any size', async (t) => 
     let written = 0;
     const fill = (): void => {
       while (writer?.isBlocked() === false && written < times) {
-        writer.write(text);
+        writer.write(Buffer.from(text));
         written++;
       }
       if (writer?.isBlocked() === false) end();

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SimulatedGateway } from '../support/simulated-gateway.js';
+import { publishedEvents, SimulatedGateway } from '../support/simulated-gateway.js';
 
 t.test('a source that connects elsewhere takes it from the older connection', async (t) => {
   const gateway = new SimulatedGateway();
@@ -97,12 +97,7 @@ t.test('a short window asks for faster heartbeats', async (t) => {
 
 /** What the streams were told of desk-1. */
 function statuses(gateway: SimulatedGateway): string[] {
-  const source = '["terminal_a","desk-1","Sim101"]';
-  const events = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
-  return events
-    .filter(({ frame }) => frame.includes('event: source_status\n'))
-    .map(({ frame }) => {
-      const data = /^data: (.*)$/m.exec(frame)?.[1] ?? '';
-      return (JSON.parse(data) as { data: { status: string } }).data.status;
-    });
+  return publishedEvents(gateway)
+    .filter(({ name }) => name === 'source_status')
+    .map(({ data }) => data.data.status);
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Execution } from '../../src/signals/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 t.test(
   'an ack makes an execution submitted and confirmed, and says nothing of its outcome',
@@ -411,10 +411,5 @@ async function working() {
 }
 
 function published(gateway: SimulatedGateway, instanceId = 'desk-1') {
-  const source = JSON.stringify(['terminal_a', instanceId, 'Sim101']);
-  const events = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
-  return events.map(({ frame }) => ({
-    name: /^event: (.*)$/m.exec(frame)?.[1],
-    data: JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Partial<Execution>,
-  }));
+  return publishedEvents(gateway, instanceId);
 }

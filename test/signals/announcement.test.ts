@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 t.test('every change of state of an execution and of its cancel is one event', async (t) => {
   const gateway = new SimulatedGateway();
@@ -72,16 +72,6 @@ t.test('one that was denied for want of a terminal belongs to no stream', async 
   t.equal(gateway.hub.ringOf('u1').lastSeq, before);
 });
 
-interface Told {
-  name: string | undefined;
-  data: { data: { status: string } };
-}
-
-function events(gateway: SimulatedGateway): Told[] {
-  const source = '["terminal_a","desk-1","Sim101"]';
-  const all = gateway.hub.ringOf('u1').after(0, source, gateway.clock.monotonic()) ?? [];
-  return all.map(({ frame }) => ({
-    name: /^event: (.*)$/m.exec(frame)?.[1],
-    data: JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Told['data'],
-  }));
+function events(gateway: SimulatedGateway) {
+  return publishedEvents(gateway);
 }

@@ -295,6 +295,17 @@ export class SimulatedGateway {
   }
 }
 
+/** What the streams of a source of u1 were given, up to 64 KiB of it. */
+export function publishedEvents(gateway: SimulatedGateway, instanceId = 'desk-1') {
+  const source = sourceKey({ platform: 'terminal_a', instanceId, accountName: 'Sim101' });
+  const slice = gateway.hub.ringOf('u1').next(0, source, gateway.clock.monotonic());
+  const text = Buffer.from(slice?.bytes ?? '').toString();
+  return [...text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(([, name, data]) => ({
+    name,
+    data: JSON.parse(data ?? '') as Partial<Execution> & { data: { status: string } },
+  }));
+}
+
 /** Lets every commit and all that follows from it happen. */
 export async function turns(count = 12): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise<void>((resolve) => setImmediate(resolve));
