@@ -1,5 +1,4 @@
 import t from 'tap';
-import type { Execution } from '../../src/signals/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
