@@ -2,12 +2,15 @@
 import { Command } from 'commander';
 import { readVersion } from '../version.js';
 import { apiDisableCommand, apiEnableCommand } from './api-switch.js';
+import { backupCommand } from './backup.js';
 import { examplesText } from './command.js';
 import { configCommand } from './config.js';
+import { doctorCommand } from './doctor.js';
 import { keyListCommand } from './key-list.js';
 import { keyRevokeCommand } from './key-revoke.js';
 import { serveCommand } from './serve.js';
 import { sessionRevokeCommand } from './session-revoke.js';
+import { statsCommand } from './stats.js';
 import { userAddCommand } from './user-add.js';
 import { userDeleteCommand } from './user-delete.js';
 import { userListCommand } from './user-list.js';
@@ -36,6 +39,9 @@ const commands: Readonly<Record<string, () => Command | Promise<Command>>> = {
   api: () =>
     group('api', 'the Public API: enable, disable', [apiEnableCommand(), apiDisableCommand()]),
   config: configCommand,
+  backup: backupCommand,
+  doctor: doctorCommand,
+  stats: statsCommand,
   openapi: async () => (await import('./openapi.js')).openapiCommand(),
   terminal: async () => (await import('./terminal.js')).terminalCommand(),
 };

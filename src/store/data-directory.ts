@@ -27,7 +27,8 @@ const directoryMode = 0o700;
 const fileMode = 0o600;
 const othersMask = 0o077;
 
-const secretFile = 'jwt-secret';
+/** Lies beside the store, unless the secret is given with `SIGNALBOX_JWT_SECRET`. */
+export const secretFile = 'jwt-secret';
 /** A secret can be guessed offline from any token: less than 128 bits in base64url is no secret. */
 export const jwtSecretLengthMin = 22;
 const lockFile = 'gateway.lock';
@@ -140,10 +141,28 @@ export function lockDirectory(directory: string): DirectoryLock {
   };
 }
 
+/**
+ * The process of the gateway that has the directory; undefined when none has. Looks by taking the
+ * lock and giving it back at once: for an operator's question, not for anything that asks often.
+ */
+export function gatewayOn(directory: string): number | undefined {
+  const path = join(directory, lockFile);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  const file = openSync(path, constants.O_RDWR);
+  try {
+    return tryLock(file) ? undefined : holderOf(path);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function holderOf(path: string): number {
+  return Number(readFileSync(path, 'utf8').trim());
+}
+
 function takenMessage(directory: string, path: string): string {
-  const pid = readFileSync(path, 'utf8').trim();
   return (
-    `The data directory ${directory} is in use by another gateway (process ${pid}). Stop that ` +
+    `The data directory ${directory} is in use by another gateway (process ${holderOf(path)}). Stop that ` +
     'gateway first, or give this one a data directory of its own with --data-dir.'
   );
 }

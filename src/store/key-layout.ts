@@ -21,7 +21,7 @@ export interface Layout {
   /**
    * `format` → the store's format; `nextKeyId` → the next API key's id; `lastChange` → the last
    * change notice's number; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
-   * `purgeKeyOf(userId)` → Unix milliseconds.
+   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → process that imports the user.
    */
   meta: { key: string; record: number | string };
   users: { key: string; record: User };
@@ -66,6 +66,9 @@ export function purgeKeyOf(userId: string): string {
   return `${purgePrefix}${userId}`;
 }
 export const purgePrefix = 'purge:';
+
+/** Before the userId of whose import is not complete: its rows are there, the user is not. */
+export const importPrefix = 'import:';
 
 const everyCollection: Record<Collection, true> = {
   meta: true,

@@ -36,7 +36,8 @@ export interface StoreOptions {
 
 type Databases = Record<Collection, Database<string>>;
 
-const dataFile = 'data.mdb';
+/** All that is durable; lmdb makes its lock file anew wherever it is missing. */
+export const dataFile = 'data.mdb';
 const lockFile = 'lock.mdb';
 const privateFileMode = 0o600;
 const privateDirectoryMode = 0o700;

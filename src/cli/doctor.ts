@@ -1,0 +1,71 @@
+/** `signalbox doctor`: looks at all that a gateway stands on, and says what to do where it is not well. */
+import type { Command } from 'commander';
+import { examine } from '../doctor/examination.js';
+import { type Finding, reporter } from '../doctor/finding.js';
+import { systemClock } from '../lib/clock.js';
+import { loadSettings } from '../settings.js';
+import { settingNames, settingsTable } from '../settings/table.js';
+import { gatewayOn } from '../store/data-directory.js';
+import { describeCommand, exitCodes, finish, type SharedOptions, sourcesOf } from './command.js';
+
+const report = reporter('settings');
+
+export function doctorCommand(): Command {
+  return describeCommand({
+    usage: 'doctor',
+    summary: 'look for what is wrong, with remedies',
+    description:
+      'Looks at the settings, the data directory (who can read it, free space, every record of the ' +
+      'store), the clock, the limit of open files, the TLS certificate, the ports and the native ' +
+      'HTTP server, whether or not the gateway is running. Give it the flags, environment and ' +
+      'config file of the gateway, and run it as the same user. It changes nothing but the modes ' +
+      'of the store’s own files. Exit code 1 when there is a problem; warnings alone are 0.',
+    examples: [
+      'signalbox doctor --data-dir /var/lib/signalbox --config /etc/signalbox.json',
+      'signalbox doctor --json',
+    ],
+    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+  }).action(async (options: SharedOptions) => {
+    const findings = await lookAtAll(options);
+    const isWell = findings.every(({ level }) => level !== 'problem');
+    finish({ ok: true, json: { ok: isWell, findings }, text: toText(findings) }, options);
+    if (!isWell) process.exitCode = exitCodes.refused;
+  });
+}
+
+/** With settings that are wrong there is nothing else to look at: not even where the data is. */
+async function lookAtAll(options: SharedOptions): Promise<Finding[]> {
+  const settings = loadSettings(sourcesOf(options));
+  if (Array.isArray(settings)) {
+    return settings.map(({ message }) =>
+      report.problem(
+        message,
+        'Mend it, and run the doctor again: it has looked at nothing else yet.',
+      ),
+    );
+  }
+  return [
+    report.ok('The settings are valid; "signalbox config" shows them.'),
+    ...(await examine({ settings, clock: systemClock, gatewayPid: gatewayOn(settings.dataDir) })),
+  ];
+}
+
+function toText(findings: readonly Finding[]): string {
+  const lines = findings.flatMap((finding) => {
+    const { check, level, message } = finding;
+    const head = `${level.padEnd(8)} ${check.padEnd(12)} ${message}`;
+    return level === 'ok' ? [head] : [head, `${' '.repeat(22)}→ ${finding.remedy}`];
+  });
+  const count = (wanted: Finding['level']): number =>
+    findings.filter(({ level }) => level === wanted).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const verdict =
+    problems + warnings === 0
+      ? 'All is well.'
+      : `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
+  return [...lines, '', verdict].join('\n');
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,135 @@
+/** `signalbox stats`: what a running gateway does at this moment, read from its ops port. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { toIsoTime } from '../lib/clock.js';
+import { reachableHost } from '../lib/reachable-host.js';
+import { type Figures, figuresOf } from '../stats/figures.js';
+import { parseScrape, type Scrape } from '../stats/scrape.js';
+import { statsScreen } from '../stats/screen.js';
+import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
+
+interface Options extends SharedOptions {
+  readonly once?: boolean;
+  readonly url?: string;
+}
+
+/** As long as the gateway keeps the text of a scrape. */
+const intervalMs = 1_000;
+const answerTimeoutMs = 5_000;
+const clearScreen = '\u001b[H\u001b[2J';
+
+export function statsCommand(): Command {
+  return describeCommand({
+    usage: 'stats',
+    summary: 'show what the running gateway does',
+    description:
+      'Shows rates, latencies and what is open, computed anew every second from the metrics of the ' +
+      'ops port, until Ctrl-C. With --json it prints one line of JSON a second instead. Exit code ' +
+      '1 when the gateway does not answer or no longer does.',
+    examples: [
+      'signalbox stats',
+      'signalbox stats --once --json',
+      'signalbox stats --url http://10.0.0.5:9464',
+    ],
+    settings: ['opsHost', 'opsPort'],
+  })
+    .option('--once', 'show the figures of one second, and end')
+    .option(
+      '--url <URL>',
+      'URL of the ops port, as the ready line of "signalbox serve" gives it',
+      urlOf,
+    )
+    .action(async (options: Options) => {
+      const { url, ...shared } = options;
+      const settings = settingsFor(shared);
+      if (settings === undefined) return;
+      const { opsHost, opsPort } = settings;
+      await show(url ?? `http://${reachableHost(opsHost)}:${opsPort}`, options);
+    });
+}
+
+async function show(url: string, options: Options): Promise<void> {
+  const stop = stopRequest();
+  let before = await scrape(url);
+  if (before === undefined) {
+    const remedy =
+      'Start it, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
+      '"signalbox serve" names it.';
+    return finish(refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`), options);
+  }
+  while (!(await stop.within(intervalMs))) {
+    const after = await scrape(url);
+    if (after === undefined) {
+      const message = `The gateway at ${url} no longer answers: it was stopped, or is stuck.`;
+      return finish(refused('gateway_gone', message), options);
+    }
+    const figures = figuresOf(before, after);
+    // A scrape of somebody else: there is nothing new to show yet.
+    if (figures.intervalSeconds === 0) continue;
+    print(url, figures, options);
+    if (options.once) return stop.end();
+    before = after;
+  }
+}
+
+function print(url: string, figures: Figures, { once, json }: Options): void {
+  const { stdout } = process;
+  if (json) {
+    const values = { ...figures, at: toIsoTime(Math.floor(figures.at)) };
+    stdout.write(`${once ? JSON.stringify(values, null, 2) : JSON.stringify(values)}\n`);
+    return;
+  }
+  const screen = statsScreen(url, figures);
+  stdout.write(once ? `${screen}\n` : stdout.isTTY ? `${clearScreen}${screen}\n` : `${screen}\n\n`);
+}
+
+/** @returns undefined when nothing answers, or no gateway. */
+async function scrape(url: string): Promise<Scrape | undefined> {
+  try {
+    const answer = await fetch(new URL('/metrics', url), {
+      signal: AbortSignal.timeout(answerTimeoutMs),
+      redirect: 'error',
+    });
+    const found = parseScrape(await answer.text());
+    return answer.ok && found.size > 0 ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface StopRequest {
+  /** Waits; resolves early, with true, once the end was asked for. */
+  within(ms: number): Promise<boolean>;
+  end(): void;
+}
+
+function stopRequest(): StopRequest {
+  let isStopped = false;
+  let wake: () => void = () => undefined;
+  const stop = (): void => {
+    isStopped = true;
+    wake();
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  // Whoever read our lines is gone, and so is the reason to print them.
+  process.stdout.on('error', stop);
+  return {
+    async within(ms) {
+      if (isStopped) return true;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, ms);
+      });
+      return isStopped;
+    },
+    end() {
+      process.off('SIGINT', stop);
+      process.off('SIGTERM', stop);
+    },
+  };
+}
+
+function urlOf(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('It must be an http URL, such as http://127.0.0.1:9464.');
+}

@@ -1,0 +1,42 @@
+/** How many files the gateway may have open: each connection of a bot, stream or terminal is one. */
+import { readFileSync } from 'node:fs';
+import type { Check } from './examination.js';
+import { type Finding, reporter } from './finding.js';
+
+/** Ten thousand connections, and what the process itself has open. */
+const enough = 10_240;
+const tooFew = 1_024;
+const remedy =
+  'Raise it with LimitNOFILE=65536 in the systemd unit, or with "ulimit -n 65536" in the shell ' +
+  'that starts the gateway, and start it again.';
+const report = reporter('files');
+
+export const checkFileLimit: Check = ({ gatewayPid }) => {
+  const limit = readLimit(gatewayPid ?? 'self');
+  if (limit === undefined) {
+    return [report.ok('The system does not tell how many files a process may have open.')];
+  }
+  const who = gatewayPid === undefined ? 'A gateway started here' : 'The running gateway';
+  return [judgeFileLimit(who, limit)];
+};
+
+export function judgeFileLimit(who: string, limit: number): Finding {
+  const message = `${who} may have ${limit === Infinity ? 'any number of' : limit} files open`;
+  if (limit < tooFew) return report.problem(`${message}, too few for its connections.`, remedy);
+  if (limit < enough) {
+    return report.warning(`${message}; ten thousand connections need ${enough}.`, remedy);
+  }
+  return report.ok(`${message}.`);
+}
+
+/** The soft limit; Node raises its own to the hard one when it starts. */
+function readLimit(pid: number | 'self'): number | undefined {
+  try {
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(limits) ?? [];
+    return soft === undefined ? undefined : soft === 'unlimited' ? Infinity : Number(soft);
+  } catch {
+    // Other systems have no such file, and other users' processes do not show it.
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+/** Whether the gateway's two ports are free for it, or held by the gateway that runs. */
+import { once } from 'node:events';
+import { get as getPlain, type IncomingMessage } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { createServer } from 'node:net';
+import { reachableHost } from '../lib/reachable-host.js';
+import type { Check } from './examination.js';
+import { type Finding, reporter } from './finding.js';
+
+const answerTimeoutMs = 2_000;
+const report = reporter('ports');
+
+interface Place {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly flags: string;
+  /** A page that only a gateway of ours answers in this way. */
+  readonly url: string;
+  readonly isOurs: (answer: IncomingMessage) => boolean;
+}
+
+export const checkPorts: Check = async ({ settings, gatewayPid }) => {
+  const { host, port, opsHost, opsPort, tlsCert } = settings;
+  const scheme = tlsCert === undefined ? 'http' : 'https';
+  const places: readonly Place[] = [
+    {
+      name: 'API port',
+      host,
+      port,
+      flags: '--host and --port',
+      url: `${scheme}://${reachableHost(host)}:${port}/`,
+      isOurs: ({ headers }) => headers['x-trace-id'] !== undefined,
+    },
+    {
+      name: 'ops port',
+      host: opsHost,
+      port: opsPort,
+      flags: '--ops-host and --ops-port',
+      url: `http://${reachableHost(opsHost)}:${opsPort}/readyz`,
+      isOurs: ({ statusCode, headers }) =>
+        [200, 503].includes(statusCode ?? 0) && headers['cache-control'] === 'no-store',
+    },
+  ];
+  return Promise.all(places.map((place) => checkPort(place, gatewayPid)));
+};
+
+async function checkPort(place: Place, gatewayPid: number | undefined): Promise<Finding> {
+  const { name, host, port, flags } = place;
+  const shown = `The ${name} ${host}:${port}`;
+  if (port === 0) return report.ok(`The ${name} is any free one of ${host}.`);
+  const taken = await tryPort(host, port);
+  if (taken === undefined && gatewayPid !== undefined) {
+    return report.warning(
+      `${shown} is free, though a gateway runs on this data directory (process ${gatewayPid}): it ` +
+        'was started with other settings.',
+      'Give this command the same flags, environment and config file as the gateway.',
+    );
+  }
+  if (taken === undefined) return report.ok(`${shown} is free.`);
+  if (taken !== 'EADDRINUSE') {
+    return report.problem(
+      `${shown} cannot be opened: ${taken}.`,
+      `Choose an address of this machine and a port from 1024 on with ${flags}.`,
+    );
+  }
+  const answer = await ask(place.url);
+  if (answer === undefined || !place.isOurs(answer)) {
+    return report.problem(
+      `${shown} is held by a program that is no gateway.`,
+      `Find it with "ss -ltnp 'sport = :${port}'" and stop it, or choose another port with ${flags}.`,
+    );
+  }
+  if (gatewayPid !== undefined) {
+    return report.ok(`${shown} answers for the running gateway (process ${gatewayPid}).`);
+  }
+  return report.warning(
+    `${shown} is held by a gateway, but none runs on this data directory: it is another one’s.`,
+    `To start one here, stop that gateway or choose another port with ${flags}.`,
+  );
+}
+
+/** @returns undefined when the port is free, else why it cannot be had. */
+async function tryPort(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  } finally {
+    server.close();
+  }
+}
+
+/** The head of the answer; undefined when none comes. The certificate is looked at elsewhere. */
+function ask(url: string): Promise<IncomingMessage | undefined> {
+  const options = { timeout: answerTimeoutMs, agent: false, rejectUnauthorized: false };
+  return new Promise((resolve) => {
+    const request = (url.startsWith('https:') ? getSecure : getPlain)(url, options, (answer) => {
+      answer.resume();
+      resolve(answer);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,26 @@
+/** How long the certificate is valid; that it fits its key was checked with the settings. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { toIsoTime } from '../lib/clock.js';
+import type { Check } from './examination.js';
+import { type Finding, reporter } from './finding.js';
+
+const dayMs = 86_400_000;
+const warningDays = 14;
+const remedy = 'Put a new certificate and its key in place, and start the gateway again.';
+const report = reporter('tls');
+
+export const checkTls: Check = ({ settings: { tlsCert }, clock }) =>
+  tlsCert === undefined ? [] : [judgeCertificate(readFileSync(tlsCert), clock.now())];
+
+export function judgeCertificate(pem: Buffer, now: number): Finding {
+  const { validFrom, validTo } = new X509Certificate(pem);
+  const [from, to] = [Date.parse(validFrom), Date.parse(validTo)] as const;
+  if (now < from) {
+    return report.problem(`The certificate is valid only from ${toIsoTime(from)}.`, remedy);
+  }
+  if (now >= to) return report.problem(`The certificate has ended at ${toIsoTime(to)}.`, remedy);
+  const message = `The certificate is valid until ${toIsoTime(to)}`;
+  if (to - now < warningDays * dayMs) return report.warning(`${message}, and no longer.`, remedy);
+  return report.ok(`${message}.`);
+}
