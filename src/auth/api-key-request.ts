@@ -3,11 +3,11 @@
  * first that is wrong is the answer.
  */
 import Type, { type Static } from 'typebox';
-import { isoTime, oneOf, orNull } from '../lib/json-types.js';
+import { oneOf, orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';
 import { type Scope, scopes } from './scopes.js';
-import { parseZonedTime } from './zoned-time.js';
+import { parseZonedTime, zonedTimePattern } from './zoned-time.js';
 
 export interface KeyRequest {
   readonly name: string;
@@ -23,7 +23,7 @@ export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
   return Type.Object({
     name: Type.String({ minLength: 1, maxLength: limits.keyNameLengthMax }),
     scopes: Type.Array(oneOf(scopes), { minItems: 1, uniqueItems: true }),
-    expiresAt: Type.Optional(orNull(isoTime)),
+    expiresAt: Type.Optional(orNull(Type.String({ pattern: zonedTimePattern.source }))),
   });
 }
 

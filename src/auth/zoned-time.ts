@@ -3,12 +3,12 @@
  * fraction, with `Z` or an offset. A time without a zone is refused rather than guessed, and so is a
  * date that no calendar has, which `Date.parse` would move into the next month.
  */
-const pattern =
+export const zonedTimePattern =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$/;
 
 /** @returns Unix milliseconds, finer fractions cut off; undefined for anything else. */
 export function parseZonedTime(text: string): number | undefined {
-  const match = pattern.exec(text);
+  const match = zonedTimePattern.exec(text);
   if (match === null) return undefined;
   const part = (index: number): number => Number(match[index] ?? 0);
   const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map(part) as Six;
