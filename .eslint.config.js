@@ -18,7 +18,8 @@ const forbidden = {
   http: [...outer, 'endpoints', 'plugins', 'workers'],
   plugins: [...outer, 'endpoints', 'workers'],
   workers: [...outer, 'endpoints', 'http', 'plugins', 'signals', 'events', 'store'],
-  endpoints: outer,
+  endpoints: [...outer, 'openapi'],
+  openapi: [...outer, ...adapters],
   client: [...domain, ...adapters, 'endpoints', 'gateway.ts', 'main.ts', 'cli', 'terminal'],
 };
 
