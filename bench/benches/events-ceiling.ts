@@ -5,11 +5,10 @@
  * in one turn of its loop, as the gateway does: what is left there is the price of parsing, checking
  * and keeping an event, of which that handler does nothing.
  */
-import { generatorBound } from '../load/events.js';
-import { toRow, type Row } from '../measure/report.js';
-import { alternate, samplesOf } from '../measure/rounds.js';
+import type { Row } from '../measure/report.js';
+import { alternate } from '../measure/rounds.js';
 import type { Bench, BenchOptions } from './all.js';
-import { deliveredRows, round } from './events.js';
+import { againstVariant, comparisonRows, eventsRound } from './events-comparison.js';
 
 export const eventsCeiling: Bench = {
   name: 'events-ceiling',
@@ -20,21 +19,15 @@ export const eventsCeiling: Bench = {
 
 const bench = 'events-ceiling';
 const aim = { is: 'at least', of: 'ratio', bound: 0.8 } as const;
+const gathering = 'bare, batched';
 
 async function run(options: BenchOptions): Promise<Row[]> {
-  const sides = ['gateway', 'bare', 'bare, batched'] as const;
-  const measured = await alternate(sides, options.rounds, (side) => round(side, options));
-  const batched = measured['bare, batched'];
+  const sides = ['gateway', 'bare', gathering] as const;
+  const measured = await alternate(sides, options.rounds, (side) =>
+    eventsRound(bench, side, options),
+  );
   return [
-    ...deliveredRows(bench, measured.gateway, measured.bare, 'bare', aim),
-    toRow({
-      bench,
-      figure: 'delivered, against batched writes without any work',
-      unit: 'events/s',
-      ours: samplesOf(measured.gateway, 'deliveredPerSecond'),
-      other: samplesOf(batched, 'deliveredPerSecond'),
-      otherName: 'bare, batched',
-      note: generatorBound(batched),
-    }),
+    ...comparisonRows(bench, measured.gateway, measured.bare, 'bare', aim),
+    againstVariant(bench, measured.gateway, measured[gathering], gathering),
   ];
 }

@@ -11,6 +11,7 @@ import { source, streamPath } from '../load/sample-event.js';
 import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf, type Figures } from '../measure/rounds.js';
 import { memoryBytes, serverPids } from '../measure/server-processes.js';
+import { requireConnections } from '../measure/open-files.js';
 import { startSide, type Side } from '../measure/side.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { startGateway } from '../sides/gateway.js';
@@ -22,12 +23,16 @@ export const memory: Bench = {
   summary: 'bytes for an idle stream, against nginx with nchan, and for an idle plugin',
   needs: ['nginx'],
   run,
-  ours: gatewayRound,
+  ours: async (options) => {
+    const { streamBytesCollected, pluginBytesCollected } = await gatewayRound(options);
+    return { streamBytesCollected, pluginBytesCollected };
+  },
 };
 
 const bench = 'memory';
 const streamsPerUser = 3;
-const roundsMax = 3;
+/** Memory varies little from round to round, and each takes half a minute. */
+const roundsMax = 2;
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const generatorProgram = pathOf('../load/idle-load.js');
 const nchanProgram = pathOf('../sides/nchan.js');
@@ -37,12 +42,17 @@ const collectGarbage = new URL('../sides/collect-garbage.js', import.meta.url).h
 function sizes({ isSmoke }: BenchOptions) {
   return isSmoke
     ? { plugins: 20, streamUsers: 17, settleMs: 200 }
-    : { plugins: 2_000, streamUsers: 1_700, settleMs: 5_000 };
+    : { plugins: 2_000, streamUsers: 1_700, settleMs: 3_000 };
 }
 
 async function run(options: BenchOptions): Promise<Row[]> {
+  const { plugins, streamUsers } = sizes(options);
+  requireConnections(plugins + streamUsers * streamsPerUser);
   const sides = ['gateway', 'nchan'] as const;
-  const round = { gateway: gatewayRound, nchan: nchanRound };
+  const round: Record<(typeof sides)[number], (options: BenchOptions) => Promise<Figures>> = {
+    gateway: gatewayRound,
+    nchan: nchanRound,
+  };
   const rounds = Math.min(options.rounds, roundsMax);
   const { gateway, nchan } = await alternate(sides, rounds, (side) => {
     options.log(`${bench}: ${side}`);
@@ -55,7 +65,6 @@ async function run(options: BenchOptions): Promise<Row[]> {
     ours: samplesOf(gateway, name),
   });
   const other = { other: samplesOf(nchan, 'streamBytes'), otherName: 'nchan' };
-  const { plugins, streamUsers } = sizes(options);
   return [
     toRow({
       ...row('an idle stream', 'streamBytes'),
@@ -70,7 +79,7 @@ async function run(options: BenchOptions): Promise<Row[]> {
   ];
 }
 
-async function gatewayRound(options: BenchOptions): Promise<Figures> {
+async function gatewayRound(options: BenchOptions) {
   const { product } = options;
   const { plugins, streamUsers, settleMs } = sizes(options);
   const population = await populate({ product, users: plugins, keysPerUser: 1 });

@@ -37,6 +37,7 @@ export interface EventsMeasured {
 
 /** What became of all that was published, the warm-up included. */
 export interface EventsOutcome {
+  readonly delivered: number;
   /** Events times streams that did not arrive. */
   readonly lost: number;
   /** Arrived twice or behind a later one. */
@@ -91,10 +92,12 @@ await answerCommands({
     for (let before = -1; before !== counts().delivered; await pause(quietMs)) {
       before = counts().delivered;
     }
+    const { delivered } = counts();
     const published = sum(publishers, ({ sent }) => sent);
     const disordered = sum(readers, (reader) => reader.disordered);
     return {
-      lost: published * job.streamsPerChannel - (counts().delivered - disordered),
+      delivered,
+      lost: published * job.streamsPerChannel - (delivered - disordered),
       disordered,
       closedConnections: closedPublishers + sum(readers, ({ isClosed }) => Number(isClosed)),
     };

@@ -58,6 +58,7 @@ export async function runEvents(round: EventsRound): Promise<EventsFigures & Fig
       if (outcome.closedConnections > 0) {
         throw new Error(`${round.side} closed ${outcome.closedConnections} connections under load`);
       }
+      if (outcome.delivered === 0) throw new Error(`${round.side} delivered no event at all`);
       const cpuSeconds = after.cpuSeconds - before.cpuSeconds;
       return {
         deliveredPerSecond: measured.delivered / measured.seconds,

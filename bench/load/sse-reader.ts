@@ -1,7 +1,7 @@
 /**
  * A reader of one event stream. It finds every event by the number that its publisher wrote into it,
- * and so knows how many came, which did not come, and which came out of order. Understands both
- * forms that servers give a stream: HTTP chunks, and bare bytes up to the end of the connection.
+ * and so knows how many came and whether they came in order. Understands both forms that servers give
+ * a stream: HTTP chunks, and bare bytes up to the end of the connection.
  */
 import type { Socket } from 'node:net';
 import { connectRaw } from './raw-socket.js';
@@ -21,8 +21,7 @@ const nothing = Buffer.alloc(0);
 
 export class SseReader {
   events = 0;
-  /** Numbers that were passed over, and those that came again or too late. */
-  missed = 0;
+  /** Those that came again or behind a later one. */
   disordered = 0;
   bytes = 0;
   /** The newest number seen; 0 before the first event. */
@@ -128,12 +127,8 @@ export class SseReader {
 
   #count(number: number): void {
     this.events++;
-    if (number <= this.latest) {
-      this.disordered++;
-      return;
-    }
-    if (this.latest > 0) this.missed += number - this.latest - 1;
-    this.latest = number;
+    if (number <= this.latest) this.disordered++;
+    else this.latest = number;
   }
 }
 

@@ -4,22 +4,20 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { thisProduct } from '../measure/product.js';
 import { nchanModule } from '../measure/requirements.js';
+import { newDirectory } from '../measure/workspace.js';
 
 const host = '127.0.0.1';
 const template = join(thisProduct.root, 'bench', 'peers', 'nginx-nchan.conf');
 const startPatienceMs = 10_000;
 const lookAgainMs = 20;
 
-const directory = mkdtempSync(join(tmpdir(), 'signalbox-nchan-'));
-process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-
+const directory = newDirectory('nchan');
 const port = await freePort();
 const config = join(directory, 'nginx.conf');
 writeFileSync(
