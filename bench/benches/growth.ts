@@ -63,6 +63,8 @@ async function run(options: BenchOptions): Promise<Row[]> {
       return {
         submitPerSecond: submit.report.answersPerSecond,
         statusPerSecond: status.report.answersPerSecond,
+        submitLoopUs: (submit.loopShare * 1_000_000) / submit.report.answersPerSecond,
+        statusLoopUs: (status.loopShare * 1_000_000) / status.report.answersPerSecond,
         startMs,
         startMib: startBytes / 2 ** 20,
         loadedMib: gateway.rssBytes() / 2 ** 20,
@@ -91,6 +93,8 @@ async function run(options: BenchOptions): Promise<Row[]> {
   return [
     row('submit throughput', 'requests/s', 'submitPerSecond', { aim, note: size }),
     row('status throughput', 'requests/s', 'statusPerSecond', { aim, note: size }),
+    row('submit, event loop time', 'µs/request', 'submitLoopUs'),
+    row('status, event loop time', 'µs/request', 'statusLoopUs'),
     row('start to ready', 'ms', 'startMs', { note: 'of the process, from its spawn' }),
     row('RSS when ready', 'MiB', 'startMib'),
     row('RSS after the load', 'MiB', 'loadedMib', { note: 'with the pages of the mapped store' }),

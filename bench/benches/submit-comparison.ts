@@ -122,7 +122,11 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
     const { report, loopShare } = await turn(side);
     const perSecond = Math.round(report.answersPerSecond);
     log(`${opponent.bench}, round ${round + 1}, ${names[side]}: ${perSecond}/s`);
-    return { requestsPerSecond: report.answersPerSecond, loopShare };
+    return {
+      requestsPerSecond: report.answersPerSecond,
+      loopShare,
+      loopUs: (loopShare * 1_000_000) / report.answersPerSecond,
+    };
   });
   const ours = samplesOf(throughput.ours, 'requestsPerSecond');
   const other = samplesOf(throughput.other, 'requestsPerSecond');
@@ -160,6 +164,16 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
       note:
         `${connections} connections, closed loop; an acceptance is ${putsText(watched)}; ` +
         `the generator reaches ${Math.round(ceilingPerSecond)} requests/s on the bare handler`,
+    }),
+    toRow({
+      bench,
+      figure: 'event loop time',
+      unit: 'µs/request',
+      ours: samplesOf(throughput.ours, 'loopUs'),
+      other: samplesOf(throughput.other, 'loopUs'),
+      otherName,
+      doubt: wrong,
+      note: 'processor time of the thread that answers, in the run of the throughput',
     }),
     toRow({
       bench,

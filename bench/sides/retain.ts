@@ -1,7 +1,8 @@
 /**
- * Program: writes what a store retains, by the store code of the tree named as its argument. Signals
- * in the order of their acceptance over the last 29 days, each with its signalId and a filled order,
- * those of the last day with their idempotency record, and the mark of the sweep where it would be.
+ * Program: writes what a store retains, by the store code of the tree named as its argument. Each
+ * user's signals of the last 29 days, with their signalIds and filled orders, those of the last day
+ * with their idempotency records, and the mark of the sweep where it would be. User by user, since in
+ * the order of acceptance every commit would rewrite pages of all users, many times over.
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -23,7 +24,7 @@ const dayMs = 86_400_000;
 const retainedMs = 29 * dayMs;
 /** The newest is older than the window of every limit per minute. */
 const quietMs = 120_000;
-const requestsPerWrite = 2_000;
+const signalsPerWrite = 4_000;
 
 const root = process.argv[2] as string;
 const lines = createInterface({ input: process.stdin });
@@ -43,23 +44,31 @@ async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
     await load<typeof ids>('lib/ids.js');
   const { openStore } = await load<typeof lmdbStore>('store/lmdb-store.js');
   const now = systemClock.now();
-  let acceptedAt = now;
-  const idSource = createIdSource({ ...systemClock, now: () => acceptedAt });
+  const intervalMs = (retainedMs - quietMs) / requests;
+
   const newest = userIds.map(() => '');
-  const countOfDay = new Map<string, number>();
+
+  /** User by user, each one's in their order. */
+  function* signals(): Generator<(batch: Writer) => void> {
+    for (const [user, userId] of userIds.entries()) {
+      let at = now;
+      let signalsToday = 0;
+      const idSource = createIdSource({ ...systemClock, now: () => at });
+      for (let index = user; index < requests; index += userIds.length) {
+        const before = at;
+        at = Math.floor(now - retainedMs + index * intervalMs);
+        const isSameDay = Math.floor(at / dayMs) === Math.floor(before / dayMs);
+        signalsToday = isSameDay ? signalsToday + 1 : 1;
+        const requestId = requestIdOf(idSource.ulid());
+        newest[user] = requestId;
+        yield (batch) => put(batch, userId, signalRequest(requestId, index, at, signalsToday));
+      }
+    }
+  }
 
   /** One signal and all that is left of it. */
-  function put(batch: Writer, index: number): void {
-    const at = now - retainedMs + Math.floor((index * (retainedMs - quietMs)) / requests);
-    acceptedAt = at;
-    const user = index % userIds.length;
-    const userId = userIds[user] as string;
-    const requestId = requestIdOf(idSource.ulid());
-    newest[user] = requestId;
-    const day = `${user} ${Math.floor(at / dayMs)}`;
-    const signalsToday = (countOfDay.get(day) ?? 0) + 1;
-    countOfDay.set(day, signalsToday);
-    const request = signalRequest(requestId, index, at, signalsToday);
+  function put(batch: Writer, userId: string, request: SignalRequest): void {
+    const { requestId, acceptedAt: at } = request;
     const { signalId, idempotencyKey } = request;
     const executionId = executionIdOf(requestId, 0);
     batch.put('requests', [userId, requestId], request);
@@ -97,10 +106,14 @@ async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
       });
     });
   });
-  for (let first = 0; first < requests; first += requestsPerWrite) {
+  const rest = signals();
+  let step = rest.next();
+  while (step.done !== true) {
     await store.write((batch) => {
-      const end = Math.min(requests, first + requestsPerWrite);
-      for (let index = first; index < end; index++) put(batch, index);
+      for (let i = 0; i < signalsPerWrite && step.done !== true; i++) {
+        step.value(batch);
+        step = rest.next();
+      }
     });
   }
   await store.close();
