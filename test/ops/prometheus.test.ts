@@ -1,0 +1,210 @@
+/**
+ * The rules and the dashboard in a real Prometheus that scrapes two real gateways, one of them with
+ * TLS, after traffic of every kind. Skipped where Debian's package "prometheus" is not installed.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { call } from '../support/api.js';
+import { certificatePem, privateKeyPem } from '../support/certificate.js';
+import { openDesk, report, tell } from '../support/desk.js';
+import { eventually } from '../support/eventually.js';
+import { openReader } from '../support/event-reader.js';
+import { startGateway } from '../support/gateway-process.js';
+import { missing } from '../support/installed.js';
+import { alerts, dashboardQueries, opsDirectory, recordings, selectorsOf } from './rule-files.js';
+
+const ruleDirectory = new URL('prometheus/', opsDirectory).pathname;
+
+/** A server: `/api/v1/query` and its neighbours. */
+interface Prometheus {
+  readonly url: string;
+}
+
+interface Answer {
+  readonly status: 'success' | 'error';
+  readonly error?: string;
+  readonly data: any;
+}
+
+t.test(
+  'promtool finds configuration and rules right, and every case of the rules holds',
+  {
+    skip: missing('promtool', ['--version']),
+  },
+  async (t) => {
+    for (const args of [
+      ['check', 'config', 'prometheus.yml'],
+      ['check', 'rules', '--lint=all', '--lint-fatal', 'recording.yml', 'alerts.yml'],
+      ['test', 'rules', 'rules.test.yml'],
+    ]) {
+      const { status, stdout, stderr } = spawnSync('promtool', args, {
+        cwd: ruleDirectory,
+        encoding: 'utf8',
+      });
+      t.equal(status, 0, `promtool ${args.join(' ')}\n${stdout}${stderr}`);
+    }
+  },
+);
+
+t.test(
+  'in a real Prometheus every rule is well and every query finds its metrics',
+  {
+    skip: missing('prometheus', ['--version']),
+  },
+  async (t) => {
+    const desk = await openDesk(t);
+    const trader = await desk.trader();
+    const plugin = await desk.plugin(trader);
+    await openReader(desk.url, trader.key);
+    const { executionId } = await desk.order(trader, plugin);
+    await tell(plugin, report(1, executionId, 'filled'));
+    await call(desk.url, 'GET', '/api/v1/terminal-events/sources');
+
+    // Beside the desk's data: a second testdir of the same test would empty the first.
+    const directory = dirname(desk.dataDir);
+    const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+    writeFileSync(cert, certificatePem);
+    writeFileSync(key, privateKeyPem);
+    const tlsGateway = await startGateway({
+      dataDir: join(directory, 'tls-data'),
+      flags: ['--tls-cert', cert, '--tls-key', key],
+    });
+    t.teardown(() => tlsGateway.kill());
+    const targets = [desk.gateway.opsUrl, tlsGateway.opsUrl].map((url) => new URL(url).host);
+    const prometheus = await startPrometheus(t, join(directory, 'prometheus'), targets);
+
+    await t.test('both gateways are scraped', async (t) => {
+      const healths = await eventually(async () => {
+        const { activeTargets } = (await ask(prometheus, 'targets')).data;
+        const all = activeTargets.map(({ health }: { health: string }) => health);
+        return all.length === targets.length && !all.includes('unknown') && all;
+      });
+      t.same(healths, ['up', 'up']);
+    });
+
+    await t.test('every rule is loaded and evaluated without an error', async (t) => {
+      const rules = await eventually(async () => {
+        const { groups } = (await ask(prometheus, 'rules')).data;
+        const all: { name: string; health: string; lastError?: string }[] = groups.flatMap(
+          (group: { rules: object[] }) => group.rules,
+        );
+        return all.every(({ health }) => health !== 'unknown') && all;
+      });
+      const names = [
+        ...recordings.map(({ record }) => record),
+        ...alerts.map(({ alert }) => alert),
+      ];
+      t.same(rules.map(({ name }) => name).sort(), names.sort());
+      for (const { name, health, lastError = '' } of rules) t.equal(health, 'ok', name + lastError);
+    });
+
+    await t.test('what is recorded comes to be, once a rate has two scrapes', async (t) => {
+      for (const { record } of recordings) {
+        t.ok(await eventually(async () => (await count(prometheus, record)) > 0), record);
+      }
+    });
+
+    await t.test('every query is answered, and every metric in it has a series', async (t) => {
+      const expressions = [
+        ...alerts.map(({ expr }) => expr),
+        ...recordings.map(({ expr }) => expr),
+        ...dashboardQueries,
+      ];
+      for (const expr of expressions) {
+        const { status, error = '' } = await ask(prometheus, 'query', expr);
+        t.equal(status, 'success', `${expr} ${error}`);
+      }
+      const texts = new Set(
+        expressions.flatMap(selectorsOf).map(({ text }) => withoutStatus(text)),
+      );
+      t.ok(texts.size > 60);
+      for (const text of texts) {
+        t.ok(await eventually(async () => (await count(prometheus, text)) > 0), text);
+      }
+    });
+
+    await t.test('of two gateways that are well, nothing is alerted', async (t) => {
+      t.equal(await count(prometheus, 'ALERTS{alertstate="firing"}'), 0);
+    });
+
+    await t.test('a gateway that is gone is pending at once', async (t) => {
+      await tlsGateway.kill();
+      const pending = `ALERTS{alertname="SignalboxDown", instance="${targets[1] ?? ''}"}`;
+      t.ok(await eventually(async () => (await count(prometheus, pending)) > 0));
+    });
+  },
+);
+
+/** A request is counted under a status once it had that answer; no test can bring out every one. */
+function withoutStatus(selector: string): string {
+  if (!selector.startsWith('signalbox_http_requests_total{')) return selector;
+  return selector.replaceAll(/status!?=~?"[^"]*",?\s*/g, '').replace(/operation=~?"[^"]*"/, '');
+}
+
+async function startPrometheus(
+  t: Test,
+  directory: string,
+  targets: readonly string[],
+): Promise<Prometheus> {
+  cpSync(ruleDirectory, directory, { recursive: true });
+  const file = join(directory, 'prometheus.yml');
+  const shipped = readFileSync(file, 'utf8');
+  const substituted = shipped
+    .replace("['127.0.0.1:9464']", JSON.stringify(targets))
+    .replaceAll('_interval: 10s', '_interval: 1s')
+    .replace(/^# Where alerts go[\s\S]*/m, '');
+  writeFileSync(file, substituted);
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${file}`,
+      `--storage.tsdb.path=${join(directory, 'tsdb')}`,
+      `--web.listen-address=${address}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  t.teardown(() => end(child));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const url = `http://${address}`;
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`prometheus ended:\n${log}`);
+    return fetch(`${url}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  });
+  return { url };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = child.exitCode === null ? once(child, 'exit') : undefined;
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function ask({ url }: Prometheus, path: string, query?: string): Promise<Answer> {
+  const search = query === undefined ? '' : `?${new URLSearchParams({ query }).toString()}`;
+  return (await call(url, 'GET', `/api/v1/${path}${search}`)).body;
+}
+
+/** How many series an instant query finds. */
+async function count(prometheus: Prometheus, query: string): Promise<number> {
+  const { status, error, data } = await ask(prometheus, 'query', query);
+  if (status !== 'success') throw new Error(`${query}: ${error ?? ''}`);
+  return data.result.length;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
