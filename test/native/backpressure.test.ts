@@ -1,9 +1,10 @@
 /** What becomes of bytes that the other side does not take: native-notes/backpressure.md. */
+import { existsSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { HttpResponse } from '../../src/http/uws.js';
 import { SseWriter } from '../../src/http/sse-writer.js';
 import { RawClient, request } from '../support/raw-client.js';
-import { put, received, serve } from './tiny-app.js';
+import { put, received, serve, someTurns } from './tiny-app.js';
 
 /** More than the system takes for a reader that does not read: its buffers grow up to some 10 MB. */
 const floodBytes = 30_000_000;
@@ -139,3 +140,64 @@ t.test('a write that returns false was taken all the same, and without any bound
   t.ok(refused > times / 2, `${refused} of ${times}`);
   t.equal(offset, 0, 'and the offset does not count what is written in chunks');
 });
+
+/** Data segments that this machine has sent over TCP. */
+function segmentsSent(): number {
+  const [names, values] = readFileSync('/proc/net/netstat', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('TcpExt:'))
+    .map((line) => line.split(' '));
+  return Number(values?.[names?.indexOf('TCPOrigDataSent') ?? -1]);
+}
+
+const headerCount = 20;
+const countsSegments = existsSync('/proc/net/netstat');
+
+t.test(
+  'a cork within another socket’s callback corks nothing: each write is a system call',
+  { skip: !countsSegments && 'this system does not count TCP segments' },
+  async (t) => {
+    const waiting: HttpResponse[] = [];
+    /** Answers whoever waits. @returns how many segments that took. */
+    const answer = (): number => {
+      const before = segmentsSent();
+      const res = waiting.pop();
+      res?.cork(() => {
+        res.writeStatus('200 OK');
+        for (let i = 0; i < headerCount; i++) res.writeHeader(`X-${i}`, 'value');
+        res.end('done');
+      });
+      return segmentsSent() - before;
+    };
+    const app = await serve(t, (app) => {
+      app.get('/wait', (res) => {
+        res.onAborted(() => undefined);
+        waiting.push(res);
+      });
+      app.get('/within', (res) => {
+        // Microtasks run before the native server takes its cork back.
+        queueMicrotask(() => (within = Math.min(within, answer())));
+        res.end();
+      });
+      app.get('/after', (res) => {
+        setImmediate(() => (after = Math.min(after, answer())));
+        res.end();
+      });
+    });
+    let within = Infinity;
+    let after = Infinity;
+    const [reader, other] = [await RawClient.connect(app.url), await RawClient.connect(app.url)];
+    t.teardown(() => [reader, other].forEach((client) => client.cut()));
+    // The counter is the whole machine's: of some tries, the one with the least company counts.
+    for (let i = 0; i < 20; i++) {
+      for (const path of ['/within', '/after']) {
+        await reader.send(request('GET', '/wait'));
+        while (waiting.length === 0) await someTurns();
+        await other.send(request('GET', path));
+        await other.answer();
+        t.equal((await reader.answer())?.body, 'done');
+      }
+    }
+    t.ok(within > 5 * after, `${within} segments within, ${after} after`);
+  },
+);
