@@ -46,8 +46,9 @@ export interface EventsOutcome {
   readonly closedConnections: number;
 }
 
-/** When nothing has come for so long, nothing more will come. */
-const quietMs = 500;
+/** When nothing has come for so long, nothing more will come: a server may be starved for a while. */
+const quietMs = 3_000;
+const lookAgainMs = 20;
 
 let job: EventsJob;
 let publishers: readonly Publisher[] = [];
@@ -89,15 +90,19 @@ await answerCommands({
 
   async finish(): Promise<EventsOutcome> {
     for (const publisher of publishers) publisher.stop();
-    for (let before = -1; before !== counts().delivered; await pause(quietMs)) {
-      before = counts().delivered;
-    }
-    const { delivered } = counts();
     const published = sum(publishers, ({ sent }) => sent);
+    const expected = published * job.streamsPerChannel;
+    let { delivered } = counts();
+    for (let quietSince = performance.now(); delivered < expected; await pause(lookAgainMs)) {
+      const now = counts();
+      if (now.delivered > delivered) quietSince = now.at;
+      else if (now.at - quietSince > quietMs) break;
+      ({ delivered } = now);
+    }
     const disordered = sum(readers, (reader) => reader.disordered);
     return {
       delivered,
-      lost: published * job.streamsPerChannel - (delivered - disordered),
+      lost: expected - (delivered - disordered),
       disordered,
       closedConnections: closedPublishers + sum(readers, ({ isClosed }) => Number(isClosed)),
     };

@@ -37,7 +37,7 @@ const program = fileURLToPath(new URL('./events-load.js', import.meta.url));
 /** Streams of a user: as many as the specification allows. */
 const streamsPerChannel = 3;
 /** Events of a user under way: enough that nobody waits for a flush, far from what a stream may owe. */
-const window = 32;
+const window = 64;
 
 export async function runEvents(round: EventsRound): Promise<EventsFigures & Figures> {
   const { server, traffic, close } = await eventServers[round.side](round);
