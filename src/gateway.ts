@@ -38,6 +38,7 @@ import { createOpenApiDocument } from './openapi/document.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { Acceptance } from './signals/acceptance.js';
+import { adoptExecutions } from './signals/adoption.js';
 import { announceExecution } from './signals/announcement.js';
 import { Deadlines } from './signals/deadlines.js';
 import { createEnvelopeReader } from './signals/envelope.js';
@@ -244,7 +245,16 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     registry.forget(userId);
   }
 
-  const changes = new ChangeWatch({ store, writer, clock, onChange: recheckUser });
+  const changes = new ChangeWatch({
+    store,
+    writer,
+    clock,
+    onChange: recheckUser,
+    onArrival: (userId) => {
+      attendance.adopt(userId);
+      adoptExecutions(book, store, userId);
+    },
+  });
   const sweep = createSweep({
     store,
     clock,

@@ -10,6 +10,7 @@ import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
 import { everyUser, leaveChangeNotice } from './change-notice.js';
 import { emailKey, isEmail } from './email.js';
+import { resumed, suspended } from './moving.js';
 
 export interface NewUser {
   readonly email: string;
@@ -59,8 +60,9 @@ export async function setUser(
   change: UserChange,
 ): Promise<User | undefined> {
   return store.transact((transaction) => {
-    const user = findUser(transaction, email);
-    if (user === undefined) return undefined;
+    const found = findUser(transaction, email);
+    if (found === undefined) return undefined;
+    const user = change.frozen === false ? resumed(found) : found;
     const raised = change.passwordHash === undefined ? 0 : 1;
     return putUser(transaction, {
       ...user,
@@ -80,6 +82,14 @@ export async function revokeSessions(store: Store, email: string): Promise<User 
     const user = findUser(transaction, email);
     if (user === undefined) return undefined;
     return putUser(transaction, { ...user, sessionGeneration: user.sessionGeneration + 1 });
+  });
+}
+
+/** Makes the user stand still for its move to another gateway, where it goes on as it was. */
+export async function suspendUser(store: Store, email: string): Promise<User | undefined> {
+  return store.transact((transaction) => {
+    const user = findUser(transaction, email);
+    return user === undefined ? undefined : putUser(transaction, suspended(user));
   });
 }
 

@@ -10,8 +10,13 @@ const counter = 'lastChange';
 export const everyUser = '*';
 
 /** Numbers keep growing after the gateway has removed the notices that it obeyed. */
-export function leaveChangeNotice(transaction: Reader & Writer, userId: string): void {
+export function leaveChangeNotice(
+  transaction: Reader & Writer,
+  userId: string,
+  occasion: 'changed' | 'arrives' = 'changed',
+): void {
   const number = Number(transaction.get('meta', counter) ?? 0) + 1;
   transaction.put('meta', counter, number);
-  transaction.put('changes', number, { userId });
+  const notice = occasion === 'arrives' ? { userId, arrives: true as const } : { userId };
+  transaction.put('changes', number, notice);
 }

@@ -13,6 +13,8 @@ import { sessionRevokeCommand } from './session-revoke.js';
 import { statsCommand } from './stats.js';
 import { userAddCommand } from './user-add.js';
 import { userDeleteCommand } from './user-delete.js';
+import { userExportCommand } from './user-export.js';
+import { userImportCommand } from './user-import.js';
 import { userListCommand } from './user-list.js';
 import { userSetCommand } from './user-set.js';
 import { userShowCommand } from './user-show.js';
@@ -26,12 +28,14 @@ const commands: Readonly<Record<string, () => Command | Promise<Command>>> = {
   serve: serveCommand,
   demo: async () => (await import('./demo.js')).demoCommand(),
   user: () =>
-    group('user', 'users: add, list, show, set, delete', [
+    group('user', 'users: add, list, show, set, delete, export, import', [
       userAddCommand(),
       userListCommand(),
       userShowCommand(),
       userSetCommand(),
       userDeleteCommand(),
+      userExportCommand(),
+      userImportCommand(),
     ]),
   key: () =>
     group('key', 'API keys of the users: list, revoke', [keyListCommand(), keyRevokeCommand()]),

@@ -33,6 +33,9 @@ export function userShowCommand(): Command {
         ['plan', isPlanKnown ? view.plan : `${view.plan} (not among the plans of the settings)`],
         ['confirmed', yesOrNo(view.confirmed)],
         ['frozen', yesOrNo(view.frozen)],
+        ...(user.moving === undefined
+          ? []
+          : [['moving', 'exported to move to another gateway; "--frozen false" takes it back']]),
         ['created', view.createdAt],
         ['API keys', `${apiKeys}`],
         ...terminals.map(({ platform, instanceId, accountName, lastSeenAt }) => [

@@ -96,25 +96,32 @@ export class Attendance {
 
   /** After a restart: sources that are still active wait for their plugins to come back. */
   awaitAll(): void {
-    for (const source of this.#deps.registry.all()) {
-      if (this.#deps.registry.isActive(source)) this.#awaitReturn(source);
-    }
+    for (const source of this.#deps.registry.all()) this.#awaitIfActive(source);
   }
 
-  /** Closes what no longer stands on a valid session. */
+  /** Takes in the terminals of a user that arrives from another gateway. */
+  adopt(userId: string): void {
+    for (const source of this.#deps.registry.adopt(userId)) this.#awaitIfActive(source);
+  }
+
+  /** Closes what no longer stands on a valid session, or belongs to a user that moves away. */
   recheck(userId: string): void {
     const now = this.#deps.clock.now();
     for (const connection of this.#open.values()) {
       const { session } = connection;
       if (session.userId !== userId) continue;
-      if (readSession(this.#deps.store, session.hash, now) === undefined) {
-        connection.close('session_revoked');
-      }
+      const valid = readSession(this.#deps.store, session.hash, now);
+      if (valid === undefined) connection.close('session_revoked');
+      else if (valid.user.moving !== undefined) connection.close('server_draining');
     }
   }
 
   drain(): void {
     for (const connection of this.#open.values()) connection.close('server_draining');
+  }
+
+  #awaitIfActive(source: Source): void {
+    if (this.#deps.registry.isActive(source)) this.#awaitReturn(source);
   }
 
   #awaitReturn(source: Source): void {

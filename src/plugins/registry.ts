@@ -9,7 +9,7 @@ import { sourceKey, type ActiveSource, type SourceName } from '../signals/routin
 import type { Execution } from '../signals/execution.js';
 import type { Capability, SourceRecord } from '../store/records.js';
 import type { SteadyWriter, Stored } from '../store/steady-writer.js';
-import type { Reader, Writer } from '../store/store.js';
+import type { Range, Reader, Writer } from '../store/store.js';
 import type { Connection } from './connection.js';
 
 /** How often the last sightings of connected sources are written, at the least. */
@@ -55,21 +55,33 @@ export class Registry {
   }
 
   load(): void {
-    const { store, clock, limits } = this.#deps;
+    const { clock, limits } = this.#deps;
+    this.#read({});
+    const intervalMs = Math.min(sightingsIntervalMs, limits.heartbeatWindowMs / sightingsPerWindow);
+    this.#timer = every(clock, intervalMs, () => this.#writeSightings());
+  }
+
+  /** Takes in what a user that arrives from another gateway has brought. @returns what is new. */
+  adopt(userId: string): Source[] {
+    return this.#read({ prefix: [userId] });
+  }
+
+  #read(range: Range<'sources'>): Source[] {
+    const { store, clock } = this.#deps;
     const monotonic = clock.monotonic();
     const now = clock.now();
-    for (const { key, record } of store.range('sources')) {
-      this.#enter({
+    return store.range('sources', range).flatMap(({ key: [userId], record }) => {
+      const key = sourceKey(record);
+      if (this.find(userId, key) !== undefined) return [];
+      return this.#enter({
         ...record,
-        userId: key[0],
-        key: sourceKey(record),
+        userId,
+        key,
         durableSeq: record.lastSeq,
         lastSeen: monotonic - Math.max(0, now - record.lastSeenAt),
         connection: undefined,
       });
-    }
-    const intervalMs = Math.min(sightingsIntervalMs, limits.heartbeatWindowMs / sightingsPerWindow);
-    this.#timer = every(clock, intervalMs, () => this.#writeSightings());
+    });
   }
 
   stop(): void {

@@ -71,7 +71,9 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         if (!isUpgrade) return refuse(res, '426 Upgrade Required', traceId);
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
-        if (deps.isDraining()) return refuse(res, '503 Service Unavailable', traceId);
+        // Who comes back later finds this gateway started again, or the user on another one.
+        if (deps.isDraining() || session.user.moving !== undefined)
+          return refuse(res, '503 Service Unavailable', traceId);
         const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
         if (version !== '13' || !isOffered) return refuse(res, '400 Bad Request', traceId);
         const data: SocketData = {

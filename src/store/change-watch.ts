@@ -15,6 +15,8 @@ export interface ChangeWatchDeps {
   readonly writer: SteadyWriter;
   readonly clock: Clock;
   readonly onChange: (userId: string) => void;
+  /** A user is about to arrive from another gateway. */
+  readonly onArrival: (userId: string) => void;
 }
 
 export class ChangeWatch {
@@ -36,12 +38,13 @@ export class ChangeWatch {
   }
 
   #look(): void {
-    const { store, writer, onChange } = this.#deps;
+    const { store, writer, onChange, onArrival } = this.#deps;
     const entries = store.range('changes', { start: this.#obeyed + 1, limit: noticesPerLook });
     if (entries.length === 0) return;
     for (const { key, record } of entries) {
       this.#obeyed = key;
-      onChange(record.userId);
+      if (record.arrives === true) onArrival(record.userId);
+      else onChange(record.userId);
     }
     const heard: Stored = {
       put: (batch) => {

@@ -19,6 +19,8 @@ export interface User {
   /** Raised by `session revoke` and when the password changes: likewise for session tokens. */
   readonly sessionGeneration: number;
   readonly createdAt: number;
+  /** While it is being moved to another gateway: what it was before it stood still for that. */
+  readonly moving?: { readonly frozen: boolean; readonly confirmed: boolean };
 }
 
 /** A Public API key; its store key is the hash of its secret. */
@@ -95,6 +97,8 @@ export interface Switches {
 export interface ChangeNotice {
   /** `*` for every user. */
   readonly userId: string;
+  /** The user comes from another gateway, is not there yet, and has left open executions here. */
+  readonly arrives?: true;
 }
 
 export type { Execution };

@@ -71,7 +71,13 @@ function setUp() {
   const store = createMemoryStore();
   const writer = new SteadyWriter(store);
   const heard: string[] = [];
-  const watch = new ChangeWatch({ store, writer, clock, onChange: (userId) => heard.push(userId) });
+  const watch = new ChangeWatch({
+    store,
+    writer,
+    clock,
+    onChange: (userId) => heard.push(userId),
+    onArrival: (userId) => heard.push(`${userId} arrives`),
+  });
   watch.start();
   const leave = (userId: string) =>
     store.transact((transaction) => leaveChangeNotice(transaction, userId));
