@@ -1,0 +1,134 @@
+/** Native TLS: the gateway itself, with certificates made here, and everything that it serves. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
+import { connect, type ConnectionOptions } from 'node:tls';
+import t from 'tap';
+import { bearer, json, signal } from '../support/api.js';
+import { event, report, tell } from '../support/desk.js';
+import { addUser, signalboxCli, startGateway } from '../support/gateway-process.js';
+import { issueCertificate } from '../support/own-certificate.js';
+import { tlsCall, tlsMember, tlsPlugin, tlsReader, type TlsServer } from '../support/tls-client.js';
+
+const host = 'gateway.example.com';
+const directory = t.testdir();
+const dataDir = `${directory}/data`;
+const issued = await issueCertificate(host);
+const stranger = await issueCertificate(host);
+
+function write(name: string, text: string): string {
+  writeFileSync(`${directory}/${name}`, text);
+  return `${directory}/${name}`;
+}
+const cert = write('fullchain.pem', issued.chain);
+const key = write('privkey.pem', issued.key);
+
+addUser(dataDir, 'ann@example.com');
+const gateway = await startGateway({ dataDir, flags: ['--tls-cert', cert, '--tls-key', key] });
+t.teardown(() => gateway.kill());
+const port = Number(new URL(gateway.url).port);
+const server: TlsServer = { host, port, authority: issued.authority };
+
+t.test('login, signals, a plugin over WSS and events over TLS are one gateway', async (t) => {
+  t.match(gateway.url, /^https:/);
+  const ann = await tlsMember(server, 'ann@example.com');
+  const plugin = await tlsPlugin(server, ann.sessionToken);
+  const events = await tlsReader(server, ann.key);
+  t.equal(events.status, 200);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let i = 1; i <= 3; i++) {
+    const accepted = await tlsCall(server, 'POST', '/api/v1/signals', {
+      headers: { ...json, ...bearer(ann.key), 'idempotency-key': `one-${i}` },
+      body: JSON.stringify(signal({ payload: { note: 'x'.repeat(60_000) } })),
+      agent,
+    });
+    t.equal(accepted.status, 202, accepted.text);
+    const { requestId } = accepted.body;
+    const frame = await plugin.next('submit', { requestId });
+    t.equal(frame['payload'].note.length, 60_000);
+    await tell(plugin, report(2 * i - 1, frame['executionId'], 'filled'));
+    await events.next('command_result', (data) => data.data.status === 'filled');
+    await tell(plugin, event(2 * i, { rawText: 'y'.repeat(8_000) }));
+    t.equal((await events.next('terminal_message')).data.rawText.length, 8_000);
+    const read = await tlsCall(server, 'GET', `/api/v1/signals/${requestId}`, {
+      headers: bearer(ann.key),
+    });
+    t.equal(read.body.executions[0].status, 'filled');
+  }
+  agent.destroy();
+  plugin.cut();
+  events.close();
+});
+
+t.test('the certificate is the one that was given, with its chain', async (t) => {
+  const wrong = { ...server, authority: stranger.authority };
+  await t.rejects(tlsCall(wrong, 'GET', '/api/v1/x'), { code: /CERT|SIGNATURE|VERIFY|ISSUER/ });
+  await t.rejects(tlsCall({ ...server, host: 'other.example.com' }, 'GET', '/api/v1/x'), {
+    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+  });
+});
+
+async function handshake(options: ConnectionOptions): Promise<string> {
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    servername: host,
+    ca: issued.authority,
+    ...options,
+  });
+  await once(socket, 'secureConnect');
+  const protocol = socket.getProtocol() as string;
+  socket.destroy();
+  return protocol;
+}
+
+t.test('TLS 1.2 and 1.3 are spoken, nothing older, and no plain HTTP beside them', async (t) => {
+  t.equal(await handshake({}), 'TLSv1.3');
+  t.equal(await handshake({ maxVersion: 'TLSv1.2' }), 'TLSv1.2');
+  // At Node's security level 0, so that it is the gateway that refuses.
+  const old = {
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  } as const;
+  await t.rejects(handshake(old));
+  await t.rejects(fetch(`http://127.0.0.1:${port}/openapi.json`));
+});
+
+t.test('a certificate that could not serve stops the start, in words that help', (t) => {
+  const refusals: [string, string[], RegExp][] = [
+    ['no key', ['--tls-cert', cert], /"tlsCert" is given without "tlsKey"/],
+    ['no certificate', ['--tls-key', key], /"tlsKey" is given without "tlsCert"/],
+    [
+      'a missing file',
+      ['--tls-cert', `${directory}/none.pem`, '--tls-key', key],
+      /certificate .*none\.pem cannot be used: .*no such file.*PEM file that can be read/,
+    ],
+    [
+      'no PEM',
+      ['--tls-cert', write('text.pem', 'hello'), '--tls-key', key],
+      /certificate .*text\.pem cannot be used/,
+    ],
+    [
+      'a key in the place of the certificate',
+      ['--tls-cert', key, '--tls-key', key],
+      /certificate .*privkey\.pem cannot be used/,
+    ],
+    [
+      "a stranger's key",
+      ['--tls-cert', cert, '--tls-key', write('stranger.pem', stranger.key)],
+      /private key .*stranger\.pem does not belong to the certificate .*fullchain\.pem/,
+    ],
+  ];
+  for (const [name, flags, message] of refusals) {
+    const { code, stdout, stderr } = signalboxCli(`${directory}/other`, [
+      ...['serve', '--port', '0', '--ops-port', '0'],
+      ...flags,
+    ]);
+    t.equal(code, 2, name);
+    t.match(stderr, message, name);
+    t.equal(stdout, '', 'nothing was served');
+  }
+  t.end();
+});

@@ -1,0 +1,91 @@
+/**
+ * HAProxy as a process of its own, with the configuration that the project ships, unchanged: what is
+ * of this machine comes in by the environment. Its port is a listening socket that it inherits, so that
+ * no other program can take it. Ends with the test.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+import { eventually } from './eventually.js';
+
+export const haproxyFolder = new URL('../../../ops/haproxy/', import.meta.url).pathname;
+const configuration = `${haproxyFolder}signalbox.cfg`;
+
+export interface HaproxyFiles {
+  /** Certificate, chain and key in one PEM file. */
+  readonly certificates: string;
+  readonly map: string;
+  /** A path that does not exist yet; short, as a socket's must be. */
+  readonly admin: string;
+}
+
+export interface Haproxy {
+  readonly port: number;
+  /** All that it has logged. */
+  readonly log: () => string;
+  /** One command on its admin socket. @returns its answer. */
+  admin(command: string): Promise<string>;
+}
+
+/** @returns what HAProxy itself says of the configuration, and whether it accepts it. */
+export function checkConfiguration(files: HaproxyFiles): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-V', '-f', configuration], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], ...environmentOf(files) },
+  });
+  return { status, output: stdout + stderr };
+}
+
+export async function startHaproxy(
+  t: Test,
+  files: HaproxyFiles,
+  environment: Readonly<Record<string, string>>,
+): Promise<Haproxy> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const { fd } = (listener as unknown as { _handle: { fd: number } })._handle;
+  const child = spawn('haproxy', ['-db', '-f', configuration], {
+    env: {
+      PATH: process.env['PATH'],
+      ...environmentOf(files),
+      ...environment,
+      EDGE_HTTPS: 'fd@3',
+    },
+    stdio: ['ignore', 'pipe', 'pipe', fd],
+  });
+  let log = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  listener.close();
+
+  async function admin(command: string): Promise<string> {
+    const socket = connect(files.admin);
+    await once(socket, 'connect');
+    socket.end(`${command}\n`);
+    let answer = '';
+    for await (const chunk of socket.setEncoding('utf8')) answer += chunk as string;
+    return answer.trim();
+  }
+
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`HAProxy did not start:\n${log}`);
+    return admin('show info').catch(() => false);
+  });
+  return { port, log: () => log, admin };
+}
+
+function environmentOf(files: HaproxyFiles): Record<string, string> {
+  return {
+    EDGE_CERTIFICATES: files.certificates,
+    EDGE_MAP: files.map,
+    EDGE_ADMIN: files.admin,
+    EDGE_CONNECTIONS: '200',
+  };
+}
