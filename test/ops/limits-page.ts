@@ -1,0 +1,134 @@
+/**
+ * The tables of ops/limits.md, made from the code: `limits-page.program` writes them into the page,
+ * and the test beside it holds the page against them.
+ */
+import { readFileSync } from 'node:fs';
+import { limitNames, limitRelations, limits } from '../../src/limits.js';
+import { shippedPlans } from '../../src/plans.js';
+import { opsDirectory } from './rule-files.js';
+
+export const pageFile = new URL('limits.md', opsDirectory);
+
+/** What no setting changes. Read from its line of code, so that it cannot differ. */
+interface FixedLimit {
+  readonly constant: string;
+  readonly file: string;
+  readonly unit: string;
+  readonly why: string;
+}
+
+// prettier-ignore
+const fixedLimits: readonly FixedLimit[] = [
+  { constant: 'passwordLengthMin', file: 'auth/password.ts', unit: 'characters', why: 'shortest password that may be set' },
+  { constant: 'passwordLengthMax', file: 'auth/password.ts', unit: 'characters', why: 'longest password; hashing costs by length' },
+  { constant: 'emailLengthMax', file: 'auth/email.ts', unit: 'characters', why: 'longest email address' },
+  { constant: 'nameLengthMax', file: 'signals/envelope.ts', unit: 'characters', why: 'longest `type` and `cmd` of a signal' },
+  { constant: 'sessionLifetimeMs', file: 'auth/session-token.ts', unit: 'milliseconds', why: 'how long a terminal’s login lasts' },
+  { constant: 'hashQueueMax', file: 'gateway.ts', unit: 'logins', why: 'wait for the hash pool; one more gets a 503 and a Retry-After' },
+  { constant: 'frameBytesMax', file: 'plugins/protocol.ts', unit: 'bytes', why: 'largest frame of a plugin; a larger one closes the connection' },
+  { constant: 'frameDepthMax', file: 'plugins/protocol.ts', unit: 'levels', why: 'deepest nesting of a plugin’s frame' },
+  { constant: 'badFramesMax', file: 'plugins/protocol.ts', unit: 'frames', why: 'bad frames at which a plugin’s connection is closed' },
+  { constant: 'helloTimeoutMs', file: 'plugins/protocol.ts', unit: 'milliseconds', why: 'how long a new connection of a plugin may stay silent' },
+  { constant: 'heartbeatMs', file: 'plugins/protocol.ts', unit: 'milliseconds', why: 'how often a plugin is asked to be heard; a shorter `heartbeatWindowMs` asks for more' },
+  { constant: 'outgoingBytesMax', file: 'plugins/socket.ts', unit: 'bytes', why: 'what may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow' },
+  { constant: 'idleTimeoutSeconds', file: 'plugins/socket.ts', unit: 'seconds', why: 'after which a plugin’s machine that answers no ping is given up' },
+  { constant: 'keepAliveMs', file: 'endpoints/event-streams.ts', unit: 'milliseconds', why: 'silence after which an event stream gets a comment' },
+  { constant: 'blockedMsMax', file: 'endpoints/event-streams.ts', unit: 'milliseconds', why: 'how long a reader of an event stream may take nothing' },
+  { constant: 'drainMs', file: 'gateway.ts', unit: 'milliseconds', why: 'how long a stop waits for answers that are still owed' },
+  { constant: 'stopTimeoutMs', file: 'main.ts', unit: 'milliseconds', why: 'when a stop that hangs is ended by force' },
+  { constant: 'probeIntervalMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how often a failed disk is tried again' },
+  { constant: 'cycleIntervalMs', file: 'store/sweep.ts', unit: 'milliseconds', why: 'how often the store is searched for what is kept long enough' },
+  { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
+  { constant: 'scrapeLifetimeMs', file: 'telemetry/metrics.ts', unit: 'milliseconds', why: 'age at which the text of /metrics is made anew' },
+];
+
+const readableUnits: readonly {
+  readonly unit: string;
+  readonly size: number;
+  readonly name: string;
+}[] = [
+  { unit: 'milliseconds', size: 86_400_000, name: 'day' },
+  { unit: 'milliseconds', size: 3_600_000, name: 'hour' },
+  { unit: 'milliseconds', size: 60_000, name: 'minute' },
+  { unit: 'milliseconds', size: 1_000, name: 'second' },
+  { unit: 'bytes', size: 1_048_576, name: 'MiB' },
+  { unit: 'bytes', size: 1_024, name: 'KiB' },
+];
+
+/** Every table by the name that stands in the page's marks. */
+export function pageTables(): Readonly<Record<string, string>> {
+  return {
+    limits: table(
+      ['Name', 'Value', 'Unit', 'From', 'To', 'What it protects'],
+      limitNames.map((name) => {
+        const { value, unit, min, max, why } = limits[name];
+        return [`\`${name}\``, readable(value, unit), unit, grouped(min), grouped(max), why];
+      }),
+    ),
+    relations: table(
+      ['Between', 'Rule'],
+      limitRelations.map(({ names, message }) => [
+        names.map((name) => `\`${name}\``).join(', '),
+        message,
+      ]),
+    ),
+    plans: table(
+      ['Plan', 'Public API', 'Signals in any 60 seconds', 'Signals on one UTC day'],
+      Object.entries(shippedPlans).map(([name, plan]) => [
+        `\`${name}\``,
+        plan.publicApi ? 'yes' : 'no',
+        grouped(plan.signalsPerMinute),
+        grouped(plan.signalsPerDay),
+      ]),
+    ),
+    fixed: table(
+      ['Value', 'Unit', 'What it is', 'Where'],
+      fixedLimits.map(({ constant, file, unit, why }) => [
+        readable(constantIn(file, constant), unit),
+        unit,
+        why,
+        `\`${constant}\` in \`src/${file}\``,
+      ]),
+    ),
+  };
+}
+
+/** The page with every table between its marks replaced; throws when a mark is missing. */
+export function withTables(page: string): string {
+  return Object.entries(pageTables()).reduce((text, [name, rows]) => {
+    const between = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
+    if (!between.test(text)) throw new Error(`ops/limits.md has no place for the table "${name}"`);
+    return text.replace(between, `$1\n${rows}\n\n$2`);
+  }, page);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `300,000 (5 minutes)`: the figure for the config file, and what it means. */
+function readable(value: number, unit: string): string {
+  const found = readableUnits.find(
+    (other) => other.unit === unit && value >= other.size && value % other.size === 0,
+  );
+  if (found === undefined) return grouped(value);
+  const count = value / found.size;
+  const plural = unit === 'bytes' || count === 1 ? '' : 's';
+  return `${grouped(value)} (${count} ${found.name}${plural})`;
+}
+
+/** The value of a constant that is a product of numbers. */
+function constantIn(file: string, name: string): number {
+  const source = readFileSync(new URL(`../src/${file}`, opsDirectory), 'utf8');
+  const found = new RegExp(`const ${name} = ([\\d_ *]+);`).exec(source)?.[1];
+  if (found === undefined) throw new Error(`src/${file} has no constant "${name}"`);
+  return found
+    .split('*')
+    .map((factor) => Number(factor.trim().replaceAll('_', '')))
+    .reduce((product, factor) => product * factor);
+}
