@@ -46,7 +46,17 @@ export function every(clock: Clock, intervalMs: number, task: () => void): Timer
   };
 }
 
+/** Moments written out last: most of what is dated together is dated alike. A power of two. */
+const writtenMoments = 8;
+const moments = new Float64Array(writtenMoments).fill(NaN);
+const texts: string[] = [];
+
 /** `2026-01-31T12:00:00.000Z` */
 export function toIsoTime(unixMs: number): string {
-  return new Date(unixMs).toISOString();
+  const place = unixMs % writtenMoments;
+  if (moments[place] !== unixMs) {
+    texts[place] = new Date(unixMs).toISOString();
+    moments[place] = unixMs;
+  }
+  return texts[place] as string;
 }

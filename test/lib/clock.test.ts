@@ -37,4 +37,8 @@ t.test('the system clock: monotonic time never falls, a cancelled timer never fi
 
 t.test('times in JSON are ISO 8601 UTC with milliseconds', async (t) => {
   t.equal(toIsoTime(Date.UTC(2026, 0, 31, 12)), '2026-01-31T12:00:00.000Z');
+  const moments = [0, 1, 8, 9, 1_770_000_000_000, 1_770_000_000_008, 1_770_000_000_001, 8, 0];
+  for (const moment of [...moments, ...moments, -1, -8]) {
+    t.equal(toIsoTime(moment), new Date(moment).toISOString());
+  }
 });
