@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Bench, benches, type BenchOptions } from './benches/all.js';
 import { type Environment, readEnvironment } from './measure/environment.js';
+import { exitOnSignals } from './measure/interruption.js';
 import { thisProduct } from './measure/product.js';
 import { type Row, toTable } from './measure/report.js';
 import { missing } from './measure/requirements.js';
@@ -41,6 +42,7 @@ const flags = {
   help: { type: 'boolean', default: false },
 } as const;
 
+exitOnSignals();
 process.exitCode = await main();
 
 async function main(): Promise<number> {

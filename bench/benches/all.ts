@@ -6,6 +6,7 @@ import type { Figures } from '../measure/rounds.js';
 import { dispatch } from './dispatch.js';
 import { eventsCeiling } from './events-ceiling.js';
 import { events } from './events.js';
+import { generator } from './generator.js';
 import { growth } from './growth.js';
 import { loginStorm } from './login-storm.js';
 import { keyLimit } from './key-limit.js';
@@ -43,6 +44,7 @@ export interface Bench {
 }
 
 export const benches: readonly Bench[] = [
+  generator,
   submit,
   submitPeer,
   status,

@@ -21,7 +21,7 @@ export function newDirectory(name: string): string {
   if (root === undefined) {
     const made = mkdtempSync(join(base, 'signalbox-bench-'));
     root = made;
-    process.on('exit', () => rmSync(made, { recursive: true, force: true }));
+    process.on('exit', () => rmSync(made, { recursive: true, force: true, maxRetries: 3 }));
   }
   const directory = join(root, `${++directories}-${name}`);
   mkdirSync(directory);

@@ -14,7 +14,7 @@ import type * as clock from '../../src/lib/clock.js';
 import type * as ids from '../../src/lib/ids.js';
 import type * as dataDirectory from '../../src/store/data-directory.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
-import type * as hashPool from '../../src/workers/hash-pool.js';
+import type * as hashWorker from '../../src/workers/hash-worker.js';
 import { productModule } from '../measure/product.js';
 import type { PopulationUser } from './population.js';
 
@@ -50,12 +50,9 @@ async function write({ dataDir, users, keysPerUser, password }: Order): Promise<
   const { createIdSource } = await load<typeof ids>('lib/ids.js');
   const { prepareDataDirectory } = await load<typeof dataDirectory>('store/data-directory.js');
   const { openStore } = await load<typeof lmdbStore>('store/lmdb-store.js');
-  const { createHashPool } = await load<typeof hashPool>('workers/hash-pool.js');
+  const { hash } = await load<typeof hashWorker>('workers/hash-worker.js');
 
-  const pool = createHashPool({ threads: 1, queueMax: 1 });
-  const passwordHash = await pool.hash(password);
-  await pool.close();
-
+  const passwordHash = hash(password);
   prepareDataDirectory(dataDir);
   const store = openStore(dataDir);
   const idSource = createIdSource(systemClock);

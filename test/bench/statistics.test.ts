@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { LatencyHistogram, summarize } from '../../bench/measure/statistics.js';
+
+t.test('the median is the middle sample, or half-way between the two middle ones', async (t) => {
+  t.match(summarize([3, 1, 2]), { median: 2, min: 1, max: 3, samples: [3, 1, 2] });
+  t.match(summarize([4, 1, 2, 30]), { median: 3, min: 1, max: 30 });
+  t.throws(() => summarize([]), /nothing was measured/);
+});
+
+/** Microseconds to minutes, every magnitude as likely as the others. */
+const latency = fc
+  .double({ min: Math.log(0.004), max: Math.log(120_000), noNaN: true })
+  .map(Math.exp);
+const latencies = fc.array(latency, { minLength: 1, maxLength: 300 });
+
+function histogramOf(samples: readonly number[]): LatencyHistogram {
+  const histogram = new LatencyHistogram();
+  for (const sample of samples) histogram.record(sample);
+  return histogram;
+}
+
+t.test('every percentile is within 1% of the exact one, by nearest rank', async () => {
+  fc.assert(
+    fc.property(latencies, fc.double({ min: 0, max: 100, noNaN: true }), (samples, p) => {
+      const sorted = samples.toSorted((a, b) => a - b);
+      const rank = Math.max(1, Math.ceil((p / 100) * sorted.length));
+      const exact = sorted[rank - 1] as number;
+      return Math.abs(histogramOf(samples).percentile(p) - exact) <= 0.01 * exact;
+    }),
+  );
+});
+
+t.test('merging is the same as recording everything in one, also through JSON', async (t) => {
+  fc.assert(
+    fc.property(latencies, latencies, (some, others) => {
+      const merged = LatencyHistogram.fromJSON(
+        JSON.parse(JSON.stringify(histogramOf(some))) as ReturnType<LatencyHistogram['toJSON']>,
+      );
+      merged.merge(histogramOf(others));
+      const whole = histogramOf([...some, ...others]);
+      t.equal(merged.count, whole.count);
+      t.equal(merged.maxMs, whole.maxMs);
+      t.ok(Math.abs(merged.meanMs - whole.meanMs) <= 1e-9 * whole.meanMs);
+      for (const p of [0, 50, 99, 100]) t.equal(merged.percentile(p), whole.percentile(p));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+t.test(
+  'an empty histogram has no percentile, and one beyond its range has its largest',
+  async (t) => {
+    t.ok(Number.isNaN(new LatencyHistogram().percentile(50)));
+    const copy = LatencyHistogram.fromJSON(new LatencyHistogram().toJSON());
+    copy.record(5);
+    t.equal(copy.percentile(50), 5);
+    t.equal(histogramOf([1, 1e9]).maxMs, 1e9);
+  },
+);
