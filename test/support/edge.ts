@@ -35,12 +35,11 @@ export interface Node {
 
 /** @param trusted proxies whose word about the client's address the gateway believes. */
 async function startNode(t: Test, dataDir: string, trusted: string): Promise<Node> {
-  const environment = { SIGNALBOX_JWT_SECRET: 'one secret for every node of a deployment' };
   const config = {
     limits: { loginAttemptsPerMinute: attemptsMax, unauthenticatedAttemptsPerMinute: 10_000 },
   };
   const flags = ['--trust-proxy', trusted];
-  let gateway = await startGateway({ dataDir, config, flags, environment });
+  let gateway = await startGateway({ dataDir, config, flags });
   t.teardown(() => gateway.kill());
   const ports = [
     ...['--port', new URL(gateway.url).port],
@@ -55,7 +54,7 @@ async function startNode(t: Test, dataDir: string, trusted: string): Promise<Nod
       await gateway.stop();
     },
     async restart() {
-      gateway = await startGateway({ dataDir, config, flags: [...flags, ...ports], environment });
+      gateway = await startGateway({ dataDir, config, flags: [...flags, ...ports] });
     },
   };
 }
@@ -66,7 +65,6 @@ export async function openEdge(t: Test, trustedBySecond = '127.0.0.1'): Promise<
   const files = {
     certificates: `${directory}/all.pem`,
     map: `${directory}/nodes.map`,
-    admin: `${directory}/admin.sock`,
   };
   writeFileSync(files.certificates, issued.chain + issued.key);
   const shippedMap = readFileSync(`${haproxyFolder}nodes.map`, 'utf8');

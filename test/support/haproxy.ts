@@ -5,7 +5,9 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import type { Test } from 'tap';
 import { eventually } from './eventually.js';
 
@@ -16,8 +18,6 @@ export interface HaproxyFiles {
   /** Certificate, chain and key in one PEM file. */
   readonly certificates: string;
   readonly map: string;
-  /** A path that does not exist yet; short, as a socket's must be. */
-  readonly admin: string;
 }
 
 export interface Haproxy {
@@ -46,12 +46,16 @@ export async function startHaproxy(
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
   const { fd } = (listener as unknown as { _handle: { fd: number } })._handle;
+  // A socket's path is a hundred characters at most, and the test's own directory may be deep.
+  const adminFolder = mkdtempSync(`${tmpdir()}/haproxy-`);
+  const adminSocket = `${adminFolder}/admin.sock`;
   const child = spawn('haproxy', ['-db', '-f', configuration], {
     env: {
       PATH: process.env['PATH'],
       ...environmentOf(files),
       ...environment,
       EDGE_HTTPS: 'fd@3',
+      EDGE_ADMIN: adminSocket,
     },
     stdio: ['ignore', 'pipe', 'pipe', fd],
   });
@@ -62,11 +66,12 @@ export async function startHaproxy(
   t.teardown(async () => {
     child.kill('SIGKILL');
     await ended;
+    rmSync(adminFolder, { recursive: true });
   });
   listener.close();
 
   async function admin(command: string): Promise<string> {
-    const socket = connect(files.admin);
+    const socket = connect(adminSocket);
     await once(socket, 'connect');
     socket.end(`${command}\n`);
     let answer = '';
@@ -85,7 +90,6 @@ function environmentOf(files: HaproxyFiles): Record<string, string> {
   return {
     EDGE_CERTIFICATES: files.certificates,
     EDGE_MAP: files.map,
-    EDGE_ADMIN: files.admin,
     EDGE_CONNECTIONS: '200',
   };
 }

@@ -1,0 +1,95 @@
+/** A user moves from one node to another as ops/scaling.md says, while bots and terminals go on. */
+import t from 'tap';
+import { bearer, call, json, signal, type Answer } from '../support/api.js';
+import { report, tell } from '../support/desk.js';
+import { ann, bob, carol, type Edge, openEdge } from '../support/edge.js';
+import { signalboxCli } from '../support/gateway-process.js';
+import { missing } from '../support/installed.js';
+import { tlsCall, tlsMember, tlsPlugin, tlsReader } from '../support/tls-client.js';
+import { verdict } from '../support/world.js';
+
+const skip = missing('haproxy', ['-v']);
+t.setTimeout(90_000);
+
+function operate(dataDir: string, ...args: string[]): string {
+  const { code, stdout, stderr } = signalboxCli(dataDir, args);
+  if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+function submitter(edge: Edge, host: string, key: string) {
+  return (body: string, idempotencyKey: string): Promise<Answer> =>
+    tlsCall(edge.at(host), 'POST', '/api/v1/signals', {
+      headers: { ...json, ...bearer(key), 'idempotency-key': idempotencyKey },
+      body,
+    });
+}
+
+t.test(
+  'a moved user keeps host name, key, session, orders and idempotency; nobody else notices',
+  { skip },
+  async (t) => {
+    const edge = await openEdge(t);
+    const { haproxy, first, second, files } = edge;
+    const member = await tlsMember(edge.at(ann, '127.0.0.11'), 'ann@example.com');
+    const others = [
+      submitter(edge, bob, (await tlsMember(edge.at(bob, '127.0.0.12'), 'bob@example.com')).key),
+      submitter(
+        edge,
+        carol,
+        (await tlsMember(edge.at(carol, '127.0.0.13'), 'carol@example.com')).key,
+      ),
+    ];
+    const submit = submitter(edge, ann, member.key);
+    const read = (requestId: string): Promise<Answer> =>
+      tlsCall(edge.at(ann), 'GET', `/api/v1/signals/${requestId}`, { headers: bearer(member.key) });
+
+    const plugin = await tlsPlugin(edge.at(ann), member.sessionToken);
+    const stream = await tlsReader(edge.at(ann), member.key);
+    const body = JSON.stringify(signal({ ttlMs: 300_000 }));
+    const accepted = await submit(body, 'before');
+    t.equal(accepted.status, 202, accepted.text);
+    const { requestId } = accepted.body;
+    const order = await plugin.next('submit', { requestId });
+    await tell(plugin, report(1, order['executionId'], 'working'));
+
+    const setMap = (node: string): Promise<string> =>
+      haproxy.admin(`set map ${files.map} ${ann} ${node}`);
+    t.equal(await setMap('moving'), '');
+    const during = await submit(JSON.stringify(signal({ ttlMs: 300_000 })), 'during');
+    t.equal(verdict(during), '503 account_moving');
+    t.equal(during.headers.get('retry-after'), '1');
+
+    const file = `${first.dataDir}.ann.jsonl`;
+    operate(first.dataDir, 'user', 'export', 'ann@example.com', file, '--freeze');
+    const { code } = await plugin.waitClosed();
+    t.ok(code >= 4000 && code < 4500, `told to come back: ${code}`);
+    await t.rejects(tlsPlugin(edge.at(ann), member.sessionToken), /503/);
+    operate(second.dataDir, 'user', 'import', file);
+    t.equal(await setMap('node-2'), '');
+    operate(first.dataDir, 'user', 'delete', 'ann@example.com');
+    t.equal(await stream.waitEnd(), 'properly', 'a stream of the old node ends');
+
+    const again = await tlsPlugin(edge.at(ann), member.sessionToken);
+    const events = await tlsReader(edge.at(ann), member.key, { 'last-event-id': stream.lastId });
+    t.equal((await events.next('replay_gap')).data.reason, 'cursor_not_available');
+    await tell(again, report(2, order['executionId'], 'filled'));
+    await events.next('command_result', (data) => data.data.status === 'filled');
+    t.equal((await read(requestId)).body.executions[0].status, 'filled');
+
+    const replayed = await submit(body, 'before');
+    t.equal(replayed.headers.get('idempotent-replayed'), 'true');
+    t.equal(replayed.text, accepted.text);
+    const conflict = await submit(body, 'another');
+    t.equal(verdict(conflict), '409 duplicate_signal_id');
+    t.equal((await submit(JSON.stringify(signal()), 'during')).status, 202);
+
+    const old = await call(first.gateway.url, 'GET', `/api/v1/signals/${requestId}`, {
+      headers: bearer(member.key),
+    });
+    t.equal(verdict(old), '401 invalid_api_key', 'the old node does not know the key any more');
+    for (const other of others) t.equal((await other(JSON.stringify(signal()), 'on')).status, 202);
+    again.cut();
+    events.close();
+  },
+);
