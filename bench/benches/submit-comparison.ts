@@ -16,7 +16,7 @@ import { type Row, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
 import type { Side } from '../measure/side.js';
 import { summarize } from '../measure/statistics.js';
-import { removeDirectory } from '../measure/workspace.js';
+import { newDirectory, removeDirectory } from '../measure/workspace.js';
 import { watchAcceptance, type WatchedAcceptance } from '../sides/acceptance-puts.js';
 import { type GatewayConfig, startGateway } from '../sides/gateway.js';
 import { type Population, populate } from '../sides/population.js';
@@ -29,7 +29,12 @@ export interface Opponent {
   readonly name: string;
   /** Bounds of the ratios. */
   readonly aim: { readonly throughputAtLeast: number; readonly p99AtMost: number };
-  readonly start: (population: Population, watched: WatchedAcceptance) => Promise<Side>;
+  /** On an empty directory, which is removed when the server has ended. */
+  readonly start: (
+    dataDir: string,
+    population: Population,
+    watched: WatchedAcceptance,
+  ) => Promise<Side>;
 }
 
 export const connections = 64;
@@ -99,7 +104,9 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
   const names = { ours: 'gateway', other: opponent.name };
   const population = await submitPopulation(options);
   const spec = submitSpec(options, population);
-  const watched = await watchAcceptance(product, copyOf(population), queueing);
+  const watchedOn = copyOf(population);
+  const watched = await watchAcceptance(product, watchedOn, queueing);
+  removeDirectory(watchedOn.dataDir);
   log(`${opponent.bench}: an acceptance is ${putsText(watched)}`);
   const reports: LoadReport[] = [];
 
@@ -110,11 +117,13 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
       return loaded;
     };
     if (side === 'ours') return withGateway(options, population, load);
-    const server = await opponent.start(population, watched);
+    const dataDir = newDirectory('other');
+    const server = await opponent.start(dataDir, population, watched);
     try {
       return await load(server);
     } finally {
       await server.stop();
+      removeDirectory(dataDir);
     }
   }
 

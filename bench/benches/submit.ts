@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Side, startSide } from '../measure/side.js';
-import { newDirectory } from '../measure/workspace.js';
 import type { WatchedAcceptance } from '../sides/acceptance-puts.js';
 import type { SubmitCeiling } from '../sides/ceiling-submit.js';
 import type { Population } from '../sides/population.js';
@@ -30,8 +29,11 @@ const ceiling: Opponent = {
   start: startCeiling,
 };
 
-function startCeiling({ users }: Population, watched: WatchedAcceptance): Promise<Side> {
-  const dataDir = newDirectory('ceiling');
+export function startCeiling(
+  dataDir: string,
+  { users }: Population,
+  watched: WatchedAcceptance,
+): Promise<Side> {
   const file = `${dataDir}.json`;
   const order: SubmitCeiling = { dataDir, ...watched, users: users.length };
   writeFileSync(file, JSON.stringify(order));

@@ -61,7 +61,8 @@ export async function watchAcceptance(
 /** Collection → key (latin1) → bytes of its value. */
 type Entries = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-async function entriesOf(dataDir: string): Promise<Entries> {
+/** What a store holds that nobody has open. */
+export async function entriesOf(dataDir: string): Promise<Entries> {
   // Read as bytes: nothing is known here of how keys and records are written.
   const binary = { keyEncoding: 'binary', encoding: 'binary' } as const;
   const root = open(dataDir, { noSubdir: false, readOnly: true, maxDbs: databasesMax });

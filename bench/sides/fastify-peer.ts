@@ -6,13 +6,11 @@ import { hashSecret } from '../../src/auth/secret-hash.js';
 import { shippedPlans } from '../../src/plans.js';
 import { thisProduct } from '../measure/product.js';
 import { type Side, startSide } from '../measure/side.js';
-import { newDirectory } from '../measure/workspace.js';
 import type { Population } from './population.js';
 
 const program = join(thisProduct.root, 'bench', 'peers', 'fastify-sqlite.js');
 
-export function startFastifyPeer({ users }: Population): Promise<Side> {
-  const dataDir = newDirectory('peer');
+export function startFastifyPeer(dataDir: string, { users }: Population): Promise<Side> {
   const file = join(dataDir, 'population.json');
   const owned = users.flatMap(({ userId, keys }) => keys.map((secret) => ({ userId, secret })));
   const population = {
