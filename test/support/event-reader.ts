@@ -1,6 +1,7 @@
 /** A reader of an event stream, byte for byte on a plain connection, that can also stop reading. */
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { watchAnswer, watchEvent } from './answer-watch.js';
 import { hello } from './plugin.js';
 
 export interface ReadEvent {
@@ -112,12 +113,14 @@ export class EventReader {
     }
     if (fields['retry'] !== undefined) this.retries.push(Number(fields['retry']));
     if (fields['data'] === undefined) return;
+    const data: unknown = JSON.parse(fields['data']);
+    watchEvent(fields['event'] ?? '', data);
     this.count++;
     this.lastId = fields['id'] ?? this.lastId;
     this.events.push({
       id: fields['id'] ?? '',
       name: fields['event'] ?? '',
-      data: JSON.parse(fields['data']),
+      data,
     });
   }
 
@@ -143,9 +146,10 @@ export async function openReader(
   wish: StreamRequest = {},
 ): Promise<EventReader> {
   const path = `/api/v1/terminal-events/stream?${sourceQuery(wish.source)}`;
+  const method = wish.method ?? 'GET';
   const sent = request(url + path, {
     agent: false,
-    method: wish.method ?? 'GET',
+    method,
     headers: {
       authorization: `Bearer ${key}`,
       ...(wish.cursor === undefined ? {} : { 'last-event-id': wish.cursor }),
@@ -153,5 +157,13 @@ export async function openReader(
   });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const { statusCode, headers } = response;
+  watchAnswer(url, {
+    request: { method, path },
+    status: statusCode as number,
+    header: (name) => headers[name.toLowerCase()] as string | undefined,
+    headerNames: Object.keys(headers),
+    text: undefined,
+  });
   return new EventReader(response);
 }

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { watchAnswersOf } from './answer-watch.js';
 
 const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 
@@ -59,6 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const first = await Promise.race([ready, ended.then(() => undefined)]);
   if (first === undefined) throw new Error(`the gateway did not start:\n${log}`);
   const { url, opsUrl } = JSON.parse(first[0]) as { url: string; opsUrl: string };
+  watchAnswersOf(url);
   return {
     url,
     opsUrl,

@@ -1,6 +1,7 @@
 /** A terminal plugin that does only what the test says, on a real WebSocket. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { watchFrame } from './frame-watch.js';
 
 export interface Frame {
   readonly type: string;
@@ -14,7 +15,9 @@ export class Plugin {
 
   constructor(readonly socket: WebSocket) {
     socket.on('message', (data: Buffer) => {
-      this.frames.push(JSON.parse(data.toString()) as Frame);
+      const frame = JSON.parse(data.toString()) as Frame;
+      watchFrame(frame);
+      this.frames.push(frame);
       this.#stir();
     });
     socket.on('close', (code, reason) => {

@@ -4,6 +4,8 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { watchAnswer } from './answer-watch.js';
+import type { SeenRequest } from './answer-judge.js';
 
 export interface RawAnswer {
   readonly status: number;
@@ -19,7 +21,10 @@ export class RawClient {
   #isClosed = false;
   #wake: (() => void)[] = [];
 
-  private constructor(readonly socket: Socket) {
+  private constructor(
+    readonly socket: Socket,
+    readonly url: string,
+  ) {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       this.#received += chunk.toString('latin1');
@@ -36,7 +41,7 @@ export class RawClient {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
     await once(socket, 'connect');
-    return new RawClient(socket);
+    return new RawClient(socket, url);
   }
 
   /** Resolves when the bytes are with the system. */
@@ -46,10 +51,16 @@ export class RawClient {
   }
 
   /** The next answer; undefined when the connection closed before a whole one came. */
-  async answer(options: { isHead?: boolean } = {}): Promise<RawAnswer | undefined> {
+  async answer(
+    options: { isHead?: boolean; request?: SeenRequest } = {},
+  ): Promise<RawAnswer | undefined> {
     for (;;) {
-      const answer = this.#take(options.isHead === true);
-      if (answer !== undefined) return answer;
+      const isHead = options.isHead === true;
+      const answer = this.#take(isHead);
+      if (answer !== undefined) {
+        this.#watch(answer, isHead, options.request);
+        return answer;
+      }
       if (this.#isClosed) return undefined;
       await this.#stirred();
     }
@@ -68,6 +79,18 @@ export class RawClient {
 
   cut(): void {
     this.socket.destroy();
+  }
+
+  /** What the native server says by itself has no trace id, and no part in the API. */
+  #watch({ status, headers, body }: RawAnswer, isHead: boolean, request?: SeenRequest): void {
+    if (headers['x-trace-id'] === undefined) return;
+    watchAnswer(this.url, {
+      request,
+      status,
+      header: (name) => headers[name.toLowerCase()]?.join(', '),
+      headerNames: Object.keys(headers),
+      text: isHead ? undefined : body,
+    });
   }
 
   #take(isHead: boolean): RawAnswer | undefined {
@@ -121,7 +144,7 @@ export async function rawCall(
 ): Promise<RawAnswer | undefined> {
   const client = await RawClient.connect(url);
   await client.send(request(method, path, lines, body));
-  const answer = await client.answer({ isHead: method === 'HEAD' });
+  const answer = await client.answer({ isHead: method === 'HEAD', request: { method, path } });
   client.cut();
   return answer;
 }

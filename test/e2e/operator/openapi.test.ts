@@ -1,0 +1,87 @@
+/** The document as a running gateway serves it, and as the command prints it. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import t from 'tap';
+import { createOpenApiDocument } from '../../../src/openapi/document.js';
+import { shippedPlatforms } from '../../../src/platforms.js';
+import { readVersion } from '../../../src/version.js';
+import { call } from '../../support/api.js';
+import { openDesk } from '../../support/desk.js';
+import { signalboxCli } from '../../support/gateway-process.js';
+import { RawClient, request } from '../../support/raw-client.js';
+import { shippedLimits } from '../../support/shipped-limits.js';
+
+const limits = { signalIdLengthMax: 77, unauthenticatedAttemptsPerMinute: 50 };
+const desk = await openDesk(t, { limits, traders: 1 });
+const expected = createOpenApiDocument({
+  limits: shippedLimits({ ...limits, loginAttemptsPerMinute: 10_000 }),
+  platforms: shippedPlatforms,
+  version: readVersion(),
+});
+const path = '/openapi.json';
+
+t.test('a running gateway serves it with the limits in force, without a credential', async (t) => {
+  const answer = await call(desk.url, 'GET', path);
+  t.equal(answer.status, 200);
+  t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.strictSame(answer.body, expected);
+  t.equal(answer.body.components.schemas.SignalEnvelope.properties.signalId.maxLength, 77);
+});
+
+t.test('the command prints the same for the same config file', async (t) => {
+  const file = `${desk.dataDir}.config.json`;
+  for (const flags of [[], ['--json']]) {
+    const { code, stdout, stderr } = signalboxCli(desk.dataDir, [
+      'openapi',
+      '--config',
+      file,
+      ...flags,
+    ]);
+    t.equal(code, 0);
+    t.equal(stderr, '');
+    t.strictSame(JSON.parse(stdout), expected);
+  }
+});
+
+t.test('HEAD tells its length; other methods are 405', async (t) => {
+  const head = await call(desk.url, 'HEAD', path);
+  t.equal(head.status, 200);
+  t.equal(Number(head.headers.get('content-length')), JSON.stringify(expected).length);
+  const post = await call(desk.url, 'POST', path);
+  t.equal(post.status, 405);
+  t.equal(post.headers.get('allow'), 'GET, HEAD');
+});
+
+t.test('it comes whole to a reader that is slow to read, request after request', async (t) => {
+  const client = await RawClient.connect(desk.url);
+  client.socket.pause();
+  const requests = 10;
+  await client.send(request('GET', path).repeat(requests));
+  client.socket.resume();
+  const text = JSON.stringify(expected);
+  for (let index = 0; index < requests; index++) {
+    t.equal((await client.answer())?.body, text, `answer ${index}`);
+  }
+  client.cut();
+});
+
+t.test(
+  'beyond the limit of requests without a credential it is 429, also in one packet',
+  async (t) => {
+    const { hostname, port } = new URL(desk.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+    const asked = 400;
+    socket.write(request('GET', path).repeat(asked));
+    while ((text.match(/HTTP\/1\.1 /g) ?? []).length < asked) await once(socket, 'data');
+    socket.destroy();
+    const served = text.match(/HTTP\/1\.1 200 /g)?.length ?? 0;
+    t.ok(served < limits.unauthenticatedAttemptsPerMinute, `${served} documents`);
+    const answer = await call(desk.url, 'GET', path);
+    t.equal(answer.status, 429);
+    t.equal(answer.body.code, 'rate_limit_exceeded');
+    t.ok(Number(answer.headers.get('retry-after')) >= 1);
+  },
+);

@@ -1,0 +1,52 @@
+/**
+ * Holds every answer that a test gets from a gateway's API port against the API's document. It wraps
+ * the process's `fetch`, so that no client of a test is left out; clients on bare sockets tell it
+ * themselves. An answer that does not match is an error in place of the answer.
+ */
+import { noteMismatch } from './mismatches.js';
+import { mismatchOf, mismatchOfEvent, mismatchOfRequest, type SeenAnswer } from './answer-judge.js';
+
+const apiPorts = new Set<string>();
+const plainFetch = globalThis.fetch;
+
+/** From now on, answers from this gateway are looked at. */
+export function watchAnswersOf(url: string): void {
+  apiPorts.add(new URL(url).port);
+  globalThis.fetch = watchingFetch;
+}
+
+export function watchAnswer(url: string, answer: SeenAnswer): void {
+  if (apiPorts.has(new URL(url).port)) complain(mismatchOf(answer));
+}
+
+export function watchEvent(name: string, data: unknown): void {
+  const mismatch = mismatchOfEvent(name, data);
+  if (mismatch !== undefined) noteMismatch(mismatch);
+}
+
+const watchingFetch: typeof fetch = async (input, init) => {
+  const { port, pathname, search } = new URL(input instanceof Request ? input.url : input);
+  const response = await plainFetch(input, init);
+  if (!apiPorts.has(port)) return response;
+  const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+  const request = { method, path: pathname + search };
+  const { status, headers } = response;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  let text: string | undefined;
+  try {
+    text = isStream || method === 'HEAD' ? undefined : await response.clone().text();
+  } catch {
+    // Cut or aborted: whoever reads the answer itself will see it.
+    return response;
+  }
+  const header = (name: string): string | null => headers.get(name);
+  complain(mismatchOf({ request, status, header, headerNames: headers.keys(), text }));
+  if (response.ok && typeof init?.body === 'string') {
+    complain(mismatchOfRequest(request, init.body));
+  }
+  return response;
+};
+
+function complain(mismatch: string | undefined): void {
+  if (mismatch !== undefined) throw noteMismatch(mismatch);
+}
