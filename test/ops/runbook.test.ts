@@ -1,0 +1,222 @@
+/**
+ * ops/runbook.md against the alerts, and its commands against a real gateway: every block runs. What
+ * belongs to the machine and not to the gateway (systemd, the journal, the time service) is a stand-in
+ * that answers as it would: with the gateway's process and with its real log.
+ */
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { createKey, login } from '../support/api.js';
+import { certificatePem } from '../support/certificate.js';
+import { addUser, dataDirIn, startGateway } from '../support/gateway-process.js';
+import { missing } from '../support/installed.js';
+import { alerts, opsDirectory, readOps } from './rule-files.js';
+
+interface RuleCase {
+  readonly promql_expr_test?: readonly {
+    readonly expr: string;
+    readonly exp_samples?: readonly object[];
+  }[];
+}
+
+const runbook = readOps('runbook.md');
+const sections = new Map(
+  runbook
+    .split(/^## /m)
+    .slice(1)
+    .map((text): [string, string] => [text.slice(0, text.indexOf('\n')), text]),
+);
+const blocks = [...runbook.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+/** What the commands need besides the gateway's own, with the argument that asks for a version. */
+const programs = [
+  ['bash', '--version'],
+  ['curl', '--version'],
+  ['openssl', 'version'],
+  ['ps', '--version'],
+] as const;
+const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+
+t.test(
+  'every alert has a section, linked from the alert, and every section an alert',
+  async (t) => {
+    t.same(
+      [...sections.keys()],
+      alerts.map(({ alert }) => alert),
+    );
+    for (const { alert, annotations } of alerts) {
+      t.equal(annotations['runbook'], `ops/runbook.md#${alert.toLowerCase()}`, alert);
+      t.match(annotations['summary'], /\S\.$/, alert);
+    }
+  },
+);
+
+t.test(
+  'every section tells meaning, first look and remedy, and has a command to begin with',
+  async (t) => {
+    for (const [alert, text] of sections) {
+      const parts = [...text.matchAll(/^\*\*(.+?)\.\*\* \S/gm)].map(([, part]) => part);
+      t.same(parts, ['Meaning', 'First look', 'Remedy'], alert);
+      const firstLook = text.slice(text.indexOf('**First look'), text.indexOf('**Remedy'));
+      t.match(firstLook, '```sh', alert);
+    }
+  },
+);
+
+t.test('an alert pages or makes a ticket, and nothing else', async (t) => {
+  for (const { alert, labels } of alerts) {
+    t.match(labels, { severity: /^(?:page|ticket)$/ }, alert);
+    t.same(Object.keys(labels), ['severity'], alert);
+  }
+});
+
+t.test('every alert has a case in which it fires and one in which it is silent', async (t) => {
+  const { tests } = parse(readOps('prometheus/rules.test.yml')) as { tests: readonly RuleCase[] };
+  const cases = tests.flatMap(({ promql_expr_test: expressions = [] }) => expressions);
+  for (const { alert } of alerts) {
+    const own = cases.filter(({ expr }) => expr.includes(`"${alert}"`));
+    t.ok(
+      own.some(({ exp_samples: samples = [] }) => samples.length > 0),
+      `${alert} fires`,
+    );
+    t.ok(
+      own.some(({ exp_samples: samples = [] }) => samples.length === 0),
+      `${alert} is silent`,
+    );
+  }
+});
+
+t.test('every link in the pages leads somewhere', async (t) => {
+  for (const page of ['runbook.md', 'limits.md', 'README.md']) {
+    for (const [, target = ''] of readOps(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      const [path = '', anchor] = target.split('#');
+      const file = new URL(path === '' ? page : path, opsDirectory);
+      t.ok(existsSync(file), `${page}: ${target}`);
+      if (anchor === undefined) continue;
+      const titles = [...readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm)];
+      t.ok(
+        titles.some(([, title = '']) => anchorOf(title) === anchor),
+        `${page}: ${target}`,
+      );
+    }
+  }
+});
+
+t.test('the overview names everything that lies in ops/, and every rule file', async (t) => {
+  const overview = readOps('README.md');
+  for (const entry of readdirSync(opsDirectory, { withFileTypes: true })) {
+    const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
+    t.ok(name === 'README.md' || overview.includes(`](${name})`), name);
+  }
+  for (const file of readdirSync(new URL('prometheus/', opsDirectory))) {
+    t.match(overview, `| \`${file}\` |`, file);
+  }
+});
+
+t.test(
+  'the words that the runbook looks for in the log are words that the gateway says',
+  async (t) => {
+    const source = readAll(new URL('../src/', opsDirectory).pathname);
+    const searches = blocks.filter((text) => text.includes('journalctl -u signalbox'));
+    const words = searches.flatMap((text) =>
+      [...text.matchAll(/ -e '([^']+)'/g)].map(([, word = '']) => word),
+    );
+    t.ok(words.length > 5);
+    for (const word of words) t.ok(source.includes(word), word);
+  },
+);
+
+t.test(
+  'every block of commands runs against a gateway',
+  {
+    skip: programs.map(([name, ask]) => missing(name, [ask])).find(Boolean) ?? false,
+  },
+  async (t) => {
+    const dataDir = dataDirIn(t.testdir());
+    const directory = dirname(dataDir);
+    addUser(dataDir, 'ann@example.com');
+    const gateway = await startGateway({ dataDir });
+    t.teardown(() => gateway.kill());
+    const { token } = await login(gateway.url, 'ann@example.com');
+    await createKey(gateway.url, token);
+    const certificate = join(directory, 'cert.pem');
+    writeFileSync(certificate, certificatePem);
+    const logFile = join(directory, 'log');
+    const environment = {
+      PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+      SIGNALBOX_DATA_DIR: dataDir,
+      OPS: gateway.opsUrl,
+      API: gateway.url,
+      GATEWAY_PID: `${gateway.process.pid}`,
+      GATEWAY_LOG: logFile,
+    };
+    for (const block of blocks) {
+      writeFileSync(logFile, gateway.log());
+      const own = block.includes('$SIGNALBOX_TLS_CERT') ? { SIGNALBOX_TLS_CERT: certificate } : {};
+      const { code, output } = await run(t, block, { ...environment, ...own });
+      t.equal(code, 0, `${block}${output}`);
+      if (block.includes('/plugin/v1')) t.match(output, /^401$/m, 'as the runbook says');
+    }
+    t.equal(gateway.process.exitCode, null, 'and the gateway still serves');
+  },
+);
+
+/** A directory with the command itself, and with stand-ins for the programs of the machine. */
+function standIns(directory: string): string {
+  const scripts: Readonly<Record<string, string>> = {
+    signalbox: `exec '${process.execPath}' '${signalbox}' "$@"`,
+    systemctl: 'if [ "$1" = show ]; then echo "$GATEWAY_PID"; fi',
+    journalctl: 'case "$*" in *signalbox*) cat "$GATEWAY_LOG" ;; esac',
+    timedatectl: '',
+    chronyc: '',
+  };
+  const bin = join(directory, 'bin');
+  mkdirSync(bin);
+  for (const [name, body] of Object.entries(scripts)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
+
+async function run(
+  t: Test,
+  block: string,
+  environment: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn('bash', ['-eu', '-c', block], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+/** As GitHub and most others make them: lower case, punctuation gone, spaces as hyphens. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function readAll(directory: string): string {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(directory, file), 'utf8'))
+    .join('\n');
+}
