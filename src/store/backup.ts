@@ -49,22 +49,24 @@ export async function backUp(
 ): Promise<Backup | BackupRefusal> {
   const directory = resolve(target);
   const staging = join(directory, unfinished);
+  let isBegun = false;
   try {
     const refusal = prepare(directory) ?? spaceRefusal(directory, store.sizeBytes());
     if (refusal !== undefined) return refusal;
     mkdirSync(staging, { mode: directoryMode });
+    isBegun = true;
     await store.backup(staging);
     const secret = join(dataDirectory, secretFile);
     if (existsSync(secret)) copyFileSync(secret, join(staging, secretFile));
     return finish(directory, staging);
   } catch (error) {
-    rmSync(staging, { recursive: true, force: true });
+    if (isBegun) rmSync(staging, { recursive: true, force: true });
     const reason = error instanceof Error ? error.message : String(error);
     return {
       code: 'directory_unusable',
       reason:
-        `The backup could not be written to ${directory}: ${reason}. What was written of it is ` +
-        'removed. Give a directory on a disk that takes writes and has room for the store.',
+        `The backup could not be written to ${directory}: ${reason}. Nothing of it is left there. ` +
+        'Give a directory on a disk that takes writes and has room for the store.',
     };
   }
 }

@@ -1,0 +1,99 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
+
+const ann = 'ann@example.com';
+
+function aDirectory(t: Test): { readonly dataDir: string; readonly target: string } {
+  const dataDir = dataDirIn(t.testdir());
+  addUser(dataDir, ann);
+  return { dataDir, target: `${dataDir}-backup` };
+}
+
+t.test('a backup is a data directory that can be started with', async (t) => {
+  const { dataDir, target } = aDirectory(t);
+  const live = await startGateway({ dataDir });
+  await live.stop();
+  const { code, stdout } = signalboxCli(dataDir, ['backup', target]);
+  t.equal(code, 0);
+  t.match(stdout, /The backup is complete: .* in .*-backup, .*signalbox doctor --data-dir/);
+  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret']);
+  t.match(signalboxCli(target, ['user', 'show', ann]), { code: 0 });
+  const copy = await startGateway({ dataDir: target });
+  t.equal(await copy.stop(), 0);
+});
+
+t.test('without a secret of its own the copy has none', (t) => {
+  const { dataDir, target } = aDirectory(t);
+  const report = JSON.parse(signalboxCli(dataDir, ['backup', target, '--json']).stdout);
+  t.match(report, { directory: target, files: ['data.mdb'] });
+  t.equal(report.bytes, statSync(join(target, 'data.mdb')).size);
+  t.end();
+});
+
+t.test('an empty directory is taken, and closed to others', (t) => {
+  const { dataDir, target } = aDirectory(t);
+  mkdirSync(target);
+  chmodSync(target, 0o755);
+  t.equal(signalboxCli(dataDir, ['backup', target]).code, 0);
+  t.equal(statSync(target).mode & 0o777, 0o700);
+  t.equal(statSync(join(target, 'data.mdb')).mode & 0o777, 0o600);
+  t.end();
+});
+
+t.test('a directory that holds anything is refused, and stays as it is', (t) => {
+  const { dataDir, target } = aDirectory(t);
+  mkdirSync(target);
+  writeFileSync(join(target, 'note'), 'mine');
+  const { code, stderr, stdout } = signalboxCli(dataDir, ['backup', target, '--json']);
+  t.equal(code, 1);
+  t.match(stderr, /is not empty: it holds "note"\. Nothing is ever overwritten/);
+  t.match(JSON.parse(stdout), { error: { code: 'directory_not_empty' } });
+  t.same(readdirSync(target), ['note']);
+  rmSync(join(target, 'note'));
+  mkdirSync(join(target, 'unfinished'));
+  t.match(signalboxCli(dataDir, ['backup', target]).stderr, /under way or was cut off/);
+  t.match(signalboxCli(dataDir, ['backup', dataDir]).stderr, /is not empty/, 'itself');
+  t.end();
+});
+
+t.test('a place that cannot be written to is refused in words', (t) => {
+  const { dataDir } = aDirectory(t);
+  const file = `${dataDir}-file`;
+  writeFileSync(file, '');
+  for (const target of [file, join(file, 'below')]) {
+    const { code, stderr } = signalboxCli(dataDir, ['backup', target]);
+    t.equal(code, 1);
+    t.match(stderr, /The backup could not be written to .*Give a directory on a disk/);
+    t.notMatch(stderr, /\n {4}at /);
+  }
+  t.end();
+});
+
+t.test('a store that is written to meanwhile is copied as one moment of it', async (t) => {
+  const { dataDir, target } = aDirectory(t);
+  const store = openStore(dataDir);
+  for (let i = 0; i < 50; i++) {
+    await store.write((batch) => {
+      batch.put('emails', 'a', `${i}`);
+      batch.put('emails', 'b', `${i}`);
+    });
+  }
+  t.equal(signalboxCli(dataDir, ['backup', target]).code, 0);
+  await store.close();
+  const copy = openStore(target);
+  t.equal(copy.get('emails', 'a'), '49');
+  t.equal(copy.get('emails', 'b'), '49');
+  await copy.close();
+  t.notOk(existsSync(join(target, 'unfinished')));
+});

@@ -1,0 +1,184 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import t, { type Test } from 'tap';
+import type { Finding } from '../../src/doctor/finding.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { readKey, writeKey } from '../../src/store/key-encoding.js';
+import { collections } from '../../src/store/key-layout.js';
+import { runCommand } from '../support/command.js';
+import { addUser, dataDirIn } from '../support/gateway-process.js';
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+  of(check: string): readonly Finding[];
+}
+
+async function diagnose(dataDir: string, flags: readonly string[] = []): Promise<Diagnosis> {
+  const free = ['--port', '0', '--ops-port', '0'];
+  const args = ['doctor', '--json', '--data-dir', dataDir, ...free, ...flags];
+  const { code, stdout } = await runCommand(args);
+  const { ok, findings } = JSON.parse(stdout) as Pick<Diagnosis, 'ok' | 'findings'>;
+  return { code, ok, findings, of: (check) => findings.filter((each) => each.check === check) };
+}
+
+function aDataDir(t: Test): string {
+  const dataDir = dataDirIn(t.testdir());
+  addUser(dataDir, 'ann@example.com');
+  return dataDir;
+}
+
+t.test('where all is well, every check says so and the exit code is 0', async (t) => {
+  const dataDir = aDataDir(t);
+  const { code, ok, findings } = await diagnose(dataDir);
+  t.equal(code, 0);
+  t.equal(ok, true);
+  const checks = new Set(findings.map(({ check }) => check));
+  t.same(
+    [...checks],
+    ['settings', 'permissions', 'disk', 'store', 'clock', 'files', 'ports', 'native'],
+  );
+  t.same(
+    findings.filter(({ level }) => level === 'problem'),
+    [],
+  );
+  const { stdout } = await runCommand(['doctor', '--data-dir', dataDir, '--port', '0']);
+  t.match(stdout, /^ok +store +The store has format 1; all \d+ records \(users: 1\)/m);
+});
+
+t.test('every finding that is not ok has a remedy in a sentence', async (t) => {
+  const dataDir = aDataDir(t);
+  chmodSync(join(dataDir, 'data.mdb'), 0o644);
+  const { code, of } = await diagnose(dataDir);
+  t.equal(code, 1);
+  const [finding] = of('permissions');
+  t.match(finding, {
+    level: 'problem',
+    message: /Other users may be able to read .*data\.mdb \(mode 644\)/,
+    remedy: /chmod 600 .*data\.mdb/,
+  });
+  const { stdout } = await runCommand(['doctor', '--data-dir', dataDir]);
+  t.ok(stdout, 'the store is opened by the look at it, which closes its files');
+  t.equal(statSync(join(dataDir, 'data.mdb')).mode & 0o777, 0o600);
+});
+
+t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
+  const dataDir = aDataDir(t);
+  chmodSync(dataDir, 0o755);
+  const { of } = await diagnose(dataDir);
+  t.match(of('permissions'), [{ level: 'problem', remedy: /chmod 700/ }]);
+});
+
+t.test('no directory, and a directory without a store, are problems', async (t) => {
+  const directory = t.testdir({ empty: {} });
+  const missing = await diagnose(join(directory, 'missing'));
+  t.equal(missing.code, 1);
+  t.match(missing.of('permissions'), [{ level: 'problem', message: /no data directory/ }]);
+  const empty = await diagnose(join(directory, 'empty'));
+  t.equal(empty.code, 1);
+  t.match(empty.of('store'), [{ level: 'problem', message: /holds no store/ }]);
+});
+
+t.test('settings that are wrong are findings, all of them, and the only ones', async (t) => {
+  const directory = t.testdir({ 'config.json': '{"prot": 1, "limits": {"ttlMsMax": -1}}' });
+  const { code, findings } = await diagnose(directory, ['--config', `${directory}/config.json`]);
+  t.equal(code, 1);
+  t.match(findings, [
+    { check: 'settings', level: 'problem', message: /"prot"/ },
+    { check: 'settings', level: 'problem', message: /ttlMsMax/ },
+  ]);
+  t.equal(findings.length, 2);
+});
+
+t.test('a record that is no JSON is named, and the others are read all the same', async (t) => {
+  const dataDir = aDataDir(t);
+  const root = open(dataDir, {
+    noSubdir: false,
+    overlappingSync: false,
+    maxDbs: collections.length + 1,
+  });
+  const keyEncoder = { writeKey, readKey };
+  const database = { encoding: 'string', keyEncoder } as object;
+  await root.openDB<string, string>('emails', database).put('eve@example.com', 'not JSON');
+  await root.close();
+  const { code, of } = await diagnose(dataDir);
+  t.equal(code, 1);
+  const [finding] = of('store');
+  t.match(finding, {
+    level: 'problem',
+    message: /^1 of \d+ records are damaged: emails "eve@example.com" cannot be read/,
+    remedy: /newest backup/,
+  });
+});
+
+t.test('a store whose end is missing, or whose pages are overwritten, is told of', async (t) => {
+  const dataDir = aDataDir(t);
+  const store = openStore(dataDir);
+  await store.write((batch) => {
+    for (let i = 0; i < 5_000; i++) batch.put('signalIds', ['usr_none', `${i}`], 'x'.repeat(100));
+  });
+  await store.close();
+  const file = join(dataDir, 'data.mdb');
+  const whole = readFileSync(file);
+
+  truncateSync(file, Math.floor(whole.length / 2));
+  const cut = await diagnose(dataDir);
+  t.equal(cut.code, 1);
+  t.match(cut.of('store'), [{ level: 'problem', remedy: /backup/ }]);
+
+  writeFileSync(file, whole);
+  const handle = openSync(file, 'r+');
+  const garbage = Buffer.alloc(4096, 0xff);
+  for (let at = 4 * 4096; at < whole.length; at += 2 * 4096)
+    writeSync(handle, garbage, 0, 4096, at);
+  closeSync(handle);
+  const overwritten = await diagnose(dataDir);
+  t.equal(overwritten.code, 1);
+  t.match(overwritten.of('store'), [{ level: 'problem', remedy: /backup/ }]);
+});
+
+t.test('a port that another program holds is a problem', async (t) => {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as { port: number };
+  const { code, of } = await diagnose(aDataDir(t), ['--port', `${port}`]);
+  t.equal(code, 1);
+  t.match(of('ports'), [
+    { level: 'problem', message: /held by a program that is no gateway/, remedy: /ss -ltnp/ },
+    { level: 'ok' },
+  ]);
+});
+
+t.test('an address of another machine is a problem', async (t) => {
+  const { of } = await diagnose(aDataDir(t), ['--host', '192.0.2.1', '--port', '8080']);
+  t.match(of('ports'), [{ level: 'problem', message: /EADDRNOTAVAIL/, remedy: /--host/ }, {}]);
+});
+
+t.test('files of another owner are told of', { skip: process.getuid?.() !== 0 }, async (t) => {
+  const dataDir = aDataDir(t);
+  const { chownSync } = await import('node:fs');
+  chownSync(join(dataDir, 'data.mdb'), 65_534, 65_534);
+  t.match((await diagnose(dataDir)).of('permissions'), [
+    { level: 'problem', message: /does not belong to the owner/, remedy: /chown 0/ },
+  ]);
+  mkdirSync(`${dataDir}-2`, { mode: 0o700 });
+  chownSync(`${dataDir}-2`, 65_534, 65_534);
+  t.match((await diagnose(`${dataDir}-2`)).of('permissions'), [
+    { level: 'problem', message: /belongs to user 65534, and this command runs as user 0/ },
+  ]);
+});

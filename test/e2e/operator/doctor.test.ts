@@ -1,0 +1,73 @@
+/** The doctor beside a gateway that runs, under load: no false alarm, and nothing is disturbed. */
+import t from 'tap';
+import type { Finding } from '../../../src/doctor/finding.js';
+import { signal, submit } from '../../support/api.js';
+import { runCommand } from '../../support/command.js';
+import { openDesk, report, tell } from '../../support/desk.js';
+
+const desk = await openDesk(t, { traders: 2 });
+const { port } = new URL(desk.url);
+const opsPort = new URL(desk.gateway.opsUrl).port;
+
+async function findings(flags: readonly string[]): Promise<Finding[]> {
+  const args = ['doctor', '--json', '--data-dir', desk.dataDir, ...flags];
+  const { stdout } = await runCommand(args);
+  return (JSON.parse(stdout) as { findings: Finding[] }).findings;
+}
+
+t.test('beside a running gateway under load all is well', async (t) => {
+  const trader = await desk.trader();
+  const plugin = await desk.plugin(trader);
+  let isOver = false;
+  let seq = 0;
+  const work = (async () => {
+    while (!isOver) {
+      const { executionId } = await desk.order(trader, plugin);
+      await tell(plugin, report(++seq, executionId, seq % 2 === 0 ? 'filled' : 'working'));
+    }
+  })();
+  for (let i = 0; i < 3; i++) {
+    const found = await findings(['--port', port, '--ops-port', opsPort]);
+    t.same(
+      found.filter(({ level }) => level === 'problem'),
+      [],
+    );
+    t.match(
+      found.filter(({ check }) => check === 'ports'),
+      [
+        { level: 'ok', message: /answers for the running gateway \(process \d+\)/ },
+        { level: 'ok', message: /answers for the running gateway/ },
+      ],
+    );
+    t.match(
+      found.filter(({ check }) => check === 'files'),
+      [{ message: /The running gateway/ }],
+    );
+  }
+  isOver = true;
+  await work;
+  t.ok(seq > 5, `${seq} orders meanwhile`);
+});
+
+t.test('settings that are not the gateway’s are told of', async (t) => {
+  const found = await findings(['--port', '1', '--ops-port', '0']);
+  t.match(
+    found.filter(({ check }) => check === 'ports'),
+    [{ level: /warning|problem/ }, { level: 'ok' }],
+  );
+});
+
+t.test('ports of another gateway are a warning', async (t) => {
+  const args = ['--json', '--data-dir', `${desk.dataDir}-other`, '--port', port];
+  const { stdout } = await runCommand(['doctor', ...args, '--ops-port', opsPort]);
+  const { findings: found } = JSON.parse(stdout) as { findings: Finding[] };
+  t.match(
+    found.filter(({ check }) => check === 'ports'),
+    [
+      { level: 'warning', message: /another one’s/ },
+      { level: 'warning', message: /another one’s/ },
+    ],
+  );
+  const trader = await desk.trader();
+  t.equal((await submit(desk.url, trader.key, signal())).status, 202);
+});

@@ -1,0 +1,35 @@
+/** The command `signalbox` in a process of its own, while the test goes on. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { CliResult } from './gateway-process.js';
+
+const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+
+export interface RunningCommand {
+  readonly process: ChildProcess;
+  /** What it has printed so far. */
+  readonly stdout: () => string;
+  readonly ended: Promise<CliResult>;
+}
+
+export function startCommand(args: readonly string[]): RunningCommand {
+  // The test runner would load itself into the command and take signals from it.
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const child = spawn(process.execPath, [signalbox, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return {
+    process: child,
+    stdout: () => stdout,
+    ended: once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr })),
+  };
+}
+
+export function runCommand(args: readonly string[]): Promise<CliResult> {
+  return startCommand(args).ended;
+}
