@@ -25,7 +25,7 @@ interface Diagnosis {
   readonly code: number | null;
   readonly ok: boolean;
   readonly findings: readonly Finding[];
-  of(check: string): readonly Finding[];
+  readonly of: (check: string) => readonly Finding[];
 }
 
 async function diagnose(dataDir: string, flags: readonly string[] = []): Promise<Diagnosis> {
