@@ -46,17 +46,30 @@ export function every(clock: Clock, intervalMs: number, task: () => void): Timer
   };
 }
 
-/** Moments written out last: most of what is dated together is dated alike. A power of two. */
-const writtenMoments = 8;
-const moments = new Float64Array(writtenMoments).fill(NaN);
-const texts: string[] = [];
+const dayMs = 86_400_000;
+const twoDigits = digits(2);
+const threeDigits = digits(3);
+let writtenDay = NaN;
+let dayText = '';
 
-/** `2026-01-31T12:00:00.000Z` */
+/**
+ * `2026-01-31T12:00:00.000Z`. By hand, since each record and event carries several and a Date costs
+ * 1.4 µs each: the day is written out once, the rest from tables.
+ */
 export function toIsoTime(unixMs: number): string {
-  const place = unixMs % writtenMoments;
-  if (moments[place] !== unixMs) {
-    texts[place] = new Date(unixMs).toISOString();
-    moments[place] = unixMs;
+  const day = Math.floor(unixMs / dayMs);
+  if (day !== writtenDay) {
+    dayText = new Date(day * dayMs).toISOString().slice(0, -'00:00:00.000Z'.length);
+    writtenDay = day;
   }
-  return texts[place] as string;
+  const ms = Math.floor(unixMs - day * dayMs);
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const time = `${twoDigits[hours]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
+  return `${dayText}${time}.${threeDigits[ms % 1000]}Z`;
+}
+
+function digits(count: number): string[] {
+  return Array.from({ length: 10 ** count }, (_, number) => String(number).padStart(count, '0'));
 }

@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
 import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
 import { commitFailure, createGroupCommit } from './group-commit.js';
+import { createDecodedRecords } from './decoded.js';
 import { createJournal } from './journal.js';
 import { readKey, writeKey } from './key-encoding.js';
 import { type Collection, collections, type KeyOf, type RecordOf } from './key-layout.js';
@@ -58,6 +59,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     onCommit: options.onCommit,
   });
   const journal = createJournal(databases);
+  const decoded = createDecodedRecords();
   let closed = false;
   let closing: Promise<void> | undefined;
 
@@ -71,6 +73,9 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
   function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
     if (closed) throw closedFailure();
+    if (decoded.holds(collection)) {
+      return decoded.get(databases[collection], collection, key as string) as RecordOf<C>;
+    }
     const text = databases[collection].get(key);
     return text === undefined ? undefined : (JSON.parse(text) as RecordOf<C>);
   }
