@@ -7,6 +7,8 @@ export interface Product {
   readonly root: string;
   /** What a report calls it. */
   readonly label: string;
+  /** For the Node process of its gateway. */
+  readonly nodeFlags?: readonly string[];
 }
 
 export const thisProduct: Product = {

@@ -30,6 +30,7 @@ const plans = {
 /** `info.opsUrl` is where its metrics are. */
 export async function startGateway(options: GatewayOptions): Promise<Side> {
   const { product, population, config = {}, nodeFlags = [] } = options;
+  const flags = [...(product.nodeFlags ?? []), ...nodeFlags];
   const file = `${population.dataDir}.config.json`;
   writeFileSync(file, JSON.stringify({ plans, ...config }));
   return startSide({
@@ -40,7 +41,7 @@ export async function startGateway(options: GatewayOptions): Promise<Side> {
       ...['--data-dir', population.dataDir, '--config', file],
       ...['--port', '0', '--ops-port', '0'],
     ],
-    nodeFlags,
+    nodeFlags: flags,
   });
 }
 
