@@ -16,7 +16,9 @@ fi
 
 works() { node -e "import('better-sqlite3').then(({ default: D }) => new D(':memory:').close())" 2>/dev/null; }
 
-if ! npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; then
+if npm ls --silent >/dev/null 2>&1 && works; then
+  say "the peers' packages are here."
+elif ! npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; then
   say "the peers' packages could not be installed: the benches that need them will be skipped."
   missing=1
 else
