@@ -1,4 +1,5 @@
 /** A user moves from one node to another as ops/scaling.md says, while bots and terminals go on. */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { bearer, call, json, signal, type Answer } from '../support/api.js';
 import { report, tell } from '../support/desk.js';
@@ -11,10 +12,19 @@ import { verdict } from '../support/world.js';
 const skip = missing('haproxy', ['-v']);
 t.setTimeout(90_000);
 
-function operate(dataDir: string, ...args: string[]): string {
-  const { code, stdout, stderr } = signalboxCli(dataDir, args);
+const page = readFileSync(new URL('../../../ops/scaling.md', import.meta.url), 'utf8');
+
+/** Only what the page tells an operator to do is done. */
+function asWritten(command: string): void {
+  if (!page.includes(`${command}\n`) && !page.includes(`"${command}"`)) {
+    throw new Error(`ops/scaling.md does not say: ${command}`);
+  }
+}
+
+function operate(dataDir: string, ...args: string[]): void {
+  asWritten(`signalbox ${args.join(' ').replace(/\S+\/(?=ann\.jsonl)/, '')}`);
+  const { code, stderr } = signalboxCli(dataDir, args);
   if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
-  return stdout;
 }
 
 function submitter(edge: Edge, host: string, key: string) {
@@ -53,14 +63,16 @@ t.test(
     const order = await plugin.next('submit', { requestId });
     await tell(plugin, report(1, order['executionId'], 'working'));
 
-    const setMap = (node: string): Promise<string> =>
-      haproxy.admin(`set map ${files.map} ${ann} ${node}`);
+    const setMap = (node: string): Promise<string> => {
+      asWritten(`set map /etc/haproxy/nodes.map ${ann} ${node}`);
+      return haproxy.admin(`set map ${files.map} ${ann} ${node}`);
+    };
     t.equal(await setMap('moving'), '');
     const during = await submit(JSON.stringify(signal({ ttlMs: 300_000 })), 'during');
     t.equal(verdict(during), '503 account_moving');
     t.equal(during.headers.get('retry-after'), '1');
 
-    const file = `${first.dataDir}.ann.jsonl`;
+    const file = `${first.dataDir}/../ann.jsonl`;
     operate(first.dataDir, 'user', 'export', 'ann@example.com', file, '--freeze');
     const { code } = await plugin.waitClosed();
     t.ok(code >= 4000 && code < 4500, `told to come back: ${code}`);

@@ -5,11 +5,10 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import type { Test } from 'tap';
 import { eventually } from './eventually.js';
+import { socketFolder } from './socket-folder.js';
 
 export const haproxyFolder = new URL('../../../ops/haproxy/', import.meta.url).pathname;
 const configuration = `${haproxyFolder}signalbox.cfg`;
@@ -46,9 +45,7 @@ export async function startHaproxy(
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
   const { fd } = (listener as unknown as { _handle: { fd: number } })._handle;
-  // A socket's path is a hundred characters at most, and the test's own directory may be deep.
-  const adminFolder = mkdtempSync(`${tmpdir()}/haproxy-`);
-  const adminSocket = `${adminFolder}/admin.sock`;
+  const adminSocket = `${socketFolder(t)}/admin.sock`;
   const child = spawn('haproxy', ['-db', '-f', configuration], {
     env: {
       PATH: process.env['PATH'],
@@ -66,7 +63,6 @@ export async function startHaproxy(
   t.teardown(async () => {
     child.kill('SIGKILL');
     await ended;
-    rmSync(adminFolder, { recursive: true });
   });
   listener.close();
 

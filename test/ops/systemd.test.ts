@@ -1,0 +1,127 @@
+/** ops/systemd: held against systemd's own tools, and the notices against a real socket. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { exitCodes } from '../../src/cli/command.js';
+import { knownEnvironment } from '../../src/settings/table.js';
+import { dataDirIn, startGateway } from '../support/gateway-process.js';
+import { missing } from '../support/installed.js';
+import { openNotifySocket } from '../support/notify-socket.js';
+
+const ops = new URL('../../../ops/', import.meta.url).pathname;
+const unitFile = `${ops}systemd/signalbox.service`;
+const unit = readFileSync(unitFile, 'utf8');
+const dropIn = readFileSync(`${ops}systemd/tls.conf`, 'utf8');
+const installGuide = readFileSync(`${ops}install.md`, 'utf8');
+const noAnalyze = missing('systemd-analyze', ['--version']);
+
+/** Every value of a key, in order. */
+function valuesOf(text: string, key: string): string[] {
+  return [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map((match) => match[1] as string);
+}
+
+/** The unit with its drop-in, as installed, but with the Node and the files that this machine has. */
+function installedUnits(t: Test): string {
+  const directory = t.testdir({ 'signalbox.service.d': {} });
+  const here = unit
+    .replace('/usr/bin/node', process.execPath)
+    .replace('/opt/signalbox/current/build/src', new URL('../../src', import.meta.url).pathname)
+    .replace(/^Documentation=.*\n/m, '');
+  writeFileSync(`${directory}/signalbox.service`, here);
+  copyFileSync(`${ops}systemd/tls.conf`, `${directory}/signalbox.service.d/tls.conf`);
+  return directory;
+}
+
+t.test('systemd finds nothing wrong with the unit and its drop-in', { skip: noAnalyze }, (t) => {
+  const directory = installedUnits(t);
+  const verify = (): { status: number | null; output: string } => {
+    const { status, stdout, stderr } = spawnSync(
+      'systemd-analyze',
+      ['verify', '--man=no', `${directory}/signalbox.service`],
+      { encoding: 'utf8', env: { ...process.env, SYSTEMD_UNIT_PATH: `${directory}:` } },
+    );
+    // What systemd has to say of the machine's other units is not our concern.
+    const lines = (stdout + stderr).split('\n').filter((line) => line.includes('signalbox'));
+    return { status, output: lines.join('\n') };
+  };
+  t.same(verify(), { status: 0, output: '' });
+
+  writeFileSync(`${directory}/signalbox.service.d/tls.conf`, '[Service]\nLoadCredentials=a:b\n');
+  t.match(verify().output, /LoadCredentials/, 'what is wrong in it would be found');
+  t.end();
+});
+
+t.test("the unit's exposure is the one that the guide names", { skip: noAnalyze }, (t) => {
+  const { status, stdout } = spawnSync(
+    'systemd-analyze',
+    ['security', '--offline=true', '--threshold=20', unitFile],
+    { encoding: 'utf8' },
+  );
+  t.equal(status, 0, 'at most 2.0 of 10');
+  const exposure = /Overall exposure level for signalbox\.service: ([0-9.]+)/.exec(stdout)?.[1];
+  const named = /exposure level of ([0-9.]+)/.exec(installGuide)?.[1];
+  // Later versions of systemd know more settings and count anew.
+  const version = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' }).stdout;
+  if (version.startsWith('systemd 252 ')) t.equal(named, exposure);
+  else t.ok(Number(exposure) <= 2, `${exposure}`);
+  t.end();
+});
+
+t.test(
+  'a user without a shell is made',
+  { skip: missing('systemd-sysusers', ['--version']) },
+  (t) => {
+    const root = t.testdir({ etc: {} });
+    const file = `${ops}systemd/signalbox.sysusers.conf`;
+    const { status, stderr } = spawnSync('systemd-sysusers', [`--root=${root}`, file], {
+      encoding: 'utf8',
+    });
+    t.equal(status, 0, stderr);
+    t.match(
+      readFileSync(`${root}/etc/passwd`, 'utf8'),
+      /^signalbox:x:\d+:\d+:[^:]*:\/var\/lib\/signalbox:\/\S*nologin$/m,
+    );
+    t.end();
+  },
+);
+
+t.test('the unit says what the gateway does: its variables, its time, its exit codes', (t) => {
+  const variables = [...valuesOf(unit, 'Environment'), ...valuesOf(dropIn, 'Environment')]
+    .map((assignment) => assignment.split('=')[0] as string)
+    .filter((name) => name.startsWith('SIGNALBOX_'));
+  t.same(variables, ['SIGNALBOX_DATA_DIR', 'SIGNALBOX_TLS_CERT', 'SIGNALBOX_TLS_KEY']);
+  for (const name of variables) t.ok(knownEnvironment.has(name), name);
+  t.ok(Number(valuesOf(unit, 'TimeoutStopSec')[0]) > 10, 'longer than a drain may take');
+  t.same(valuesOf(unit, 'RestartPreventExitStatus'), [`${exitCodes.usage}`], 'a wrong setting');
+  t.same(valuesOf(unit, 'User'), ['signalbox']);
+  t.end();
+});
+
+t.test(
+  'a real gateway tells a service manager that it serves, lives and drains',
+  { skip: process.platform === 'linux' ? missingLibrary() : 'systemd is of Linux alone' },
+  async (t) => {
+    const socket = openNotifySocket(t);
+    const dataDir = dataDirIn(t.testdir());
+    const gateway = await startGateway({
+      dataDir,
+      environment: { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: '100000' },
+    });
+    t.teardown(() => gateway.kill());
+    t.same(await socket.next(), ['READY=1', `STATUS=Serving at ${gateway.url}`]);
+    t.same(await socket.next(), ['WATCHDOG=1']);
+    t.same(await socket.next(), ['WATCHDOG=1']);
+    const stopped = gateway.stop();
+    let notice = await socket.next();
+    while (notice[0] === 'WATCHDOG=1') notice = await socket.next();
+    t.same(notice, ['STOPPING=1', 'STATUS=Draining']);
+    t.equal(await stopped, 0);
+    t.notMatch(gateway.log(), /"level":"warn"/);
+  },
+);
+
+function missingLibrary(): string | false {
+  return spawnSync('ldconfig', ['-p'], { encoding: 'utf8' }).stdout.includes('libsystemd.so.0')
+    ? false
+    : 'the library libsystemd is not installed';
+}
