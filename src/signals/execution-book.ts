@@ -14,24 +14,43 @@ import type { ReasonCode } from './reason-codes.js';
 import { sourceKey } from './routing.js';
 
 /** One execution in the book. Only the book changes it. */
-export interface BookEntry extends Stored {
-  readonly userId: string;
-  execution: Execution;
+export class BookEntry implements Stored {
   /** Connection that carried the submit frame, in this life of the process. */
   connectionId: string | undefined;
-  /** Monotonic ms when it entered this life of the process. */
-  readonly enteredAt: number;
-  /** Monotonic ms after which no submit frame may leave. */
-  readonly expiryDue: number;
-  /** Monotonic ms at which it is called unknown, once it was sent. */
-  confirmDue: number | undefined;
-  /** Was sent, or may have been, before this life of the process. */
-  readonly isInherited: boolean;
   deadline: Deadline | undefined;
   cancelDeadline: Deadline | undefined;
-  pendingWrites: number;
+  pendingWrites = 0;
   /** Whether a write may have put it among the settled ones. */
-  mayLieSettled: boolean;
+  #mayLieSettled: boolean;
+
+  constructor(
+    readonly userId: string,
+    public execution: Execution,
+    /** Monotonic ms when it entered this life of the process. */
+    readonly enteredAt: number,
+    /** Monotonic ms after which no submit frame may leave. */
+    readonly expiryDue: number,
+    /** Monotonic ms at which it is called unknown, once it was sent. */
+    public confirmDue: number | undefined,
+    /** Was sent, or may have been, before this life of the process. */
+    readonly isInherited: boolean,
+  ) {
+    this.#mayLieSettled = isSettled(execution);
+  }
+
+  /** Settled executions and moving ones lie apart, so that a start reads only what moves. */
+  put(batch: Writer): void {
+    const { userId, execution } = this;
+    const key: [string, string] = [userId, execution.executionId];
+    if (isSettled(execution)) {
+      this.#mayLieSettled = true;
+      batch.remove('openExecutions', key);
+      batch.put('finalExecutions', key, execution);
+    } else {
+      if (this.#mayLieSettled) batch.remove('finalExecutions', key);
+      batch.put('openExecutions', key, execution);
+    }
+  }
 }
 
 export interface ChangeOptions {
@@ -152,21 +171,14 @@ export class ExecutionBook {
     const now = this.#deps.clock.now();
     const monotonic = this.#deps.clock.monotonic();
     const { dispatchedAt, expiresAt } = execution;
-    const entry: BookEntry = {
+    return new BookEntry(
       userId,
       execution,
-      connectionId: undefined,
-      enteredAt: monotonic,
-      expiryDue: monotonic + expiresAt - now,
-      confirmDue: dispatchedAt === null ? undefined : this.#confirmDue(dispatchedAt - now),
+      monotonic,
+      monotonic + expiresAt - now,
+      dispatchedAt === null ? undefined : this.#confirmDue(dispatchedAt - now),
       isInherited,
-      deadline: undefined,
-      cancelDeadline: undefined,
-      pendingWrites: 0,
-      mayLieSettled: isSettled(execution),
-      put: (batch) => putExecution(batch, entry),
-    };
-    return entry;
+    );
   }
 
   #keep(entry: BookEntry): void {
@@ -288,20 +300,6 @@ export function sentAt(execution: Execution, now: number): Execution {
     dispatchedAt: now,
     updatedAt: Math.max(now, execution.updatedAt),
   };
-}
-
-/** Settled executions and moving ones lie apart, so that a start reads only what moves. */
-function putExecution(batch: Writer, entry: BookEntry): void {
-  const { userId, execution } = entry;
-  const key: [string, string] = [userId, execution.executionId];
-  if (isSettled(execution)) {
-    entry.mayLieSettled = true;
-    batch.remove('openExecutions', key);
-    batch.put('finalExecutions', key, execution);
-  } else {
-    if (entry.mayLieSettled) batch.remove('finalExecutions', key);
-    batch.put('openExecutions', key, execution);
-  }
 }
 
 /** The durable executions of a request, in order. */
