@@ -12,6 +12,8 @@ import t, { type Test } from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
 
+t.setTimeout(240_000);
+
 const ann = 'ann@example.com';
 
 function aDirectory(t: Test): { readonly dataDir: string; readonly target: string } {

@@ -21,6 +21,8 @@ import { collections } from '../../src/store/key-layout.js';
 import { runCommand } from '../support/command.js';
 import { addUser, dataDirIn } from '../support/gateway-process.js';
 
+t.setTimeout(240_000);
+
 interface Diagnosis {
   readonly code: number | null;
   readonly ok: boolean;

@@ -17,7 +17,7 @@ import { startGateway } from '../../support/gateway-process.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;
-t.setTimeout(120_000);
+t.setTimeout(240_000);
 
 interface Known {
   readonly request: AcceptedRequest;
@@ -26,7 +26,7 @@ interface Known {
 }
 
 t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`, async (t) => {
-  t.setTimeout(120_000);
+  t.setTimeout(240_000);
   const directory = t.testdir();
   const verdict = new Verdict();
   const campaign = await openCampaign(seed, join(directory, 'data'), verdict);

@@ -7,6 +7,7 @@ import { runCommand, startCommand } from '../../support/command.js';
 import { openDesk } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 
+t.setTimeout(240_000);
 const desk = await openDesk(t, { traders: 2 });
 const from = ['--url', desk.gateway.opsUrl];
 

@@ -1,0 +1,30 @@
+import t from 'tap';
+import { resumed, suspended } from '../../src/auth/moving.js';
+import type { User } from '../../src/store/records.js';
+
+const user: User = {
+  userId: 'u1',
+  email: 'ann@example.com',
+  plan: 'business',
+  passwordHash: 'hash',
+  confirmed: true,
+  frozen: false,
+  tokenGeneration: 3,
+  sessionGeneration: 5,
+  createdAt: 1,
+};
+
+t.test('a user that moves stands still, and its sessions stay good', (t) => {
+  t.match(suspended(user), { frozen: true, confirmed: false, sessionGeneration: 5 });
+  t.equal(suspended(suspended(user)).tokenGeneration, 4, 'twice is once');
+  t.end();
+});
+
+t.test('it goes on as it was, but for its user tokens', (t) => {
+  t.strictSame(resumed(suspended(user)), { ...user, tokenGeneration: 4 });
+  const locked = { ...user, frozen: true, confirmed: false };
+  t.strictSame(resumed(suspended(locked)), { ...locked, tokenGeneration: 4 });
+  t.equal(resumed(user).moving, undefined);
+  t.strictSame(resumed(user), user);
+  t.end();
+});

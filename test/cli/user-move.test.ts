@@ -1,0 +1,236 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
+import { importPrefix } from '../../src/store/key-layout.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { acceptedSignal } from '../support/accepted-signal.js';
+import { startCommand } from '../support/command.js';
+import { eventually } from '../support/eventually.js';
+import { addUser, signalboxCli } from '../support/gateway-process.js';
+
+const ann = 'ann@example.com';
+t.setTimeout(240_000);
+
+interface Move {
+  readonly from: string;
+  readonly to: string;
+  readonly file: string;
+  readonly export: (...flags: string[]) => ReturnType<typeof signalboxCli>;
+  readonly import: (...flags: string[]) => ReturnType<typeof signalboxCli>;
+}
+
+function aMove(t: Test): Move {
+  const directory = t.testdir();
+  const [from, to, file] = ['from', 'to', 'ann.jsonl'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  addUser(from, ann);
+  return {
+    from,
+    to,
+    file,
+    export: (...flags) => signalboxCli(from, ['user', 'export', ann, file, ...flags]),
+    import: (...flags) => signalboxCli(to, ['user', 'import', file, ...flags]),
+  };
+}
+
+t.test('export says what is next, and import what is there', (t) => {
+  const move = aMove(t);
+  const exported = move.export('--freeze');
+  t.match(exported, {
+    code: 0,
+    stdout: /1 records\. Now run "signalbox user import".*user delete/,
+  });
+  t.equal(statSync(move.file).mode & 0o777, 0o600);
+  t.match(signalboxCli(move.from, ['user', 'show', ann]).stdout, /moving +exported to move/);
+  t.match(move.import(), { code: 0, stdout: /ann@example.com is here, with 1 records/ });
+  t.match(JSON.parse(signalboxCli(move.to, ['user', 'show', ann, '--json']).stdout), {
+    frozen: false,
+    confirmed: true,
+  });
+  t.end();
+});
+
+t.test('a user that was frozen or unconfirmed before its move is so after it', (t) => {
+  const move = aMove(t);
+  signalboxCli(move.from, ['user', 'set', ann, '--frozen', 'true', '--confirmed', 'false']);
+  t.equal(move.export('--freeze').code, 0);
+  move.import();
+  t.match(JSON.parse(signalboxCli(move.to, ['user', 'show', ann, '--json']).stdout), {
+    frozen: true,
+    confirmed: false,
+  });
+  t.end();
+});
+
+t.test('an export can be made again, and taken back', (t) => {
+  const move = aMove(t);
+  move.export('--freeze');
+  const again = `${move.file}.again`;
+  t.equal(signalboxCli(move.from, ['user', 'export', ann, again, '--freeze']).code, 0);
+  const rows = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1, -2);
+  t.same(rows(again), rows(move.file));
+  signalboxCli(move.from, ['user', 'set', ann, '--frozen', 'false']);
+  t.match(JSON.parse(signalboxCli(move.from, ['user', 'show', ann, '--json']).stdout), {
+    frozen: false,
+    confirmed: true,
+  });
+  t.end();
+});
+
+t.test('what export cannot do is refused in words', (t) => {
+  const move = aMove(t);
+  writeFileSync(move.file, 'mine');
+  t.match(move.export('--freeze'), { code: 1, stderr: /already, and nothing is ever overwritten/ });
+  t.equal(readFileSync(move.file, 'utf8'), 'mine');
+  t.notMatch(signalboxCli(move.from, ['user', 'show', ann]).stdout, /moving/, 'nor was it frozen');
+  const nobody = ['user', 'export', 'eve@example.com', `${move.file}.2`];
+  t.match(signalboxCli(move.from, nobody), { code: 1, stderr: /no user "eve@example.com"/ });
+  const nowhere = ['user', 'export', ann, join(move.file, 'below'), '--freeze'];
+  t.match(signalboxCli(move.from, nowhere), {
+    code: 1,
+    stderr: /cannot be written: .*The user is frozen; "signalbox user set ann@example.com --frozen/,
+  });
+  t.end();
+});
+
+t.test('what is no whole file of an export is refused before anything is made', (t) => {
+  const move = aMove(t);
+  t.match(move.import(), { code: 1, stderr: /cannot be read/ }, 'missing');
+  move.export('--freeze');
+  const whole = readFileSync(move.file, 'utf8');
+  const lines = whole.split('\n');
+  const faults: readonly (readonly [string, RegExp])[] = [
+    ['', /is no file of/],
+    ['not JSON\n', /is no file of/],
+    ['{"a":1}\n', /is no file of/],
+    [whole.replace('"signalbox-user":1', '"signalbox-user":2'), /another version/],
+    [whole.replace('"storeFormat":1', '"storeFormat":9'), /another version/],
+    [whole.slice(0, -10), /cut off or was changed/],
+    [`${lines.slice(0, 2).join('\n')}\n`, /cut off or was changed/],
+    [`${lines[0] as string}\n`, /cut off or was changed/],
+    [whole.replace('"plan":"business"', '"plan":"basic"'), /cut off or was changed/],
+    [`${whole}{}\n`, /cut off or was changed/],
+  ];
+  for (const [text, said] of faults) {
+    writeFileSync(move.file, text);
+    t.match(move.import(), { code: 1, stderr: said }, text.slice(0, 60));
+  }
+  t.notOk(existsSync(move.to), 'not even the data directory');
+  t.end();
+});
+
+t.test('a copy of a user that went on is refused', (t) => {
+  const move = aMove(t);
+  t.match(move.export(), { code: 0, stdout: /goes on here; to move it, export it with --freeze/ });
+  t.match(move.import(), { code: 1, stderr: /two gateways would act for one user/ });
+  t.end();
+});
+
+t.test('a user that is there already, by email or by itself, is never merged', (t) => {
+  const move = aMove(t);
+  move.export('--freeze');
+  t.equal(move.import().code, 0);
+  t.match(move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
+  signalboxCli(move.to, ['user', 'delete', ann]);
+  addUser(move.to, 'Ann@Example.com');
+  t.match(move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
+  t.end();
+});
+
+t.test('a plan that is not there is named', (t) => {
+  const move = aMove(t);
+  const config = `${move.file}.json`;
+  const gold = { publicApi: true, signalsPerMinute: 1, signalsPerDay: 1 };
+  writeFileSync(config, JSON.stringify({ plans: { gold } }));
+  signalboxCli(move.from, ['user', 'set', ann, '--plan', 'gold', '--config', config]);
+  move.export('--freeze');
+  t.match(move.import(), { code: 1, stderr: /There is no plan "gold"/ });
+  t.equal(move.import('--config', config).code, 0);
+  t.end();
+});
+
+t.test('while another process imports the same user, nothing is touched', async (t) => {
+  const move = aMove(t);
+  move.export('--freeze');
+  addUser(move.to, 'bob@example.com');
+  const source = openStore(move.from);
+  const mark = `${importPrefix}${source.get('emails', ann) as string}`;
+  await source.close();
+  const target = openStore(move.to);
+  await target.write((batch) => batch.put('meta', mark, process.pid));
+  t.match(move.import(), { code: 1, stderr: /Another import of ann@example.com is under way/ });
+  t.match(move.import('--discard'), { code: 1, stderr: /No import of .* was cut off/ });
+  t.equal(target.get('meta', mark), process.pid);
+  await target.close();
+});
+
+t.test('an import that is cut off is seen, hides its user, and is done again whole', async (t) => {
+  const move = aMove(t);
+  const source = openStore(move.from);
+  const userId = source.get('emails', ann) as string;
+  const count = 4_000;
+  for (let i = 0; i < count;) {
+    await source.write((batch) => {
+      for (let n = 0; n < 500; n++, i++) {
+        const requestId = requestIdOf(`01${String(i).padStart(24, '0')}`);
+        const { request, execution } = acceptedSignal({ userId });
+        const executionId = executionIdOf(requestId, 0);
+        const signalId = `signal-${i}\u2028\ud800`;
+        batch.put('requests', [userId, requestId], { ...request, requestId, signalId });
+        batch.put('signalIds', [userId, signalId], requestId);
+        batch.put('finalExecutions', [userId, executionId], {
+          ...execution,
+          executionId,
+          requestId,
+          status: 'denied',
+        });
+      }
+    });
+  }
+  await source.close();
+  t.equal(move.export('--freeze').code, 0);
+
+  addUser(move.to, 'bob@example.com');
+  const target = openStore(move.to);
+  // Each in a turn of its own, and so in a snapshot of its own.
+  const rows = async (): Promise<number> => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return target.keys('requests', { prefix: [userId] }).length;
+  };
+  async function cutOff(): Promise<void> {
+    const cut = startCommand(['user', 'import', move.file, '--data-dir', move.to]);
+    await eventually(async () => (await rows()) > 500, 60_000);
+    cut.process.kill('SIGKILL');
+    await cut.ended;
+  }
+  await cutOff();
+  const left = await rows();
+  t.ok(left > 500 && left < count, `${left} of ${count} signals were there`);
+  t.not(target.get('meta', `${importPrefix}${userId}`), undefined);
+  t.match(signalboxCli(move.to, ['user', 'show', ann]), { code: 1, stderr: /no user/ });
+  const doctor = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
+  t.match(doctor, { code: 0, stdout: /^warning +store +The import of user usr_\w+ was cut off/m });
+
+  t.match(move.import('--discard'), { code: 0, stdout: /had left is removed/ });
+  t.equal(await rows(), 0);
+  t.match(move.import('--discard'), {
+    code: 1,
+    stderr: /No import of ann@example.com was cut off/,
+  });
+
+  await cutOff();
+  t.match(move.import(), { code: 0, stdout: new RegExp(`with ${3 * count + 1} records`) });
+  t.equal(await rows(), count);
+  t.equal(
+    target.get('signalIds', [userId, 'signal-7\u2028\ud800']),
+    requestIdOf(`01${'7'.padStart(24, '0')}`),
+  );
+  t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+  await target.close();
+  const well = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
+  t.match(well.stdout, /^ok +store /m);
+});

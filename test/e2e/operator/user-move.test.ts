@@ -1,0 +1,253 @@
+/** A user moves between two real gateways with all that belongs to it, whatever state that is in. */
+import { statSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import {
+  bearer,
+  call,
+  createKey,
+  json,
+  login,
+  signal,
+  status,
+  submit,
+  type Answer,
+} from '../../support/api.js';
+import { openDesk, report, tell, type Desk, type Trader } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import { signalboxCli, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
+import { connectPlugin, openPlugin, type Plugin } from '../../support/plugin.js';
+import { verdict } from '../../support/world.js';
+
+const signalsPerDay = 9;
+const limits = {
+  loginAttemptsPerMinute: 10_000,
+  unauthenticatedAttemptsPerMinute: 10_000,
+  executionConfirmTimeoutMs: 10_000,
+};
+const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
+const desk = await openDesk(t, { traders: 6, limits, config: { plans } });
+t.setTimeout(240_000);
+
+let targets = 0;
+
+/** Another gateway's data directory, with nobody in it. */
+function aTarget(): string {
+  return `${desk.dataDir}-target-${++targets}`;
+}
+
+async function startTarget(t: Test, dataDir: string): Promise<GatewayProcess> {
+  const gateway = await startGateway({ dataDir, config: { limits, plans } });
+  t.teardown(() => gateway.kill());
+  return gateway;
+}
+
+function operate(dataDir: string, ...args: string[]): any {
+  const { code, stdout, stderr } = signalboxCli(dataDir, [...args, '--json']);
+  if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** What a user leaves behind when it moves: one order in each state that a move could spoil. */
+interface Life {
+  readonly trader: Trader;
+  readonly plugin: Plugin;
+  readonly requestIds: Readonly<
+    Record<'filled' | 'working' | 'sent' | 'cancelling' | 'queued', string>
+  >;
+  readonly frames: Readonly<Record<'working' | 'sent' | 'cancelling', Record<string, any>>>;
+  readonly cancelRequestId: string;
+  /** A body, its Idempotency-Key and its 202. */
+  readonly kept: { readonly body: string; readonly answer: Answer };
+}
+
+const idle = { instanceId: 'desk-2' };
+
+async function live(desk: Desk): Promise<Life> {
+  const trader = await desk.trader();
+  const away = await desk.plugin(trader, idle);
+  const plugin = await desk.plugin(trader);
+  away.close();
+  await away.waitClosed();
+  const here = { instanceId: 'desk-1' };
+  const body = JSON.stringify(signal(here));
+  const answer = await submit(desk.url, trader.key, body, 'kept');
+  const filled = await plugin.next('submit', { requestId: answer.body.requestId });
+  const fill = { fillId: 'f1', price: 100.5, quantity: 1, filledAt: '2026-01-15T12:00:00.000Z' };
+  await tell(plugin, report(1, filled['executionId'], 'filled', { filledQuantity: 1, fill }));
+  const working = await desk.order(trader, plugin, here);
+  await tell(plugin, report(2, working.executionId, 'working'));
+  const cancelling = await desk.order(trader, plugin, here);
+  await tell(plugin, report(3, cancelling.executionId, 'working'));
+  const cancel = await desk.cancel(trader, cancelling.orderRef);
+  await plugin.next('cancel');
+  const sent = await desk.order(trader, plugin, here);
+  const queued = await desk.submit(trader, idle);
+  await eventually(
+    async () => (await desk.execution(trader, sent.requestId)).status === 'dispatched',
+  );
+  return {
+    trader,
+    plugin,
+    requestIds: {
+      filled: answer.body.requestId,
+      working: working.requestId,
+      sent: sent.requestId,
+      cancelling: cancelling.requestId,
+      queued,
+    },
+    frames: { working: working.frame, sent: sent.frame, cancelling: cancelling.frame },
+    cancelRequestId: cancel.body.cancelRequestId,
+    kept: { body, answer },
+  };
+}
+
+async function readAll(url: string, { trader, requestIds }: Life): Promise<string[]> {
+  const answers = await Promise.all(
+    Object.values(requestIds).map((requestId) => status(url, trader.key, requestId)),
+  );
+  return answers.map(({ text }) => text);
+}
+
+/** @returns the file. */
+function exportFrozen(email: string): string {
+  const file = `${desk.dataDir}-${email}.jsonl`;
+  operate(desk.dataDir, 'user', 'export', email, file, '--freeze');
+  return file;
+}
+
+t.test('a user moves whole to a gateway that runs', async (t) => {
+  const life = await live(desk);
+  const { trader, plugin, requestIds, frames, kept } = life;
+  const { email, key } = trader;
+  const revoked = await createKey(desk.url, trader.token);
+  operate(desk.dataDir, 'key', 'revoke', `${revoked.id}`);
+  const reader = await createKey(desk.url, trader.token, { scopes: ['signals:read'] });
+  const dataDir = aTarget();
+  const target = await startTarget(t, dataDir);
+
+  const file = exportFrozen(email);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.match(await plugin.waitClosed(), { code: 4001 }, 'terminals are told to come back later');
+  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /503/);
+  t.equal(verdict(await submit(desk.url, key, signal())), '403 account_frozen');
+  const loggedIn = await call(desk.url, 'POST', '/api/auth/login', {
+    headers: json,
+    body: JSON.stringify({ email, password: 'correct horse' }),
+  });
+  t.equal(verdict(loggedIn), '403 email_not_confirmed');
+  await t.rejects(createKey(desk.url, trader.token), /401/, 'no key is made to be left behind');
+  const before = await readAll(desk.url, life);
+
+  operate(dataDir, 'user', 'import', file);
+  t.same(await readAll(target.url, life), before, 'every status is the same, byte for byte');
+  const replay = await submit(target.url, key, kept.body, 'kept');
+  t.equal(replay.text, kept.answer.text);
+  t.equal(replay.headers.get('idempotent-replayed'), 'true');
+  t.equal(verdict(await submit(target.url, key, signal(), 'kept')), '409 idempotency_conflict');
+  t.equal(verdict(await submit(target.url, key, kept.body)), '409 duplicate_signal_id');
+  t.equal(verdict(await status(target.url, revoked.key, requestIds.filled)), '401 invalid_api_key');
+  t.equal((await status(target.url, reader.key, requestIds.filled)).status, 200);
+  t.match(verdict(await submit(target.url, reader.key, signal())), /^403 /, 'scopes are kept');
+
+  const back = await connectPlugin(target.url, trader.sessionToken);
+  back.send({
+    type: 'hello',
+    platform: 'terminal_a',
+    instanceId: 'desk-1',
+    accountName: 'Sim101',
+    capabilities: ['submit', 'cancel'],
+    executions: [],
+  });
+  t.equal((await back.next('welcome'))['lastSeq'], 3, 'what it said is known');
+  const { executionId } = frames.sent;
+  const again = await back.next('submit', { executionId });
+  t.same(again, frames.sent, 'what was not acknowledged is sent again, the same');
+  t.match(await back.next('cancel'), { cancelRequestId: life.cancelRequestId });
+  await tell(back, report(4, frames.working['executionId'], 'filled'));
+  await tell(back, report(5, executionId, 'rejected', { reasonCode: 'market_closed' }));
+  const ended = (await readAll(target.url, life)).map((text) => JSON.parse(text).executions[0]);
+  t.same(
+    ended.map((execution) => execution.status),
+    ['filled', 'filled', 'rejected', 'working', 'queued'],
+  );
+  t.same(ended[0].fills.length, 1);
+  const idlePlugin = await openPlugin(target.url, trader.sessionToken, idle);
+  t.match(await idlePlugin.next('submit'), { requestId: requestIds.queued });
+
+  // Five signals were accepted on the old gateway today, and the limit is nine.
+  for (let i = 5; i < signalsPerDay; i++) {
+    t.equal((await submit(target.url, key, signal())).status, 202);
+  }
+  t.equal(
+    verdict(await submit(target.url, key, signal())),
+    '429 daily_signal_limit_exceeded',
+    'the day’s count has moved too',
+  );
+  const { token } = await login(target.url, email);
+  const keys = await call(target.url, 'GET', '/api/api-keys', { headers: bearer(token) });
+  t.equal(keys.body.length ?? keys.body.keys?.length, 2, keys.text);
+
+  operate(desk.dataDir, 'user', 'delete', email);
+  t.equal(verdict(await status(desk.url, key, requestIds.filled)), '401 invalid_api_key');
+  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
+  const [store] = operate(dataDir, 'doctor', '--port', '0', '--ops-port', '0').findings.filter(
+    ({ check }: { check: string }) => check === 'store',
+  );
+  t.match(store, { level: 'ok' });
+});
+
+for (const isRunning of [true, false]) {
+  const where = isRunning ? 'that runs' : 'that is started later';
+  t.test(`on a gateway ${where}, what nobody reports on ends as after a restart`, async (t) => {
+    const life = await live(desk);
+    const { trader, requestIds } = life;
+    const dataDir = aTarget();
+    if (!isRunning) operate(dataDir, 'user', 'import', exportFrozen(trader.email));
+    const target = await startTarget(t, dataDir);
+    if (isRunning) operate(dataDir, 'user', 'import', exportFrozen(trader.email));
+    const executionOf = async (requestId: string): Promise<any> =>
+      (await status(target.url, trader.key, requestId)).body.executions[0];
+    await eventually(async () => (await executionOf(requestIds.sent)).status === 'unknown', 30_000);
+    t.match(await executionOf(requestIds.sent), { delivery: 'sent' });
+    t.match(await executionOf(requestIds.queued), { status: 'queued', delivery: 'not_sent' });
+    t.match(await executionOf(requestIds.working), { status: 'working' });
+    t.match(await executionOf(requestIds.filled), { status: 'filled' });
+    const plugin = await openPlugin(target.url, trader.sessionToken, idle);
+    t.match(await plugin.next('submit'), { requestId: requestIds.queued }, 'never sent: sent now');
+  });
+}
+
+t.test('a move that is taken back lets the user go on where it was', async (t) => {
+  const life = await live(desk);
+  const { trader, plugin } = life;
+  exportFrozen(trader.email);
+  await plugin.waitClosed();
+  operate(desk.dataDir, 'user', 'set', trader.email, '--frozen', 'false');
+  const back = await openPlugin(desk.url, trader.sessionToken);
+  await back.next('submit', { executionId: life.frames.sent['executionId'] });
+  t.equal((await submit(desk.url, trader.key, signal())).status, 202);
+  await login(desk.url, trader.email);
+});
+
+t.test('a user comes back to the gateway that it had left', async (t) => {
+  const { trader, requestIds, kept } = await live(desk);
+  const { email, key } = trader;
+  const dataDir = aTarget();
+  const target = await startTarget(t, dataDir);
+  operate(dataDir, 'user', 'import', exportFrozen(email));
+  operate(desk.dataDir, 'user', 'delete', email);
+  const file = `${dataDir}.jsonl`;
+  operate(dataDir, 'user', 'export', email, file, '--freeze');
+  // Its old rows are removed by the sweep; until then it is refused in words.
+  await eventually(() => {
+    const { code, stderr } = signalboxCli(desk.dataDir, ['user', 'import', file]);
+    if (code !== 0) t.match(stderr, /not all that it left is removed yet/);
+    return code === 0;
+  }, 90_000);
+  t.equal((await status(desk.url, key, requestIds.queued)).status, 200);
+  t.equal((await submit(desk.url, key, kept.body, 'kept')).text, kept.answer.text);
+  const plugin = await openPlugin(desk.url, trader.sessionToken, idle);
+  t.match(await plugin.next('submit'), { requestId: requestIds.queued });
+  operate(dataDir, 'user', 'delete', email);
+  t.equal(verdict(await status(target.url, key, requestIds.queued)), '401 invalid_api_key');
+});
