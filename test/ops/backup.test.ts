@@ -1,0 +1,173 @@
+/**
+ * ops/backup.md: every command on it runs, in its order, against a real gateway. What belongs to the
+ * machine (sudo, systemd) is a stand-in that stops and starts that gateway.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { createKey, login, signal, status, submit } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { addUser, dataDirIn } from '../support/gateway-process.js';
+import { missing } from '../support/installed.js';
+import { verdict } from '../support/world.js';
+
+t.setTimeout(240_000);
+const ops = new URL('../../../ops/', import.meta.url).pathname;
+const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+const page = readFileSync(`${ops}backup.md`, 'utf8');
+const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+/** What an installation puts into the machine's own directories. */
+const installation = /\/etc\/systemd/;
+
+t.test('every command on the page runs, and a restore brings back what was accepted', async (t) => {
+  const dataDir = dataDirIn(t.testdir());
+  const directory = dirname(dataDir);
+  const backups = join(directory, 'backups');
+  mkdirSync(backups, { mode: 0o700 });
+  symlinkSync(ops, join(directory, 'ops'));
+  addUser(dataDir, 'ann@example.com');
+  const pidFile = join(directory, 'pid');
+  const readyFile = join(directory, 'ready');
+  const environment = {
+    PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+    SIGNALBOX_DATA_DIR: dataDir,
+    BACKUPS: backups,
+    PID_FILE: pidFile,
+    READY_FILE: readyFile,
+  };
+  t.teardown(() => spawnSync('/bin/sh', ['-c', `kill -9 $(cat ${pidFile})`]));
+  const run = async (commands: string): Promise<string> => {
+    const child = spawn('bash', ['-eu', '-c', commands], { env: environment, cwd: directory });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const [code] = (await once(child, 'close')) as [number | null];
+    t.equal(code, 0, `${commands}${output}`);
+    return output;
+  };
+  const url = (): Promise<string> =>
+    eventually(() => {
+      const [line = ''] = readFileSync(readyFile, 'utf8').split('\n');
+      return line === '' ? undefined : (JSON.parse(line) as { url: string }).url;
+    });
+
+  await run('sudo systemctl start signalbox');
+  const { token } = await login(await url(), 'ann@example.com');
+  const { key } = await createKey(await url(), token);
+  const body = JSON.stringify(signal());
+  const kept = await submit(await url(), key, body, 'kept');
+  const ran: string[] = [];
+  for (const block of blocks) {
+    if (installation.test(block)) continue;
+    if (block.includes('stop signalbox')) {
+      const lost = await submit(await url(), key, signal(), 'lost');
+      t.equal(lost.status, 202, 'accepted after the backup');
+    }
+    await run(block.replaceAll('/opt/signalbox/current', directory));
+    ran.push(block);
+    if (block.includes('start signalbox')) {
+      const refused = await submit(await url(), key, body, 'kept');
+      t.equal(verdict(refused), '503 public_api_disabled');
+    }
+  }
+  t.equal(ran.length, blocks.length - 1);
+  t.equal((await submit(await url(), key, body, 'kept')).text, kept.text);
+  t.equal((await status(await url(), key, kept.body.requestId)).status, 200);
+  await login(await url(), 'ann@example.com');
+  t.equal(
+    verdict(await submit(await url(), key, body)),
+    '409 duplicate_signal_id',
+    'with the same API key, by the same secret',
+  );
+});
+
+t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', (t) => {
+  const dataDir = dataDirIn(t.testdir());
+  const directory = dirname(dataDir);
+  const backups = join(directory, 'backups');
+  addUser(dataDir, 'ann@example.com');
+  for (const name of ['2026-01-01T00-00-00Z', '2026-01-02T00-00-00Z', 'by-hand']) {
+    mkdirSync(join(backups, name), { recursive: true });
+  }
+  symlinkSync(ops, join(directory, 'ops'));
+  const run = (environment: object) =>
+    spawnSync('/bin/sh', [join(directory, 'ops/backup.sh'), backups, '2'], {
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+        SIGNALBOX_DATA_DIR: dataDir,
+        ...environment,
+      },
+    });
+  const failed = run({ SIGNALBOX_DATA_DIR: join(directory, 'nowhere') });
+  t.equal(failed.status, 1);
+  t.match(failed.stderr, /no data directory/);
+  t.equal(readdirSync(backups).length, 3, 'nothing old is removed then');
+  const done = run({});
+  t.equal(done.status, 0, done.stderr);
+  const left = readdirSync(backups).sort();
+  t.match(left, ['2026-01-02T00-00-00Z', /^20.*Z$/, 'by-hand']);
+  t.equal(left.length, 3);
+  t.end();
+});
+
+t.test(
+  'systemd finds nothing wrong with the timer and its service',
+  { skip: missing('systemd-analyze', ['--version']) },
+  (t) => {
+    const directory = t.testdir();
+    for (const name of ['signalbox-backup.service', 'signalbox-backup.timer']) {
+      const text = readFileSync(`${ops}systemd/${name}`, 'utf8')
+        .replace('/opt/signalbox/current/ops/backup.sh', `${ops}backup.sh`)
+        .replace(/^Documentation=.*\n/m, '');
+      writeFileSync(join(directory, name), text);
+    }
+    const { status, stdout, stderr } = spawnSync(
+      'systemd-analyze',
+      ['verify', '--man=no', join(directory, 'signalbox-backup.timer')],
+      { encoding: 'utf8', env: { ...process.env, SYSTEMD_UNIT_PATH: `${directory}:` } },
+    );
+    const said = (stdout + stderr).split('\n').filter((line) => line.includes('signalbox'));
+    t.same({ status, said }, { status: 0, said: [] });
+    t.end();
+  },
+);
+
+/** The command itself, where an installation has it, and stand-ins for the programs of the machine. */
+function standIns(directory: string): string {
+  const bin = join(directory, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const scripts: Readonly<Record<string, string>> = {
+    signalbox: `exec '${process.execPath}' '${signalbox}' "$@"`,
+    // The program that backup.sh names lies elsewhere while it is tested.
+    node: `shift; exec '${process.execPath}' '${signalbox}' "$@"`,
+    sudo: 'exec "$@"',
+    systemctl: `case "$1" in
+      start)
+        : > "$READY_FILE"
+        '${process.execPath}' '${signalbox}' serve --port 0 --ops-port 0 > "$READY_FILE" 2> /dev/null &
+        echo $! > "$PID_FILE"
+        while [ ! -s "$READY_FILE" ]; do sleep 0.05; done ;;
+      stop)
+        pid=$(cat "$PID_FILE")
+        kill "$pid"
+        while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done ;;
+    esac`,
+  };
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
