@@ -86,6 +86,18 @@ function reply(res: HttpResponse): void {
   });
 }
 
+/**
+ * What came to the disk is answered at the end of the turn: within another socket's callback, where
+ * lmdb may tell of it, each header would be a system call of its own (native-notes/backpressure.md).
+ */
+let durable: (() => void)[] = [];
+
+function replyToAll(): void {
+  const answers = durable;
+  durable = [];
+  for (const answer of answers) answer();
+}
+
 const app = createApp(undefined);
 app.post('/*', (res) => {
   let isOpen = true;
@@ -97,7 +109,10 @@ app.post('/*', (res) => {
     bytes += chunk.byteLength;
     if (!isLast || bytes === 0) return;
     void put().then(() => {
-      if (isOpen) reply(res);
+      if (durable.length === 0) setImmediate(replyToAll);
+      durable.push(() => {
+        if (isOpen) reply(res);
+      });
     });
   });
 });
