@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -44,7 +45,9 @@ t.test('every command on the page runs, and a restore brings back what was accep
     PID_FILE: pidFile,
     READY_FILE: readyFile,
   };
-  t.teardown(() => spawnSync('/bin/sh', ['-c', `kill -9 $(cat ${pidFile})`]));
+  // Noted while it is known: the test's directory goes before what it has started.
+  let pid = 0;
+  t.teardown(() => process.kill(pid, 'SIGKILL'));
   const run = async (commands: string): Promise<string> => {
     const child = spawn('bash', ['-eu', '-c', commands], { env: environment, cwd: directory });
     let output = '';
@@ -53,6 +56,7 @@ t.test('every command on the page runs, and a restore brings back what was accep
     }
     const [code] = (await once(child, 'close')) as [number | null];
     t.equal(code, 0, `${commands}${output}`);
+    if (existsSync(pidFile)) pid = Number(readFileSync(pidFile, 'utf8'));
     return output;
   };
   const url = (): Promise<string> =>
