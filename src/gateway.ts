@@ -243,6 +243,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     book.forget(userId);
     hub.forget(userId);
     registry.forget(userId);
+    quota.forget(userId);
   }
 
   const changes = new ChangeWatch({

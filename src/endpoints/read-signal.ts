@@ -1,11 +1,31 @@
-/** GET /api/v1/signals/{requestId}: what is durable of a signal request and its executions. */
+/**
+ * GET /api/v1/signals/{requestId}: what is durable of a signal request and its executions. A bot polls
+ * it, and mostly nothing has changed since: the answer is kept with the records that it was made from.
+ */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
 import { readExecutions } from '../signals/execution-book.js';
 import { toSignalView } from '../signals/signal-view.js';
+import type { Execution } from '../signals/execution.js';
+import type { SignalRequest } from '../store/records.js';
 import type { Reader } from '../store/store.js';
 
+interface Answer {
+  readonly executions: readonly Execution[];
+  readonly body: string;
+}
+
 export function createReadSignal({ store }: { readonly store: Reader }): KeyEndpoint {
+  const answers = new WeakMap<SignalRequest, Answer>();
+
+  function answerOf(request: SignalRequest, executions: readonly Execution[]): string {
+    const known = answers.get(request);
+    if (known !== undefined && isSame(known.executions, executions)) return known.body;
+    const body = JSON.stringify(toSignalView(request, executions));
+    answers.set(request, { executions, body });
+    return body;
+  }
+
   return (exchange, { user }) => {
     const requestId = exchange.request.parameter;
     const request = isRequestId(requestId)
@@ -16,6 +36,11 @@ export function createReadSignal({ store }: { readonly store: Reader }): KeyEndp
       executionIdOf(requestId, index),
     );
     const executions = readExecutions(store, user.userId, ids);
-    exchange.reply(200, JSON.stringify(toSignalView(request, executions)));
+    exchange.reply(200, answerOf(request, executions));
   };
+}
+
+/** The store gives the same object for a record that has not changed. */
+function isSame(a: readonly Execution[], b: readonly Execution[]): boolean {
+  return a.length === b.length && a.every((execution, index) => execution === b[index]);
 }

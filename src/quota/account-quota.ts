@@ -64,6 +64,11 @@ export class AccountQuota {
     if (account !== undefined && account.signalsToday > 0) account.signalsToday--;
   }
 
+  /** Drops the counts of a user that no longer exists: one that comes back is read anew. */
+  forget(userId: string): void {
+    this.#accounts.delete(userId);
+  }
+
   #accountOf(userId: string, plan: Plan, now: number): Account {
     const capacity = plan.signalsPerMinute;
     let account = this.#accounts.get(userId);

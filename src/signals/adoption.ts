@@ -1,23 +1,10 @@
 /**
- * The open executions of a user that moves from one gateway to another: what the other one must take
- * them for, and how a gateway that runs already takes them in, as it does at its start with its own.
+ * The open executions of a user that moves from one gateway to another: how a gateway that runs
+ * already takes them in, as it does at its start with its own.
  */
-import { moveCancel } from './cancellation.js';
-import type { Execution } from './execution.js';
-import { sentAt, type ExecutionBook } from './execution-book.js';
+import type { ExecutionBook } from './execution-book.js';
 import { sourceKey } from './routing.js';
 import type { Reader } from '../store/store.js';
-
-/** What may have been sent counts as sent, so that it is not sent as new and ends `unknown`. */
-export function asMoved(execution: Execution): Execution {
-  const { status, maySend, createdAt } = execution;
-  const sent = status === 'queued' && maySend ? sentAt(execution, createdAt) : execution;
-  const { cancel } = sent;
-  if (cancel === null) return sent;
-  const sentCancel = moveCancel(cancel, 'dispatched', null, cancel.requestedAt);
-  if (sentCancel === undefined) return sent;
-  return { ...sent, cancel: { ...sentCancel, dispatchedAt: cancel.requestedAt } };
-}
 
 /** Those that the book has read at its start are left as they are. */
 export function adoptExecutions(book: ExecutionBook, store: Reader, userId: string): void {

@@ -91,21 +91,11 @@ export class ExecutionBook {
   /** Reads what was open when the last process ended. What may have been sent counts as sent. */
   load(): void {
     for (const { key, record } of this.#deps.store.range('openExecutions')) {
-      const maybeSent = record.status === 'queued' && record.maySend;
-      const entry = this.#entryOf(key[0], record, maybeSent || record.status !== 'queued');
+      const next = asInherited(record);
+      const entry = this.#entryOf(key[0], record, next.status !== 'queued');
       this.#keep(entry);
-      const next = maybeSent ? sentAt(record, record.createdAt) : record;
-      const { cancel } = next;
-      const sentCancel =
-        cancel === null ? undefined : moveCancel(cancel, 'dispatched', null, cancel.requestedAt);
-      if (sentCancel !== undefined) {
-        const dispatchedAt = cancel?.requestedAt ?? null;
-        this.change(entry, { ...next, cancel: { ...sentCancel, dispatchedAt } });
-      } else if (maybeSent) {
-        this.change(entry, next);
-      } else {
-        this.#rearm(entry);
-      }
+      if (next === record) this.#rearm(entry);
+      else this.change(entry, next);
     }
   }
 
@@ -300,6 +290,20 @@ export function sentAt(execution: Execution, now: number): Execution {
     dispatchedAt: now,
     updatedAt: Math.max(now, execution.updatedAt),
   };
+}
+
+/**
+ * The execution as another life of the process, or another gateway, must take it: what may have been
+ * sent counts as sent, so that it is not sent as new and ends `unknown`.
+ */
+export function asInherited(execution: Execution): Execution {
+  const { status, maySend, createdAt } = execution;
+  const sent = status === 'queued' && maySend ? sentAt(execution, createdAt) : execution;
+  const { cancel } = sent;
+  if (cancel === null) return sent;
+  const sentCancel = moveCancel(cancel, 'dispatched', null, cancel.requestedAt);
+  if (sentCancel === undefined) return sent;
+  return { ...sent, cancel: { ...sentCancel, dispatchedAt: cancel.requestedAt } };
 }
 
 /** The durable executions of a request, in order. */

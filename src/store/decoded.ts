@@ -1,8 +1,9 @@
 /**
- * Records that nearly every request reads, decoded once for as long as their bytes stay the same. The
- * store is asked every time, so what another process changes holds at the next request; what is saved
- * is the text and the parsing, 1 µs of 1.4 for a user. Owns a bounded number of records, each with its
- * bytes; who gets one shares it, and cannot change it.
+ * Records that are read far more often than they change, decoded once for as long as their bytes stay
+ * the same: those of the gate, and what a bot polls. The store is asked every time, so what another
+ * process changes holds at the next request; what is saved is the text and the parsing, 1 µs of 1.4
+ * for a user. Owns a bounded number of bytes; who gets a record shares it, and cannot change it. One
+ * that is unchanged is the same object, so that what was made from it can be kept with it.
  */
 import type { Database } from 'lmdb';
 import type { Collection } from './key-layout.js';
@@ -12,29 +13,36 @@ interface Decoded {
   readonly record: unknown;
 }
 
-/** The collections whose records are read far more often than they change, all with a text as key. */
-const collections: ReadonlySet<Collection> = new Set<Collection>(['switches', 'apiKeys', 'users']);
-const entriesMax = 20_000;
+const collections: ReadonlySet<Collection> = new Set<Collection>([
+  'switches',
+  'apiKeys',
+  'users',
+  'requests',
+  'openExecutions',
+  'finalExecutions',
+]);
+
+/** As they lie in the store; decoded and with what is made of them they take a few times as much. */
+const bytesMax = 16 * 1024 * 1024;
 
 export interface DecodedRecords {
   holds(collection: Collection): boolean;
-  get(database: Database<string>, collection: Collection, key: string): unknown;
+  get(database: Database<string>, collection: Collection, key: string | readonly string[]): unknown;
 }
 
 export function createDecodedRecords(): DecodedRecords {
-  const decoded = new Map<string, Decoded>();
+  let decoded = new Map<string, Decoded>();
+  let size = 0;
 
   return {
     holds: (collection) => collections.has(collection),
 
     get(database, collection, key) {
       // lmdb's own buffer, overwritten by the next get; only its `length` is that of the value.
-      const buffer = database.getBinaryFast(key);
-      const name = `${collection} ${key}`;
-      if (buffer === undefined) {
-        decoded.delete(name);
-        return undefined;
-      }
+      const buffer = database.getBinaryFast(key as string);
+      if (buffer === undefined) return undefined;
+      // No userId and no id of ours has a space in it.
+      const name = `${collection} ${typeof key === 'string' ? key : key.join(' ')}`;
       const { length } = buffer;
       const known = decoded.get(name);
       if (known?.bytes.length === length && known.bytes.compare(buffer, 0, length) === 0) {
@@ -42,7 +50,11 @@ export function createDecodedRecords(): DecodedRecords {
       }
       const bytes = Buffer.from(buffer.subarray(0, length));
       const record: unknown = Object.freeze(JSON.parse(bytes.toString()));
-      if (decoded.size >= entriesMax) decoded.clear();
+      size += length;
+      if (size > bytesMax) {
+        decoded = new Map();
+        size = length;
+      }
       decoded.set(name, { bytes, record });
       return record;
     },

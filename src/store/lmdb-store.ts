@@ -74,7 +74,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
     if (closed) throw closedFailure();
     if (decoded.holds(collection)) {
-      return decoded.get(databases[collection], collection, key as string) as RecordOf<C>;
+      return decoded.get(
+        databases[collection],
+        collection,
+        key as string | string[],
+      ) as RecordOf<C>;
     }
     const text = databases[collection].get(key);
     return text === undefined ? undefined : (JSON.parse(text) as RecordOf<C>);

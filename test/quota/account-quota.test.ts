@@ -108,6 +108,13 @@ t.test('a refund gives back the day’s signal, never more than was taken', asyn
   t.match(take(), ['daily_signal_limit_exceeded']);
 });
 
+t.test('a user that was forgotten is read anew', async (t) => {
+  const { quota, take } = setUp({ signalsPerDay: 2 });
+  t.strictSame([take(), take()], [1, 2]);
+  quota.forget('u1');
+  t.equal(take(), 1, 'nothing of what it took is on disk');
+});
+
 t.test('a change of plan keeps the day’s count, also of what is not on disk yet', async (t) => {
   const { quota, accept, take } = setUp({ signalsPerMinute: 10, signalsPerDay: 5 });
   await accept();

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { User } from '../../src/store/records.js';
+import { anExecution } from '../signals/an-execution.js';
 import { startProgram } from '../support/program.js';
 
 function user(userId: string, email: string): User {
@@ -59,6 +60,22 @@ t.test('records of other collections and users are not mixed up', async (t) => {
     t.equal(store.get('users', 'other')?.email, 'b@b.co');
     t.strictSame(store.get('switches', 'publicApi'), { enabled: false });
   }
+  await store.close();
+});
+
+t.test('a request and its executions too are the same object until they change', async (t) => {
+  const store = openStore(t.testdir());
+  const put = (status: 'queued' | 'working') =>
+    store.write((batch) => {
+      batch.put('openExecutions', ['u1', 'exe_1'], anExecution(status));
+      batch.put('openExecutions', ['u2', 'exe_1'], anExecution('filled'));
+    });
+  await put('queued');
+  const first = store.get('openExecutions', ['u1', 'exe_1']);
+  t.equal(store.get('openExecutions', ['u2', 'exe_1'])?.status, 'filled');
+  t.equal(store.get('openExecutions', ['u1', 'exe_1']), first);
+  await put('working');
+  t.equal(store.get('openExecutions', ['u1', 'exe_1'])?.status, 'working');
   await store.close();
 });
 
