@@ -49,7 +49,7 @@ export function createDecodedRecords(): DecodedRecords {
         return known.record;
       }
       const bytes = Buffer.from(buffer.subarray(0, length));
-      const record: unknown = Object.freeze(JSON.parse(bytes.toString()));
+      const record: unknown = frozen(JSON.parse(bytes.toString()));
       size += length;
       if (size > bytesMax) {
         decoded = new Map();
@@ -59,4 +59,11 @@ export function createDecodedRecords(): DecodedRecords {
       return record;
     },
   };
+}
+
+/** With all that is in it. */
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }
