@@ -18,8 +18,8 @@ export interface HubDeps {
   readonly eventsPublished: Counter;
 }
 
-/** Events of one turn that may wait for its end. */
-const eventsPerPumpMax = 64;
+/** Events of one turn that may wait for its end, where a write to a stream is corked. */
+const eventsPerPumpMax = 256;
 
 export class EventHub {
   /** Names this replay memory, so that a cursor from another one is recognised. */
@@ -50,7 +50,7 @@ export class EventHub {
     const receivedAt = toIsoTime(clock.now());
     const eventId = formatCursor(this.epoch, seq);
     const frame = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
-    ring.push({ seq, at: clock.monotonic(), source, frame });
+    ring.push({ seq, at: clock.monotonic(), source, frame: Buffer.from(frame) });
     this.#deps.eventsPublished.add();
     for (const subscriber of this.subscribersOf(userId)) {
       if (subscriber.source === source) this.#stir(subscriber);

@@ -11,8 +11,8 @@ export interface PublishedEvent {
   readonly at: number;
   /** Key of the source that it belongs to. */
   readonly source: string;
-  /** The whole SSE frame, encoded once for the ring and every stream. */
-  readonly frame: string;
+  /** The whole SSE frame; as bytes, which the garbage collector need not copy while they wait here. */
+  readonly frame: Uint8Array;
 }
 
 /** What a reader gets next: whole SSE frames of one source. */
@@ -24,8 +24,8 @@ export interface EventSlice {
   readonly remaining: number;
 }
 
-/** Characters in a slice: what a reader may have to hold when its socket blocks. */
-const sliceLengthMax = 64 * 1024;
+/** Bytes after which a slice ends: what a reader may have to hold when its socket blocks. */
+const sliceBytesMax = 64 * 1024;
 
 export class EventRing {
   #events: PublishedEvent[] = [];
@@ -63,16 +63,17 @@ export class EventRing {
       return latest.slice;
     }
     const events = this.#after(seq, source);
-    let text = '';
-    let count = 0;
-    while (count < events.length && text.length < sliceLengthMax) {
-      text += (events[count] as PublishedEvent).frame;
-      count++;
+    const frames: Uint8Array[] = [];
+    let size = 0;
+    for (const { frame } of events) {
+      if (size >= sliceBytesMax) break;
+      frames.push(frame);
+      size += frame.length;
     }
     const slice = {
-      bytes: Buffer.from(text),
-      lastSeq: events[count - 1]?.seq ?? seq,
-      remaining: events.length - count,
+      bytes: Buffer.concat(frames, size),
+      lastSeq: events[frames.length - 1]?.seq ?? seq,
+      remaining: events.length - frames.length,
     };
     this.#latest = { after: seq, source, upTo: this.#lastSeq, slice };
     return slice;

@@ -51,12 +51,15 @@ const twoDigits = digits(2);
 const threeDigits = digits(3);
 let writtenDay = NaN;
 let dayText = '';
+let writtenMs = NaN;
+let msText = '';
 
 /**
  * `2026-01-31T12:00:00.000Z`. By hand, since each record and event carries several and a Date costs
- * 1.4 µs each: the day is written out once, the rest from tables.
+ * 0.9 µs each: the day is written out once, the rest from tables, and what is dated alike is one text.
  */
 export function toIsoTime(unixMs: number): string {
+  if (unixMs === writtenMs) return msText;
   const day = Math.floor(unixMs / dayMs);
   if (day !== writtenDay) {
     dayText = new Date(day * dayMs).toISOString().slice(0, -'00:00:00.000Z'.length);
@@ -67,7 +70,9 @@ export function toIsoTime(unixMs: number): string {
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
   const time = `${twoDigits[hours]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
-  return `${dayText}${time}.${threeDigits[ms % 1000]}Z`;
+  msText = `${dayText}${time}.${threeDigits[ms % 1000]}Z`;
+  writtenMs = unixMs;
+  return msText;
 }
 
 function digits(count: number): string[] {

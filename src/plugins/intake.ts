@@ -267,8 +267,13 @@ function toNative(native: NonNullable<Evidence['native']>): NativeState {
   };
 }
 
+/** Already as we write it, and certainly a moment: every month has 28 days. */
+const plainUtc =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
 /** A time with any offset as ISO 8601 UTC. @returns undefined where it names no moment. */
 function toUtc(time: string | undefined): string | undefined {
+  if (time !== undefined && plainUtc.test(time)) return time;
   const unixMs = time === undefined ? NaN : Date.parse(time);
   return Number.isNaN(unixMs) ? undefined : toIsoTime(unixMs);
 }

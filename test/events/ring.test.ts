@@ -99,7 +99,7 @@ function setUp() {
     push: (...sources: string[]) => {
       for (const source of sources) {
         const seq = ring.lastSeq + 1;
-        ring.push({ seq, at: time, source, frame: `${seq} ` });
+        ring.push({ seq, at: time, source, frame: Buffer.from(`${seq} `) });
       }
     },
     /** All that a reader who stands at `after` gets, slice by slice. */
