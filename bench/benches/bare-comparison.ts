@@ -80,10 +80,12 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
   const bare = samplesOf(throughput.bare, 'requestsPerSecond');
   const common = { bench: subject.bench, otherName: 'bare uWS' };
   const wrong = answerDoubt(reports);
-  const bound = [
-    generatorBound('the gateway', throughput.ours, throughput.bare),
-    generatorBound('the bare handler', throughput.bare, throughput.bare),
-  ].filter((text) => text !== undefined);
+  const bound = generatorBound('the gateway', throughput.ours, throughput.bare);
+  const bareBound = generatorBound('the bare handler', throughput.bare, throughput.bare);
+  // The bare handler can do no less than it was asked for: the true ratio is not above this one.
+  const isMissed = summarize(ours).median < subject.aim * summarize(bare).median;
+  const text = (...parts: readonly (string | undefined)[]): string =>
+    parts.filter((part) => part !== undefined).join('; ');
   const rows = [
     toRow({
       ...common,
@@ -92,8 +94,8 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
       ours,
       other: bare,
       aim: { is: 'at least', of: 'ratio', bound: subject.aim },
-      doubt: [wrong, ...bound].filter((text) => text !== undefined).join('; ') || undefined,
-      note: `${connections} connections, closed loop`,
+      doubt: text(wrong, bound, isMissed ? undefined : bareBound) || undefined,
+      note: text(isMissed ? bareBound : undefined, `${connections} connections, closed loop`),
     }),
   ];
   if (!subject.hasLatency) return rows;
