@@ -38,7 +38,6 @@ import { createOpenApiDocument } from './openapi/document.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { Acceptance } from './signals/acceptance.js';
-import { adoptExecutions } from './signals/adoption.js';
 import { announceExecution } from './signals/announcement.js';
 import { Deadlines } from './signals/deadlines.js';
 import { createEnvelopeReader } from './signals/envelope.js';
@@ -77,6 +76,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const clock = systemClock;
   const ids = createIdSource(clock);
   const instruments = createInstruments(routes);
+  const version = readVersion();
   let state: 'starting' | 'serving' | 'draining' = 'starting';
 
   const warning = prepareDataDirectory(settings.dataDir);
@@ -220,7 +220,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     'read-openapi': createReadOpenApi({
       clock,
       limits,
-      document: createOpenApiDocument({ limits, platforms, version: readVersion() }),
+      document: createOpenApiDocument({ limits, platforms, version }),
     }),
     'stream-events': createStreamEvents({
       clock,
@@ -253,7 +253,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     onChange: recheckUser,
     onArrival: (userId) => {
       attendance.adopt(userId);
-      adoptExecutions(book, store, userId);
+      book.adopt(userId);
     },
   });
   const sweep = createSweep({
@@ -331,7 +331,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       hashPoolQueueMax: () => hashQueueMax,
       isReady: () => readiness().ready,
       committedAt: () => health.committedAt,
-      version: readVersion(),
+      version,
       surroundings: createSurroundings({ ...settings, clock }),
     }),
   });

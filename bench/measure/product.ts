@@ -1,6 +1,6 @@
 /** A built tree whose gateway is measured: this one, or in a comparison another commit's. */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export interface Product {
   /** The tree's root, the directory of its package.json. */
@@ -19,4 +19,11 @@ export const thisProduct: Product = {
 /** Path of one of the product's compiled modules, such as `store/lmdb-store.js`. */
 export function productModule(product: Product, path: string): string {
   return join(product.root, 'build', 'src', path);
+}
+
+/** One of the compiled modules of the tree with this root, as that tree has it. */
+export async function loadModule<T>(root: string, path: string): Promise<T> {
+  const file = productModule({ root, label: '' }, path);
+  const module: unknown = await import(pathToFileURL(file).href);
+  return module as T;
 }

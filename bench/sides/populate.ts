@@ -5,7 +5,6 @@
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import type * as accounts from '../../src/auth/accounts.js';
 import type * as apiKey from '../../src/auth/api-key.js';
 import { scopes } from '../../src/auth/scopes.js';
@@ -15,7 +14,7 @@ import type * as ids from '../../src/lib/ids.js';
 import type * as dataDirectory from '../../src/store/data-directory.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
 import type * as hashWorker from '../../src/workers/hash-worker.js';
-import { productModule } from '../measure/product.js';
+import { loadModule } from '../measure/product.js';
 import type { PopulationUser } from './population.js';
 
 interface Order {
@@ -35,22 +34,21 @@ console.log('{}');
 const order = JSON.parse((await asked)[0]) as Order;
 console.log(JSON.stringify({ users: await write(order) }));
 
-async function load<T>(path: string): Promise<T> {
-  const file = productModule({ root, label: '' }, path);
-  const module: unknown = await import(pathToFileURL(file).href);
-  return module as T;
-}
-
 async function write({ dataDir, users, keysPerUser, password }: Order): Promise<PopulationUser[]> {
-  const { addUser } = await load<typeof accounts>('auth/accounts.js');
-  const { createApiKey } = await load<typeof apiKey>('auth/api-key.js');
-  const { createSession, sessionLifetimeMs } =
-    await load<typeof sessionToken>('auth/session-token.js');
-  const { systemClock } = await load<typeof clock>('lib/clock.js');
-  const { createIdSource } = await load<typeof ids>('lib/ids.js');
-  const { prepareDataDirectory } = await load<typeof dataDirectory>('store/data-directory.js');
-  const { openStore } = await load<typeof lmdbStore>('store/lmdb-store.js');
-  const { hash } = await load<typeof hashWorker>('workers/hash-worker.js');
+  const { addUser } = await loadModule<typeof accounts>(root, 'auth/accounts.js');
+  const { createApiKey } = await loadModule<typeof apiKey>(root, 'auth/api-key.js');
+  const { createSession, sessionLifetimeMs } = await loadModule<typeof sessionToken>(
+    root,
+    'auth/session-token.js',
+  );
+  const { systemClock } = await loadModule<typeof clock>(root, 'lib/clock.js');
+  const { createIdSource } = await loadModule<typeof ids>(root, 'lib/ids.js');
+  const { prepareDataDirectory } = await loadModule<typeof dataDirectory>(
+    root,
+    'store/data-directory.js',
+  );
+  const { openStore } = await loadModule<typeof lmdbStore>(root, 'store/lmdb-store.js');
+  const { hash } = await loadModule<typeof hashWorker>(root, 'workers/hash-worker.js');
 
   const passwordHash = hash(password);
   prepareDataDirectory(dataDir);

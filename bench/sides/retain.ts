@@ -6,13 +6,13 @@
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import { systemClock, toIsoTime } from '../../src/lib/clock.js';
 import type * as ids from '../../src/lib/ids.js';
 import type { Execution, SignalRequest } from '../../src/store/records.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
 import type { Writer } from '../../src/store/store.js';
-import { productModule } from '../measure/product.js';
+import { sampleOrder } from '../load/workloads/submit.js';
+import { loadModule } from '../measure/product.js';
 
 interface Order {
   readonly dataDir: string;
@@ -33,16 +33,12 @@ console.log('{}');
 const order = JSON.parse((await asked)[0]) as Order;
 console.log(JSON.stringify({ requestIds: await write(order) }));
 
-async function load<T>(path: string): Promise<T> {
-  const file = productModule({ root, label: '' }, path);
-  const module: unknown = await import(pathToFileURL(file).href);
-  return module as T;
-}
-
 async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
-  const { createIdSource, requestIdOf, executionIdOf, orderRefOf } =
-    await load<typeof ids>('lib/ids.js');
-  const { openStore } = await load<typeof lmdbStore>('store/lmdb-store.js');
+  const { createIdSource, requestIdOf, executionIdOf, orderRefOf } = await loadModule<typeof ids>(
+    root,
+    'lib/ids.js',
+  );
+  const { openStore } = await loadModule<typeof lmdbStore>(root, 'store/lmdb-store.js');
   const now = systemClock.now();
   const intervalMs = (retainedMs - quietMs) / requests;
 
@@ -137,18 +133,7 @@ function signalRequest(
     type: 'order',
     cmd: 'submit',
     instanceId: null,
-    payload: JSON.stringify({
-      instrument: 'EURUSD',
-      side: 'buy',
-      executionType: 'limit',
-      quantity: 1.5,
-      limitPrice: 1.08425,
-      timeInForce: 'day',
-      stopLoss: 1.0785,
-      takeProfit: 1.0962,
-      strategy: 'breakout-m15',
-      comment: 'range of the Asian session left upwards',
-    }),
+    payload: JSON.stringify(sampleOrder),
     idempotencyKey: `retained-${number}`,
     executionCount: 1,
     signalsToday,

@@ -1,6 +1,6 @@
 /** An API key as the specification's record shows it: field by field in its order, never a secret. */
 import Type, { type Static } from 'typebox';
-import { toIsoTime } from '../lib/clock.js';
+import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';
 import type { ApiKey } from '../store/records.js';
 import { scopes } from './scopes.js';
@@ -27,8 +27,4 @@ export function toApiKeyView(key: ApiKey, lastUsedAt: number | null): Static<typ
     lastUsedAt: toIsoTimeOrNull(lastUsedAt),
     revokedAt: toIsoTimeOrNull(key.revokedAt),
   };
-}
-
-function toIsoTimeOrNull(unixMs: number | null): string | null {
-  return unixMs === null ? null : toIsoTime(unixMs);
 }

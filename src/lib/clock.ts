@@ -75,6 +75,10 @@ export function toIsoTime(unixMs: number): string {
   return msText;
 }
 
+export function toIsoTimeOrNull(unixMs: number | null): string | null {
+  return unixMs === null ? null : toIsoTime(unixMs);
+}
+
 function digits(count: number): string[] {
   return Array.from({ length: 10 ** count }, (_, number) => String(number).padStart(count, '0'));
 }

@@ -99,6 +99,13 @@ export class ExecutionBook {
     }
   }
 
+  /** Reads what is open of a user that has come from another gateway; what is here already stays. */
+  adopt(userId: string): void {
+    for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
+      if (!this.#entries.has(record.executionId)) this.add(userId, record);
+    }
+  }
+
   /** Takes in an execution that has just become durable. */
   add(userId: string, execution: Execution): BookEntry {
     const entry = this.#entryOf(userId, execution, false);

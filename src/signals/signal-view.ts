@@ -3,7 +3,7 @@
  * the shapes as schemas, from which the API's document is made, and the functions that fill them.
  */
 import Type, { type Static } from 'typebox';
-import { toIsoTime } from '../lib/clock.js';
+import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import {
   isoTime,
   isoTimeOrNull,
@@ -145,8 +145,4 @@ export function toCancelView(cancel: Cancellation): Static<typeof cancelSchema> 
     requestedAt: toIsoTime(cancel.requestedAt),
     updatedAt: toIsoTime(cancel.updatedAt),
   };
-}
-
-function toIsoTimeOrNull(unixMs: number | null): string | null {
-  return unixMs === null ? null : toIsoTime(unixMs);
 }

@@ -41,6 +41,20 @@ export function submitSource(callers: readonly Caller[], run: string, version = 
   };
 }
 
+/** What every order of the benches asks for. */
+export const sampleOrder = {
+  instrument: 'EURUSD',
+  side: 'buy',
+  executionType: 'limit',
+  quantity: 1.5,
+  limitPrice: 1.08425,
+  timeInForce: 'day',
+  stopLoss: 1.0785,
+  takeProfit: 1.0962,
+  strategy: 'breakout-m15',
+  comment: 'range of the Asian session left upwards',
+};
+
 /** An order as a bot sends it, of some 370 bytes. */
 function signalText(run: string, version: number): string {
   return JSON.stringify({
@@ -51,17 +65,6 @@ function signalText(run: string, version: number): string {
     platform: 'terminal_a',
     type: 'order',
     cmd: 'submit',
-    payload: {
-      instrument: 'EURUSD',
-      side: 'buy',
-      executionType: 'limit',
-      quantity: 1.5,
-      limitPrice: 1.08425,
-      timeInForce: 'day',
-      stopLoss: 1.0785,
-      takeProfit: 1.0962,
-      strategy: 'breakout-m15',
-      comment: 'range of the Asian session left upwards',
-    },
+    payload: sampleOrder,
   });
 }
