@@ -2,7 +2,7 @@
  * A bot at work: several lanes at once, each doing one thing after another, as a busy and not always
  * careful client does. Ends when it is told to, or when the gateway no longer answers.
  */
-import type { Chance } from './chance.js';
+import type { Chance } from '../support/chance.js';
 import type { AcceptedRequest } from './ledger.js';
 import { codeOf, Operation } from './operation.js';
 import { composeSignal } from './signal-text.js';

@@ -4,8 +4,9 @@
  */
 import { createKey, login } from '../support/api.js';
 import { addUser } from '../support/gateway-process.js';
+import { Chance } from '../support/chance.js';
+import type { Verdict } from '../support/verdict.js';
 import { createBusyBot, createPlainBot, type Bot } from './bot.js';
-import { Chance } from './chance.js';
 import { configOf, countedPlan, members } from './config.js';
 import { DailyQuota } from './daily-quota.js';
 import { GatewayLives } from './gateway-lives.js';
@@ -15,7 +16,6 @@ import { Load } from './load.js';
 import type { TerminalPlace } from './observation.js';
 import { TerminalFloor } from './terminal-floor.js';
 import { Trader } from './trader.js';
-import type { Verdict } from './verdict.js';
 
 export interface Campaign {
   readonly verdict: Verdict;

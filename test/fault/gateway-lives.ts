@@ -5,8 +5,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { startGateway, type GatewayProcess } from '../support/gateway-process.js';
+import type { Verdict } from '../support/verdict.js';
 import { breakDisk, isAlive, isNativeAbort, mendDisk } from './dead-disk.js';
-import type { Verdict } from './verdict.js';
 
 const readyWithinMs = 10_000;
 const drainWithinMs = 10_000;

@@ -2,8 +2,8 @@
  * What was read of one request, over all crashes: each read must be one that the read before it may
  * lead to. Reads that overlapped say nothing about each other and are not compared.
  */
+import type { Verdict } from '../support/verdict.js';
 import { cancelMayBecome, deliveries, executionMayBecome, openCancels } from './states.js';
-import type { Verdict } from './verdict.js';
 
 /** The bodies of GET /signals/{requestId}, as far as they are compared. */
 export interface ExecutionView {

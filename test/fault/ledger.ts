@@ -3,11 +3,11 @@
  * and cancel. What the gateway says later is held against it. Outlives every life of the gateway.
  */
 import type { Answer } from '../support/api.js';
+import type { Verdict } from '../support/verdict.js';
 import type { DailyQuota } from './daily-quota.js';
 import { attemptOf, History, type RequestView } from './history.js';
 import { codeOf, type Operation } from './operation.js';
 import { refusals, type Circumstances } from './refusals.js';
-import type { Verdict } from './verdict.js';
 
 export interface AcceptedRequest {
   readonly requestId: string;

@@ -2,7 +2,6 @@
  * How a terminal of the test treats an order: what it will say, and when. Every manner is one that a
  * real plugin may have; some say less than the gateway would like to hear.
  */
-import type { Chance } from './chance.js';
 
 export interface Step {
   /** After the step before it, or after the submit. */
@@ -51,6 +50,7 @@ export function planSteps(chance: Chance, quantity: number): Step[] {
 }
 
 /** What becomes of a cancel for an order that still lives. */
+import type { Chance } from '../support/chance.js';
 export const cancelManners = {
   cancels: 40,
   reportsCancelled: 15,

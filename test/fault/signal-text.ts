@@ -1,5 +1,5 @@
 /** The signals that the bots send: of every kind and lifetime, for one terminal, for several, for none. */
-import type { Chance } from './chance.js';
+import type { Chance } from '../support/chance.js';
 
 const lifetimes = { instant: 15, short: 25, long: 60 } as const;
 const ttlMs: Readonly<Record<keyof typeof lifetimes, readonly [number, number]>> = {

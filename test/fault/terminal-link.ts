@@ -4,7 +4,7 @@
  * unacknowledged outlive the gateway.
  */
 import { WebSocket } from 'ws';
-import type { Chance } from './chance.js';
+import type { Chance } from '../support/chance.js';
 import type { Deed, TerminalPlace } from './observation.js';
 
 export interface Frame {

@@ -2,11 +2,11 @@
  * Reads one terminal's observations in order and holds the rules of delivery against them. Owns the
  * accounts of what that terminal was sent.
  */
+import type { Verdict } from '../support/verdict.js';
 import { Account } from './account.js';
 import { Confirmations } from './confirmations.js';
 import type { Observation, ObservationOf } from './observation.js';
 import { definitiveEnds } from './states.js';
-import type { Verdict } from './verdict.js';
 
 /**
  * Between the gateway's look at its clock and the terminal's lie a system call and two schedulers; on

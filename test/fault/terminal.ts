@@ -2,7 +2,7 @@
  * A terminal with a memory that outlives the gateway: carries out each execution once, however often
  * it is sent, and answers in one of many manners. Owns its orders and what it holds back.
  */
-import type { Chance } from './chance.js';
+import type { Chance } from '../support/chance.js';
 import type { Observation, TerminalPlace } from './observation.js';
 import { Order } from './order.js';
 import { cancelManners, planSteps, type Step } from './order-manner.js';

@@ -2,7 +2,7 @@
  * The terminals of the fault test, in a process of their own: their memory outlives the gateway, and
  * the load of the bots does not delay what they see. Ends with the process that started it.
  */
-import { Chance } from './chance.js';
+import { Chance } from '../support/chance.js';
 import type { Command, Observation, Reply } from './observation.js';
 import { startPulse } from './pulse.js';
 import { Terminal } from './terminal.js';

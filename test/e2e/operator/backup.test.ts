@@ -9,11 +9,11 @@ import { openCampaign } from '../../fault/campaign.js';
 import { configOf } from '../../fault/config.js';
 import { History, type RequestView } from '../../fault/history.js';
 import type { AcceptedRequest } from '../../fault/ledger.js';
-import { Verdict } from '../../fault/verdict.js';
 import { bearer, call, json } from '../../support/api.js';
 import { runCommand } from '../../support/command.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
+import { Verdict } from '../../support/verdict.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;

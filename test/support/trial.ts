@@ -1,0 +1,75 @@
+/**
+ * What the programs that try to break the gateway have alike: options with a seed, a folder of their
+ * own, a verdict, and the end. A trial ends with exit code 1 at a violation, and keeps its folder
+ * then; what it started must be given to `atExit`, so that nothing outlives it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Chance } from './chance.js';
+import { Verdict } from './verdict.js';
+
+const violationsShownMax = 5;
+
+export interface Trial<Option extends string> {
+  /** As given, or the default. */
+  readonly options: Readonly<Record<Option, string>>;
+  readonly seed: number;
+  readonly chance: Chance;
+  readonly directory: string;
+  readonly verdict: Verdict;
+  /** Runs when the process ends, however it ends; it must not wait. */
+  readonly atExit: (stop: () => void) => void;
+}
+
+/**
+ * @param defaults the options of the program beside `--seed`, with their defaults.
+ * @param play returns what is to be said at the end, such as `10 rounds`.
+ */
+export async function runTrial<Option extends string>(
+  name: string,
+  defaults: Readonly<Record<Option, string>>,
+  play: (trial: Trial<Option>) => Promise<string>,
+): Promise<never> {
+  const options = readOptions(defaults);
+  const seed = Number(options.seed);
+  const directory = mkdtempSync(join(tmpdir(), `signalbox-${name}-`));
+  const verdict = new Verdict();
+  console.log(`seed ${seed}, ${told(defaults, options)}, data in ${directory}`);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+  const atExit = (stop: () => void): void => void process.on('exit', stop);
+  const chance = new Chance(seed, name);
+  const end = await play({ options, seed, chance, directory, verdict, atExit });
+  for (const { rule, round, evidence } of verdict.violations.slice(0, violationsShownMax)) {
+    console.log(`VIOLATION (seed ${seed}, round ${round}): ${rule}\n${evidence}`);
+  }
+  const isClean = verdict.violations.length === 0;
+  if (isClean) rmSync(directory, { recursive: true });
+  else console.log(`the data is kept in ${directory}`);
+  console.log(`${end}, ${verdict.checks} checks, ${verdict.violations.length} violations`);
+  process.exit(isClean ? 0 : 1);
+}
+
+function readOptions<Option extends string>(
+  defaults: Readonly<Record<Option, string>>,
+): Record<Option | 'seed', string> {
+  const seed = `${Math.floor(Math.random() * 2 ** 32)}`;
+  const known = Object.entries<string>({ ...defaults, seed }).map(
+    ([option, value]) => [option, { type: 'string' as const, default: value }] as const,
+  );
+  return parseArgs({ options: Object.fromEntries(known) }).values as Record<
+    Option | 'seed',
+    string
+  >;
+}
+
+function told(
+  defaults: Readonly<Record<string, string>>,
+  options: Readonly<Record<string, string>>,
+) {
+  return Object.keys(defaults)
+    .filter((option) => options[option] !== '')
+    .map((option) => `${option} ${String(options[option])}`)
+    .join(', ');
+}
