@@ -175,7 +175,14 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     idempotency,
     onAccepted: (entry) => outbox.sendCancel(entry),
   });
-  const streams = new EventStreams({ store, clock, deadlines, plans, hub });
+  const streams = new EventStreams({
+    store,
+    clock,
+    deadlines,
+    plans,
+    hub,
+    streamsClosed: instruments.streamsClosed,
+  });
   health.onRecovery(() => {
     log.warn({ dataDir: settings.dataDir }, 'the disk takes writes again');
     acceptance.resolveDoubts();
@@ -302,6 +309,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       deadlines,
       limits,
       framesRejected: instruments.framesRejected,
+      connectionsClosed: instruments.connectionsClosed,
       onOpen: (connection) => attendance.opened(connection),
       onHello: (connection, hello) => attendance.greet(connection, hello),
       onFrame: (connection, source, frame) => intake.take(connection, source, frame),

@@ -6,9 +6,10 @@ import { isPublicApiEnabled } from '../auth/accounts.js';
 import type { EventHub } from '../events/hub.js';
 import type { Subscriber } from '../events/subscriber.js';
 import type { KeyCaller } from '../http/gate.js';
-import type { SseEvents, SseWriter } from '../http/sse-writer.js';
+import type { SseEnd, SseEvents, SseWriter } from '../http/sse-writer.js';
 import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
+import type { CounterSet } from '../lib/instruments.js';
 import type { Plans } from '../plans.js';
 import type { Deadline, Deadlines } from '../signals/deadlines.js';
 import type { Reader } from '../store/store.js';
@@ -20,12 +21,25 @@ const blockedMsMax = 30_000;
 /** At shutdown clients come back spread over this time, not all at once. */
 const reconnectSpreadMs = 10_000;
 
+/** Why a stream ended. */
+export const streamEnds = [
+  'client_left',
+  'not_allowed',
+  'key_expired',
+  'too_slow',
+  'server_draining',
+] as const;
+
+export type StreamEnd = (typeof streamEnds)[number];
+
 interface EventStream {
   readonly caller: KeyCaller;
   readonly subscriber: Subscriber;
   readonly writer: SseWriter;
   keepAlive: Deadline | undefined;
   keyEnd: Deadline | undefined;
+  /** Why we ended it, once we did. */
+  endedFor: StreamEnd | undefined;
   /** Monotonic ms since when the socket takes nothing. */
   blockedSince: number | undefined;
 }
@@ -36,6 +50,7 @@ export interface EventStreamsDeps {
   readonly deadlines: Deadlines;
   readonly plans: Plans;
   readonly hub: EventHub;
+  readonly streamsClosed: CounterSet<StreamEnd>;
 }
 
 export class EventStreams {
@@ -65,7 +80,7 @@ export class EventStreams {
     const { userId } = caller.user;
     const writer = start({
       onDrained: () => subscriber.pump(),
-      onClosed: () => this.#forget(userId, stream),
+      onClosed: (end) => this.#forget(userId, stream, end),
     });
     if (writer === undefined) return;
     const stream: EventStream = {
@@ -74,6 +89,7 @@ export class EventStreams {
       writer,
       keepAlive: undefined,
       keyEnd: undefined,
+      endedFor: undefined,
       blockedSince: undefined,
     };
     const streams = this.#open.get(userId);
@@ -83,7 +99,7 @@ export class EventStreams {
     this.#keepAliveLater(stream);
     const { expiresAt } = caller.key;
     if (expiresAt !== null) {
-      stream.keyEnd = deadlines.after(expiresAt - clock.now(), () => writer.end());
+      stream.keyEnd = deadlines.after(expiresAt - clock.now(), () => endFor('key_expired', stream));
     }
     subscriber.sink = writer;
     hub.subscribe(userId, subscriber);
@@ -92,8 +108,8 @@ export class EventStreams {
 
   /** Ends at once the streams whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
-    for (const { caller, writer } of this.#open.get(userId) ?? []) {
-      if (!this.#isAllowed(caller)) writer.end();
+    for (const stream of this.#open.get(userId) ?? []) {
+      if (!this.#isAllowed(stream.caller)) endFor('not_allowed', stream);
     }
   }
 
@@ -104,8 +120,9 @@ export class EventStreams {
   /** Ends all streams, and asks their clients to come back each at a moment of its own. */
   drain(): void {
     for (const streams of this.#open.values()) {
-      for (const { writer } of streams) {
-        writer.end(`retry: ${1000 + Math.floor(random() * reconnectSpreadMs)}\n\n`);
+      for (const stream of streams) {
+        const retryMs = 1000 + Math.floor(random() * reconnectSpreadMs);
+        endFor('server_draining', stream, `retry: ${retryMs}\n\n`);
       }
     }
   }
@@ -137,14 +154,20 @@ export class EventStreams {
     });
   }
 
-  #forget(userId: string, stream: EventStream): void {
-    const { hub, deadlines } = this.#deps;
+  #forget(userId: string, stream: EventStream, end: SseEnd): void {
+    const { hub, deadlines, streamsClosed } = this.#deps;
     const streams = this.#open.get(userId);
     if (streams?.delete(stream) !== true) return;
     this.#count--;
+    streamsClosed.add(stream.endedFor ?? (end === 'aborted' ? 'too_slow' : 'client_left'));
     if (streams.size === 0) this.#open.delete(userId);
     deadlines.remove(stream.keepAlive);
     deadlines.remove(stream.keyEnd);
     hub.unsubscribe(userId, stream.subscriber);
   }
+}
+
+function endFor(reason: StreamEnd, stream: EventStream, lastWords?: string): void {
+  stream.endedFor = reason;
+  stream.writer.end(lastWords);
 }

@@ -10,11 +10,14 @@ const sliceBytesMax = 15 * 1024;
 const keepAlive = ':\n\n';
 const nothing = new Uint8Array(0);
 
+/** `ended` and `aborted` by us, `left` by the client or the network. */
+export type SseEnd = 'ended' | 'aborted' | 'left';
+
 export interface SseEvents {
   /** The socket takes writes again. */
   readonly onDrained: () => void;
-  /** The answer has ended, by whom ever; told once. */
-  readonly onClosed: () => void;
+  /** The answer has ended; told once. */
+  readonly onClosed: (end: SseEnd) => void;
 }
 
 export class SseWriter {
@@ -59,23 +62,26 @@ export class SseWriter {
   end(lastWords = ''): void {
     if (this.#isClosed) return;
     if (lastWords !== '' && !this.#isBlocked) this.#put(lastWords);
-    this.closed();
+    this.#close('ended');
     this.#res.cork(() => this.#res.end());
   }
 
   /** Breaks the connection: for a reader that does not read. */
   abort(): void {
     if (this.#isClosed) return;
-    this.closed();
+    this.#close('aborted');
     this.#res.close();
   }
 
   /** The client is gone. */
   closed(): void {
-    if (this.#isClosed) return;
+    if (!this.#isClosed) this.#close('left');
+  }
+
+  #close(end: SseEnd): void {
     this.#isClosed = true;
     this.#rest = nothing;
-    this.#events.onClosed();
+    this.#events.onClosed(end);
   }
 
   /** What is left of an event goes first: a comment in its middle would break it in two. */

@@ -10,6 +10,22 @@ export class Counter {
   }
 }
 
+/** A counter for each of a fixed set of names, such as the values of a label. */
+export class CounterSet<Name extends string> {
+  readonly counters: Readonly<Record<Name, Counter>>;
+
+  constructor(names: readonly Name[]) {
+    this.counters = Object.fromEntries(names.map((name) => [name, new Counter()])) as Record<
+      Name,
+      Counter
+    >;
+  }
+
+  add(name: Name): void {
+    this.counters[name].add();
+  }
+}
+
 export class Histogram {
   /** Observations per bucket, not cumulated; the last place counts what exceeds every bound. */
   readonly counts: Float64Array;

@@ -4,7 +4,7 @@
  * come back. Knows nothing of the native socket.
  */
 import type { Clock } from '../lib/clock.js';
-import type { Counter } from '../lib/instruments.js';
+import type { Counter, CounterSet } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
 import type { Deadline, Deadlines } from '../signals/deadlines.js';
 import {
@@ -14,6 +14,7 @@ import {
   frameErrors,
   helloTimeoutMs,
   type CloseReason,
+  type ConnectionEnd,
   type DecodedFrame,
   type FrameErrorCode,
   type GatewayFrame,
@@ -45,6 +46,7 @@ export interface ConnectionDeps {
   readonly deadlines: Deadlines;
   readonly limits: Limits;
   readonly framesRejected: Counter;
+  readonly connectionsClosed: CounterSet<ConnectionEnd>;
   readonly onOpen: (connection: Connection) => void;
   /** @returns the source that the connection now speaks for, or why the hello is refused. */
   readonly onHello: (
@@ -131,14 +133,18 @@ export class Connection {
 
   close(reason: CloseReason): void {
     if (this.#isClosed) return;
-    this.closed();
+    this.#end(reason);
     this.#socket.close(closeCodes[reason], reason);
   }
 
-  /** The socket is gone, or about to go. */
+  /** The socket is gone. */
   closed(): void {
-    if (this.#isClosed) return;
+    if (!this.#isClosed) this.#end('terminal_left');
+  }
+
+  #end(reason: ConnectionEnd): void {
     this.#isClosed = true;
+    this.#deps.connectionsClosed.add(reason);
     this.#deps.deadlines.remove(this.#watch);
     this.#deps.deadlines.remove(this.#sessionEnd);
     this.#deps.onClosed(this);

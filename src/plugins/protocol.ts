@@ -38,6 +38,14 @@ export const closeCodes = {
 
 export type CloseReason = keyof typeof closeCodes;
 
+/** Why a connection ended: as the gateway closed it, or `terminal_left`. */
+export const connectionEnds = [
+  ...(Object.keys(closeCodes) as CloseReason[]),
+  'terminal_left',
+] as const;
+
+export type ConnectionEnd = (typeof connectionEnds)[number];
+
 /**
  * Codes of the `error` frame. What `counts` breaks the protocol, and at the third the connection is
  * closed; the others are well-formed words about something that the gateway does not hold.

@@ -2,7 +2,9 @@
  * What the gateway measures of itself: one object, made once, counted into with plain additions on the
  * hot path. `metrics` reads it when Prometheus asks. Lives as long as the process.
  */
-import { Counter, Histogram, latencyBounds } from '../lib/instruments.js';
+import { streamEnds, type StreamEnd } from '../endpoints/event-streams.js';
+import { Counter, CounterSet, Histogram, latencyBounds } from '../lib/instruments.js';
+import { connectionEnds, type ConnectionEnd } from '../plugins/protocol.js';
 import { executionStates, type ExecutionStatus } from '../signals/execution.js';
 
 export interface Instruments {
@@ -29,7 +31,10 @@ export interface Instruments {
   readonly commitsFailed: Counter;
   /** Throws that reached the outermost catch. */
   readonly internalErrors: Counter;
-  readonly executionsByStatus: StatusCounts;
+  /** Executions that came into a status. */
+  readonly executionsByStatus: CounterSet<ExecutionStatus>;
+  readonly connectionsClosed: CounterSet<ConnectionEnd>;
+  readonly streamsClosed: CounterSet<StreamEnd>;
 }
 
 /** One place for each status code of three digits. */
@@ -65,17 +70,6 @@ export class RequestCounts {
   }
 }
 
-export class StatusCounts {
-  readonly counters = Object.fromEntries(
-    Object.keys(executionStates).map((status) => [status, new Counter()]),
-  ) as Readonly<Record<ExecutionStatus, Counter>>;
-
-  /** Counts an execution that came into this status. */
-  add(status: ExecutionStatus): void {
-    this.counters[status].add();
-  }
-}
-
 export function createInstruments(routes: readonly { readonly operation: string }[]): Instruments {
   const requests = new RequestCounts(routes.map(({ operation }) => operation));
   const requestLatency = requests.operations.map(() => new Histogram(latencyBounds));
@@ -98,6 +92,8 @@ export function createInstruments(routes: readonly { readonly operation: string 
     eventsPublished: new Counter(),
     commitsFailed: new Counter(),
     internalErrors: new Counter(),
-    executionsByStatus: new StatusCounts(),
+    executionsByStatus: new CounterSet(Object.keys(executionStates) as ExecutionStatus[]),
+    connectionsClosed: new CounterSet(connectionEnds),
+    streamsClosed: new CounterSet(streamEnds),
   };
 }

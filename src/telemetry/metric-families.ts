@@ -2,7 +2,7 @@
  * Every metric of the gateway's own as a row: its name, its meaning, and where its numbers are read
  * when Prometheus asks. No label can take a value that comes from outside.
  */
-import type { Histogram } from '../lib/instruments.js';
+import type { CounterSet, Histogram } from '../lib/instruments.js';
 import type { Instruments } from './instruments.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -45,7 +45,7 @@ export const families: readonly Family[] = [
   { name: 'dispatch_duration_seconds', type: 'histogram', help: 'From the acceptance of a signal to its frame on the socket of a plugin.', read: (i) => histogramSamples(i.dispatchLatency) },
   { name: 'confirm_duration_seconds', type: 'histogram', help: 'From dispatch to the first report of the plugin.', read: (i) => histogramSamples(i.confirmLatency) },
   { name: 'signals_accepted_total', type: 'counter', help: 'Signals that are on disk and were answered with a 202.', read: (i) => [i.signalsAccepted] },
-  { name: 'executions_total', type: 'counter', help: 'Executions that came into a status.', read: statusSamples },
+  { name: 'executions_total', type: 'counter', help: 'Executions that came into a status.', read: (i) => countedSamples('status', i.executionsByStatus) },
   { name: 'submits_sent_total', type: 'counter', help: 'Submit frames written to plugins, repetitions included.', read: (i) => [i.submitsSent] },
   { name: 'plugin_frames_rejected_total', type: 'counter', help: 'Frames of plugins that broke the protocol.', read: (i) => [i.framesRejected] },
   { name: 'reports_ignored_total', type: 'counter', help: 'Reports of plugins that would have moved an execution backwards.', read: (i) => [i.reportsIgnored] },
@@ -68,6 +68,8 @@ export const families: readonly Family[] = [
   { name: 'nodejs_heap_size_limit_bytes', type: 'gauge', help: 'Heap that Node grants; a process that needs more is ended.', read: (_, g) => [{ value: g.surroundings.heapLimitBytes() }] },
   { name: 'tls_certificate_expiry_timestamp_seconds', type: 'gauge', help: 'Unix time at which the served certificate ends; absent without TLS.', read: (_, g) => valueIfKnown(g.surroundings.certificateExpirySeconds) },
   { name: 'open_streams', type: 'gauge', help: 'Event streams that are open.', read: (_, g) => [{ value: g.openStreams() }] },
+  { name: 'plugin_connections_closed_total', type: 'counter', help: 'Connections of plugins that ended, by the reason of their close code; "terminal_left": the plugin or the network ended it.', read: (i) => countedSamples('reason', i.connectionsClosed) },
+  { name: 'streams_closed_total', type: 'counter', help: 'Event streams that ended; "client_left": the reader or the network ended it, "not_allowed": key, user, plan or API no longer allow it.', read: (i) => countedSamples('reason', i.streamsClosed) },
 ];
 
 function requestSamples({ requests }: Instruments): Sample[] {
@@ -84,10 +86,10 @@ function requestLatencySamples({ requests, requestLatency }: Instruments): Sampl
   );
 }
 
-function statusSamples({ executionsByStatus }: Instruments): Sample[] {
-  return Object.entries(executionsByStatus.counters).map(([status, { value }]) => ({
-    labels: { status },
-    value,
+function countedSamples<Name extends string>(label: string, set: CounterSet<Name>): Sample[] {
+  return (Object.keys(set.counters) as Name[]).map((name) => ({
+    labels: { [label]: name },
+    value: set.counters[name].value,
   }));
 }
 

@@ -41,6 +41,7 @@ for (const [name, text, code] of bad) {
     t.equal(plugin.errors.length, 3);
     t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
     t.equal(gateway.framesRejected.value, 3);
+    t.equal(gateway.connectionsClosed.counters.bad_protocol.value, 1);
     t.equal(gateway.attendance.isOpen(plugin.connection.connectionId), false);
     t.equal(gateway.deadlines.size, 0);
   });

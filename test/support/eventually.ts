@@ -4,7 +4,7 @@ const intervalMs = 10;
 /** @returns the first answer of `ask` that is neither undefined, null nor false. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
-  boundMs = 15_000,
+  boundMs = 60_000,
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = performance.now() + boundMs;
   for (;;) {

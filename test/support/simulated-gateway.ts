@@ -4,13 +4,14 @@
  */
 import { EventHub } from '../../src/events/hub.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import { Counter, Histogram, latencyBounds } from '../../src/lib/instruments.js';
+import { Counter, CounterSet, Histogram, latencyBounds } from '../../src/lib/instruments.js';
 import type { Limits } from '../../src/limits.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { Attendance } from '../../src/plugins/attendance.js';
 import { Connection, type ConnectionDeps } from '../../src/plugins/connection.js';
 import { Intake } from '../../src/plugins/intake.js';
 import { Outbox } from '../../src/plugins/outbox.js';
+import { connectionEnds } from '../../src/plugins/protocol.js';
 import { Registry } from '../../src/plugins/registry.js';
 import { Acceptance, type Accepted } from '../../src/signals/acceptance.js';
 import { announceExecution } from '../../src/signals/announcement.js';
@@ -83,6 +84,7 @@ export class SimulatedGateway {
   readonly reportsIgnored = new Counter();
   readonly fillsDuplicate = new Counter();
   readonly framesRejected = new Counter();
+  readonly connectionsClosed = new CounterSet(connectionEnds);
   readonly submitsSent = new Counter();
   /** Changes of executions, as they were told. */
   readonly told: Told[] = [];
@@ -180,6 +182,7 @@ export class SimulatedGateway {
       deadlines: this.deadlines,
       limits: this.limits,
       framesRejected: this.framesRejected,
+      connectionsClosed: this.connectionsClosed,
       onOpen: (connection) => this.attendance.opened(connection),
       onHello: (connection, hello) => this.attendance.greet(connection, hello),
       onFrame: (connection, source, frame) => this.intake.take(connection, source, frame),

@@ -1,4 +1,6 @@
 import t from 'tap';
+import { streamEnds } from '../../src/endpoints/event-streams.js';
+import { connectionEnds } from '../../src/plugins/protocol.js';
 import { routes } from '../../src/routes.js';
 import { executionStates } from '../../src/signals/execution.js';
 import { createInstruments, type Instruments } from '../../src/telemetry/instruments.js';
@@ -114,14 +116,16 @@ t.test('no label takes a value from outside', async (t) => {
   }
   const operations: string[] = [...routes.map(({ operation }) => operation), 'none'];
   const labelNames = new Set<string>();
+  const reasons: string[] = [...connectionEnds, ...streamEnds];
   for (const { name, labels } of parse(await metrics.scrape()).samples) {
     if (name.startsWith('signalbox_nodejs_')) continue;
     for (const [label, value] of Object.entries(labels)) {
       labelNames.add(label);
       if (label === 'operation') t.ok(operations.includes(value), value);
+      if (label === 'reason') t.ok(reasons.includes(value), value);
     }
   }
-  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'status', 'version']);
+  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'reason', 'status', 'version']);
 });
 
 t.test('requests are counted by operation and status, with none for no route', async (t) => {

@@ -4,6 +4,7 @@ import { bearer, call, signal, submit } from '../../support/api.js';
 import { cancelReport, event, openDesk, report, tell } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
+import { signalboxCli } from '../../support/gateway-process.js';
 
 const desk = await openDesk(t);
 
@@ -129,6 +130,44 @@ t.test('counters and gauges agree with the traffic', async (t) => {
       grown(samples, 'signalbox_connected_plugins') === 0 &&
       grown(samples, 'signalbox_open_streams') === 0,
   );
+});
+
+t.test('each end of a connection and of a stream is counted under its reason', async (t) => {
+  const before = await scrape();
+  const trader = await desk.trader();
+  const left = await desk.plugin(trader);
+  left.cut();
+  const first = await desk.plugin(trader, { instanceId: 'desk-2' });
+  const second = await desk.plugin(trader, { instanceId: 'desk-2' });
+  await first.waitClosed();
+  for (let i = 0; i < 3; i++) second.send('bad');
+  await second.waitClosed();
+  await desk.plugin(trader, { instanceId: 'desk-3' });
+  const leaver = await openReader(desk.url, trader.key);
+  const revoked = await openReader(desk.url, trader.key);
+  leaver.close();
+  await call(desk.url, 'DELETE', `/api/api-keys/${trader.keyId}`, {
+    headers: bearer(trader.token),
+  });
+  await revoked.waitEnd();
+  signalboxCli(desk.dataDir, ['session', 'revoke', trader.email]);
+  const expected = {
+    'signalbox_plugin_connections_closed_total{reason="terminal_left"}': 1,
+    'signalbox_plugin_connections_closed_total{reason="replaced"}': 1,
+    'signalbox_plugin_connections_closed_total{reason="bad_protocol"}': 1,
+    'signalbox_plugin_connections_closed_total{reason="session_revoked"}': 1,
+    'signalbox_streams_closed_total{reason="client_left"}': 1,
+    'signalbox_streams_closed_total{reason="not_allowed"}': 1,
+  };
+  const grown = (after: Samples): Map<string, number> =>
+    new Map(
+      [...after]
+        .filter(([key]) => key.includes('_closed_total{'))
+        .map(([key, value]) => [key, value - (before.get(key) ?? 0)] as const)
+        .filter(([, growth]) => growth > 0),
+    );
+  const after = await scrape((samples) => grown(samples).size >= Object.keys(expected).length);
+  t.same(Object.fromEntries(grown(after)), expected);
 });
 
 t.test('no label takes a value from outside, so that traffic makes no new series', async (t) => {
