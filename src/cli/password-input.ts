@@ -1,6 +1,6 @@
 /**
- * Takes a new password from standard input, or from the operator at the terminal, twice and without
- * showing it, and hashes it. Never from an argument: those show in the list of processes.
+ * Takes a password from standard input, or from the operator at the terminal without showing it; a
+ * new one twice, and hashes it. Never from an argument: those show in the list of processes.
  */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -20,13 +20,14 @@ const inputLengthMax = 16 * passwordLengthMax;
 export async function readPasswordHash(options: {
   readonly passwordStdin?: boolean;
 }): Promise<string | Outcome> {
-  const password = options.passwordStdin ? await readInput() : await askTwice();
+  const password = options.passwordStdin ? await readPasswordInput() : await askTwice();
   if (typeof password !== 'string') return password;
   const problem = passwordProblem(password);
   return problem === undefined ? hash(password) : refused('invalid_password', problem);
 }
 
-async function readInput(): Promise<string> {
+/** All that standard input holds, without one line break at its end. */
+export async function readPasswordInput(): Promise<string> {
   process.stdin.setEncoding('utf8');
   let input = '';
   for await (const chunk of process.stdin) {
@@ -42,8 +43,8 @@ async function askTwice(): Promise<string | Outcome> {
       'There is no terminal to ask for the password. Give it on standard input with --password-stdin.',
     );
   }
-  const first = await ask('Password: ');
-  const second = first === undefined ? undefined : await ask('The same again: ');
+  const first = await askPassword('Password: ');
+  const second = first === undefined ? undefined : await askPassword('The same again: ');
   if (first === undefined || second === undefined) {
     return refused('no_password', 'No password was given; nothing was changed.');
   }
@@ -57,7 +58,7 @@ async function askTwice(): Promise<string | Outcome> {
 }
 
 /** @returns undefined when the operator breaks off. */
-async function ask(question: string): Promise<string | undefined> {
+export async function askPassword(question: string): Promise<string | undefined> {
   process.stderr.write(question);
   // A terminal that is echoed to nowhere: the line can be edited, and is not shown.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

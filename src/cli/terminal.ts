@@ -4,7 +4,6 @@
  * standard input or a question, never from an argument: those show in the list of processes.
  */
 import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock, toIsoTime } from '../lib/clock.js';
 import { activityLine } from '../terminal/activity-line.js';
@@ -17,6 +16,8 @@ import {
 } from '../terminal/paper-terminal.js';
 import { parsePriceLine } from '../terminal/price-feed.js';
 import { logIn } from '../terminal/session-login.js';
+import { exitCodes } from './command.js';
+import { askPassword, readPasswordInput } from './password-input.js';
 
 interface TerminalOptions {
   readonly url: string;
@@ -34,8 +35,6 @@ interface TerminalOptions {
   readonly json?: boolean;
 }
 
-/** 0: the operator stopped it. 1: refused or failed. 2: a mistake in the usage. */
-const exitCodes = { stopped: 0, refused: 1, usage: 2 } as const;
 const walkTickMs = 1_000;
 /** Longest that a timer sleeps; only there to keep the process up while it waits to reconnect. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -171,25 +170,10 @@ async function sessionToken(
 }
 
 async function readPassword(isFromStdin: boolean): Promise<string | undefined> {
+  if (isFromStdin) return readPasswordInput();
   const given = process.env['SIGNALBOX_PASSWORD'];
-  if (!isFromStdin && given !== undefined) return given;
-  if (!isFromStdin && !process.stdin.isTTY) return undefined;
-  if (!isFromStdin) process.stderr.write('Password: ');
-  // A terminal that is echoed to nowhere: the line can be edited, and is not shown.
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const input = createInterface({
-    input: process.stdin,
-    output: nowhere,
-    terminal: !isFromStdin,
-  });
-  const line = await new Promise<string | undefined>((resolve) => {
-    input.once('line', resolve);
-    input.once('close', () => resolve(undefined));
-  });
-  input.close();
-  process.stdin.pause();
-  if (!isFromStdin) process.stderr.write('\n');
-  return line;
+  if (given !== undefined) return given;
+  return process.stdin.isTTY ? askPassword('Password: ') : undefined;
 }
 
 function readPrices(terminal: PaperTerminal): void {
@@ -229,7 +213,7 @@ function createEnding(): Ending {
     end,
     async wait() {
       const keepAlive = setInterval(() => undefined, longestTimerMs);
-      const stop = (): void => end(exitCodes.stopped);
+      const stop = (): void => end(exitCodes.done);
       process.once('SIGINT', stop);
       process.once('SIGTERM', stop);
       // Whoever read our lines is gone, and so is the reason to print them.
