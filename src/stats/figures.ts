@@ -29,7 +29,7 @@ export interface Figures {
   readonly hashPoolQueue: number | null;
   readonly cpuPercent: number | null;
   readonly residentBytes: number | null;
-  /** Longest delay of the event loop since the last scrape of anybody. */
+  /** Longest delay of the event loop in the last 30 s at least. */
   readonly eventLoopDelaySeconds: number | null;
   readonly storeBytes: number | null;
   readonly diskFreeBytes: number | null;
