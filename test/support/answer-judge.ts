@@ -57,7 +57,7 @@ export function mismatchOf(answer: SeenAnswer): string | undefined {
   const { request, status } = answer;
   if (request === undefined) return mismatchAnywhere(answer);
   // Upgrades are the plugin protocol's, and so are their refusals.
-  if (request.path === pluginPath) return undefined;
+  if (request.path.split('?', 1)[0] === pluginPath) return undefined;
   const found = operationOf(request);
   const wrong =
     found === undefined ? inRefusal(answer, envelopeOf(request)) : inOperation(answer, found);
