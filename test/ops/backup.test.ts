@@ -2,32 +2,44 @@
  * ops/backup.md: every command on it runs, in its order, against a real gateway. What belongs to the
  * machine (sudo, systemd) is a stand-in that stops and starts that gateway.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { addUser, dataDirIn } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
+import { blocksOf } from '../support/page.js';
+import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
 import { verdict } from '../support/world.js';
 
 t.setTimeout(240_000);
 const ops = new URL('../../../ops/', import.meta.url).pathname;
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 const page = readFileSync(`${ops}backup.md`, 'utf8');
-const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+const blocks = blocksOf(page)
+  .filter(({ language }) => language === 'sh')
+  .map(({ text }) => text);
 /** What an installation puts into the machine's own directories. */
 const installation = /\/etc\/systemd/;
+/** The command itself, where an installation has it, and stand-ins for the programs of the machine. */
+const standIns: Readonly<Record<string, string>> = {
+  signalbox: signalboxScript,
+  // The program that backup.sh names lies elsewhere while it is tested.
+  node: `shift; ${signalboxScript}`,
+  sudo: 'exec "$@"',
+  systemctl: `case "$1" in
+    start)
+      : > "$READY_FILE"
+      ${signalboxCommand} serve --port 0 --ops-port 0 > "$READY_FILE" 2> /dev/null &
+      echo $! > "$PID_FILE"
+      while [ ! -s "$READY_FILE" ]; do sleep 0.05; done ;;
+    stop)
+      pid=$(cat "$PID_FILE")
+      kill "$pid"
+      while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done ;;
+  esac`,
+};
 
 t.test('every command on the page runs, and a restore brings back what was accepted', async (t) => {
   const dataDir = dataDirIn(t.testdir());
@@ -36,28 +48,18 @@ t.test('every command on the page runs, and a restore brings back what was accep
   mkdirSync(backups, { mode: 0o700 });
   symlinkSync(ops, join(directory, 'ops'));
   addUser(dataDir, 'ann@example.com');
-  const pidFile = join(directory, 'pid');
   const readyFile = join(directory, 'ready');
   const environment = {
-    PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+    PATH: pathWith(directory, standIns),
     SIGNALBOX_DATA_DIR: dataDir,
     BACKUPS: backups,
-    PID_FILE: pidFile,
+    PID_FILE: join(directory, 'pid'),
     READY_FILE: readyFile,
   };
-  // Noted while it is known: the test's directory goes before what it has started.
-  let pid = 0;
-  t.teardown(() => process.kill(pid, 'SIGKILL'));
-  const run = async (commands: string): Promise<string> => {
-    const child = spawn('bash', ['-eu', '-c', commands], { env: environment, cwd: directory });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    }
-    const [code] = (await once(child, 'close')) as [number | null];
-    t.equal(code, 0, `${commands}${output}`);
-    if (existsSync(pidFile)) pid = Number(readFileSync(pidFile, 'utf8'));
-    return output;
+  const shell = openShell(t, { directory, environment });
+  const run = async (commands: string): Promise<void> => {
+    const { ok, output } = await shell.run(commands);
+    t.ok(ok, `${commands}${output}`);
   };
   const url = (): Promise<string> =>
     eventually(() => {
@@ -109,7 +111,7 @@ t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', (t)
       encoding: 'utf8',
       env: {
         ...process.env,
-        PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+        PATH: pathWith(directory, standIns),
         SIGNALBOX_DATA_DIR: dataDir,
         ...environment,
       },
@@ -147,31 +149,3 @@ t.test(
     t.end();
   },
 );
-
-/** The command itself, where an installation has it, and stand-ins for the programs of the machine. */
-function standIns(directory: string): string {
-  const bin = join(directory, 'bin');
-  mkdirSync(bin, { recursive: true });
-  const scripts: Readonly<Record<string, string>> = {
-    signalbox: `exec '${process.execPath}' '${signalbox}' "$@"`,
-    // The program that backup.sh names lies elsewhere while it is tested.
-    node: `shift; exec '${process.execPath}' '${signalbox}' "$@"`,
-    sudo: 'exec "$@"',
-    systemctl: `case "$1" in
-      start)
-        : > "$READY_FILE"
-        '${process.execPath}' '${signalbox}' serve --port 0 --ops-port 0 > "$READY_FILE" 2> /dev/null &
-        echo $! > "$PID_FILE"
-        while [ ! -s "$READY_FILE" ]; do sleep 0.05; done ;;
-      stop)
-        pid=$(cat "$PID_FILE")
-        kill "$pid"
-        while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done ;;
-    esac`,
-  };
-  for (const [name, text] of Object.entries(scripts)) {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
-  return bin;
-}

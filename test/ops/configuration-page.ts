@@ -5,11 +5,12 @@
 import { exitCodes } from '../../src/cli/command.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { configFile, settingNames, settingsTable } from '../../src/settings/table.js';
+import { table, type PageTables } from './page-tables.js';
 
 export const pageFile = new URL('../../../ops/configuration.md', import.meta.url);
 
 /** Every table by the name that stands in the page's marks. */
-export function pageTables(): Readonly<Record<string, string>> {
+export function pageTables(): PageTables {
   return {
     settings: table(
       ['Flag', 'Environment', 'Config file', 'Default', 'What it is', 'What it may be'],
@@ -54,23 +55,6 @@ const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   refused: 'it cannot start (a port or the data directory is in use), or it failed',
   usage: 'a setting is wrong: standard error names each; starting again does not help',
 };
-
-/** The page with every table between its marks replaced; throws when a mark is missing. */
-export function withTables(page: string): string {
-  return Object.entries(pageTables()).reduce((text, [name, rows]) => {
-    const between = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-    if (!between.test(text)) throw new Error(`the page has no place for the table "${name}"`);
-    return text.replace(
-      between,
-      (_all, start: string, end: string) => `${start}\n${rows}\n\n${end}`,
-    );
-  }, page);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
 
 function code(text: string | null): string {
   return text === null || text === '' ? '' : `\`${text}\``;

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { limitNames, limitRelations, limits } from '../../src/limits.js';
 import { shippedPlans } from '../../src/plans.js';
+import { table, type PageTables } from './page-tables.js';
 import { opsDirectory } from './rule-files.js';
 
 export const pageFile = new URL('limits.md', opsDirectory);
@@ -56,7 +57,7 @@ const readableUnits: readonly {
 ];
 
 /** Every table by the name that stands in the page's marks. */
-export function pageTables(): Readonly<Record<string, string>> {
+export function pageTables(): PageTables {
   return {
     limits: table(
       ['Name', 'Value', 'Unit', 'From', 'To', 'What it protects'],
@@ -91,20 +92,6 @@ export function pageTables(): Readonly<Record<string, string>> {
       ]),
     ),
   };
-}
-
-/** The page with every table between its marks replaced; throws when a mark is missing. */
-export function withTables(page: string): string {
-  return Object.entries(pageTables()).reduce((text, [name, rows]) => {
-    const between = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- end -->)`);
-    if (!between.test(text)) throw new Error(`ops/limits.md has no place for the table "${name}"`);
-    return text.replace(between, `$1\n${rows}\n\n$2`);
-  }, page);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function grouped(value: number): string {

@@ -3,23 +3,16 @@
  * belongs to the machine and not to the gateway (systemd, the journal, the time service) is a stand-in
  * that answers as it would: with the gateway's process and with its real log.
  */
-import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
-import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { parse } from 'yaml';
 import { createKey, login } from '../support/api.js';
 import { certificatePem } from '../support/certificate.js';
 import { addUser, dataDirIn, startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
+import { blocksOf } from '../support/page.js';
+import { openShell, pathWith, signalboxScript } from '../support/shell.js';
 import { alerts, opsDirectory, readOps } from './rule-files.js';
 
 interface RuleCase {
@@ -36,7 +29,9 @@ const sections = new Map(
     .slice(1)
     .map((text): [string, string] => [text.slice(0, text.indexOf('\n')), text]),
 );
-const blocks = [...runbook.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+const blocks = blocksOf(runbook)
+  .filter(({ language }) => language === 'sh')
+  .map(({ text }) => text);
 /** What the commands need besides the gateway's own, with the argument that asks for a version. */
 const programs = [
   ['bash', '--version'],
@@ -44,7 +39,14 @@ const programs = [
   ['openssl', 'version'],
   ['ps', '--version'],
 ] as const;
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+/** The command itself, and stand-ins for the programs of the machine. */
+const standIns: Readonly<Record<string, string>> = {
+  signalbox: signalboxScript,
+  systemctl: 'if [ "$1" = show ]; then echo "$GATEWAY_PID"; fi',
+  journalctl: 'case "$*" in *signalbox*) cat "$GATEWAY_LOG" ;; esac',
+  timedatectl: '',
+  chronyc: '',
+};
 
 t.test(
   'every alert has a section, linked from the alert, and every section an alert',
@@ -95,22 +97,6 @@ t.test('every alert has a case in which it fires and one in which it is silent',
   }
 });
 
-t.test('every link in the pages leads somewhere', async (t) => {
-  for (const page of ['runbook.md', 'limits.md', 'README.md']) {
-    for (const [, target = ''] of readOps(page).matchAll(/\]\(([^)\s]+)\)/g)) {
-      const [path = '', anchor] = target.split('#');
-      const file = new URL(path === '' ? page : path, opsDirectory);
-      t.ok(existsSync(file), `${page}: ${target}`);
-      if (anchor === undefined) continue;
-      const titles = [...readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm)];
-      t.ok(
-        titles.some(([, title = '']) => anchorOf(title) === anchor),
-        `${page}: ${target}`,
-      );
-    }
-  }
-});
-
 t.test('the overview names everything that lies in ops/, and every rule file', async (t) => {
   const overview = readOps('README.md');
   for (const entry of readdirSync(opsDirectory, { withFileTypes: true })) {
@@ -152,7 +138,7 @@ t.test(
     writeFileSync(certificate, certificatePem);
     const logFile = join(directory, 'log');
     const environment = {
-      PATH: `${standIns(directory)}:${process.env['PATH'] ?? ''}`,
+      PATH: pathWith(directory, standIns),
       SIGNALBOX_DATA_DIR: dataDir,
       OPS: gateway.opsUrl,
       API: gateway.url,
@@ -162,57 +148,15 @@ t.test(
     for (const block of blocks) {
       writeFileSync(logFile, gateway.log());
       const own = block.includes('$SIGNALBOX_TLS_CERT') ? { SIGNALBOX_TLS_CERT: certificate } : {};
-      const { code, output } = await run(t, block, { ...environment, ...own });
-      t.equal(code, 0, `${block}${output}`);
+      // Each in a shell of its own: the first would set the addresses of a real installation for all.
+      const shell = openShell(t, { directory, environment: { ...environment, ...own } });
+      const { ok, output } = await shell.run(block);
+      t.ok(ok, `${block}${output}`);
       if (block.includes('/plugin/v1')) t.match(output, /^401$/m, 'as the runbook says');
     }
     t.equal(gateway.process.exitCode, null, 'and the gateway still serves');
   },
 );
-
-/** A directory with the command itself, and with stand-ins for the programs of the machine. */
-function standIns(directory: string): string {
-  const scripts: Readonly<Record<string, string>> = {
-    signalbox: `exec '${process.execPath}' '${signalbox}' "$@"`,
-    systemctl: 'if [ "$1" = show ]; then echo "$GATEWAY_PID"; fi',
-    journalctl: 'case "$*" in *signalbox*) cat "$GATEWAY_LOG" ;; esac',
-    timedatectl: '',
-    chronyc: '',
-  };
-  const bin = join(directory, 'bin');
-  mkdirSync(bin);
-  for (const [name, body] of Object.entries(scripts)) {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
-  return bin;
-}
-
-async function run(
-  t: Test,
-  block: string,
-  environment: Record<string, string>,
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn('bash', ['-eu', '-c', block], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  t.teardown(() => child.kill('SIGKILL'));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  }
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
-}
-
-/** As GitHub and most others make them: lower case, punctuation gone, spaces as hyphens. */
-function anchorOf(title: string): string {
-  return title
-    .toLowerCase()
-    .replace(/[^\w\- ]/g, '')
-    .replaceAll(' ', '-');
-}
 
 function readAll(directory: string): string {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
