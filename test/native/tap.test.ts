@@ -1,6 +1,7 @@
 /** What the test runner does that our scripts rely on: native-notes/tests.md. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import t from 'tap';
 
@@ -23,14 +24,38 @@ t.test(
         dist: { 'd.test.js': passing },
       },
     });
-    const { PATH, HOME } = process.env;
-    const child = spawn(process.execPath, [runner], { cwd: directory, env: { PATH, HOME } });
-    let output = '';
-    child.stdout.on('data', (chunk) => {
-      output += String(chunk);
-    });
-    const [code] = (await once(child, 'close')) as [number];
+    const { code, output } = await runTap(directory);
     t.equal(code, 1);
     t.match(output, /\n# \{ total: 2, pass: 1, fail: 1 \}\n# time=/);
   },
 );
+
+t.test('a test of the suite, and what it starts, has none of the loaders of tap', async (t) => {
+  const suite = readFileSync(new URL('../suite.js', import.meta.url), 'utf8');
+  const directory = t.testdir({
+    'package.json': '{"type":"module"}',
+    '.taprc': 'include:\n  - suite.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
+    'suite.js': suite,
+    below: {
+      'a.test.js':
+        "import t from 'tap'; const { execArgv, env } = process;" +
+        "t.notMatch(`${execArgv} ${env.NODE_OPTIONS}`, 'tapjs');",
+      'b.test.js': "import t from 'tap'; t.fail('on purpose');",
+    },
+  });
+  const { code, output } = await runTap(directory);
+  t.equal(code, 1);
+  t.match(output, /ok 1 - below\/a\.test\.js/);
+  t.match(output, /\n# \{ total: 2, pass: 1, fail: 1 \}\n# time=/);
+});
+
+async function runTap(directory: string): Promise<{ code: number | null; output: string }> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [runner], { cwd: directory, env: { PATH, HOME } });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
