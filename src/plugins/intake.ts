@@ -8,7 +8,8 @@ import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
 import type { EventHub } from '../events/hub.js';
 import { moveCancel } from '../signals/cancellation.js';
-import type { BookEntry, ExecutionBook } from '../signals/execution-book.js';
+import type { BookEntry } from '../signals/book-entry.js';
+import type { ExecutionBook } from '../signals/execution-book.js';
 import {
   applyReport,
   mayMove,

@@ -5,7 +5,8 @@
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
-import { sentAt, type BookEntry, type ExecutionBook } from '../signals/execution-book.js';
+import type { BookEntry } from '../signals/book-entry.js';
+import { sentAt, type ExecutionBook } from '../signals/execution-book.js';
 import { moveCancel, type Cancellation } from '../signals/cancellation.js';
 import { isFinal, type Execution } from '../signals/execution.js';
 import type { SignalRequest } from '../store/records.js';
@@ -36,7 +37,11 @@ export class Outbox {
     for (const entry of entries) {
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
       const connection = source?.connection;
-      if (source === undefined || connection === undefined || connection.isCatchingUp) continue;
+      if (source === undefined || connection === undefined) {
+        entry.rest();
+        continue;
+      }
+      if (connection.isCatchingUp) continue;
       if (entry.execution.maySend) this.#send(connection, entry, request);
       else this.#catchUp(connection, source);
     }

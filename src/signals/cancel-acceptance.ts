@@ -8,7 +8,8 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { cancelRequestIdOf } from '../lib/ids.js';
 import { isoTime, oneOf } from '../lib/json-types.js';
 import type { Limits } from '../limits.js';
-import type { BookEntry, ExecutionBook } from './execution-book.js';
+import type { BookEntry } from './book-entry.js';
+import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
 
 /** The body of the 202. */

@@ -6,9 +6,9 @@
 import type { Clock, Timer } from '../lib/clock.js';
 
 export interface Deadline {
-  readonly due: number;
-  readonly task: () => void;
-  /** Place in the heap, -1 once fired or removed. */
+  /** Runs once, when it is due. */
+  task(): void;
+  /** Place in the heap, -1 while it is not in it. */
   place: number;
 }
 
@@ -16,6 +16,8 @@ const firedPerTurnMax = 1_000;
 
 export class Deadlines {
   readonly #heap: Deadline[] = [];
+  /** Of each in the heap when it is due: plain numbers, where a field would be an object of its own. */
+  readonly #dues: number[] = [];
   #timer: Timer | undefined;
   #timerDue = Infinity;
 
@@ -27,11 +29,18 @@ export class Deadlines {
 
   /** Runs `task` once, at `due` in monotonic ms, never sooner. */
   at(due: number, task: () => void): Deadline {
-    const deadline: Deadline = { due, task, place: this.#heap.length };
-    this.#heap.push(deadline);
+    const deadline: Deadline = { task, place: -1 };
+    this.set(deadline, due);
+    return deadline;
+  }
+
+  /** For what is a deadline itself, instead of holding one: sets when it is due, or when from now on. */
+  set(deadline: Deadline, due: number): void {
+    this.remove(deadline);
+    deadline.place = this.#heap.push(deadline) - 1;
+    this.#dues.push(due);
     this.#rise(deadline);
     this.#arm();
-    return deadline;
   }
 
   /** Runs `task` once, `delayMs` of monotonic time from now, never sooner. */
@@ -43,8 +52,9 @@ export class Deadlines {
   remove(deadline: Deadline | undefined): void {
     if (deadline === undefined || deadline.place < 0) return;
     const last = this.#heap.pop() as Deadline;
+    const due = this.#dues.pop() as number;
     if (last !== deadline) {
-      this.#put(last, deadline.place);
+      this.#put(last, due, deadline.place);
       this.#rise(last);
       this.#sink(last);
     }
@@ -56,15 +66,15 @@ export class Deadlines {
     this.#timer = undefined;
     this.#timerDue = Infinity;
     for (const deadline of this.#heap) deadline.place = -1;
-    this.#heap.length = 0;
+    this.#heap.length = this.#dues.length = 0;
   }
 
   #arm(): void {
-    const first = this.#heap[0];
-    if (first === undefined || first.due >= this.#timerDue) return;
+    const due = this.#dues[0];
+    if (due === undefined || due >= this.#timerDue) return;
     this.#timer?.cancel();
-    this.#timerDue = first.due;
-    this.#timer = this.clock.setTimer(first.due - this.clock.monotonic(), () => this.#fire());
+    this.#timerDue = due;
+    this.#timer = this.clock.setTimer(due - this.clock.monotonic(), () => this.#fire());
   }
 
   #fire(): void {
@@ -73,7 +83,7 @@ export class Deadlines {
     try {
       for (let fired = 0; fired < firedPerTurnMax; fired++) {
         const first = this.#heap[0];
-        if (first === undefined || first.due > now) break;
+        if (first === undefined || this.#dueAt(0) > now) break;
         this.remove(first);
         first.task();
       }
@@ -82,33 +92,40 @@ export class Deadlines {
     }
   }
 
+  #dueAt(place: number): number {
+    return this.#dues[place] as number;
+  }
+
   #rise(deadline: Deadline): void {
     while (deadline.place > 0) {
-      const parent = this.#heap[(deadline.place - 1) >> 1] as Deadline;
-      if (parent.due <= deadline.due) return;
-      this.#swap(parent, deadline);
+      const parent = (deadline.place - 1) >> 1;
+      if (this.#dueAt(parent) <= this.#dueAt(deadline.place)) return;
+      this.#swap(parent, deadline.place);
     }
   }
 
   #sink(deadline: Deadline): void {
     for (;;) {
-      const left = this.#heap[2 * deadline.place + 1];
-      if (left === undefined) return;
-      const right = this.#heap[2 * deadline.place + 2];
-      const smaller = right !== undefined && right.due < left.due ? right : left;
-      if (deadline.due <= smaller.due) return;
-      this.#swap(deadline, smaller);
+      const left = 2 * deadline.place + 1;
+      if (left >= this.#heap.length) return;
+      const right = left + 1;
+      const isRight = right < this.#heap.length && this.#dueAt(right) < this.#dueAt(left);
+      const smaller = isRight ? right : left;
+      if (this.#dueAt(deadline.place) <= this.#dueAt(smaller)) return;
+      this.#swap(deadline.place, smaller);
     }
   }
 
-  #swap(a: Deadline, b: Deadline): void {
-    const place = a.place;
-    this.#put(a, b.place);
-    this.#put(b, place);
+  #swap(a: number, b: number): void {
+    const due = this.#dueAt(a);
+    const deadline = this.#heap[a] as Deadline;
+    this.#put(this.#heap[b] as Deadline, this.#dueAt(b), a);
+    this.#put(deadline, due, b);
   }
 
-  #put(deadline: Deadline, place: number): void {
+  #put(deadline: Deadline, due: number, place: number): void {
     this.#heap[place] = deadline;
+    this.#dues[place] = due;
     deadline.place = place;
   }
 }

@@ -6,52 +6,13 @@
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { SteadyWriter, Stored } from '../store/steady-writer.js';
-import type { Reader, Writer } from '../store/store.js';
+import type { Reader } from '../store/store.js';
+import { BookEntry, type EntryKeeper, type SourceLine } from './book-entry.js';
 import { isFinalCancel, moveCancel, settleCancel } from './cancellation.js';
-import type { Deadline, Deadlines } from './deadlines.js';
+import type { Deadlines } from './deadlines.js';
 import { isSettled, mayMove, type Execution } from './execution.js';
 import type { ReasonCode } from './reason-codes.js';
 import { sourceKey } from './routing.js';
-
-/** One execution in the book. Only the book changes it. */
-export class BookEntry implements Stored {
-  /** Connection that carried the submit frame, in this life of the process. */
-  connectionId: string | undefined;
-  deadline: Deadline | undefined;
-  cancelDeadline: Deadline | undefined;
-  pendingWrites = 0;
-  /** Whether a write may have put it among the settled ones. */
-  #mayLieSettled: boolean;
-
-  constructor(
-    readonly userId: string,
-    public execution: Execution,
-    /** Monotonic ms when it entered this life of the process. */
-    readonly enteredAt: number,
-    /** Monotonic ms after which no submit frame may leave. */
-    readonly expiryDue: number,
-    /** Monotonic ms at which it is called unknown, once it was sent. */
-    public confirmDue: number | undefined,
-    /** Was sent, or may have been, before this life of the process. */
-    readonly isInherited: boolean,
-  ) {
-    this.#mayLieSettled = isSettled(execution);
-  }
-
-  /** Settled executions and moving ones lie apart, so that a start reads only what moves. */
-  put(batch: Writer): void {
-    const { userId, execution } = this;
-    const key: [string, string] = [userId, execution.executionId];
-    if (isSettled(execution)) {
-      this.#mayLieSettled = true;
-      batch.remove('openExecutions', key);
-      batch.put('finalExecutions', key, execution);
-    } else {
-      if (this.#mayLieSettled) batch.remove('finalExecutions', key);
-      batch.put('openExecutions', key, execution);
-    }
-  }
-}
 
 export interface ChangeOptions {
   /** Written in the same transaction. */
@@ -74,11 +35,11 @@ export interface ExecutionBookDeps {
   readonly onChange: (userId: string, before: Execution, after: Execution) => void;
 }
 
-export class ExecutionBook {
+export class ExecutionBook implements EntryKeeper {
   readonly #deps: ExecutionBookDeps;
   readonly #entries = new Map<string, BookEntry>();
-  /** userId and source → its entries, in the order of acceptance. */
-  readonly #bySource = new Map<string, Set<BookEntry>>();
+  /** By userId and source. */
+  readonly #lines = new Map<string, SourceLine>();
 
   constructor(deps: ExecutionBookDeps) {
     this.#deps = deps;
@@ -90,19 +51,23 @@ export class ExecutionBook {
 
   /** Reads what was open when the last process ended. What may have been sent counts as sent. */
   load(): void {
+    let userId = '';
     for (const { key, record } of this.#deps.store.range('openExecutions')) {
+      // One text for all of a user, not one for each.
+      if (userId !== key[0]) userId = key[0];
       const next = asInherited(record);
-      const entry = this.#entryOf(key[0], record, next.status !== 'queued');
+      const entry = this.#entryOf(userId, record, next.status !== 'queued');
       this.#keep(entry);
       if (next === record) this.#rearm(entry);
       else this.change(entry, next);
+      entry.rest();
     }
   }
 
   /** Reads what is open of a user that has come from another gateway; what is here already stays. */
   adopt(userId: string): void {
     for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
-      if (!this.#entries.has(record.executionId)) this.add(userId, record);
+      if (!this.#entries.has(record.executionId)) this.add(userId, record).rest();
     }
   }
 
@@ -117,7 +82,8 @@ export class ExecutionBook {
   /** @returns the entry of an execution of this user, also of a final one. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entries.get(executionId);
-    if (entry !== undefined) return entry.userId === userId ? entry : undefined;
+    if (entry !== undefined)
+      return entry.userId === userId && this.#isThere(entry) ? entry : undefined;
     const key: [string, string] = [userId, executionId];
     const { store } = this.#deps;
     const record = store.get('finalExecutions', key) ?? store.get('openExecutions', key);
@@ -126,7 +92,27 @@ export class ExecutionBook {
 
   /** Entries of one source, in the order of acceptance. */
   ofSource(userId: string, source: string): BookEntry[] {
-    return [...(this.#bySource.get(`${userId} ${source}`) ?? [])];
+    const line = this.#lines.get(`${userId} ${source}`);
+    return line === undefined ? [] : [...line.entries].filter((entry) => this.#isThere(entry));
+  }
+
+  read({ userId, executionId }: BookEntry): Execution | undefined {
+    return this.#deps.store.get('openExecutions', [userId, executionId]);
+  }
+
+  due(entry: BookEntry): void {
+    if (!this.#isThere(entry)) return;
+    const { status } = entry.execution;
+    if (status === 'queued') this.#end(entry, 'expired', 'ttl_expired');
+    else if (isUnconfirmed(entry.execution)) this.#giveUp(entry);
+    else this.#leaveIfDone(entry);
+  }
+
+  /** A user's records may be gone a moment before anybody says that the user is. */
+  #isThere(entry: BookEntry): boolean {
+    if (entry.recall() !== undefined) return true;
+    this.#drop(entry);
+    return false;
   }
 
   /**
@@ -169,6 +155,7 @@ export class ExecutionBook {
     const monotonic = this.#deps.clock.monotonic();
     const { dispatchedAt, expiresAt } = execution;
     return new BookEntry(
+      this,
       userId,
       execution,
       monotonic,
@@ -179,11 +166,16 @@ export class ExecutionBook {
   }
 
   #keep(entry: BookEntry): void {
-    this.#entries.set(entry.execution.executionId, entry);
-    const source = `${entry.userId} ${sourceOf(entry.execution)}`;
-    const siblings = this.#bySource.get(source);
-    if (siblings === undefined) this.#bySource.set(source, new Set([entry]));
-    else siblings.add(entry);
+    if (entry.line !== undefined) return;
+    this.#entries.set(entry.executionId, entry);
+    const name = `${entry.userId} ${sourceOf(entry.execution)}`;
+    let line = this.#lines.get(name);
+    if (line === undefined) {
+      line = { name, entries: new Set() };
+      this.#lines.set(name, line);
+    }
+    line.entries.add(entry);
+    entry.line = line;
   }
 
   #leaveIfDone(entry: BookEntry): void {
@@ -192,14 +184,14 @@ export class ExecutionBook {
   }
 
   #drop(entry: BookEntry): void {
-    this.#deps.deadlines.remove(entry.deadline);
+    this.#deps.deadlines.remove(entry);
     this.#deps.deadlines.remove(entry.cancelDeadline);
-    const { executionId } = entry.execution;
-    if (this.#entries.get(executionId) === entry) this.#entries.delete(executionId);
-    const source = `${entry.userId} ${sourceOf(entry.execution)}`;
-    const siblings = this.#bySource.get(source);
-    siblings?.delete(entry);
-    if (siblings?.size === 0) this.#bySource.delete(source);
+    const { line } = entry;
+    if (line === undefined) return;
+    this.#entries.delete(entry.executionId);
+    line.entries.delete(entry);
+    if (line.entries.size === 0) this.#lines.delete(line.name);
+    entry.line = undefined;
   }
 
   /** Whether a submit frame may still leave. Both clocks must agree: one of them may have been off. */
@@ -223,18 +215,16 @@ export class ExecutionBook {
   /** Sets the deadlines that the states of the execution and its cancel ask for. */
   #rearm(entry: BookEntry): void {
     const { deadlines, clock } = this.#deps;
-    const { status, confirmedAt, dispatchedAt } = entry.execution;
-    const now = clock.now();
+    const { execution } = entry;
     this.#rearmCancel(entry);
-    deadlines.remove(entry.deadline);
-    entry.deadline = undefined;
-    if (status === 'queued') {
-      entry.deadline = deadlines.at(entry.expiryDue, () => this.#expire(entry));
-    } else if ((status === 'dispatched' || status === 'submitted') && confirmedAt === null) {
-      entry.confirmDue ??= this.#confirmDue((dispatchedAt ?? now) - now);
-      entry.deadline = deadlines.at(entry.confirmDue, () => this.#giveUp(entry));
-    } else if (this.#mayBeSentAgain(entry)) {
-      entry.deadline = deadlines.at(entry.expiryDue, () => this.#leaveIfDone(entry));
+    if (execution.status === 'queued' || this.#mayBeSentAgain(entry)) {
+      deadlines.set(entry, entry.expiryDue);
+    } else if (isUnconfirmed(execution)) {
+      const now = clock.now();
+      entry.confirmDue ??= this.#confirmDue((execution.dispatchedAt ?? now) - now);
+      deadlines.set(entry, entry.confirmDue);
+    } else {
+      deadlines.remove(entry);
     }
   }
 
@@ -265,10 +255,6 @@ export class ExecutionBook {
     if (cancel !== undefined) this.change(entry, { ...execution, cancel, updatedAt: now });
   }
 
-  #expire(entry: BookEntry): void {
-    this.#end(entry, 'expired', 'ttl_expired');
-  }
-
   /** Sent, and not confirmed in time: its outcome is unknown, and is called so. */
   #giveUp(entry: BookEntry): void {
     const carrier = entry.connectionId;
@@ -286,6 +272,11 @@ export class ExecutionBook {
     if (!mayMove(execution.status, status)) return;
     this.change(entry, { ...execution, status, reasonCode, updatedAt: this.#deps.clock.now() });
   }
+}
+
+/** Sent, and nothing is known of it yet. */
+function isUnconfirmed({ status, confirmedAt }: Execution): boolean {
+  return (status === 'dispatched' || status === 'submitted') && confirmedAt === null;
 }
 
 /** The execution as it stands once its submit frame has left, or must be taken to have left. */

@@ -120,6 +120,24 @@ t.test('removing what has fired, was removed or was stopped does no harm', async
   t.strictSame(fired, [10, 120], 'a deadline from before the stop removes no later one');
 });
 
+t.test(
+  'what is a deadline itself is set, set anew, and back in its place once it fired',
+  async (t) => {
+    const { clock, deadlines, fired, add } = setUp();
+    const own: Deadline = { place: -1, task: () => fired.push(0) };
+    for (const due of [10, 20, 30]) add(due);
+    deadlines.set(own, 5);
+    deadlines.set(own, 25);
+    t.equal(deadlines.size, 4);
+    clock.advance(100);
+    t.strictSame(fired, [10, 20, 0, 30]);
+    t.equal(own.place, -1);
+    deadlines.set(own, 150);
+    clock.advance(100);
+    t.strictSame(fired, [10, 20, 0, 30, 0]);
+  },
+);
+
 t.test('with random additions, removals and passing time it equals a sorted list', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add' as const), value: fc.integer({ min: 0, max: 60 }) }),

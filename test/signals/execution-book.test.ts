@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Execution } from '../../src/signals/execution.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
@@ -391,4 +392,42 @@ function statuses(gateway: SimulatedGateway): string[] {
   return gateway.told
     .filter(([, before, after]) => before?.status !== after.status)
     .map(([, , after]) => after.status);
+}
+
+t.test('what waits for its terminal is not held: whoever asks gets what is on disk', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [id = ''] = await gateway.submit();
+  const record = gateway.durable(id);
+  t.match(record, { status: 'queued' });
+  if (record === undefined) return;
+  await rewrite(gateway, { ...record, reasonCode: 'ttl_expired' });
+  t.match(gateway.execution(id), { reasonCode: 'ttl_expired' }, 'at rest since its acceptance');
+
+  const next = gateway.restart();
+  await rewrite(next, { ...record, reasonCode: 'disconnected_after_send' });
+  t.match(next.execution(id), { reasonCode: 'disconnected_after_send' }, 'at rest since the start');
+});
+
+t.test(
+  'what has gone from the disk with its user is dropped, whoever meets it first',
+  async (t) => {
+    for (const meets of ['its deadline', 'its terminal', 'a bot'] as const) {
+      const gateway = new SimulatedGateway();
+      (await gateway.plugin()).drop();
+      const [id = ''] = await gateway.submit({ ttlMs: 5_000 });
+      await gateway.store.write((batch) => batch.remove('openExecutions', ['u1', id]));
+      if (meets === 'its deadline') await gateway.pass(5_000);
+      else if (meets === 'a bot') t.equal(gateway.book.find('u1', id), undefined);
+      else t.strictSame((await gateway.plugin()).submitted, []);
+      t.equal(gateway.book.size, 0, meets);
+      await gateway.pass(5_000);
+      t.equal(gateway.durable(id), undefined, 'and not written again');
+    }
+  },
+);
+
+function rewrite(gateway: SimulatedGateway, record: Execution): Promise<void> {
+  const key: [string, string] = ['u1', record.executionId];
+  return gateway.store.write((batch) => batch.put('openExecutions', key, record));
 }

@@ -18,7 +18,7 @@ import { announceExecution } from '../../src/signals/announcement.js';
 import { CancelAcceptance } from '../../src/signals/cancel-acceptance.js';
 import { Deadlines } from '../../src/signals/deadlines.js';
 import type { Envelope } from '../../src/signals/envelope.js';
-import type { BookEntry } from '../../src/signals/execution-book.js';
+import type { BookEntry } from '../../src/signals/book-entry.js';
 import { ExecutionBook } from '../../src/signals/execution-book.js';
 import type { Execution } from '../../src/signals/execution.js';
 import { Idempotency } from '../../src/signals/idempotency.js';
