@@ -23,6 +23,7 @@ import { rangeOptions } from './range-options.js';
 import { StoreRefused } from './refusal.js';
 import { type Entry, type Range, type Store, StoreFailure } from './store.js';
 import { assertStoreFile, claimFormat } from './store-format.js';
+import { createTextValues } from './text-values.js';
 import { runTransaction } from './transaction.js';
 
 export interface StoreOptions {
@@ -164,7 +165,11 @@ function openEnvironment(directory: string): { root: RootDatabase; databases: Da
     maxDbs: collections.length + 1,
     permissionsMode: privateFileMode,
   };
-  const database = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
+  const database = {
+    encoding: 'string' as const,
+    encoder: createTextValues(),
+    keyEncoder: { writeKey, readKey },
+  };
   assertStoreFile(join(directory, dataFile));
   let root: RootDatabase;
   try {
