@@ -140,7 +140,7 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
   const ours = samplesOf(throughput.ours, 'requestsPerSecond');
   const other = samplesOf(throughput.other, 'requestsPerSecond');
   const medians = [summarize(ours).median, summarize(other).median];
-  const ratePerSecond = Math.round(latencyRateShare * Math.min(...medians));
+  const ratePerSecond = Math.max(1, Math.round(latencyRateShare * Math.min(...medians)));
 
   const latency = await alternate(sides, rounds, async (side, round) => {
     const { latency } = (await turn(side, { ratePerSecond })).report;

@@ -1,8 +1,15 @@
-/** Each connection sends its next request when it has the last one's answer: what a server can do. */
+/**
+ * Each connection sends its next request when it has the last one's answer: what a server can do. A
+ * measured time so short that nothing was answered in it ends with the first answer: of nothing there
+ * is neither a rate nor a latency.
+ */
 import { Connection } from './connection.js';
 import type { LoadReportJson, LoadSpec } from './load.js';
 import { Measurement } from './measurement.js';
 import { type RequestSource, workloads } from './workloads.js';
+
+/** After the measured time: whoever has not answered once by then does not answer. */
+const firstAnswerMs = 10_000;
 
 export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJson> {
   const workload = workloads[spec.workload];
@@ -15,6 +22,11 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
   setTimeout(() => measurement.begin(), spec.warmupSeconds * 1000);
 
   return new Promise((resolve) => {
+    const finish = (): void => {
+      if (isOver) return;
+      isOver = true;
+      resolve(measurement.report(spec.seconds));
+    };
     const send = (connection: Connection, now: number): void => {
       const source = sources.get(connection) as RequestSource;
       connection.send(source.next(sequence), sequence++, now);
@@ -24,15 +36,15 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
         if (!isOver) send(connection, performance.now());
       },
       onAnswer: (connection: Connection, status: number) => {
+        if (isOver) return;
         const now = performance.now();
-        if (now < endsAt) {
-          if (now >= startsAt) measurement.answer(status, connection.intendedAt, now);
-          send(connection, now);
-        }
+        if (now >= startsAt) measurement.answer(status, connection.intendedAt, now);
+        if (now < endsAt) send(connection, now);
+        else finish();
       },
       onLost: (connection: Connection) => {
         const now = performance.now();
-        if (now >= startsAt && now < endsAt) measurement.lost(connection.intendedAt, now);
+        if (now >= startsAt && !isOver) measurement.lost(connection.intendedAt, now);
       },
     };
     const url = new URL(spec.url);
@@ -40,8 +52,8 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
       sources.set(new Connection(url, events), workload.source(spec.callers, run));
     }
     setTimeout(() => {
-      isOver = true;
-      resolve(measurement.report(spec.seconds));
+      if (measurement.isEmpty) setTimeout(finish, firstAnswerMs).unref();
+      else finish();
     }, endsAt - performance.now());
   });
 }

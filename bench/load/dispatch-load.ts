@@ -31,8 +31,9 @@ export interface DispatchReport {
   readonly closedPlugins: number;
 }
 
-/** For frames behind the last acceptance. */
-const lastFramesMs = 1_000;
+/** For frames behind the last acceptance; what has not come by then is missing. */
+const lastFramesMs = 30_000;
+const lookMs = 10;
 
 const filled = {
   status: 'filled',
@@ -53,7 +54,8 @@ await answerCommands({
     const accept = await runOpenLoop(signals, signals.ratePerSecond, run, (sequence, intendedAt) =>
       sentAt.set(sequence, intendedAt),
     );
-    await pause(lastFramesMs);
+    const end = performance.now() + lastFramesMs;
+    while (sentAt.size > 0 && performance.now() < end) await pause(lookMs);
     return { accept, frame: frame.toJSON(), missingFrames: sentAt.size, closedPlugins };
   },
 });

@@ -28,6 +28,10 @@ export class Measurement {
     if (grantsOf !== undefined) this.#grants = Array.from({ length: grantsOf }, () => []);
   }
 
+  get isEmpty(): boolean {
+    return this.#answers + this.#unanswered === 0;
+  }
+
   /** The measured time begins now: what was done before is not the measurement's. */
   begin(): void {
     this.#cpu = process.cpuUsage();

@@ -9,7 +9,7 @@ import { Measurement } from './measurement.js';
 import { type RequestSource, workloads } from './workloads.js';
 
 /** After the last request: what has no answer by then counts as unanswered. */
-const drainMs = 10_000;
+const drainMs = 30_000;
 /** Timers are late by up to a millisecond or so; whatever is due sooner is waited for by turning. */
 const timerSlackMs = 2;
 

@@ -108,11 +108,22 @@ t.test('closed loop: a connection has one request in flight', async (t) => {
       socket.write(ok);
     });
   });
-  const { answers, byStatus } = await runLoad({ ...base, url, connections: 3, seconds: 0.2 });
+  const { answers, byStatus } = await runLoad({ ...base, url, connections: 3, seconds: 2 });
   t.equal(most, 1);
   t.equal(inFlight.size, 3);
   t.same(byStatus, { 200: answers });
   t.ok(answers > 3);
+});
+
+t.test('closed loop: a time too short for any answer ends with the first one', async (t) => {
+  const url = await startServer(t, (socket) => {
+    setTimeout(() => socket.write(ok), 200);
+  });
+  const report = await runLoad({ ...base, url, connections: 1, seconds: 0.05 });
+  t.match(report, { answers: 1, byStatus: { 200: 1 }, unanswered: 0 });
+  t.ok(report.seconds >= 0.19, `${report.seconds} s`);
+  t.equal(report.answersPerSecond, 1 / report.seconds);
+  t.equal(report.latency.count, 1);
 });
 
 t.test('a server that is gone ends the generator, and the bench hears of it', async (t) => {
