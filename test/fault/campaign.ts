@@ -6,14 +6,20 @@ import { createKey, login } from '../support/api.js';
 import { addUser } from '../support/gateway-process.js';
 import { Chance } from '../support/chance.js';
 import type { Verdict } from '../support/verdict.js';
+import { ApiSwitch } from './api-switch.js';
+import { Archive } from './archive.js';
+import { Audience } from './audience.js';
 import { createBusyBot, createPlainBot, type Bot } from './bot.js';
 import { configOf, countedPlan, members } from './config.js';
+import { Copies } from './copies.js';
 import { DailyQuota } from './daily-quota.js';
 import { GatewayLives } from './gateway-lives.js';
 import { Inspector } from './inspector.js';
 import { Ledger } from './ledger.js';
 import { Load } from './load.js';
 import type { TerminalPlace } from './observation.js';
+import { Operator } from './operator.js';
+import { Tenant } from './tenant.js';
 import { TerminalFloor } from './terminal-floor.js';
 import { Trader } from './trader.js';
 
@@ -29,11 +35,16 @@ export interface Campaign {
   readonly quota: DailyQuota;
   readonly floor: TerminalFloor;
   readonly inspector: Inspector;
+  readonly audience: Audience;
+  readonly operator: Operator;
+  readonly archive: Archive;
+  readonly copies: Copies;
   /** Tells everyone where this life of the gateway is. */
   readonly moveTraders: () => void;
 }
 
 const busyBotsPerUser = 2;
+const tenantCount = 4;
 
 /** Starts all of it; the gateway serves then. */
 export async function openCampaign(
@@ -84,6 +95,18 @@ export async function openCampaign(
     for (const trader of traders.values()) trader.url = gateway.url;
   };
   moveTraders();
+  const { circumstances } = ledger;
+  const audience = new Audience({ verdict, chance, circumstances, traders, places });
+  const tenants = Array.from(
+    { length: tenantCount },
+    (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict),
+  );
+  const apiSwitch = new ApiSwitch({
+    dataDir,
+    verdict,
+    circumstances,
+    key: [...traders.values()][0]?.key ?? '',
+  });
   return {
     verdict,
     chance,
@@ -94,7 +117,17 @@ export async function openCampaign(
     counted: bots.at(-1) as Bot,
     quota,
     floor: new TerminalFloor(seed, [...places.values()].flat()),
-    inspector: new Inspector(ledger, traders, places),
+    inspector: new Inspector(ledger, traders, places, audience),
+    audience,
+    operator: new Operator({
+      gateway,
+      chance: chance.child('operator'),
+      verdict,
+      apiSwitch,
+      tenants,
+    }),
+    archive: new Archive(dataDir, verdict),
+    copies: new Copies({ dataDir, ledger, traders, tenants }),
     moveTraders,
   };
 }

@@ -3,6 +3,7 @@
  * out of the way, and a daily limit that each life is given anew.
  */
 import type { SourceName } from './observation.js';
+import { closedPlan } from './tenant-state.js';
 
 /** The shipped plan without the Public API, which the config file gives it: with few signals a day. */
 export const countedPlan = 'basic';
@@ -12,6 +13,12 @@ const limits = {
   cancelConfirmTimeoutMs: 900,
   keyRequestsPerMinute: 1_000_000,
   loginAttemptsPerMinute: 1_000_000,
+  unauthenticatedAttemptsPerMinute: 1_000_000,
+  activeKeysPerUserMax: 1_000,
+  // A reader that was cut may still count when it is back.
+  streamsPerUserMax: 20,
+  // Replay reaches back to the beginning of a life, so that only a restart leaves a gap.
+  replayEventsMax: 1_000_000,
 };
 const business = { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_000_000_000 };
 
@@ -19,7 +26,9 @@ const business = { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 
 export const settledWithinMs = 20_000;
 
 export function configOf(signalsPerDay: number): object {
-  return { limits, plans: { business, [countedPlan]: { ...business, signalsPerDay } } };
+  const closed = { ...business, publicApi: false };
+  const counted = { ...business, signalsPerDay };
+  return { limits, plans: { business, [closedPlan]: closed, [countedPlan]: counted } };
 }
 
 export interface Member {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { runTrial } from '../support/trial.js';
 import { openCampaign } from './campaign.js';
 import { finish, playRound } from './round.js';
+import { pickStrikes } from './strike.js';
 
 await runTrial(
   'fault',
@@ -16,13 +17,18 @@ await runTrial(
     const rounds = Number(options.rounds);
     const isClean = (): boolean => verdict.violations.length === 0;
     const campaign = await openCampaign(seed, join(directory, 'data'), verdict);
-    const { gateway, inspector, ledger } = campaign;
-    atExit(() => gateway.abandon());
+    const { gateway, inspector, ledger, audience, operator, archive, copies } = campaign;
+    atExit(() => {
+      gateway.abandon();
+      copies.abandon();
+    });
     campaign.floor.go(gateway.url);
     await campaign.floor.calm();
+    await audience.go(gateway.url, gateway.lives);
+    const strikes = pickStrikes(campaign.chance.child('strikes'), options.strikes);
     for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
       const startedAt = performance.now();
-      const story = await playRound(campaign, options.strikes);
+      const story = await playRound(campaign, strikes.next().value);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(
         `round ${verdict.round}: ${story}; ${seconds} s, ${ledger.requests.size} signals, ` +
@@ -33,7 +39,11 @@ await runTrial(
     console.log(
       `${gateway.lives} lives, slowest start ${Math.round(gateway.slowestReadyMs)} ms, ` +
         `${gateway.nativeAborts} ended by lmdb on a dead disk, ` +
-        `nearest submit to its TTL ${Math.round(inspector.latestMs)} ms`,
+        `nearest submit to its TTL ${Math.round(inspector.latestMs)} ms\n` +
+        `${audience.events} events read on ${audience.readings} connections, ` +
+        `${operator.confirmed} commands confirmed and ${operator.killed} killed, ` +
+        `${copies.whole} copies whole and ${copies.cutOff} cut off, ` +
+        `${archive.cutHalfWay} sweeps cut half-way`,
     );
     return `${rounds} rounds`;
   },

@@ -4,11 +4,12 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Account } from './account.js';
+import type { Audience } from './audience.js';
 import { isAtItsEnd, judge, type Moment } from './evidence.js';
 import type { ExecutionView, RequestView } from './history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
 import type { Observation, TerminalPlace } from './observation.js';
-import { definitiveEnds } from './states.js';
+import { definitiveEnds, executionMayBecome } from './states.js';
 import { TerminalLog } from './terminal-log.js';
 import type { Trader } from './trader.js';
 
@@ -24,6 +25,7 @@ export class Inspector {
     readonly traders: ReadonlyMap<string, Trader>,
     /** email → its terminals. */
     readonly places: ReadonlyMap<string, readonly TerminalPlace[]>,
+    readonly audience: Audience,
   ) {
     const deps = {
       verdict: ledger.verdict,
@@ -36,6 +38,11 @@ export class Inspector {
   /** How long after its end a submit came at the latest. */
   get latestMs(): number {
     return Math.max(...[...this.#logs.values()].map(({ latestMs }) => latestMs));
+  }
+
+  /** Terminal's id → number of the newest event that it said. */
+  get lastWords(): ReadonlyMap<string, number> {
+    return new Map([...this.#logs].map(([id, { lastEventSeq }]) => [id, lastEventSeq]));
   }
 
   observe(observations: readonly Observation[]): void {
@@ -88,12 +95,27 @@ export class Inspector {
   ): Promise<void> {
     const lane = async (): Promise<void> => {
       for (let next = requests.pop(); next !== undefined; next = requests.pop()) {
+        const told = this.#toldOf(next);
         const view = await this.traders.get(next.user)?.read(next);
         this.#hold('a quiet gateway answers', view !== undefined, next);
-        if (view !== undefined) inspect(next, view);
+        if (view === undefined) continue;
+        for (const { executionId, status } of view.executions) {
+          const before = told.get(executionId);
+          const isInEffect = before === undefined || executionMayBecome(before, status);
+          this.#hold('what a stream told is in effect', isInEffect, { before, view });
+        }
+        inspect(next, view);
       }
     };
     await Promise.all(Array.from({ length: readsAtOnce }, lane));
+  }
+
+  /** What streams have told of a request's executions, as far as those are known. */
+  #toldOf({ user, history }: AcceptedRequest): ReadonlyMap<string, string | undefined> {
+    const known = history.last?.executions ?? [];
+    return new Map(
+      known.map(({ executionId }) => [executionId, this.audience.toldOf(user, executionId)]),
+    );
   }
 
   /** @returns the accounts of its executions. */
@@ -104,6 +126,13 @@ export class Inspector {
       const terminal = this.#terminalOf(request, execution);
       const account = this.#logs.get(terminal ?? '')?.accounts.get(executionId);
       const cancelRequestId = this.ledger.lastCancelOf(executionId);
+      const strangers = [...this.#logs].filter(
+        ([id, log]) => id !== terminal && log.accounts.get(executionId)?.submit !== undefined,
+      );
+      this.#hold('an execution comes to its own terminal', strangers.length === 0, {
+        execution,
+        strangers: strangers.map(([id]) => id),
+      });
       for (const [rule, holds] of judge(moment, execution, account, cancelRequestId)) {
         this.#hold(rule, holds, { moment, execution, account, cancelRequestId });
       }

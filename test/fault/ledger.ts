@@ -28,7 +28,11 @@ export class Ledger {
   readonly cancels = new Map<string, Set<string>>();
   /** executionId → wall time in Unix ms at which its delivery was first read as confirmed. */
   readonly confirmedReads = new Map<string, number>();
-  readonly circumstances: Circumstances = { isDiskDead: false, isDraining: false };
+  readonly circumstances: Circumstances = {
+    isDiskDead: false,
+    isDraining: false,
+    mayBeClosed: false,
+  };
   readonly #bySignalId = new Map<string, Operation[]>();
 
   constructor(

@@ -8,6 +8,8 @@ import type { Operation } from './operation.js';
 export interface Circumstances {
   isDiskDead: boolean;
   isDraining: boolean;
+  /** The operator may have closed the Public API. */
+  mayBeClosed: boolean;
 }
 
 interface Refusal {

@@ -3,32 +3,41 @@
  * terminal has told anything yet, then with all terminals back and at rest.
  */
 import type { Campaign } from './campaign.js';
-import { configOf, settledWithinMs } from './config.js';
+import { settledWithinMs } from './config.js';
+import { examine } from './examination.js';
+import { beginLife, calmDown, storm } from './life.js';
 import { fillTheDay, settle } from './settlement.js';
-import { pickStrike } from './strike.js';
+import { StatusList } from './status-list.js';
+import type { Strike } from './strike.js';
 
 const replaysPerRound = 40;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** `strikes`: a part of the names of those that may come. @returns what was done, for the run's log. */
-export async function playRound(campaign: Campaign, strikes: string): Promise<string> {
-  const { chance, gateway, floor, inspector, load } = campaign;
-  const { name, strike } = pickStrike(campaign, strikes);
+/** @returns what was done, for the run's log. */
+export async function playRound(
+  campaign: Campaign,
+  { name, strike }: { readonly name: string; readonly strike: Strike },
+): Promise<string> {
+  const { chance, gateway, floor, inspector, operator, archive, copies, verdict } = campaign;
   const loadMs = chance.between(50, 1_500);
 
-  floor.storm();
-  load.start();
+  storm(campaign);
   await sleep(loadMs);
   await strike(campaign);
-  await load.stop();
+  await calmDown(campaign);
+  await archive.inspect();
+  if (chance.happens(0.25)) await examine(gateway.dataDir, verdict, 'the doctor finds it well');
+  await copies.inspect();
 
-  await restart(campaign);
+  await beginLife(campaign);
+  await operator.inspectTenants();
   inspector.observe(await floor.tell());
   await inspectSources(campaign);
   await settle(campaign);
   inspector.inspectDeliveries();
   await inspector.inspectMoving('after the crash');
+  const before = new StatusList(campaign.ledger);
   await replaySome(campaign);
 
   floor.go(gateway.url);
@@ -36,18 +45,9 @@ export async function playRound(campaign: Campaign, strikes: string): Promise<st
   if (chance.happens(0.5)) await fillTheDay(campaign);
   await comeToRest(campaign);
   await inspector.inspectMoving('at rest');
+  await campaign.audience.inspectTold(before.changes());
+  await archive.inspectSwept();
   return `${name} after ${loadMs} ms`;
-}
-
-/** With the next day's limit a little above what may have been accepted by now. */
-async function restart({ chance, gateway, ledger, quota, ...campaign }: Campaign): Promise<void> {
-  quota.limit = quota.acceptedToday + ledger.open.size + chance.between(5, chance.pick([30, 150]));
-  const config = configOf(quota.limit);
-  while (chance.happens(0.3)) await gateway.startInVain(config, chance.between(20, 600));
-  await gateway.start(config);
-  ledger.circumstances.isDiskDead = false;
-  ledger.circumstances.isDraining = false;
-  campaign.moveTraders();
 }
 
 /** A terminal that was there before the crash is known after it. */
@@ -68,17 +68,18 @@ async function replaySome({ chance, ledger, traders }: Campaign): Promise<void> 
   }
 }
 
-/** All terminals are back and have said all that they had to say. */
-async function comeToRest({ floor, inspector, verdict }: Campaign): Promise<void> {
+/** All terminals are back and have said all that they had to say, and every reader has heard it. */
+async function comeToRest({ floor, inspector, audience, verdict }: Campaign): Promise<void> {
   const unrest = await floor.calm();
   verdict.hold('every report is acknowledged in the end', unrest.length === 0, () => unrest);
   inspector.observe(await floor.tell());
   inspector.inspectDeliveries();
+  await audience.calm(inspector.lastWords);
 }
 
 /** After the last round: waits until nothing moves any more, and checks everything once more. */
 export async function finish(campaign: Campaign): Promise<void> {
-  const { floor, gateway, inspector } = campaign;
+  const { floor, gateway, inspector, verdict } = campaign;
   const end = performance.now() + settledWithinMs;
   while ((await inspector.inspectMoving('at rest')) > 0 && performance.now() < end)
     await sleep(200);
@@ -86,4 +87,5 @@ export async function finish(campaign: Campaign): Promise<void> {
   await inspector.inspectAll();
   floor.end();
   await gateway.drain();
+  await examine(gateway.dataDir, verdict, 'the doctor finds it well');
 }

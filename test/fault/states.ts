@@ -47,6 +47,8 @@ const cancelMoves: Moves = {
 
 export const deliveries = ['not_sent', 'sent', 'confirmed'];
 export const definitiveEnds = ['filled', 'completed', 'cancelled', 'rejected', 'denied', 'expired'];
+/** `unknown` is final too, but correctable. */
+export const finalStates = [...definitiveEnds, 'unknown'];
 export const openCancels = ['requested', 'dispatched', 'pending'];
 
 export function executionMayBecome(from: string, to: string): boolean {

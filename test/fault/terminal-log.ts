@@ -26,6 +26,10 @@ export class TerminalLog {
   readonly fresh: Account[] = [];
   /** How long after its end a submit came at the latest; negative when none came late. */
   latestMs = -Infinity;
+  /** Number of the newest event that it said. */
+  lastEventSeq = 0;
+  /** signalId → the execution that came for it. */
+  readonly #orders = new Map<string, string>();
   readonly #confirmations = new Confirmations();
   #helloAt = 0;
   #newestRequest = '';
@@ -62,6 +66,7 @@ export class TerminalLog {
         return this.#said(seen, () => account.confirmReport(seen.seq));
       }
       case 'event':
+        this.lastEventSeq = seen.seq;
         return this.#said(seen, () => undefined);
       case 'cancel_report':
         return this.#cancelReport(seen);
@@ -95,6 +100,13 @@ export class TerminalLog {
         after: this.#newestRequest,
       });
       this.#newestRequest = requestId;
+      // Under another name the same order would be carried out a second time.
+      const isOne = !this.#orders.has(seen.signalId);
+      this.#hold('a terminal gets one order of a signal', isOne, {
+        ...evidence,
+        orders: [...this.#orders].filter(([id]) => id === seen.signalId),
+      });
+      this.#orders.set(seen.signalId, executionId);
       account.submit = seen;
     }
     account.connections.add(connection);

@@ -2,10 +2,11 @@
 import { bearer, call, json, type Answer } from '../support/api.js';
 import type { RequestView } from './history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
-import type { Operation } from './operation.js';
+import { codeOf, type Operation } from './operation.js';
 
 /** An answer that takes longer has been forgotten. */
 const answerWithinMs = 20_000;
+const closedPauseMs = 20;
 
 export class Trader {
   url = '';
@@ -60,7 +61,19 @@ export class Trader {
     return view;
   }
 
+  /** While the Public API is closed nothing happens: it is asked for again until it is open. */
   async #call(method: string, path: string, options: object): Promise<Answer | undefined> {
+    const { circumstances, verdict } = this.ledger;
+    for (;;) {
+      const { mayBeClosed } = circumstances;
+      const answer = await this.#callOnce(method, path, options);
+      if (answer === undefined || codeOf(answer) !== 'public_api_disabled') return answer;
+      verdict.hold('only the operator closes the Public API', mayBeClosed, () => path);
+      await new Promise((resolve) => setTimeout(resolve, closedPauseMs));
+    }
+  }
+
+  async #callOnce(method: string, path: string, options: object): Promise<Answer | undefined> {
     try {
       const signal = AbortSignal.timeout(answerWithinMs);
       return await call(this.url, method, path, { ...options, signal });

@@ -12,13 +12,16 @@ export interface RunningCommand {
   readonly ended: Promise<CliResult>;
 }
 
-export function startCommand(args: readonly string[]): RunningCommand {
+/** `input`: what comes on its standard input. */
+export function startCommand(args: readonly string[], input = ''): RunningCommand {
   // The test runner would load itself into the command and take signals from it.
   const env = { ...process.env, NODE_OPTIONS: '' };
   const child = spawn(process.execPath, [signalbox, ...args], {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
+  // A command that does not read, or was killed, leaves its input behind.
+  child.stdin.on('error', () => undefined).end(input);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

@@ -7,9 +7,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openCampaign } from '../../fault/campaign.js';
 import { configOf } from '../../fault/config.js';
-import { History, type RequestView } from '../../fault/history.js';
-import type { AcceptedRequest } from '../../fault/ledger.js';
-import { bearer, call, json } from '../../support/api.js';
+import { Keepsake } from '../../fault/keepsake.js';
 import { runCommand } from '../../support/command.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
@@ -18,12 +16,6 @@ import { Verdict } from '../../support/verdict.js';
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;
 t.setTimeout(240_000);
-
-interface Known {
-  readonly request: AcceptedRequest;
-  /** As it was last read before the backup began. */
-  readonly view: RequestView | undefined;
-}
 
 t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`, async (t) => {
   t.setTimeout(240_000);
@@ -41,12 +33,7 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
   load.start();
   await eventually(() => ledger.requests.size >= signalsBefore, 60_000);
 
-  const known = [...ledger.requests.values()].map((request): Known => ({
-    request,
-    view: request.history.last,
-  }));
-  const accepted = ledger.operations.filter(({ accepted }) => accepted !== undefined);
-  const answers = accepted.map((operation) => ({ operation, text: operation.accepted as string }));
+  const keepsake = new Keepsake(ledger);
   const backup = join(directory, 'backup');
   const { code, stderr, stdout } = await runCommand([
     'backup',
@@ -55,7 +42,7 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
     '--data-dir',
     gateway.dataDir,
   ]);
-  const during = ledger.requests.size - known.length;
+  const during = ledger.requests.size - keepsake.requests.length;
   await load.stop();
   t.equal(code, 0, stderr);
   t.ok(during > 0, `${during} signals were accepted while it was written`);
@@ -75,34 +62,12 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
 
   const copy = await startGateway({ dataDir: backup, config: configOf(1_000_000) });
   t.teardown(() => copy.kill());
-  for (const { operation, text } of answers) {
-    const { user, key, path, body } = operation.name;
-    const answer = await call(copy.url, 'POST', path, {
-      headers: {
-        ...bearer(keyOf(user)),
-        'idempotency-key': key,
-        ...(body === '' ? {} : json),
-      },
-      ...(body === '' ? {} : { body }),
-    });
-    const isSame = answer.text === text && answer.headers.get('idempotent-replayed') === 'true';
-    verdict.hold('a 202 is replayed byte for byte', isSame, () => ({ text, now: answer.text }));
-  }
-  for (const { request, view } of known) {
-    const answer = await call(copy.url, 'GET', `/api/v1/signals/${request.requestId}`, {
-      headers: bearer(keyOf(request.user)),
-    });
-    verdict.hold('an accepted signal is there', answer.status === 200, () => request);
-    if (view === undefined || answer.status !== 200) continue;
-    const history = new History();
-    history.note(view, 0, 1, verdict);
-    history.note(answer.body as RequestView, 2, 3, verdict);
-  }
-  t.ok(answers.length >= known.length, `${answers.length} operations, ${known.length} signals`);
+  await keepsake.inspect(copy.url, campaign.traders, verdict);
+  const { answers, requests } = keepsake;
+  t.ok(
+    answers.length >= requests.length,
+    `${answers.length} operations, ${requests.length} signals`,
+  );
   t.ok(verdict.checks > 1_000, `${verdict.checks} checks`);
   t.same(verdict.violations, []);
-
-  function keyOf(user: string): string {
-    return campaign.traders.get(user)?.key ?? '';
-  }
 });

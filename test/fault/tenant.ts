@@ -1,0 +1,63 @@
+/**
+ * One tenant and what may be true of it: a single state, or two while a change is under way or was
+ * cut off. A change is whole or not there: whatever is between the two is a violation.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Verdict } from '../support/verdict.js';
+import { readStanding } from './tenant-probe.js';
+import { standingOf, unborn, type TenantState } from './tenant-state.js';
+
+export type Ending = 'confirmed' | 'refused' | 'cut off';
+
+export class Tenant {
+  #possible: readonly TenantState[] = [unborn];
+
+  constructor(
+    readonly email: string,
+    readonly verdict: Verdict,
+  ) {}
+
+  get isCertain(): boolean {
+    return this.#possible.length === 1;
+  }
+
+  /** The only state that is possible; the one before the change while there are two. */
+  get state(): TenantState {
+    return this.#possible[0] as TenantState;
+  }
+
+  /** `next` may be true from now on. */
+  begin(next: TenantState): void {
+    this.#possible = [this.state, next];
+  }
+
+  end(ending: Ending): void {
+    const [before, next] = this.#possible as [TenantState, TenantState];
+    if (ending !== 'cut off') this.#possible = [ending === 'confirmed' ? next : before];
+  }
+
+  /** What a gateway told of its own accord: a key that it made, a login. */
+  learn(state: TenantState): void {
+    this.#possible = [state];
+  }
+
+  /** Holds what this gateway answers against what is possible. @returns false when it is gone. */
+  async inspect(url: string, rule: string): Promise<boolean> {
+    const standings = await Promise.all(
+      this.#possible.map((state) => readStanding(url, this.email, state)),
+    );
+    const possible: TenantState[] = [];
+    for (const [index, standing] of standings.entries()) {
+      if (standing === undefined) return false;
+      const state = this.#possible[index] as TenantState;
+      if (isDeepStrictEqual(standing, standingOf(state))) possible.push(state);
+    }
+    this.verdict.hold(rule, possible.length > 0, () => ({
+      email: this.email,
+      possible: this.#possible,
+      standings,
+    }));
+    this.#possible = possible.length > 0 ? possible.slice(0, 1) : this.#possible.slice(0, 1);
+    return true;
+  }
+}
