@@ -15,6 +15,7 @@ import {
   mayMove,
   type Execution,
   type ExecutionReport,
+  type Fill,
   type NativeState,
 } from '../signals/execution.js';
 import type { SteadyWriter } from '../store/steady-writer.js';
@@ -117,12 +118,13 @@ export class Intake {
       const entry = this.#entryOf(source, ack.executionId);
       if (entry === undefined) return 'unknown_execution';
       const { execution } = entry;
-      if (execution.delivery === 'confirmed') return undefined;
-      const status =
-        mayMove(execution.status, 'submitted') && execution.status !== 'unknown'
-          ? 'submitted'
-          : execution.status;
-      book.change(entry, { ...execution, status, delivery: 'confirmed', updatedAt: now });
+      if (execution.delivery !== 'confirmed') {
+        const status =
+          mayMove(execution.status, 'submitted') && execution.status !== 'unknown'
+            ? 'submitted'
+            : execution.status;
+        book.change(entry, { ...execution, status, delivery: 'confirmed', updatedAt: now });
+      }
     }
     if (ack.cancelRequestId !== undefined) {
       const entry = this.#entryOfCancel(source, ack.cancelRequestId);
@@ -158,8 +160,9 @@ export class Intake {
     const now = this.#deps.clock.now();
     const next = applyReport(execution, toReport(evidence), now);
     if (next === undefined) return undefined;
-    if (execution.confirmedAt === null && execution.dispatchedAt !== null) {
-      this.#deps.confirmLatency.observe(Math.max(0, now - execution.dispatchedAt) / 1000);
+    const waitedMs = this.#deps.book.msSinceSent(entry);
+    if (execution.confirmedAt === null && waitedMs !== undefined) {
+      this.#deps.confirmLatency.observe(waitedMs / 1000);
     }
     const isOurCancel =
       next.status === 'cancelled' &&
@@ -213,7 +216,10 @@ export class Intake {
     this.#deps.hub.publish(source.userId, {
       name: frame.event,
       source,
-      occurredAt: toUtc(frame.occurredAt) ?? toIsoTime(this.#deps.clock.now()),
+      occurredAt:
+        frame.occurredAt === undefined
+          ? toIsoTime(this.#deps.clock.now())
+          : toUtc(frame.occurredAt),
       requestId: execution?.requestId ?? null,
       signalId: execution?.signalId ?? null,
       executionId: execution?.executionId ?? null,
@@ -252,11 +258,14 @@ function toReport(evidence: Evidence): ExecutionReport {
   const { fill, native, ...rest } = evidence;
   return {
     ...rest,
-    ...(fill === undefined
-      ? {}
-      : { fill: { ...fill, filledAt: toUtc(fill.filledAt) ?? fill.filledAt } }),
+    ...(fill === undefined ? {} : { fill: toFill(fill) }),
     ...(native === undefined ? {} : { native: toNative(native) }),
   };
+}
+
+/** What the fill says beyond the protocol is left out: bots read it as it is stored. */
+function toFill({ fillId, price, quantity, filledAt }: NonNullable<Evidence['fill']>): Fill {
+  return { fillId, price, quantity, filledAt: toUtc(filledAt) };
 }
 
 function toNative(native: NonNullable<Evidence['native']>): NativeState {
@@ -272,9 +281,7 @@ function toNative(native: NonNullable<Evidence['native']>): NativeState {
 const plainUtc =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-/** A time with any offset as ISO 8601 UTC. @returns undefined where it names no moment. */
-function toUtc(time: string | undefined): string | undefined {
-  if (time !== undefined && plainUtc.test(time)) return time;
-  const unixMs = time === undefined ? NaN : Date.parse(time);
-  return Number.isNaN(unixMs) ? undefined : toIsoTime(unixMs);
+/** A time with any offset as ISO 8601 UTC. */
+function toUtc(time: string): string {
+  return plainUtc.test(time) ? time : toIsoTime(Date.parse(time));
 }

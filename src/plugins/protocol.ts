@@ -70,10 +70,15 @@ const id = Type.String({ minLength: 1, maxLength: 128 });
 const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const amount = Type.Number({ minimum: 0 });
-/** ISO 8601 with a time zone; linear to match. */
+/**
+ * ISO 8601 with a time zone; linear to match. Each such text names a moment whose year still has four
+ * digits in UTC: bots are promised nothing else.
+ */
 const time = Type.String({
   maxLength: 40,
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$',
+  pattern:
+    '^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d' +
+    '(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',
 });
 
 const fill = Type.Object({
@@ -223,7 +228,9 @@ export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { error: 'not_json' };
   }
-  const validate = validators.get(String((value as { type?: unknown }).type));
+  const { type = '' } = value as { type?: unknown };
+  if (typeof type !== 'string') return { error: 'invalid_frame' };
+  const validate = validators.get(type);
   if (validate === undefined) return { error: 'unknown_type' };
   if (!validate(value)) return { error: 'invalid_frame' };
   const frame = value as PluginFrame;

@@ -88,6 +88,15 @@ t.test('ack makes it pending, and a report cancels the order', async (t) => {
   scene.plugin.close();
 });
 
+t.test('one ack may name the order and its cancel', async (t) => {
+  const scene = await resting();
+  const { cancelRequestId } = await cancelled(scene);
+  scene.plugin.send({ type: 'ack', executionId: scene.order.executionId, cancelRequestId });
+  await cancelBecomes(scene, 'pending');
+  t.pass('although the order was confirmed before');
+  scene.plugin.close();
+});
+
 t.test('a report of the execution alone ends the cancel as well', async (t) => {
   const scene = await resting();
   await cancelled(scene);

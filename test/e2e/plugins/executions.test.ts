@@ -61,6 +61,14 @@ t.test('a submit frame carries the whole signal', async (t) => {
   plugin.close();
 });
 
+t.test('of a fill only what the protocol names is kept', async (t) => {
+  const { plugin, order, read } = await setUp(quantity10);
+  const told = { ...fill('f1', 1, 100), venue: 'X', note: 'x'.repeat(1_000) };
+  await tell(plugin, report(1, order.executionId, 'partially_filled', { fill: told }));
+  t.same((await read()).fills, [{ ...fill('f1', 1, 100), filledAt: '2026-01-02T02:04:05.678Z' }]);
+  plugin.close();
+});
+
 t.test('an order that rests, fills in parts and is done', async (t) => {
   const { plugin, order, read } = await setUp(quantity10);
   const { executionId } = order;

@@ -15,6 +15,10 @@ const badFrames: Record<string, { frame: object | string; code: string }> = {
   'no type': { frame: {}, code: 'unknown_type' },
   'an unknown type': { frame: { type: 'constructor' }, code: 'unknown_type' },
   'a type that is no text': { frame: { type: ['event'] }, code: 'invalid_frame' },
+  'a type that nothing can make a text of': {
+    frame: { type: { toString: 1, valueOf: 2 } },
+    code: 'invalid_frame',
+  },
   'a report without a seq': {
     frame: { type: 'report', executionId: 'x', status: 'filled' },
     code: 'invalid_frame',
@@ -46,6 +50,16 @@ const badFrames: Record<string, { frame: object | string; code: string }> = {
   },
   'a time without a zone': {
     frame: event(1, { occurredAt: '2026-01-01T00:00:00' }),
+    code: 'invalid_frame',
+  },
+  'a time that is no moment': {
+    frame: event(1, { occurredAt: '2026-13-45T99:99:99Z' }),
+    code: 'invalid_frame',
+  },
+  'a time whose year has five digits in UTC': {
+    frame: report(1, 'x', 'filled', {
+      fill: { fillId: 'f', price: 1, quantity: 1, filledAt: '9999-12-31T23:59:59-01:00' },
+    }),
     code: 'invalid_frame',
   },
   'an event of the stream itself': {
