@@ -20,7 +20,7 @@ export const pageFile = new URL('../../../ops/api-guide.md', import.meta.url);
 const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'Mend the bot’s HTTP: a doubled header, or a body that is framed in two ways.',
   invalid_idempotency_key: `Send exactly one \`Idempotency-Key\`, of 1 to ${limits.idempotencyKeyLengthMax.value} characters.`,
-  malformed_json: 'Mend the body; the key is not used up.',
+  malformed_json: 'Mend the body.',
   invalid_terminal_source: 'Give `platform`, `instanceId` and `accountName`, each once, as `sources` lists them.',
   invalid_event_cursor: 'Send `Last-Event-ID` once, with an `id` that the stream has given.',
   validation_failed: 'Mend the fields in `errors`.',
@@ -33,7 +33,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   invalid_token: 'Log in again.',
   insufficient_scope: 'Make a key with the scope.',
   business_plan_required: 'Ask the operator for a plan with the Public API.',
-  account_frozen: 'Stop, and ask the operator. The key is not used up.',
+  account_frozen: 'Stop, and ask the operator.',
   email_not_confirmed: 'Ask the operator.',
   not_found: 'Mend the path.',
   request_not_found: `Check the \`requestId\`, and whose key it is. Requests are kept for ${limits.executionRetentionDays.value} days.`,
@@ -50,12 +50,12 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   cancel_already_in_progress: 'Read the status until the first cancel has ended.',
   request_body_too_large: `Send at most ${limits.bodyBytesMax.value} bytes.`,
   unsupported_media_type: 'Send `Content-Type: application/json`.',
-  invalid_signal: 'Mend the fields in `details`, all of them; the key is not used up.',
+  invalid_signal: 'Mend the fields in `details`, all of them.',
   upgrade_required: 'This path is for terminals.',
   api_rate_limited: 'Wait for `Retry-After`, and then send more slowly.',
   rate_limit_exceeded: `Wait for \`Retry-After\`. A token lasts for ${limits.userTokenLifetimeMs.value / 3_600_000} hours: keep it.`,
   signal_rate_limit_exceeded: 'Wait for `Retry-After`; the account’s quota, over all of its keys.',
-  daily_signal_limit_exceeded: 'Wait for `Retry-After`, which ends at midnight UTC.',
+  daily_signal_limit_exceeded: 'Wait for `Retry-After`, which ends at midnight UTC; a signal hardly lives that long.',
   too_many_event_subscriptions: `Close one of your ${limits.streamsPerUserMax.value} streams.`,
   internal_error: 'Quote the `traceId` to the operator.',
   signal_processing_failed: 'The gateway does not know. Never a new key: the same one learns the outcome.',
@@ -136,6 +136,7 @@ function codesOf(isMeant: (route: (typeof routes)[number]) => boolean): Set<Erro
 
 function errorTable(members: readonly ErrorCode[]): string {
   const mutating = codesOf(({ operation }) => mutations.includes(operation));
+  const documented = codesOf(() => true);
   return table(
     ['HTTP', 'Code', 'Again?', 'Effect?', 'What to do'],
     members.map((code) => {
@@ -144,7 +145,7 @@ function errorTable(members: readonly ErrorCode[]): string {
       return [
         ...named(code),
         retry === 'never' ? 'no' : 'yes',
-        mutating.has(code) ? effect : '',
+        mutating.has(code) || !documented.has(code) ? effect : '',
         errorAdvice[code],
       ];
     }),
@@ -166,7 +167,7 @@ function stateTable<State extends string>(
       const isCorrectable = final && next.length > 0;
       return [
         inCode(state),
-        isCorrectable ? 'until evidence comes' : final ? 'yes' : '',
+        isCorrectable ? 'yes, but correctable' : final ? 'yes' : '',
         meanings[state],
         next.map(inCode).join(', '),
       ];
