@@ -13,6 +13,8 @@ export interface Deadline {
 }
 
 const firedPerTurnMax = 1_000;
+/** Later than this, the loop was held or the process suspended. */
+const heldMs = 100;
 
 export class Deadlines {
   readonly #heap: Deadline[] = [];
@@ -74,7 +76,16 @@ export class Deadlines {
     if (due === undefined || due >= this.#timerDue) return;
     this.#timer?.cancel();
     this.#timerDue = due;
-    this.#timer = this.clock.setTimer(due - this.clock.monotonic(), () => this.#fire());
+    this.#timer = this.clock.setTimer(due - this.clock.monotonic(), () => this.#wake());
+  }
+
+  /**
+   * After a hold, what lies unread in the sockets is heard first: a heartbeat or a report that came in
+   * time must not be too late because the gateway was.
+   */
+  #wake(): void {
+    if (this.clock.monotonic() - this.#timerDue <= heldMs) return this.#fire();
+    setImmediate(() => this.#fire());
   }
 
   #fire(): void {

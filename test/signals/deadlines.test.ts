@@ -194,6 +194,26 @@ t.test('a large heap keeps its order whatever is removed from its middle', async
   );
 });
 
+t.test('after a hold, what lies in the sockets is heard before a deadline falls', async (t) => {
+  const { clock, deadlines, add } = setUp();
+  const told: string[] = [];
+  add(10);
+  deadlines.at(20, () => told.push('deadline'));
+  const wakes: (() => void)[] = [];
+  clock.setTimer = (_, task) => {
+    wakes.push(task);
+    return { cancel: () => undefined };
+  };
+  deadlines.at(5, () => told.push('deadline'));
+  clock.advance(200);
+  // The timers of a turn of Node's loop come first, then its sockets, then what was set by setImmediate.
+  wakes.shift()?.();
+  told.push('socket');
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(told[0], 'socket');
+  t.equal(told[1], 'deadline');
+});
+
 function setUp() {
   const clock = new SimulatedClock();
   const deadlines = new Deadlines(clock);
