@@ -41,10 +41,9 @@ export class AccountQuota {
     const now = this.clock.now();
     const account = this.#accountOf(userId, plan, now);
     const day = Math.floor(now / dayMs);
-    if (day > account.day) {
-      account.day = day;
-      account.signalsToday = 0;
-    }
+    if (day > account.day) account.signalsToday = 0;
+    // A clock that is set back gives no fresh day, and keeps nobody out beyond its next midnight.
+    account.day = day;
     if (account.signalsToday >= plan.signalsPerDay) {
       const retryAfterMs = (account.day + 1) * dayMs - now;
       return { granted: false, code: 'daily_signal_limit_exceeded', retryAfterMs };

@@ -84,9 +84,20 @@ t.test('a clock that steps back gives no fresh day, before and after a restart',
   clock.stepWall(-day);
   t.match(take(), ['daily_signal_limit_exceeded']);
   const second = restarted();
-  t.match(second.take(), ['daily_signal_limit_exceeded', 2 * day]);
+  t.match(second.take(), ['daily_signal_limit_exceeded', day]);
   clock.stepWall(2 * day);
   t.equal(second.take(), 1);
+});
+
+t.test('a step forward that is taken back keeps nobody out beyond the next midnight', async (t) => {
+  const { clock, take } = setUp({ signalsPerDay: 2 });
+  clock.stepWall(5 * day);
+  t.equal(take(), 1);
+  clock.stepWall(-5 * day);
+  t.equal(take(), 2);
+  t.strictSame(take(), ['daily_signal_limit_exceeded', day / 2]);
+  clock.advance(day / 2);
+  t.equal(take(), 1);
 });
 
 t.test('a clock that steps back before a restart makes no minute longer', async (t) => {
