@@ -9,6 +9,7 @@ import type { Limits } from '../limits.js';
 import { deletedUsers } from './purge.js';
 import { completedRequests, expiredIdempotency, expiredSessions } from './retention.js';
 import type { Reader, Store, Writer } from './store.js';
+import { SureTime } from './sure-time.js';
 
 /** What a pass found due. It looks again, since much can happen between finding and removing. */
 export type Removal = (transaction: Reader & Writer) => void;
@@ -40,12 +41,13 @@ const rowsPerSlice = 256;
 const removalsPerSlice = 32;
 
 export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep {
+  const sureTime = new SureTime(clock);
   let cycle = newCycle();
   let timer: Timer | undefined;
   let running = false;
 
   function* newCycle(): Pass {
-    const now = clock.now();
+    const now = sureTime.now();
     yield* deletedUsers(store, now);
     yield* expiredSessions(store, now);
     yield* expiredIdempotency(store, now, limits);

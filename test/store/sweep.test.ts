@@ -460,3 +460,33 @@ t.test('it does the same on the real store', async (t) => {
   );
   await store.close();
 });
+
+t.test(
+  'a step forward that is taken back has cost nothing, one that lasts is believed',
+  async (t) => {
+    const { store, clock, sweep, now } = await setUp();
+    const young = acceptedSignal({
+      userId: 'u',
+      acceptedAt: now,
+      idempotencyExpiresAt: now + dayMs,
+    });
+    await store.write((batch) => putSignal(batch, young, now));
+    clock.stepWall(40 * dayMs);
+    await runCycle(sweep);
+    clock.advance(3_540_000);
+    await runCycle(sweep);
+    await runCycle(sweep);
+    t.ok(isWhole(store, young), 'for nearly an hour');
+    clock.stepWall(-40 * dayMs);
+    await runCycle(sweep);
+    await runCycle(sweep);
+    t.ok(isWhole(store, young));
+    clock.stepWall(40 * dayMs);
+    await runCycle(sweep);
+    for (let minutes = 0; minutes <= 61; minutes++) {
+      clock.advance(60_000);
+      await runCycle(sweep);
+    }
+    t.notOk(isWhole(store, young), 'after an hour it is the time');
+  },
+);
