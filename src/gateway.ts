@@ -24,7 +24,7 @@ import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
-import { systemClock } from './lib/clock.js';
+import { every, systemClock } from './lib/clock.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { Attendance } from './plugins/attendance.js';
 import { Intake } from './plugins/intake.js';
@@ -70,6 +70,8 @@ export interface Gateway {
 const hashQueueMax = 64;
 /** Longest wait at shutdown for answers that are still owed. */
 const drainMs = 5_000;
+/** How often events that are too old to be replayed are looked for. */
+const eventAgingMs = 30_000;
 
 export async function createGateway(settings: Settings, log: Log): Promise<Gateway> {
   const { limits, plans, platforms } = settings;
@@ -372,6 +374,9 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
   changes.start();
   sweep.start();
+  const aging = every(clock, eventAgingMs, () =>
+    hub.age((userId) => store.get('users', userId) !== undefined),
+  );
   state = 'serving';
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${hostInUrl(settings.host)}:${listener.port}`;
@@ -389,6 +394,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       streams.drain();
       changes.stop();
       sweep.stop();
+      aging.cancel();
       const drained = await waitUntil(() => http.openExchanges === 0, drainMs);
       if (!drained) log.warn({ open: http.openExchanges }, 'some requests got no answer in time');
       registry.stop();

@@ -30,6 +30,8 @@ export class EventHub {
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   /** Those with events that came in this turn of the loop: they leave in one write each. */
   #stirred = new Set<Subscriber>();
+  /** Events, of whatever source, since the stirred ones were last pumped. */
+  #unpumped = 0;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
@@ -55,6 +57,9 @@ export class EventHub {
     for (const subscriber of this.subscribersOf(userId)) {
       if (subscriber.source === source) this.#stir(subscriber);
     }
+    // A turn can bring more events than a ring holds, of this source or of its user's others: none of
+    // them may push out what a reader has not seen.
+    if (++this.#unpumped >= this.#pumpedAt) this.#pumpStirred();
   }
 
   ringOf(userId: string): EventRing {
@@ -92,18 +97,29 @@ export class EventHub {
     this.#rings.delete(userId);
   }
 
+  /**
+   * Forgets what is too old to be replayed, also of users who are idle, and the rings of those who are
+   * gone: an event that was on its way when its user was deleted has made one anew.
+   */
+  age(isUser: (userId: string) => boolean): void {
+    const now = this.#deps.clock.monotonic();
+    for (const [userId, ring] of this.#rings) {
+      ring.age(now);
+      if (ring.isEmpty && !isUser(userId)) this.#rings.delete(userId);
+    }
+  }
+
   #stir(subscriber: Subscriber): void {
     subscriber.pending++;
-    // A turn can bring more events than the ring holds: none may leave it unseen.
-    if (subscriber.pending % this.#pumpedAt === 0) subscriber.pump();
-    if (this.#stirred.size === 0) {
-      setImmediate(() => {
-        const stirred = this.#stirred;
-        this.#stirred = new Set();
-        for (const each of stirred) each.pump();
-      });
-    }
+    if (this.#stirred.size === 0) setImmediate(() => this.#pumpStirred());
     this.#stirred.add(subscriber);
+  }
+
+  #pumpStirred(): void {
+    const stirred = this.#stirred;
+    this.#stirred = new Set();
+    this.#unpumped = 0;
+    for (const each of stirred) each.pump();
   }
 }
 

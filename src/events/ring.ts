@@ -49,6 +49,16 @@ export class EventRing {
     this.#dropOld(event.at);
   }
 
+  get isEmpty(): boolean {
+    return this.#first === this.#events.length;
+  }
+
+  /** Forgets what is too old, for a user of whom nothing new comes and whom nobody reads. */
+  age(now: number): void {
+    this.#dropOld(now);
+    if (this.isEmpty) this.#latest = undefined;
+  }
+
   /** Whether every event of `source` after `seq` is still here. `now`: monotonic ms. */
   reaches(seq: number, source: string, now: number): boolean {
     this.#dropOld(now);

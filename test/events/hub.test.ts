@@ -59,6 +59,17 @@ t.test('a turn that brings more than the ring holds loses nothing', async (t) =>
   t.strictSame(reader.sink.seqs, upTo(95));
 });
 
+t.test('nor does a turn in which another terminal of the user brings so much', async (t) => {
+  const { publish, subscribe } = setUp({ replayEventsMax: 10 });
+  const reader = subscribe('a');
+  publish('a');
+  for (let i = 0; i < 95; i++) publish('b');
+  publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  t.strictSame(reader.sink.seqs, [1, 97]);
+});
+
 t.test(
   'while the socket is blocked nothing is written; drained, it gets all it missed',
   async (t) => {
@@ -227,6 +238,38 @@ t.test(
       { numRuns: 1_000, interruptAfterTimeLimit: 40_000 },
     );
     assert(gaps > 0 && resumed > 0, 'the property saw gaps and replays');
+  },
+);
+
+t.test(
+  'events of an idle user leave memory when they are too old, and their number stays',
+  async (t) => {
+    const { hub, publish, clock } = setUp({ replayAgeMs: 1_000 });
+    publish('a');
+    publish('a', 'u2');
+    clock.advance(600);
+    publish('a', 'u2');
+    hub.age(() => true);
+    t.equal(hub.ringOf('u1').isEmpty, false);
+    clock.advance(401);
+    hub.age(() => true);
+    t.equal(hub.ringOf('u1').isEmpty, true);
+    t.equal(hub.ringOf('u2').isEmpty, false);
+    t.equal(publish('a'), 2, 'the numbers go on');
+    t.equal(hub.ringOf('u1').reaches(0, key('a'), clock.monotonic()), false, 'and 1 is missed');
+  },
+);
+
+t.test(
+  'the ring of a user that is gone goes too, once nothing in it can be replayed',
+  async (t) => {
+    const { hub, publish, clock } = setUp({ replayAgeMs: 1_000 });
+    publish('a');
+    hub.age(() => false);
+    t.equal(hub.ringOf('u1').lastSeq, 1);
+    clock.advance(1_001);
+    hub.age(() => false);
+    t.equal(hub.ringOf('u1').lastSeq, 0, 'a new one');
   },
 );
 
