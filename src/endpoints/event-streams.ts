@@ -76,7 +76,7 @@ export class EventStreams {
     subscriber: Subscriber,
     start: (events: SseEvents) => SseWriter | undefined,
   ): void {
-    const { hub, clock, deadlines } = this.#deps;
+    const { hub } = this.#deps;
     const { userId } = caller.user;
     const writer = start({
       onDrained: () => subscriber.pump(),
@@ -97,10 +97,7 @@ export class EventStreams {
     else streams.add(stream);
     this.#count++;
     this.#keepAliveLater(stream);
-    const { expiresAt } = caller.key;
-    if (expiresAt !== null) {
-      stream.keyEnd = deadlines.after(expiresAt - clock.now(), () => endFor('key_expired', stream));
-    }
+    this.#endWithKey(stream);
     subscriber.sink = writer;
     hub.subscribe(userId, subscriber);
     subscriber.pump();
@@ -135,8 +132,19 @@ export class EventStreams {
       plans[owner.plan]?.publicApi === true &&
       isPublicApiEnabled(store) &&
       store.get('apiKeyHashes', [user.userId, key.id]) !== undefined &&
-      (key.expiresAt === null || key.expiresAt > clock.now())
+      !hasExpired(key, clock.now())
     );
+  }
+
+  /** A key ends by the wall clock, which may be set meanwhile: when the time comes, it is asked again. */
+  #endWithKey(stream: EventStream): void {
+    const { deadlines, clock } = this.#deps;
+    const { key } = stream.caller;
+    if (key.expiresAt === null) return;
+    stream.keyEnd = deadlines.after(key.expiresAt - clock.now(), () => {
+      if (hasExpired(key, clock.now())) endFor('key_expired', stream);
+      else this.#endWithKey(stream);
+    });
   }
 
   #keepAliveLater(stream: EventStream): void {
@@ -147,6 +155,8 @@ export class EventStreams {
       stream.blockedSince = writer.isBlocked() ? (stream.blockedSince ?? now) : undefined;
       if (stream.blockedSince !== undefined && now - stream.blockedSince >= blockedMsMax) {
         writer.abort();
+      } else if (hasExpired(stream.caller.key, clock.now())) {
+        endFor('key_expired', stream);
       } else {
         writer.keepAlive();
         this.#keepAliveLater(stream);
@@ -170,4 +180,8 @@ export class EventStreams {
 function endFor(reason: StreamEnd, stream: EventStream, lastWords?: string): void {
   stream.endedFor = reason;
   stream.writer.end(lastWords);
+}
+
+function hasExpired({ expiresAt }: KeyCaller['key'], now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
 }

@@ -1,0 +1,71 @@
+import t from 'tap';
+import { EventStreams } from '../../src/endpoints/event-streams.js';
+import { EventHub } from '../../src/events/hub.js';
+import { Subscriber } from '../../src/events/subscriber.js';
+import type { KeyCaller } from '../../src/http/gate.js';
+import type { SseWriter } from '../../src/http/sse-writer.js';
+import { Counter } from '../../src/lib/instruments.js';
+import { Deadlines } from '../../src/signals/deadlines.js';
+import { createInstruments } from '../../src/telemetry/instruments.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { shippedLimits } from '../support/shipped-limits.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+const hourMs = 3_600_000;
+const keepAliveMs = 15_000;
+
+t.test('a stream ends with its key, to the millisecond', async (t) => {
+  const { clock, ends } = openStream();
+  clock.advance(2 * hourMs - 1);
+  t.equal(ends(), 0);
+  clock.advance(1);
+  t.equal(ends(), 1);
+});
+
+t.test(
+  'a clock set forward over the end of the key ends it with the next keep-alive',
+  async (t) => {
+    const { clock, ends } = openStream();
+    clock.stepWall(3 * hourMs);
+    clock.advance(keepAliveMs);
+    t.equal(ends(), 1);
+  },
+);
+
+t.test('a clock set back lets it live as long as its key', async (t) => {
+  const { clock, ends } = openStream();
+  clock.stepWall(-hourMs);
+  clock.advance(2 * hourMs);
+  t.equal(ends(), 0);
+  clock.advance(hourMs);
+  t.equal(ends(), 1);
+});
+
+/** A stream whose key ends in two hours. */
+function openStream() {
+  const clock = new SimulatedClock();
+  const deadlines = new Deadlines(clock);
+  const limits = shippedLimits();
+  const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
+  const { streamsClosed } = createInstruments([]);
+  const store = createMemoryStore();
+  const streams = new EventStreams({ store, clock, deadlines, plans: {}, hub, streamsClosed });
+  const user = { userId: 'u1' };
+  const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyCaller;
+  const subscriber = new Subscriber('s', 0, { clock, limits, ring: hub.ringOf('u1') });
+  let ended = 0;
+  streams.open(caller, subscriber, ({ onClosed }) => {
+    const writer: Partial<SseWriter> = {
+      isBlocked: () => false,
+      isClosed: () => ended > 0,
+      write: () => undefined,
+      keepAlive: () => undefined,
+      end() {
+        ended++;
+        onClosed('ended');
+      },
+    };
+    return writer as SseWriter;
+  });
+  return { clock, ends: () => ended };
+}
