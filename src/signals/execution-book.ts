@@ -153,13 +153,15 @@ export class ExecutionBook implements EntryKeeper {
   #entryOf(userId: string, execution: Execution, isInherited: boolean): BookEntry {
     const now = this.#deps.clock.now();
     const monotonic = this.#deps.clock.monotonic();
-    const { dispatchedAt, expiresAt } = execution;
+    const { createdAt, dispatchedAt, expiresAt } = execution;
+    // No life is longer than it was at the acceptance, however far the clock was set back since.
+    const leftMs = Math.min(expiresAt - now, expiresAt - createdAt);
     return new BookEntry(
       this,
       userId,
       execution,
       monotonic,
-      monotonic + expiresAt - now,
+      monotonic + leftMs,
       dispatchedAt === null ? undefined : this.#confirmDue(dispatchedAt - now),
       isInherited,
     );
@@ -198,6 +200,13 @@ export class ExecutionBook implements EntryKeeper {
   mayStillSend(entry: BookEntry): boolean {
     const { clock } = this.#deps;
     return entry.expiryDue > clock.monotonic() && entry.execution.expiresAt > clock.now();
+  }
+
+  /** How long ago it was sent; undefined where that was not in this life of the process. */
+  msSinceSent({ confirmDue, isInherited }: BookEntry): number | undefined {
+    const { clock, limits } = this.#deps;
+    if (confirmDue === undefined || isInherited) return undefined;
+    return clock.monotonic() - (confirmDue - limits.executionConfirmTimeoutMs);
   }
 
   /** An unknown one that nobody acknowledged stays deliverable until its TTL has passed. */

@@ -412,3 +412,15 @@ async function working() {
 function published(gateway: SimulatedGateway, instanceId = 'desk-1') {
   return publishedEvents(gateway, instanceId);
 }
+
+t.test('a step of the wall clock makes no confirmation longer', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const ids = [...(await gateway.submit()), ...(await gateway.submit())];
+  gateway.clock.advance(2_000);
+  gateway.clock.stepWall(36_000_000);
+  plugin.say({ type: 'report', seq: 1, executionId: ids[0], status: 'working' });
+  gateway.clock.stepWall(-72_000_000);
+  plugin.say({ type: 'report', seq: 2, executionId: ids[1], status: 'working' });
+  t.strictSame([gateway.confirmLatency.count, gateway.confirmLatency.sum], [2, 4]);
+});

@@ -64,6 +64,16 @@ t.test('sent before a restart and not seen since, it is unknown: gateway_restart
   t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
 });
 
+t.test('a clock set back before a restart gives no life longer than the TTL', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  const [id = ''] = await first.submit({ ttlMs: 5_000 });
+  first.clock.stepWall(-36_000_000);
+  const second = first.restart();
+  await second.pass(5_000);
+  t.match(second.durable(id), { status: 'expired', reasonCode: 'ttl_expired' });
+});
+
 t.test('sent again after a restart, the new carrier decides the reason', async (t) => {
   const first = new SimulatedGateway();
   await first.plugin();

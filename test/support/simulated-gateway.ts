@@ -86,6 +86,7 @@ export class SimulatedGateway {
   readonly framesRejected = new Counter();
   readonly connectionsClosed = new CounterSet(connectionEnds);
   readonly submitsSent = new Counter();
+  readonly confirmLatency = new Histogram(latencyBounds);
   /** Changes of executions, as they were told. */
   readonly told: Told[] = [];
   readonly lost: string[] = [];
@@ -127,7 +128,7 @@ export class SimulatedGateway {
       writer: this.writer,
       reportsIgnored: this.reportsIgnored,
       fillsDuplicate: this.fillsDuplicate,
-      confirmLatency: new Histogram(latencyBounds),
+      confirmLatency: this.confirmLatency,
     });
     this.attendance = new Attendance({
       ...rooms,
