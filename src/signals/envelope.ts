@@ -26,9 +26,19 @@ export function envelopeSchema(limits: Limits) {
   });
 }
 
-/** Splits `terminal_a, terminal_b`: spaces trimmed, repeats once, in the order given. */
-export function platformTokens(platform: string): string[] {
-  return [...new Set(platform.split(',').map((token) => token.trim()))];
+let splitPlatform = '';
+let splitTokens: readonly string[] = [''];
+
+/**
+ * Splits `terminal_a, terminal_b`: spaces trimmed, repeats once, in the order given. One signal asks
+ * twice, and bots write the same again and again: what was split last is kept.
+ */
+export function platformTokens(platform: string): readonly string[] {
+  if (platform !== splitPlatform) {
+    splitTokens = [...new Set(platform.split(',').map((token) => token.trim()))];
+    splitPlatform = platform;
+  }
+  return splitTokens;
 }
 
 export interface EnvelopeReader {

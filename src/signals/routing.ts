@@ -31,21 +31,23 @@ export function route(
   instanceId: string | null,
   sources: readonly ActiveSource[],
 ): Target[] {
-  return tokens.flatMap((platform): Target[] => {
-    const matching = sources.filter(
-      (source) =>
-        source.platform === platform && (instanceId === null || source.instanceId === instanceId),
-    );
-    if (matching.length === 0) {
-      return [{ platform, instanceId, accountName: null, deniedFor: 'no_active_terminal' }];
+  const targets: Target[] = [];
+  for (const platform of tokens) {
+    const before = targets.length;
+    for (const source of sources) {
+      if (source.platform !== platform) continue;
+      if (instanceId !== null && source.instanceId !== instanceId) continue;
+      targets.push({
+        platform,
+        instanceId: source.instanceId,
+        accountName: source.accountName,
+        deniedFor: source.capabilities.includes('submit') ? null : 'terminal_capability_missing',
+      });
     }
-    return matching.map((source) => ({
-      platform,
-      instanceId: source.instanceId,
-      accountName: source.accountName,
-      deniedFor: source.capabilities.includes('submit') ? null : 'terminal_capability_missing',
-    }));
-  });
+    if (targets.length > before) continue;
+    targets.push({ platform, instanceId, accountName: null, deniedFor: 'no_active_terminal' });
+  }
+  return targets;
 }
 
 /** One text for a source, equal for equal names only. */

@@ -1,7 +1,8 @@
 /**
  * Notes what one `write` wants and checks it before anything reaches lmdb: a throw half-way then
  * leaves nothing behind. One journal serves all writes of a store, since `fill` and the replay run
- * at once; between writes it is empty.
+ * at once; between writes it is empty. Its lists are used again: new ones for each write would cost
+ * more than what they hold.
  */
 import type { Database, Key } from 'lmdb';
 import { assertKeyFits } from './key-encoding.js';
@@ -14,19 +15,28 @@ export interface Journal extends Writer {
   drop(): void;
 }
 
+/** Places of the lists that stay; more than an acceptance takes. */
+const kept = 64;
+
 export function createJournal(databases: Record<Collection, Database<string>>): Journal {
   const targets: Database<string>[] = [];
   const keys: Key[] = [];
   const texts: (string | undefined)[] = [];
+  let count = 0;
 
   function note(collection: Collection, key: Key, text: string | undefined): void {
     assertKeyFits(key as KeyOf<Collection>);
-    targets.push(databases[collection]);
-    keys.push(key);
-    texts.push(text);
+    targets[count] = databases[collection];
+    keys[count] = key;
+    texts[count] = text;
+    count++;
   }
   function drop(): void {
-    targets.length = keys.length = texts.length = 0;
+    // A write of thousands leaves none of them behind.
+    if (count > kept) targets.length = keys.length = texts.length = kept;
+    keys.fill(0, 0, count);
+    texts.fill(undefined, 0, count);
+    count = 0;
   }
 
   return {
@@ -38,7 +48,7 @@ export function createJournal(databases: Record<Collection, Database<string>>): 
     },
     replay(follow) {
       let flushed: Promise<void> | undefined;
-      for (let i = 0; i < targets.length; i++) {
+      for (let i = 0; i < count; i++) {
         const target = targets[i] as Database<string>;
         const text = texts[i];
         const key = keys[i] as Key;
