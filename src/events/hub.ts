@@ -32,8 +32,6 @@ export class EventHub {
   #stirred = new Set<Subscriber>();
   /** Events, of whatever source, since the stirred ones were last pumped. */
   #unpumped = 0;
-  /** Events, of whatever source, since the stirred ones were last pumped. */
-  #unpumped = 0;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
@@ -59,9 +57,6 @@ export class EventHub {
     for (const subscriber of this.subscribersOf(userId)) {
       if (subscriber.source === source) this.#stir(subscriber);
     }
-    // A turn can bring more events than a ring holds, of this source or of its user's others: none of
-    // them may push out what a reader has not seen.
-    if (++this.#unpumped >= this.#pumpedAt) this.#pumpStirred();
     // A turn can bring more events than a ring holds, of this source or of its user's others: none of
     // them may push out what a reader has not seen.
     if (++this.#unpumped >= this.#pumpedAt) this.#pumpStirred();
