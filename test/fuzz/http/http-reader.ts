@@ -1,0 +1,176 @@
+/**
+ * A strict reader of HTTP/1.1, written from RFC 9112 and not from the gateway: what it does not read
+ * as a request, the gateway must not act on. Where the native parser is known to read otherwise
+ * (native-notes/http-parser.md) the end is a gap of that name, and the reader in the native manner
+ * says what may be acted on: that much, and no more.
+ */
+export interface ReadRequest {
+  readonly method: string;
+  readonly target: string;
+  /** Names in lower case, values without outer blanks, each byte a character. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Undefined when the bytes end before it does, or it is none. */
+  readonly body: string | undefined;
+  /** Where it begins in the stream, and where its line ends. */
+  readonly start: number;
+  readonly lineEnd: number;
+  /** Legal or harmless, but nothing that an honest client sends: it may be refused too. */
+  readonly isOdd: boolean;
+}
+
+/** `refused`: no strict reader goes on behind it. */
+type ReadEnd = 'done' | 'cut' | `refused: ${string}` | `gap: ${string}`;
+
+export interface Reading {
+  readonly requests: readonly ReadRequest[];
+  readonly end: ReadEnd;
+}
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const forbiddenInHeaders = /[\0-\x08\x0a-\x1f]/;
+/** Cut off by the native parser at both ends of a value. */
+const aroundValues = /^[\t \x80-\xff]+|[\t \x80-\xff]+$/g;
+/** The native parser takes more digits than sixteen; a blank or a byte beyond ASCII hides what follows. */
+const nativeSize = /^[0-9:;<=>?@A-Ga-g]*(?=[\0- \x80-\xff]|$)/;
+
+type Manner = 'strict' | 'native';
+
+/** `bytes`: a character each. */
+export function readHttp(bytes: string, manner: Manner = 'strict'): Reading {
+  const requests: ReadRequest[] = [];
+  let at = 0;
+  for (;;) {
+    if (at >= bytes.length) return { requests, end: 'done' };
+    const head = readHead(bytes, at, manner);
+    if (typeof head === 'string') return { requests, end: head };
+    const body = readBody(bytes, head, manner);
+    requests.push({ ...head.request, body: body.text });
+    if (body.end !== undefined) return { requests, end: body.end };
+    at = body.next;
+  }
+}
+
+interface Head {
+  readonly request: Omit<ReadRequest, 'body'>;
+  readonly bodyStart: number;
+  /** Bytes that follow, or undefined where they come in chunks. */
+  readonly bodyBytes: number | undefined;
+}
+
+function readHead(bytes: string, from: number, manner: Manner): Head | ReadEnd {
+  let start = from;
+  // An empty line before a request is passed over by some and refused by others.
+  while (bytes.startsWith('\r\n', start)) start += 2;
+  const lineEnd = bytes.indexOf('\r\n', start);
+  const headEnd = bytes.indexOf('\r\n\r\n', start);
+  if (headEnd < 0) return 'cut';
+  const line = bytes.slice(start, lineEnd);
+  const parts = /^([^ ]*) (\/[^ ]*) HTTP\/1\.1$/.exec(line);
+  if (parts === null) return 'refused: request line';
+  const [, method = '', target = ''] = parts;
+  let isOdd = start !== from || !token.test(method) || /[^!-~]|#/.test(target);
+  const headers: [string, string][] = [];
+  const lines = lineEnd === headEnd ? [] : bytes.slice(lineEnd + 2, headEnd).split('\r\n');
+  for (const header of lines) {
+    const colon = header.indexOf(':');
+    if (colon === 0) {
+      if (manner === 'native') break;
+      return 'gap: empty header name';
+    }
+    const name = header.slice(0, colon);
+    const value = header.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '');
+    if (colon < 0 || /[\0- ]/.test(name)) return 'refused: header name';
+    if (forbiddenInHeaders.test(value)) return 'refused: header value';
+    isOdd ||= !token.test(name);
+    headers.push([name.toLowerCase(), value]);
+  }
+  const framing = framingOf(headers, manner);
+  if (typeof framing === 'string') return framing;
+  const request = { method, target, headers, start, lineEnd: lineEnd + 2, isOdd };
+  return { request, bodyStart: headEnd + 4, ...framing };
+}
+
+function framingOf(
+  headers: readonly (readonly [string, string])[],
+  manner: Manner,
+): { readonly bodyBytes: number | undefined } | ReadEnd {
+  const valuesOf = (wanted: string): string[] =>
+    headers
+      .filter(([name]) => name === wanted)
+      .map(([, value]) => (manner === 'strict' ? value : value.replace(aroundValues, '')));
+  const [hosts, lengths, encodings] = ['host', 'content-length', 'transfer-encoding'].map(
+    valuesOf,
+  ) as [string[], string[], string[]];
+  if (hosts.length !== 1) return 'refused: host';
+  if (lengths.length + encodings.length > 1) return 'refused: two framings';
+  const [framing] = [...lengths, ...encodings];
+  if (framing === undefined) return { bodyBytes: 0 };
+  if (lengths.length === 1) {
+    if (/^[0-9]{1,18}$/.test(framing)) return { bodyBytes: Number(framing) };
+    return trimmedIs(framing, /^[0-9]{1,18}$/) ?? 'refused: content-length';
+  }
+  if (/^chunked$/i.test(framing)) return { bodyBytes: undefined };
+  return trimmedIs(framing, /^chunked$/i) ?? 'refused: transfer-encoding';
+}
+
+function trimmedIs(value: string, form: RegExp): ReadEnd | undefined {
+  const isForm = form.test(value.replace(aroundValues, ''));
+  return isForm ? 'gap: bytes beyond ASCII around a framing' : undefined;
+}
+
+interface Body {
+  readonly text: string | undefined;
+  readonly next: number;
+  readonly end?: ReadEnd;
+}
+
+function readBody(bytes: string, { bodyStart, bodyBytes }: Head, manner: Manner): Body {
+  if (bodyBytes === undefined) return readChunks(bytes, bodyStart, manner);
+  const next = bodyStart + bodyBytes;
+  if (next > bytes.length) return { text: undefined, next, end: 'cut' };
+  return { text: bytes.slice(bodyStart, next), next };
+}
+
+interface ChunkSize {
+  readonly size: number;
+  readonly dataStart: number;
+}
+
+const readSize: Readonly<Record<Manner, (bytes: string, at: number) => ChunkSize | ReadEnd>> = {
+  strict(bytes, at) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    const line = bytes.slice(at, lineEnd < 0 ? undefined : lineEnd);
+    if (lineEnd < 0 && /^[0-9a-fA-F]{0,16}\r?$/.test(line)) return 'cut';
+    if (lineEnd >= 0 && /^[0-9a-fA-F]{1,16}$/.test(line)) {
+      return { size: parseInt(line, 16), dataStart: lineEnd + 2 };
+    }
+    return nativeSize.test(line) ? 'gap: chunk size' : 'refused: chunk size';
+  },
+  native(bytes, at) {
+    const lineEnd = bytes.indexOf('\n', at);
+    if (lineEnd < 0) return 'cut';
+    const digits = nativeSize.exec(bytes.slice(at, lineEnd))?.[0];
+    if (digits === undefined) return 'refused: chunk size';
+    const size = Array.from(digits.toLowerCase()).reduce(
+      (sum, digit) => sum * 16 + digit.charCodeAt(0) - (digit >= 'a' ? 0x57 : 0x30),
+      0,
+    );
+    return { size, dataStart: lineEnd + 1 };
+  },
+};
+
+function readChunks(bytes: string, from: number, manner: Manner): Body {
+  let at = from;
+  let text = '';
+  for (;;) {
+    const chunk = readSize[manner](bytes, at);
+    if (typeof chunk === 'string') return { text: undefined, next: at, end: chunk };
+    const { size, dataStart } = chunk;
+    at = dataStart + size + 2;
+    if (at > bytes.length) return { text: undefined, next: at, end: 'cut' };
+    text += bytes.slice(dataStart, dataStart + size);
+    const isEnded = manner === 'native' || bytes.startsWith('\r\n', dataStart + size);
+    if (size === 0) return { text, next: at, ...(isEnded ? {} : { end: 'gap: trailers' }) };
+    if (!isEnded) return { text: undefined, next: at, end: 'gap: end of a chunk' };
+  }
+}
