@@ -10,7 +10,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  const program = await createProgram(process.argv[2]);
+  const program = await createProgram(process.argv[2], process.argv[3]);
   await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
