@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toIsoTime } from '../lib/clock.js';
+import { isUnfinishedBackup } from '../store/data-directory.js';
 import { storeFormat } from '../store/key-layout.js';
 import { isStoreDirectory } from '../store/lmdb-store.js';
 import type { Check } from './examination.js';
@@ -21,6 +22,14 @@ const report = reporter('store');
 export const checkStore: Check = async ({ settings: { dataDir }, clock }) => {
   // Said by the look at the permissions.
   if (!existsSync(dataDir)) return [];
+  if (isUnfinishedBackup(dataDir)) {
+    return [
+      report.problem(
+        `${dataDir} holds a backup that was cut off or is under way, and no store.`,
+        'If no "signalbox backup" is writing it, delete it, and take another one.',
+      ),
+    ];
+  }
   if (!isStoreDirectory(dataDir)) {
     return [
       report.problem(

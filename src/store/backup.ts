@@ -18,15 +18,13 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { secretFile } from './data-directory.js';
+import { secretFile, unfinishedBackup } from './data-directory.js';
 import { readDiskSpace, reserveBytes } from './disk-reserve.js';
 import { dataFile } from './lmdb-store.js';
 import type { Store } from './store.js';
 
 const directoryMode = 0o700;
 const fileMode = 0o600;
-/** What of a copy is not whole yet. */
-const unfinished = 'unfinished';
 
 export interface Backup {
   readonly directory: string;
@@ -48,7 +46,7 @@ export async function backUp(
   target: string,
 ): Promise<Backup | BackupRefusal> {
   const directory = resolve(target);
-  const staging = join(directory, unfinished);
+  const staging = join(directory, unfinishedBackup);
   let isBegun = false;
   try {
     const refusal = prepare(directory) ?? spaceRefusal(directory, store.sizeBytes());
@@ -79,7 +77,7 @@ function prepare(directory: string): BackupRefusal | undefined {
     return undefined;
   }
   const finding =
-    first === unfinished
+    first === unfinishedBackup
       ? `The directory ${directory} holds a backup that is under way or was cut off.`
       : `The directory ${directory} is not empty: it holds "${first}".`;
   return {

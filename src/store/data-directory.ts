@@ -7,6 +7,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fsyncSync,
   ftruncateSync,
@@ -21,6 +22,7 @@ import {
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { randomHex, randomSecret } from '../lib/ids.js';
+import { isStoreDirectory } from './lmdb-store.js';
 import { StoreRefused } from './refusal.js';
 
 const directoryMode = 0o700;
@@ -32,6 +34,8 @@ export const secretFile = 'jwt-secret';
 /** A secret can be guessed offline from any token: less than 128 bits in base64url is no secret. */
 export const jwtSecretLengthMin = 22;
 const lockFile = 'gateway.lock';
+/** What of a backup is not whole yet. */
+export const unfinishedBackup = 'unfinished';
 
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
 export function prepareDataDirectory(directory: string): string | undefined {
@@ -40,18 +44,33 @@ export function prepareDataDirectory(directory: string): string | undefined {
     const mode = statSync(directory).mode & 0o777;
     // Also for a new one, since the umask may have taken away the owner's own rights.
     if (mode !== directoryMode) chmodSync(directory, directoryMode);
+    if (isUnfinishedBackup(directory)) throw new StoreRefused(unfinishedMessage(directory));
     if (isNew || (mode & othersMask) === 0) return undefined;
     return (
       `The data directory ${directory} could be read by other users (mode ${mode.toString(8)}); ` +
       'it is now closed to them. If they read it before, replace its jwt-secret and the API keys.'
     );
   } catch (error) {
+    if (error instanceof StoreRefused) throw error;
     throw new StoreRefused(
       `The data directory ${directory} cannot be used: ${reasonOf(error)}. It must be a directory ` +
         'that belongs to the user that runs Signalbox.',
       { cause: error },
     );
   }
+}
+
+/** Whether a backup into this directory was cut off or is under way: there is no store in it yet. */
+export function isUnfinishedBackup(directory: string): boolean {
+  return existsSync(join(directory, unfinishedBackup)) && !isStoreDirectory(directory);
+}
+
+/** A new store beside it would look like the restored one, and hold nothing. */
+function unfinishedMessage(directory: string): string {
+  return (
+    `The directory ${directory} holds a backup that was cut off or is under way, and no store. ` +
+    'Start with a backup that is complete, or give a directory of its own with --data-dir.'
+  );
 }
 
 /**

@@ -86,13 +86,16 @@ t.test('a directory that others can read, and a key of TLS, are told of', async 
 });
 
 t.test('no directory, and a directory without a store, are problems', async (t) => {
-  const directory = t.testdir({ empty: {} });
+  const directory = t.testdir({ empty: {}, cut: { unfinished: { 'data.mdb': '' } } });
   const missing = await diagnose(join(directory, 'missing'));
   t.equal(missing.code, 1);
   t.match(missing.of('permissions'), [{ level: 'problem', message: /no data directory/ }]);
   const empty = await diagnose(join(directory, 'empty'));
   t.equal(empty.code, 1);
   t.match(empty.of('store'), [{ level: 'problem', message: /holds no store/ }]);
+  const cut = await diagnose(join(directory, 'cut'));
+  t.equal(cut.code, 1);
+  t.match(cut.of('store'), [{ level: 'problem', message: /backup that was cut off/ }]);
 });
 
 t.test('settings that are wrong are findings, all of them, and the only ones', async (t) => {

@@ -27,6 +27,14 @@ for (const umask of [0o000, 0o777]) {
   );
 }
 
+t.test('a backup that was cut off is no data directory, and is not made one', async (t) => {
+  const directory = t.testdir({ 'jwt-secret': '', unfinished: { 'data.mdb': 'half' } });
+  t.throws(() => prepareDataDirectory(directory), { message: /was cut off .* Start with/s });
+  t.same(readdirSync(directory).sort(), ['jwt-secret', 'unfinished']);
+  await openStore(directory).close();
+  t.doesNotThrow(() => prepareDataDirectory(directory), 'once the store is there it is whole');
+});
+
 t.test('the directories above a new one are made too', async (t) => {
   const directory = join(t.testdir(), 'a', 'b');
   prepareDataDirectory(directory);
