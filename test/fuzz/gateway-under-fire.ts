@@ -22,6 +22,8 @@ export interface Member {
 
 /** Far above what the gateway needs for all that is in flight, far below what a leak would reach. */
 const memoryGrowthMaxMb = 400;
+/** Often enough for the window of two minutes, also on a machine that is busy. */
+const heartbeatMs = 10_000;
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_000_000_000 },
 };
@@ -124,8 +126,11 @@ export class GatewayUnderFire {
 }
 
 /** A plugin under the platform's first token, which takes all that comes. */
-export function openTerminal(url: string, member: Member, instanceId = 'fuzz-1'): Promise<Plugin> {
-  return openPlugin(url, member.sessionToken, { instanceId });
+export async function openTerminal(url: string, member: Member): Promise<Plugin> {
+  const plugin = await openPlugin(url, member.sessionToken, { instanceId: 'fuzz-1' });
+  const beat = setInterval(() => plugin.send({ type: 'heartbeat' }), heartbeatMs);
+  plugin.socket.on('close', () => clearInterval(beat));
+  return plugin;
 }
 
 /** Memory of its own: pages of the store's file, which the system can take back, do not count. */
