@@ -4,9 +4,14 @@
  * after the other. Stops behind the first target in which a rule was broken.
  */
 import { runTrial } from '../support/trial.js';
+import { playHttp } from './http/http.target.js';
+import { playIdle } from './idle/idle.target.js';
 import type { Target } from './target.js';
 
-const targets: Readonly<Record<string, Target>> = {};
+const targets: Readonly<Record<string, Target>> = {
+  http: playHttp,
+  idle: playIdle,
+};
 
 await runTrial('fuzz', { target: '', inputs: '500' }, async (trial) => {
   const { target, inputs } = trial.options;
