@@ -119,6 +119,10 @@ export class Copies {
     const again = await new Errand(this.#deps.dataDir, ['backup', directory]).ended;
     verdict.hold('what was cut off is not written over', again.code === 1, () => again);
     await examine(directory, verdict, 'what was cut off is no backup', false);
+    const start = startGateway({ dataDir: directory, config: configOf(unlimited) });
+    this.#gateway = await start.catch(() => undefined);
+    verdict.hold('nothing starts with what was cut off', this.#gateway === undefined, () => files);
+    await this.#gateway?.kill();
     verdict.hold(
       'looking makes no backup of it',
       !existsSync(join(directory, 'data.mdb')),

@@ -14,10 +14,11 @@ interface Fate {
   readonly keepsKey: boolean;
 }
 
+/** The ends lie as near to the thirty days as the longest run allows. */
 export const fates = {
   over: {
     acceptedDaysAgo: 60,
-    endedDaysAgo: 31,
+    endedDaysAgo: 30.01,
     keyDaysLeft: 9,
     keepsRequest: false,
     keepsKey: false,
@@ -31,7 +32,7 @@ export const fates = {
   },
   endedLate: {
     acceptedDaysAgo: 60,
-    endedDaysAgo: 29,
+    endedDaysAgo: 29.9,
     keyDaysLeft: 9,
     keepsRequest: true,
     keepsKey: true,
