@@ -119,6 +119,8 @@ t.test('in a chunked body sizes and ends of chunks are not checked', async (t) =
       0x2b,
     ],
     'the letter g is the digit 16': [`g\r\n${'x'.repeat(16)}\r\n0\r\n\r\n`, 16],
+    'what follows a blank is no digit': ['2 5\r\nab\r\n0\r\n\r\n', 2],
+    'a blank alone is no digit, and the last chunk': [' 2\r\n\r\n', 0],
   };
   for (const [what, [body, length]] of Object.entries(rows)) {
     t.strictSame(await ask(t, app, chunked + body), [200, `${length}`], what);
@@ -219,6 +221,8 @@ t.test(
     t.equal(await valueOf('\xc3\xa4mid\xc3\xa4mid\xc3\xa4'), 'mid\u00e4mid');
     t.equal(await valueOf('a\xffb'), 'a\ufffdb');
     t.equal(await valueOf('a\tb\x7f'), 'a\tb\x7f', 'tabulators and DEL pass');
+    const framed = `${post}Transfer-Encoding: \x85chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n`;
+    t.strictSame(await ask(t, app, framed), [200, '2'], 'also around an encoding');
   },
 );
 
