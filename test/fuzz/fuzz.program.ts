@@ -6,11 +6,15 @@
 import { runTrial } from '../support/trial.js';
 import { playHttp } from './http/http.target.js';
 import { playIdle } from './idle/idle.target.js';
+import { playPlugins } from './plugins/plugins.target.js';
+import { playReaders } from './readers/readers.target.js';
 import type { Target } from './target.js';
 
 const targets: Readonly<Record<string, Target>> = {
   http: playHttp,
   idle: playIdle,
+  plugins: playPlugins,
+  readers: playReaders,
 };
 
 await runTrial('fuzz', { target: '', inputs: '500' }, async (trial) => {
