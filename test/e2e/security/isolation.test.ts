@@ -69,6 +69,15 @@ const rows: Readonly<Record<Operation, Row>> = {
   },
 };
 
+t.test('Ann has something that could be taken', async (t) => {
+  t.match(before, {
+    keys: 1,
+    key: { id: ann.keyId, revokedAt: null },
+    source: { accountName: hello.accountName, connected: true },
+    execution: { status: 'working', cancel: null },
+  });
+});
+
 for (const [operation, row] of Object.entries(rows)) {
   if ('nothing' in row) continue;
   t.test(`${operation}: what is another user’s is not there`, async (t) => {
