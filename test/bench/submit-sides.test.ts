@@ -14,7 +14,7 @@ import { startGateway } from '../../bench/sides/gateway.js';
 import { type Population, populate } from '../../bench/sides/population.js';
 import { copyOf, queueing, retain } from '../../bench/sides/retained.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 const product = thisProduct;
 
 async function population(): Promise<Population> {

@@ -12,7 +12,7 @@ import t, { type Test } from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 const ann = 'ann@example.com';
 

@@ -21,7 +21,7 @@ import { collections } from '../../src/store/key-layout.js';
 import { runCommand } from '../support/command.js';
 import { addUser, dataDirIn } from '../support/gateway-process.js';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 interface Diagnosis {
   readonly code: number | null;

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.js';
 import { addUser, signalboxCli } from '../support/gateway-process.js';
 
 const ann = 'ann@example.com';
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 interface Move {
   readonly from: string;

@@ -14,7 +14,7 @@ import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
 import { verdict } from '../support/world.js';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 const ops = new URL('../../../ops/', import.meta.url).pathname;
 const page = readFileSync(`${ops}backup.md`, 'utf8');
 const blocks = blocksOf(page)

@@ -10,7 +10,7 @@ import { tlsCall, tlsMember, tlsPlugin, tlsReader } from '../support/tls-client.
 import { verdict } from '../support/world.js';
 
 const skip = missing('haproxy', ['-v']);
-t.setTimeout(90_000);
+t.setTimeout(300_000);
 
 const page = readFileSync(new URL('../../../ops/scaling.md', import.meta.url), 'utf8');
 

@@ -26,6 +26,9 @@ export function watchEvent(name: string, data: unknown): void {
 
 const watchingFetch: typeof fetch = async (input, init) => {
   const { port, pathname, search } = new URL(input instanceof Request ? input.url : input);
+  // A command may just have held up this process for longer than the gateway keeps an idle connection:
+  // that it is closed is noticed here, and not when the request is lost on it.
+  await new Promise((resolve) => setImmediate(resolve));
   const response = await plainFetch(input, init);
   if (!apiPorts.has(port)) return response;
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET');

@@ -1,18 +1,12 @@
 /**
  * A gateway process with traders to spare: each subtest takes a user of its own, so that limits and
- * terminals of one never touch another. Users are put into the store before the gateway starts, since
- * one run of the command for each would take most of a test's time.
+ * terminals of one never touch another.
  */
 import type { Test } from 'tap';
-import { addUser } from '../../src/auth/accounts.js';
-import { systemClock } from '../../src/lib/clock.js';
-import { createIdSource } from '../../src/lib/ids.js';
-import { prepareDataDirectory } from '../../src/store/data-directory.js';
-import { openStore } from '../../src/store/lmdb-store.js';
-import { hash } from '../../src/workers/hash-worker.js';
 import { call, createKey, login, status, submit, signal } from './api.js';
-import { dataDirIn, password, startGateway, type GatewayProcess } from './gateway-process.js';
+import { dataDirIn, startGateway, type GatewayProcess } from './gateway-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
+import { addUsers } from './users.js';
 
 export interface Trader {
   readonly email: string;
@@ -150,7 +144,10 @@ function emailOf(index: number): string {
 /** Ends with the test. Limits that would only get in the way of many logins are raised. */
 export async function openDesk(t: Test, options: DeskOptions = {}): Promise<Desk> {
   const dataDir = dataDirIn(t.testdir());
-  await addTraders(dataDir, options.traders ?? 24);
+  await addUsers(
+    dataDir,
+    Array.from({ length: options.traders ?? 24 }, (_, index) => emailOf(index)),
+  );
   const config = {
     ...options.config,
     limits: {
@@ -164,22 +161,4 @@ export async function openDesk(t: Test, options: DeskOptions = {}): Promise<Desk
     if (desk.gateway.process.exitCode === null) await desk.gateway.kill();
   });
   return desk;
-}
-
-async function addTraders(dataDir: string, count: number): Promise<void> {
-  prepareDataDirectory(dataDir);
-  const store = openStore(dataDir);
-  const ids = createIdSource(systemClock);
-  const passwordHash = hash(password);
-  for (let index = 0; index < count; index++) {
-    const now = systemClock.now();
-    await addUser(store, ids, {
-      email: emailOf(index),
-      plan: 'business',
-      passwordHash,
-      confirmed: true,
-      now,
-    });
-  }
-  await store.close();
 }

@@ -88,7 +88,7 @@ export function signalboxCli(dataDir: string, args: readonly string[], input = '
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [signalbox, ...args, '--data-dir', dataDir],
-    { input, encoding: 'utf8' },
+    { input, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } },
   );
   return { code: status, stdout, stderr };
 }

@@ -5,13 +5,13 @@
 import type { Test } from 'tap';
 import { bearer, call, createKey, json, login, type Answer } from './api.js';
 import {
-  addUser,
   dataDirIn,
   signalboxCli,
   startGateway,
   type GatewayOptions,
   type GatewayProcess,
 } from './gateway-process.js';
+import { addUsers } from './users.js';
 
 export interface Member {
   readonly email: string;
@@ -47,7 +47,7 @@ const outOfTheWay = {
 
 export async function openWorld(t: Test, options: WorldOptions = {}): Promise<World> {
   // Processes are started and the command line is run: on a busy machine that takes its time.
-  t.setTimeout(150_000);
+  t.setTimeout(300_000);
   const dataDir = dataDirIn(t.testdir());
   let gateway: GatewayProcess;
   /** Where the gateway's config file is put: the plans in it are the operator's too. */
@@ -86,7 +86,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     },
     async member(plan = 'business') {
       const email = `member-${++members}@example.com`;
-      addUser(dataDir, email, plan, configFlags);
+      await addUsers(dataDir, [email], plan);
       const { token, sessionToken } = await login(gateway.url, email);
       const { key, id } =
         plan === 'basic' ? { key: '', id: 0 } : await createKey(gateway.url, token);
@@ -128,7 +128,7 @@ export async function until<T>(
   ask: () => Promise<T>,
   isEnough: (answer: T) => boolean,
 ): Promise<T> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const answer = await ask();
     if (isEnough(answer)) return answer;

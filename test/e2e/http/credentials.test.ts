@@ -82,7 +82,7 @@ t.test('no forged user token opens the key endpoints', async (t) => {
 });
 
 t.test('a user token ends with its lifetime', async (t) => {
-  const short = await openWorld(t, { limits: { userTokenLifetimeMs: 1_500 } });
+  const short = await openWorld(t, { limits: { userTokenLifetimeMs: 4_000 } });
   const { token } = await short.member();
   t.equal((await get(short.url, keys, token)).status, 200);
   const refused = await until(

@@ -15,10 +15,10 @@ import { Verdict } from '../../support/verdict.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`, async (t) => {
-  t.setTimeout(240_000);
+  t.setTimeout(300_000);
   const directory = t.testdir();
   const verdict = new Verdict();
   const campaign = await openCampaign(seed, join(directory, 'data'), verdict);

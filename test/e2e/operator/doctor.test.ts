@@ -5,7 +5,7 @@ import { signal, submit } from '../../support/api.js';
 import { runCommand } from '../../support/command.js';
 import { openDesk, report, tell } from '../../support/desk.js';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 const desk = await openDesk(t, { traders: 2 });
 const { port } = new URL(desk.url);
 const opsPort = new URL(desk.gateway.opsUrl).port;

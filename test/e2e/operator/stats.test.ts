@@ -7,33 +7,42 @@ import { runCommand, startCommand } from '../../support/command.js';
 import { openDesk } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 const desk = await openDesk(t, { traders: 2 });
 const from = ['--url', desk.gateway.opsUrl];
 
 t.test('one second of load is shown as it was', async (t) => {
   const trader = await desk.trader();
-  let sent = 0;
+  let asked = 0;
+  let answered = 0;
   let isOver = false;
   const work = (async () => {
     while (!isOver) {
+      asked++;
       await submit(desk.url, trader.key, signal());
-      sent++;
+      answered++;
     }
   })();
-  await eventually(() => sent > 5);
-  const before = sent;
-  const { code, stdout } = await runCommand(['stats', '--once', '--json', ...from]);
+  await eventually(() => answered > 5);
+  // A second in which a busy machine answered nothing shows nothing.
+  const figures = await eventually(async () => {
+    const { code, stdout } = await runCommand(['stats', '--once', '--json', ...from]);
+    t.equal(code, 0);
+    const shown = JSON.parse(stdout);
+    return shown.signalsPerSecond > 0 && shown;
+  });
   isOver = true;
   await work;
-  t.equal(code, 0);
-  const figures = JSON.parse(stdout);
   t.match(figures, { ready: true, version: String, commitsFailed: 0, connectedPlugins: 0 });
-  t.ok(figures.signalsPerSecond > 0);
-  t.equal(figures.signalsPerSecond, figures.answers['2xx']);
-  t.ok(figures.signalsPerSecond * figures.intervalSeconds <= sent - before + 1);
+  t.ok(figures.signalsAccepted > 5 && figures.signalsAccepted <= asked);
+  const shown = figures.signalsPerSecond * figures.intervalSeconds;
+  t.ok(shown < figures.signalsAccepted, `${shown} in the interval`);
+  // Either end of the interval may fall between the acceptance of the one under way and its answer.
+  const isAlike = (perSecond: number): boolean =>
+    Math.abs(perSecond * figures.intervalSeconds - shown) < 1.5;
+  t.ok(isAlike(figures.answers['2xx']), `${figures.answers['2xx']} answers a second`);
+  t.ok(isAlike(figures.executionsPerSecond.denied));
   t.ok(figures.latencySeconds.accept.p99 >= figures.latencySeconds.accept.p50);
-  t.equal(figures.executionsPerSecond.denied, figures.signalsPerSecond);
   t.ok(figures.storeBytes > 0 && figures.diskFreeBytes > 0 && figures.residentBytes > 0);
 });
 
@@ -42,12 +51,13 @@ t.test('the table is for people', async (t) => {
   t.equal(code, 0);
   t.match(stdout, /^signalbox [\d.]+ {2}http.* ready {2}up .*Z\n/);
   t.match(stdout, /PER SECOND +ALL +2XX +4XX +429 +5XX +ABORTED/);
-  t.match(stdout, /^signals +0\.0 a second, \d+ since the start$/m);
+  // The first text of the two may be one that was kept from before the last test's end.
+  t.match(stdout, /^signals +\d+(?:\.\d)? a second, \d+ since the start$/m);
 });
 
 t.test('it goes on every second until Ctrl-C, which is no failure', async (t) => {
   const stats = startCommand(['stats', '--json', ...from]);
-  await eventually(() => stats.stdout().split('\n').length > 2, 30_000);
+  await eventually(() => stats.stdout().split('\n').length > 2);
   stats.process.kill('SIGINT');
   const { code, stdout } = await stats.ended;
   t.equal(code, 0);
@@ -76,7 +86,7 @@ t.test('where nothing answers, or no gateway, it says so', async (t) => {
 
 t.test('when the gateway goes away, it says so and ends', async (t) => {
   const stats = startCommand(['stats', ...from]);
-  await eventually(() => stats.stdout() !== '', 30_000);
+  await eventually(() => stats.stdout() !== '');
   await desk.gateway.stop();
   const { code, stderr } = await stats.ended;
   t.equal(code, 1);

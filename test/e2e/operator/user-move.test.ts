@@ -26,7 +26,7 @@ const limits = {
 };
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
 const desk = await openDesk(t, { traders: 6, limits, config: { plans } });
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 let targets = 0;
 

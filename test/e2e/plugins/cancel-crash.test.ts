@@ -3,7 +3,9 @@ import t from 'tap';
 import { acknowledged, cancelReport, openDesk, report, tell } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 
-const desk = await openDesk(t, { limits: { cancelConfirmTimeoutMs: 5_000 } });
+/** Longer than a restart takes on a busy machine. */
+const cancelConfirmTimeoutMs = 10_000;
+const desk = await openDesk(t, { limits: { cancelConfirmTimeoutMs } });
 
 /** A plugin with an order that rests. Numbered frames go on from seq 2. */
 async function resting() {

@@ -96,14 +96,14 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
   const plugin = await desk.plugin(trader);
   const noted = await desk.order(trader, plugin);
   const lost = await desk.order(trader, plugin);
-  const short = await desk.order(trader, plugin, { ttlMs: 1_500 });
+  const short = await desk.order(trader, plugin, { ttlMs: 4_000 });
   plugin.send({ type: 'ack', executionId: noted.executionId });
   await eventually(
     async () => (await desk.execution(trader, noted.requestId)).status === 'submitted',
   );
   plugin.cut();
   const neverSent = await desk.submit(trader);
-  const expiring = await desk.submit(trader, { ttlMs: 1_500 });
+  const expiring = await desk.submit(trader, { ttlMs: 4_000 });
 
   await desk.restart('SIGKILL');
   await eventually(async () => (await desk.execution(trader, expiring)).status === 'expired');
@@ -128,9 +128,9 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
 t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (t) => {
   const trader = await desk.trader();
   const plugin = await desk.plugin(trader);
-  const unacknowledged = await desk.order(trader, plugin, { ttlMs: 1_500 });
+  const unacknowledged = await desk.order(trader, plugin, { ttlMs: 4_000 });
   plugin.cut();
-  const waiting = await desk.submit(trader, { ts: Date.now() - 59_000, ttlMs: 60_000 });
+  const waiting = await desk.submit(trader, { ts: Date.now() - 56_000, ttlMs: 60_000 });
   await eventually(async () => (await desk.execution(trader, waiting)).status === 'expired');
   await eventually(() => Date.now() > Date.parse(unacknowledged.frame['expiresAt']));
   const again = await desk.plugin(trader);

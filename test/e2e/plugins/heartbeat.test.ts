@@ -5,7 +5,7 @@ import { event, openDesk, type Trader } from '../../support/desk.js';
 import { openReader } from '../../support/event-reader.js';
 import { connectPlugin, hello } from '../../support/plugin.js';
 
-const heartbeatWindowMs = 1_500;
+const heartbeatWindowMs = 3_000;
 const desk = await openDesk(t, { limits: { heartbeatWindowMs } });
 
 async function sourcesOf(trader: Trader): Promise<any[]> {

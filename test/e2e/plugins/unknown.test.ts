@@ -3,7 +3,7 @@ import t from 'tap';
 import { openDesk, report, tell, type Trader } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 
-const executionConfirmTimeoutMs = 1_000;
+const executionConfirmTimeoutMs = 2_500;
 const desk = await openDesk(t, { limits: { executionConfirmTimeoutMs } });
 
 async function becomes(trader: Trader, requestId: string, status: string): Promise<any> {

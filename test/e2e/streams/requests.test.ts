@@ -230,7 +230,7 @@ for (const [name, end] of Object.entries(ends)) {
 }
 
 t.test('a key that expires ends its stream then', async (t) => {
-  const expiresAt = new Date(Date.now() + 3_000).toISOString();
+  const expiresAt = new Date(Date.now() + 5_000).toISOString();
   const trader = await desk.trader({ expiresAt });
   const plugin = await desk.plugin(trader);
   const reader = await openReader(desk.url, trader.key);

@@ -1,12 +1,12 @@
 /** Where a stream begins: live, after a cursor without a seam, or with a gap that it owns up to. */
 import t from 'tap';
-import { event, openDesk, tell, acknowledged, type Trader } from '../../support/desk.js';
+import { acknowledged, type Desk, event, openDesk, tell, type Trader } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
 
 const replayEventsMax = 400;
-const desk = await openDesk(t, { limits: { replayEventsMax, replayAgeMs: 3_000 } });
+const desk = await openDesk(t, { limits: { replayEventsMax } });
 
 const numberOf = ({ data }: { data: any }): number => data.data.number;
 const numbered = (seq: number, number = seq) => event(seq, { data: { number } });
@@ -22,9 +22,9 @@ function countTo(last: number, first = 1): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-async function setUp(): Promise<{ trader: Trader; plugin: Plugin }> {
-  const trader = await desk.trader();
-  return { trader, plugin: await desk.plugin(trader) };
+async function setUp(at: Desk = desk): Promise<{ trader: Trader; plugin: Plugin }> {
+  const trader = await at.trader();
+  return { trader, plugin: await at.plugin(trader) };
 }
 
 t.test('without a cursor only what comes from now on', async (t) => {
@@ -208,13 +208,14 @@ t.test('a busy source does not push another one’s reader into a gap', async (t
 });
 
 t.test('what is older than the memory’s age is a gap', async (t) => {
-  const { trader, plugin } = await setUp();
-  const reader = await openReader(desk.url, trader.key);
+  const forgetful = await openDesk(t, { limits: { replayAgeMs: 1_000 } });
+  const { trader, plugin } = await setUp(forgetful);
+  const reader = await openReader(forgetful.url, trader.key);
   for (const seq of [1, 2]) await tell(plugin, numbered(seq));
   const { id } = await reader.next('terminal_message');
   reader.close();
   const gap = await eventually(async () => {
-    const resumed = await openReader(desk.url, trader.key, { cursor: id });
+    const resumed = await openReader(forgetful.url, trader.key, { cursor: id });
     await resumed.received(1);
     resumed.close();
     return resumed.events[0]?.name === 'replay_gap';
