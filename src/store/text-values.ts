@@ -1,8 +1,8 @@
 /**
- * Texts as lmdb's values, in UTF-8. Left to itself lmdb makes a Buffer of each, and keeps it from one
- * garbage collection to the next through the list of its writes: more than all else that an acceptance
- * left behind (native-notes/profile.md). Here texts are written one behind the other into a block of
- * bytes, which lmdb holds until it has copied what it was told of; then the block goes as a whole.
+ * Texts as lmdb's values, in UTF-8. Left to itself lmdb makes a Buffer of each, which the list of its
+ * writes carries from one garbage collection to the next (native-notes/profile.md). Here texts are
+ * written one behind the other into a block of bytes, which lmdb holds until it has copied what it was
+ * told of; then the block goes as a whole.
  */
 const blockBytes = 64 * 1024;
 const bytesPerUnitMax = 3;
