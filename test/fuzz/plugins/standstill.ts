@@ -1,7 +1,7 @@
 /**
- * A plugin that stops reading: orders, refusals or pongs pile up for it until the gateway's buffer is
- * full. It must be closed as too slow, the buffer must stay bounded, and what it did not acknowledge
- * must come again, in order, to whoever comes back under its name.
+ * A plugin that stops reading. Where refusals pile up for it until the gateway's buffer is full, it is
+ * closed as too slow; where orders do, what it did not acknowledge comes again, in order, to whoever
+ * comes back under its name. The bystander trades on beside it.
  */
 import { connectPlugin, openPlugin } from '../../support/plugin.js';
 import type { Chance } from '../../support/chance.js';
