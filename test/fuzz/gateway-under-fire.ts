@@ -93,6 +93,17 @@ export class GatewayUnderFire {
     }));
   }
 
+  /** Something that cannot fail while the gateway lives has failed. */
+  brokeOff(error: unknown): void {
+    const { process, log } = this.process;
+    this.trial.verdict.hold('the gateway does not break off', false, () => [
+      error,
+      process.exitCode,
+      process.signalCode,
+      log(),
+    ]);
+  }
+
   /** SIGTERM, at the end of a target. */
   async stop(): Promise<void> {
     const code = await this.process.stop();
@@ -107,6 +118,7 @@ export class GatewayUnderFire {
 
   /** Waits until what was opened since then is closed. */
   async descriptorsBackTo(count: number): Promise<void> {
+    if (this.process.process.exitCode !== null || this.process.process.signalCode !== null) return;
     await eventually(() => this.descriptors <= count, 60_000).catch(() => undefined);
     const { descriptors } = this;
     this.trial.verdict.hold('descriptors return to where they were', descriptors <= count, () => ({

@@ -16,6 +16,8 @@ const patienceMs = 2_000;
 const closedWithinMs = 90_000;
 
 export interface Heard extends Received {
+  /** From the first byte to the last. */
+  readonly sentWithinMs: number;
   /** The gateway closed the connection, before or behind the client. */
   readonly isClosed: boolean;
 }
@@ -63,7 +65,9 @@ export async function converse(
     clearTimeout(timer);
   };
 
+  const startedAt = performance.now();
   await write(socket, pieces);
+  const sentWithinMs = performance.now() - startedAt;
   if (ending === 'leave') {
     if (isPlain) await until(() => heard().answers.length >= requests.length, closedWithinMs);
     else {
@@ -79,7 +83,7 @@ export async function converse(
   const gone = (): boolean => isClosed || socket.readableEnded;
   if (heard().isStream) socket.destroy();
   else if (!gone()) await until(gone, closedWithinMs);
-  const result = { ...heard(), isClosed: gone() };
+  const result = { ...heard(), sentWithinMs, isClosed: gone() };
   socket.destroy();
   return result;
 }

@@ -58,17 +58,18 @@ export async function playHttp(trial: FuzzTrial, inputs: number): Promise<string
   let done = 0;
   for (verdict.round = 1; done < inputs && verdict.violations.length === 0; verdict.round++) {
     const count = Math.min(inputsPerRound, inputs - done);
-    await whileServed(campaign, victim, victimTerminal, () =>
-      playRound(campaign, chance, done, count),
-    );
+    const work = (): Promise<void> => playRound(campaign, chance, done, count);
+    await whileServed(campaign, victim, victimTerminal, work)
+      .then(() => settle(campaign))
+      .then(() => gateway.holdsItsGround(victim, victimTerminal))
+      // A client that is not answered at all: the gateway is no more.
+      .catch((error: unknown) => gateway.brokeOff(error));
     done += count;
-    await settle(campaign);
-    await gateway.holdsItsGround(victim, victimTerminal);
     await gateway.descriptorsBackTo(descriptors + 8);
   }
   await gateway.stop();
   await holdStore(gateway.dataDir, ledger);
-  const floods = await playFloods(trial, inputs);
+  const floods = verdict.violations.length === 0 ? await playFloods(trial, inputs) : 'no floods';
   return `${done} inputs, ${ledger.executions} signals executed, ${gateway.memoryMb} MB at most; ${floods}`;
 }
 
