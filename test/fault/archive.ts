@@ -10,7 +10,15 @@ import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import type { Verdict } from '../support/verdict.js';
 import { Errand } from './errand.js';
-import { acceptedAtOf, fates, isAsFated, isTorn, layDown, type Laid } from './fates.js';
+import {
+  acceptedAtOf,
+  fates,
+  isAsFated,
+  isTorn,
+  isUntouched,
+  layDown,
+  type Laid,
+} from './fates.js';
 
 const sweptWithinMs = 30_000;
 type FateName = keyof typeof fates;
@@ -22,7 +30,7 @@ const rowsPerBatch: Readonly<Record<FateName, number>> = {
   spent: 30,
   left: 150,
 };
-const goingPerBatch = rowsPerBatch.over + rowsPerBatch.spent + rowsPerBatch.left;
+const rowsInAll = Object.values(rowsPerBatch).reduce((sum, rows) => sum + rows, 0);
 
 export class Archive {
   /** Batches that a kill found half-swept. */
@@ -71,8 +79,9 @@ export class Archive {
     await this.#withStore((store) => {
       const torn = this.#laid.filter((laid) => isTorn(store, laid));
       this.#verdict.hold('a sweep leaves nothing half', torn.length === 0, () => torn.slice(0, 5));
-      const left = this.#laid.filter((laid) => !isAsFated(store, laid)).length;
-      if (left > 0 && left < goingPerBatch) this.cutHalfWay++;
+      const latest = this.#laid.slice(-rowsInAll);
+      const isBegun = latest.some((laid) => !isUntouched(store, laid));
+      if (isBegun && latest.some((laid) => !isAsFated(store, laid))) this.cutHalfWay++;
     });
   }
 

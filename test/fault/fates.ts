@@ -115,13 +115,7 @@ function atTheBroker(signal: AcceptedSignal): AcceptedSignal {
   return { ...signal, execution };
 }
 
-interface Presence {
-  readonly request: boolean;
-  readonly signalId: boolean;
-  readonly execution: boolean;
-  readonly key: boolean;
-}
-
+type Presence = Readonly<Record<'request' | 'signalId' | 'execution' | 'key', boolean>>;
 function presenceOf(reader: Reader, laid: Laid): Presence {
   const { userId, requestId, signalId, executionId, idempotencyKey } = laid;
   return {
@@ -132,6 +126,10 @@ function presenceOf(reader: Reader, laid: Laid): Presence {
         reader.get('openExecutions', [userId, executionId])) !== undefined,
     key: reader.get('idempotency', [userId, idempotencyKey]) !== undefined,
   };
+}
+
+export function isUntouched(reader: Reader, laid: Laid): boolean {
+  return Object.values(presenceOf(reader, laid)).every(Boolean);
 }
 
 export function isAsFated(reader: Reader, laid: Laid): boolean {

@@ -45,7 +45,7 @@ const strikes = {
     await wake(campaign);
     floor.go(gateway.url);
     storm(campaign);
-    await sleep(chance.between(0, 600));
+    await sleep(chance.between(0, 900));
     await gateway.kill();
   },
   'killed during a backup under load': async ({ gateway, ledger, copies, chance }) => {
