@@ -135,6 +135,8 @@ function allowedOf(
   return [...exact, ...refusals, ...others];
 }
 
+const head = { method: 'HEAD' };
+
 /** Where the native parser does not bear it (native-notes/http-parser.md). */
 function isCutInLine({ pieces }: Input, { start, lineEnd, method, target }: ReadRequest): boolean {
   let at = 0;
@@ -173,8 +175,8 @@ function seenAnswer(
   { status, headers, body, request }: Answer & { readonly request: ReadRequest | undefined },
   isStream: boolean,
 ): Parameters<typeof mismatchOf>[0] {
-  // The answer to a HEAD announces a body that does not come.
-  const isUnread = isStream || (body === '' && headers['content-length']?.[0] !== '0');
+  // Where the request is not known it may be a HEAD, and no body need come.
+  const isUnread = isStream || (body === '' && (request ?? head).method === 'HEAD');
   return {
     request: request && { method: request.method, path: request.target },
     status,
