@@ -119,6 +119,7 @@ t.test('in a chunked body sizes and ends of chunks are not checked', async (t) =
       0x2b,
     ],
     'the letter g is the digit 16': [`g\r\n${'x'.repeat(16)}\r\n0\r\n\r\n`, 16],
+    'a body is whole before the line that ends it': ['2\r\nab\r\n0\r\n', 2],
     'what follows a blank is no digit': ['2 5\r\nab\r\n0\r\n\r\n', 2],
     'a blank alone is no digit, and the last chunk': [' 2\r\n\r\n', 0],
   };

@@ -166,10 +166,15 @@ function readChunks(bytes: string, from: number, manner: Manner): Body {
     const chunk = readSize[manner](bytes, at);
     if (typeof chunk === 'string') return { text: undefined, next: at, end: chunk };
     const { size, dataStart } = chunk;
+    const isNative = manner === 'native';
     at = dataStart + size + 2;
-    if (at > bytes.length) return { text: undefined, next: at, end: 'cut' };
+    // The native parser does not wait for the line behind the last chunk.
+    if (size === 0 && isNative) return { text, next: at };
+    if (at > bytes.length) {
+      return { text: undefined, next: at, end: size === 0 ? 'gap: end of the last chunk' : 'cut' };
+    }
     text += bytes.slice(dataStart, dataStart + size);
-    const isEnded = manner === 'native' || bytes.startsWith('\r\n', dataStart + size);
+    const isEnded = isNative || bytes.startsWith('\r\n', dataStart + size);
     if (size === 0) return { text, next: at, ...(isEnded ? {} : { end: 'gap: trailers' }) };
     if (!isEnded) return { text: undefined, next: at, end: 'gap: end of a chunk' };
   }
