@@ -44,7 +44,7 @@ export interface Campaign {
 }
 
 const busyBotsPerUser = 2;
-const tenantCount = 4;
+const tenantCount = 3;
 
 /** Starts all of it; the gateway serves then. */
 export async function openCampaign(

@@ -25,6 +25,7 @@ await runTrial(
     campaign.floor.go(gateway.url);
     await campaign.floor.calm();
     await audience.go(gateway.url, gateway.lives);
+    await operator.open();
     const strikes = pickStrikes(campaign.chance.child('strikes'), options.strikes);
     for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
       const startedAt = performance.now();

@@ -21,9 +21,9 @@ export interface OperatorDeps {
 }
 
 const deeds = {
-  change: 50,
-  login: 14,
-  'create key': 18,
+  change: 60,
+  login: 8,
+  'create key': 14,
   'delete key': 6,
   'api switch': 12,
 } as const;
@@ -36,6 +36,8 @@ export class Operator {
   /** Commands that ended with 0, and that were killed. */
   confirmed = 0;
   killed = 0;
+  /** Commands that have ended under the load that is on. */
+  #endedNow = 0;
   #isStopped = true;
   #work: Promise<void> = Promise.resolve();
   #errand: Errand | undefined;
@@ -54,8 +56,27 @@ export class Operator {
     };
   }
 
+  /** Before the first load: every tenant is there, with something to lose. */
+  async open(): Promise<void> {
+    const { gateway, tenants, chance } = this.#deps;
+    for (const tenant of tenants) {
+      await this.#change(tenant);
+      await gainLogin(tenant, gateway.url);
+      for (let i = chance.between(1, 3); i > 0; i--) await gainKey(tenant, gateway.url);
+    }
+  }
+
+  /** Resolves when a command of this load has ended, however. */
+  async hasWorked(withinMs: number): Promise<void> {
+    const end = performance.now() + withinMs;
+    while (this.#deps.gateway.isAlive && this.#endedNow === 0 && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
   start(): void {
     this.#isStopped = false;
+    this.#endedNow = 0;
     this.#work = this.#run();
   }
 
@@ -126,6 +147,7 @@ export class Operator {
     if (chance.happens(killedShare)) errand.killAt(chance.between(50, 110) / 100);
     const { code, stderr } = await errand.ended;
     this.#errand = undefined;
+    this.#endedNow++;
     if (code === 0) this.confirmed++;
     else if (errand.isKilled) this.killed++;
     const isWell = code === 0 || errand.isKilled;

@@ -11,6 +11,7 @@ import { StatusList } from './status-list.js';
 import type { Strike } from './strike.js';
 
 const replaysPerRound = 40;
+const commandWithinMs = 5_000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -23,7 +24,7 @@ export async function playRound(
   const loadMs = chance.between(50, 1_500);
 
   storm(campaign);
-  await sleep(loadMs);
+  await Promise.all([sleep(loadMs), operator.hasWorked(commandWithinMs)]);
   await strike(campaign);
   await calmDown(campaign);
   await archive.inspect();

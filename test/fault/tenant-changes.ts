@@ -23,7 +23,7 @@ type Maker = (tenant: Tenant, chance: Chance) => TenantChange | undefined;
 
 const makers = {
   'user add': ({ email }, chance) => {
-    const plan = chance.pick([openPlan, openPlan, closedPlan]);
+    const plan = chance.pick([openPlan, openPlan, openPlan, closedPlan]);
     const password = newPassword(chance);
     return {
       args: ['user', 'add', email, '--plan', plan, '--password-stdin'],
