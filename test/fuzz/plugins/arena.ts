@@ -21,6 +21,9 @@ const limits = {
   heartbeatWindowMs: 86_400_000,
 };
 
+/** The longest there is. */
+export const signalTtlMs = 300_000;
+
 const attackerEmail = 'attacker@example.com';
 const bystanderEmail = 'bystander@example.com';
 /** Orders of the bystander that stay open, for the attacker to name. */
@@ -81,7 +84,7 @@ export class Arena {
     const mark = this.isolation.markOf(member.email);
     const body = signal({
       signalId: `${mark}-${++this.#signals}`,
-      ttlMs: 300_000,
+      ttlMs: signalTtlMs,
       payload: {
         instrument: mark,
         side: 'buy',

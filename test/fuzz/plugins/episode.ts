@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import { connectPlugin, type Frame, type Plugin } from '../../support/plugin.js';
 import type { Chance } from '../../support/chance.js';
-import type { Arena } from './arena.js';
+import { signalTtlMs, type Arena } from './arena.js';
 import { ExecutionModel } from './execution-model.js';
 import { judge, type SaidFrame } from './frame-judge.js';
 import { inTime } from './in-time.js';
@@ -36,10 +36,17 @@ export class Episode {
   constructor(
     readonly arena: Arena,
     readonly source: SourceModel,
+    /** Other sources of the same user: their executions are none of this one's. */
+    siblings: readonly SourceModel[],
     readonly chance: Chance,
   ) {
     const { isolation, attacker, held } = arena;
-    const foreign = { executionIds: held.map(({ executionId }) => executionId) };
+    const foreign = {
+      executionIds: [
+        ...held.map(({ executionId }) => executionId),
+        ...siblings.flatMap(({ executions }) => [...executions.keys()].slice(-2)),
+      ],
+    };
     this.#words = new Words(source, foreign, chance, isolation.markOf(attacker.email));
   }
 
@@ -161,6 +168,7 @@ export class Episode {
     if (source.instanceId === '') return;
     const isOrder = chance.happens(0.8);
     const quantity = chance.pick([1, 3, 0.3, 1e6]);
+    const acceptedAfter = Date.now();
     const requestId = await arena.submit(
       arena.attacker,
       {
@@ -179,6 +187,7 @@ export class Episode {
       orderRef,
       isOrder ? quantity : null,
       isSent,
+      acceptedAfter + signalTtlMs,
     );
     source.executions.set(executionId, model);
     if (!isSent) return;

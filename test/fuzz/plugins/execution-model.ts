@@ -42,6 +42,8 @@ export class ExecutionModel {
     readonly orderRef: string | null,
     readonly quantity: number | null,
     isSent: boolean,
+    /** Unix ms after which it is not sent again. */
+    readonly expiresAt: number,
   ) {
     this.status = isSent ? 'dispatched' : 'denied';
     this.delivery = isSent ? 'sent' : 'not_sent';

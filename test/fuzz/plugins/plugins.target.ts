@@ -22,7 +22,10 @@ export const playPlugins: Target = async (trial, inputs) => {
   const sources = new Sources(arena, chance.child('sources'));
   /** Each plays one scene. @returns how many inputs it took. */
   const scenes = {
-    words: (own: Chance) => new Episode(arena, sources.next(), own).play(),
+    words(own: Chance) {
+      const source = sources.next();
+      return new Episode(arena, source, sources.siblingsOf(source), own).play();
+    },
     framing: (own: Chance) => playFraming(arena, own),
     handshake: (own: Chance) => playHandshake(arena, own),
     fight: (own: Chance) => playFight(arena, own),

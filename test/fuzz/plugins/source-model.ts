@@ -15,6 +15,8 @@ export interface DueEvent {
 }
 
 const rawTextLengthMax = 8192;
+/** Longer than a busy machine takes from a hello to what follows it. */
+const aboutToExpireMs = 30_000;
 /** A cancel for an order that is final is not sent. */
 const cancelableStill: readonly string[] = [...cancellable, 'dispatched'];
 
@@ -69,10 +71,14 @@ export class SourceModel {
     for (const said of known) this.#sent(said['executionId'])?.report(said);
   }
 
-  /** What must come again on a new connection, in this order. */
+  /** What must come again on a new connection, in this order; what is about to expire may. */
   redelivered(): string[] {
+    const soon = Date.now() + aboutToExpireMs;
     return [...this.executions.values()]
-      .filter(({ delivery, cancel }) => delivery === 'sent' && cancel === null)
+      .filter(
+        ({ delivery, cancel, expiresAt }) =>
+          delivery === 'sent' && cancel === null && expiresAt > soon,
+      )
       .map(({ executionId }) => executionId);
   }
 

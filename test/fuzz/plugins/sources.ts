@@ -17,6 +17,10 @@ export class Sources {
     this.#chance = chance;
   }
 
+  siblingsOf(source: SourceModel): SourceModel[] {
+    return this.#sources.filter((each) => each !== source);
+  }
+
   next(): SourceModel {
     this.#sources = this.#sources.filter(({ isSpent }) => !isSpent);
     if (this.#sources.length < sourcesAtOnce) this.#sources.push(this.#make());
