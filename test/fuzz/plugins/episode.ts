@@ -84,7 +84,7 @@ export class Episode {
     for (let left = chance.pick([0, 0, 0, 1, 2, 4]); left > 0 && this.#isOpen(); left--) {
       const text = roundTripped(this.#words.next(source.lastSeq));
       const { frame, codes } = judge(text);
-      if (frame?.type === 'hello') continue;
+      if (frame?.type === 'hello' || isTooLarge(text)) continue;
       this.#say(text);
       await this.#refused(codes ?? notHelloCodes, text);
     }
@@ -108,7 +108,7 @@ export class Episode {
       if (chance.happens(0.2)) mutate(hello, chance);
       const text = roundTripped(JSON.stringify(hello));
       const { frame, codes } = judge(text);
-      if (frame !== undefined && this.#isAnother(frame)) continue;
+      if ((frame !== undefined && this.#isAnother(frame)) || isTooLarge(text)) continue;
       this.#say(text);
       if (frame?.type === 'hello') return this.#welcomed(frame);
       await this.#refused(codes ?? notHelloCodes, text);
@@ -237,7 +237,7 @@ export class Episode {
     const due: (readonly string[])[] = [];
     for (let left = chance.pick([1, 3, 10, 30]); left > 0 && this.#isOpen(); left--) {
       const text = roundTripped(this.#words.next(source.lastSeq));
-      if (Buffer.byteLength(text) > frameBytesMax) continue;
+      if (isTooLarge(text)) continue;
       this.#say(text);
       const { frame, codes } = judge(text);
       const answer = codes ?? source.take(frame);
@@ -416,6 +416,11 @@ function firstUnlike(own: readonly unknown[], due: readonly unknown[]): unknown 
     due: due[place],
     counts: [own.length, due.length],
   };
+}
+
+/** Such a frame cuts the connection; the framing scenes try that. */
+function isTooLarge(text: string): boolean {
+  return Buffer.byteLength(text) > frameBytesMax;
 }
 
 /** As it is on the wire: half a pair of surrogates is none in UTF-8. */

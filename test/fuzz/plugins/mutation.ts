@@ -67,8 +67,9 @@ const structural = {
   },
 } as const;
 
-/** Changes the frame itself, one to three times. */
+/** Changes the frame itself, one to three times; often that by which all the rest is judged. */
 export function mutate(frame: Record<string, unknown>, chance: Chance): void {
+  if (chance.happens(0.25)) put(frame, 'type', chance.pick(otherValues)());
   for (let left = chance.pick([1, 1, 2, 3]); left > 0; left--) {
     const holder = chance.pick(holdersIn(frame));
     const keys = Object.keys(holder);
