@@ -37,9 +37,10 @@ export class ApiSwitch {
 
   /** Holds what this gateway does against what is possible. */
   async inspect(url: string, rule: string): Promise<void> {
-    const { key, verdict } = this.deps;
+    const { key, verdict, circumstances } = this.deps;
     const status = await getStatus(url, '/api/v1/terminal-events/sources', key).catch(() => 0);
-    if (status === 0) return;
+    // While it drains it refuses everything.
+    if (status === 0 || circumstances.isDraining) return;
     const isOpen = status !== 503;
     const holds = this.#possible.includes(isOpen);
     verdict.hold(rule, holds, () => ({ status, possible: this.#possible }));

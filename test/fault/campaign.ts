@@ -99,7 +99,7 @@ export async function openCampaign(
   const audience = new Audience({ verdict, chance, circumstances, traders, places });
   const tenants = Array.from(
     { length: tenantCount },
-    (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict),
+    (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict, circumstances),
   );
   const apiSwitch = new ApiSwitch({
     dataDir,

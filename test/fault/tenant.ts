@@ -5,7 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Verdict } from '../support/verdict.js';
 import { readStanding } from './tenant-probe.js';
-import { standingOf, unborn, type TenantState } from './tenant-state.js';
+import type { Circumstances } from './refusals.js';
+import { standingOf, unborn, type Standing, type TenantState } from './tenant-state.js';
 
 export type Ending = 'confirmed' | 'refused' | 'cut off';
 
@@ -15,6 +16,7 @@ export class Tenant {
   constructor(
     readonly email: string,
     readonly verdict: Verdict,
+    readonly circumstances: Circumstances,
   ) {}
 
   get isCertain(): boolean {
@@ -41,14 +43,14 @@ export class Tenant {
     this.#possible = [state];
   }
 
-  /** Holds what this gateway answers against what is possible. @returns false when it is gone. */
-  async inspect(url: string, rule: string): Promise<boolean> {
+  /** Holds what this gateway answers against what is possible, unless it is gone or impaired. */
+  async inspect(url: string, rule: string): Promise<void> {
     const standings = await Promise.all(
       this.#possible.map((state) => readStanding(url, this.email, state)),
     );
     const possible: TenantState[] = [];
     for (const [index, standing] of standings.entries()) {
-      if (standing === undefined) return false;
+      if (standing === undefined || this.#isImpaired(standing)) return;
       const state = this.#possible[index] as TenantState;
       if (isDeepStrictEqual(standing, standingOf(state))) possible.push(state);
     }
@@ -57,7 +59,16 @@ export class Tenant {
       possible: this.#possible,
       standings,
     }));
-    this.#possible = possible.length > 0 ? possible.slice(0, 1) : this.#possible.slice(0, 1);
-    return true;
+    // Who has no password of a new user sees what was before it, so that the change speaks first.
+    this.#possible = [possible.at(-1) ?? this.state];
+  }
+
+  /** With its disk dead or while it drains it cannot tell. */
+  #isImpaired({ login, plan, keys, tokens }: Standing): boolean {
+    const { isDiskDead, isDraining } = this.circumstances;
+    return (
+      (isDiskDead || isDraining) &&
+      [login, plan, ...keys, ...tokens].some((status) => status >= 500)
+    );
   }
 }
