@@ -30,20 +30,26 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const forbiddenInHeaders = /[\0-\x08\x0a-\x1f]/;
 /** Cut off by the native parser at both ends of a value. */
 const aroundValues = /^[\t \x80-\xff]+|[\t \x80-\xff]+$/g;
+/** Their values are their places; `a` to `g` are ten to sixteen. */
+const nativeDigits = '0123456789:;<=>?@';
 /** The native parser takes more digits than sixteen; a blank or a byte beyond ASCII hides what follows. */
 const nativeSize = /^[0-9:;<=>?@A-Ga-g]*(?=[\0- \x80-\xff]|$)/;
 
 type Manner = 'strict' | 'native';
 
-/** `bytes`: a character each. */
-export function readHttp(bytes: string, manner: Manner = 'strict'): Reading {
+/** `bytes`: a character each. `cuts`: where segments may end, which the native parser heeds. */
+export function readHttp(
+  bytes: string,
+  manner: Manner = 'strict',
+  cuts: ReadonlySet<number> = new Set(),
+): Reading {
   const requests: ReadRequest[] = [];
   let at = 0;
   for (;;) {
     if (at >= bytes.length) return { requests, end: 'done' };
     const head = readHead(bytes, at, manner);
     if (typeof head === 'string') return { requests, end: head };
-    const body = readBody(bytes, head, manner);
+    const body = readBody(bytes, head, manner, cuts);
     requests.push({ ...head.request, body: body.text });
     if (body.end !== undefined) return { requests, end: body.end };
     at = body.next;
@@ -124,8 +130,13 @@ interface Body {
   readonly end?: ReadEnd;
 }
 
-function readBody(bytes: string, { bodyStart, bodyBytes }: Head, manner: Manner): Body {
-  if (bodyBytes === undefined) return readChunks(bytes, bodyStart, manner);
+function readBody(
+  bytes: string,
+  { bodyStart, bodyBytes }: Head,
+  manner: Manner,
+  cuts: ReadonlySet<number>,
+): Body {
+  if (bodyBytes === undefined) return readChunks(bytes, bodyStart, manner, cuts);
   const next = bodyStart + bodyBytes;
   if (next > bytes.length) return { text: undefined, next, end: 'cut' };
   return { text: bytes.slice(bodyStart, next), next };
@@ -136,7 +147,9 @@ interface ChunkSize {
   readonly dataStart: number;
 }
 
-const readSize: Readonly<Record<Manner, (bytes: string, at: number) => ChunkSize | ReadEnd>> = {
+type SizeReader = (bytes: string, at: number, cuts: ReadonlySet<number>) => ChunkSize | ReadEnd;
+
+const readSize: Readonly<Record<Manner, SizeReader>> = {
   strict(bytes, at) {
     const lineEnd = bytes.indexOf('\r\n', at);
     const line = bytes.slice(at, lineEnd < 0 ? undefined : lineEnd);
@@ -146,24 +159,30 @@ const readSize: Readonly<Record<Manner, (bytes: string, at: number) => ChunkSize
     }
     return nativeSize.test(line) ? 'gap: chunk size' : 'refused: chunk size';
   },
-  native(bytes, at) {
-    const lineEnd = bytes.indexOf('\n', at);
-    if (lineEnd < 0) return 'cut';
-    const digits = nativeSize.exec(bytes.slice(at, lineEnd))?.[0];
-    if (digits === undefined) return 'refused: chunk size';
-    const size = Array.from(digits.toLowerCase()).reduce(
-      (sum, digit) => sum * 16 + digit.charCodeAt(0) - (digit >= 'a' ? 0x57 : 0x30),
-      0,
-    );
-    return { size, dataStart: lineEnd + 1 };
+  native(bytes, at, cuts) {
+    let size = 0;
+    let isHidden = false;
+    for (let place = at; place < bytes.length; place++) {
+      // What a blank hides, it hides up to the end of its segment.
+      if (cuts.has(place)) isHidden = false;
+      const character = bytes.charAt(place);
+      isHidden ||= !/[!-\x7f]/.test(character);
+      if (character === '\n') return { size, dataStart: place + 1 };
+      if (isHidden) continue;
+      const letter = 'abcdefg'.indexOf(character.toLowerCase());
+      const digit = letter < 0 ? nativeDigits.indexOf(character) : 10 + letter;
+      if (digit < 0) return 'refused: chunk size';
+      size = size * 16 + digit;
+    }
+    return 'cut';
   },
 };
 
-function readChunks(bytes: string, from: number, manner: Manner): Body {
+function readChunks(bytes: string, from: number, manner: Manner, cuts: ReadonlySet<number>): Body {
   let at = from;
   let text = '';
   for (;;) {
-    const chunk = readSize[manner](bytes, at);
+    const chunk = readSize[manner](bytes, at, cuts);
     if (typeof chunk === 'string') return { text: undefined, next: at, end: chunk };
     const { size, dataStart } = chunk;
     const isNative = manner === 'native';

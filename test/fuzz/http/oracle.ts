@@ -40,12 +40,22 @@ export function meaningOf(input: Input, cast: Cast, ledger: Ledger): Meaning {
   const reading = readHttp(bytes);
   const expectations = reading.requests.map((request) => expectationOf(request, cast, Date.now()));
   const acted = reading.end.startsWith('gap')
-    ? readHttp(bytes, 'native').requests.map((request) => expectationOf(request, cast, Date.now()))
+    ? nativeRequests(input).map((request) => expectationOf(request, cast, Date.now()))
     : expectations;
   for (const { effect } of acted) {
     if (effect !== undefined) ledger.allow(effect, `${input.name} (${reading.end})`);
   }
   return { reading, expectations };
+}
+
+/** Whether segments arrive as they were sent, or together, is up to the system. */
+function nativeRequests({ pieces }: Input): ReadRequest[] {
+  const bytes = pieces.join('');
+  let at = 0;
+  const cuts = new Set(pieces.map((piece) => (at += piece.length)));
+  return [new Set<number>(), cuts].flatMap((places) => [
+    ...readHttp(bytes, 'native', places).requests,
+  ]);
 }
 
 export function judge(
