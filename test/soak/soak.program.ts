@@ -72,6 +72,7 @@ await runTrial(
     });
     atExit(() => void gateway.process.kill('SIGKILL'));
 
+    const state = { isOver: false };
     gateway.process.once('exit', (code, signal) => {
       if (state.isOver) return;
       console.log(
@@ -79,7 +80,6 @@ await runTrial(
       );
       process.exit(1);
     });
-    const state = { isOver: false };
     const collector = await Collector.open(gateway.log);
     const population = new Population({
       url: gateway.url,
@@ -94,9 +94,9 @@ await runTrial(
     const startedAt = performance.now();
     const turnOverMs = Math.min(turnOverMsMax, totalMs / turnOversMin);
     const turningOver = (async () => {
-      for (let next = turnOverMs; !state.isOver; next += turnOverMs) {
+      for (let next = turnOverMs; performance.now() - startedAt < totalMs; next += turnOverMs) {
         await until(next);
-        if (!state.isOver) await population.turnOver();
+        await population.turnOver();
       }
     })();
 

@@ -127,6 +127,12 @@ export class Stage {
     return keys[this.#reads++ % keys.length] as string;
   }
 
+  /** Before the end of the gateway, which would put them out. */
+  async leave(): Promise<void> {
+    for (const terminal of Object.values(this.terminals)) await terminal.end();
+    this.#reader?.close();
+  }
+
   /** Of everything one, from the login to the event of the cancel. */
   async everythingWorks(): Promise<void> {
     const { gateway, verdict, trader, wall, person } = this;

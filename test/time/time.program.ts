@@ -39,6 +39,7 @@ await runTrial(
     }
     if (isClean()) {
       await probes.finish();
+      await stage.leave();
       const code = await gateway.stop();
       verdict.hold('it ends well', code === 0, () => gateway.log());
       const loud = gateway
