@@ -94,7 +94,9 @@ export class Copies {
     const { ledger, traders } = this.#deps;
     this.whole++;
     await examine(directory, ledger.verdict, 'a copy is well');
-    this.#gateway = await startGateway({ dataDir: directory, config: configOf(unlimited) });
+    this.#gateway = await start(directory);
+    ledger.verdict.hold('a copy can be started with', this.#gateway !== undefined, () => directory);
+    if (this.#gateway === undefined) return;
     await this.#openApi(directory, this.#gateway.url);
     await keepsake.inspect(this.#gateway.url, traders, ledger.verdict);
     for (const [tenant, state] of tenants) {
@@ -119,8 +121,7 @@ export class Copies {
     const again = await new Errand(this.#deps.dataDir, ['backup', directory]).ended;
     verdict.hold('what was cut off is not written over', again.code === 1, () => again);
     await examine(directory, verdict, 'what was cut off is no backup', false);
-    const start = startGateway({ dataDir: directory, config: configOf(unlimited) });
-    this.#gateway = await start.catch(() => undefined);
+    this.#gateway = await start(directory);
     verdict.hold('nothing starts with what was cut off', this.#gateway === undefined, () => files);
     await this.#gateway?.kill();
     verdict.hold(
@@ -129,4 +130,9 @@ export class Copies {
       () => directory,
     );
   }
+}
+
+/** @returns undefined when no gateway starts with it. */
+function start(dataDir: string): Promise<GatewayProcess | undefined> {
+  return startGateway({ dataDir, config: configOf(unlimited) }).catch(() => undefined);
 }
