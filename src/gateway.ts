@@ -24,7 +24,7 @@ import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
-import { every, systemClock } from './lib/clock.js';
+import { every, systemClock, withAfterTimer } from './lib/clock.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { Attendance } from './plugins/attendance.js';
 import { Intake } from './plugins/intake.js';
@@ -75,7 +75,9 @@ const eventAgingMs = 30_000;
 
 export async function createGateway(settings: Settings, log: Log): Promise<Gateway> {
   const { limits, plans, platforms } = settings;
-  const clock = systemClock;
+  // A loop that is held between a timer and the requests of its turn would judge them by what the
+  // timer read: by keys that were revoked since, and without users that were made since.
+  const clock = withAfterTimer(systemClock, () => store.refresh());
   const ids = createIdSource(clock);
   const instruments = createInstruments(routes);
   const version = readVersion();
@@ -88,7 +90,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const lock = lockDirectory(settings.dataDir);
   const health = new StorageHealth(clock);
   const store = openStore(settings.dataDir, {
-    clock,
+    clock: systemClock,
     commitLatency: instruments.commitLatency,
     onCommit: (succeeded) => {
       if (!succeeded) noteFailedCommit();

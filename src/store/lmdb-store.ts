@@ -138,6 +138,10 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       chmodSync(join(target, dataFile), privateFileMode);
     },
 
+    refresh() {
+      if (!closed) root.resetReadTxn();
+    },
+
     sizeBytes: () => statSync(join(directory, dataFile)).size,
 
     close() {

@@ -51,6 +51,11 @@ export interface Store extends Reader {
   transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
+  /**
+   * What others have committed is seen from now on. Otherwise a turn of the loop sees the state that
+   * it read first, however long it is held in between.
+   */
+  refresh(): void;
   /** Bytes of the store's file on disk. */
   sizeBytes(): number;
   /** Waits for writes under way; a write or transact after it rejects. */

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
 import t from 'tap';
 import { Histogram, latencyBounds } from '../../src/lib/instruments.js';
@@ -46,6 +48,19 @@ t.test('the writes of one turn are one transaction of lmdb, however many', async
   t.ok(latency.count >= 2);
   t.ok(latency.sum > 0);
   await store.close();
+});
+
+t.test('a turn sees one state, until it asks for what others have committed', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  t.equal(store.get('meta', 'from-other'), undefined);
+  const program = fileURLToPath(new URL('other-writer.program.js', import.meta.url));
+  t.equal(spawnSync(process.execPath, [program, directory]).status, 0);
+  t.equal(store.get('meta', 'from-other'), undefined);
+  store.refresh();
+  t.equal(store.get('meta', 'from-other'), 1);
+  await store.close();
+  store.refresh();
 });
 
 t.test('another process’s write is seen on a later turn, and is whole', async (t) => {
