@@ -18,6 +18,8 @@ export interface Signal {
   requestId: string | undefined;
   /** The gateway's wall time, Unix ms. */
   acceptedAt: number | undefined;
+  /** The clock was set on its way to the disk: its TTL may then be over at once, by the new time. */
+  isShaken: boolean;
 }
 
 interface Arrival {
@@ -90,7 +92,8 @@ export class SignalTrail {
       const lived = readAt - signal.sentAt + roundingMs;
       const evidence = (): unknown => [signal, view, lived, arrivals];
       if (reasonCode === 'ttl_expired') {
-        verdict.hold('a TTL is not over too soon', lived >= signal.ttlMs, evidence);
+        const isTime = signal.isShaken || lived >= signal.ttlMs;
+        verdict.hold('a TTL is not over too soon', isTime, evidence);
         verdict.hold('what expired was not sent', arrivals.length === 0, evidence);
       }
       if (status === 'unknown') {

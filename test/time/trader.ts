@@ -96,6 +96,7 @@ export class Trader {
       answer: undefined,
       requestId: undefined,
       acceptedAt: undefined,
+      isShaken: false,
     };
     trail.signals.set(signalId, signal);
     const answer = await this.#post(key, '/api/v1/signals', signal.idempotencyKey, body);
@@ -117,6 +118,7 @@ export class Trader {
     signal.requestId = answer.body.requestId as string;
     signal.acceptedAt = Date.parse(answer.body.acceptedAt as string);
     signal.answeredAt = answeredAt;
+    signal.isShaken = wall.wasSetBetween(sentAt, answeredAt);
     trail.accepted(signal);
     this.#old.push(signal);
     if (this.#old.length > oldMax) this.#old.shift();
