@@ -9,7 +9,7 @@ import type { BookEntry } from '../signals/book-entry.js';
 import { sentAt, type ExecutionBook } from '../signals/execution-book.js';
 import { moveCancel, type Cancellation } from '../signals/cancellation.js';
 import { isFinal, type Execution } from '../signals/execution.js';
-import type { SignalRequest } from '../store/records.js';
+import type { Capability, SignalRequest } from '../store/records.js';
 import type { Reader } from '../store/store.js';
 import { requestIdOfExecution } from '../lib/ids.js';
 import type { Connection } from './connection.js';
@@ -36,7 +36,7 @@ export class Outbox {
   dispatch(userId: string, request: SignalRequest, entries: readonly BookEntry[]): void {
     for (const entry of entries) {
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
-      const connection = source?.connection;
+      const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) {
         entry.rest();
         continue;
@@ -49,11 +49,12 @@ export class Outbox {
 
   /**
    * Sends, oldest first, what was neither acknowledged nor has expired nor left on this connection.
-   * What is accepted meanwhile queues behind it.
+   * What is accepted meanwhile queues behind it. A plugin that has come back without a capability is
+   * not asked for it: what waits ends in its time.
    */
   resume(connection: Connection, source: Source): void {
-    this.#catchUp(connection, source);
-    this.#repeatCancels(connection, source);
+    if (source.capabilities.includes('submit')) this.#catchUp(connection, source);
+    if (source.capabilities.includes('cancel')) this.#repeatCancels(connection, source);
   }
 
   /** In the order of acceptance: none leaves before all of them are marked on disk. */
@@ -109,7 +110,8 @@ export class Outbox {
     const { execution } = entry;
     const { cancel } = execution;
     if (cancel?.status !== 'requested') return;
-    const connection = this.#deps.registry.sourceOf(entry.userId, execution)?.connection;
+    const source = this.#deps.registry.sourceOf(entry.userId, execution);
+    const connection = connectionFor('cancel', source);
     const isSent = connection !== undefined && this.#writeCancel(connection, execution, cancel);
     const now = this.#deps.clock.now();
     const next = isSent
@@ -158,6 +160,11 @@ export class Outbox {
     const requestId = requestIdOfExecution(execution.executionId);
     return this.#deps.store.get('requests', [userId, requestId]);
   }
+}
+
+/** The source's connection, if its plugin can do this. */
+function connectionFor(capability: Capability, source?: Source): Connection | undefined {
+  return source?.capabilities.includes(capability) === true ? source.connection : undefined;
 }
 
 /** Sent, not ended, and its order not known to be final: a cancel for a final order is never sent. */

@@ -286,6 +286,29 @@ t.test(
   },
 );
 
+t.test('a plugin that comes back without a capability is not asked for it', async (t) => {
+  const gateway = new SimulatedGateway();
+  const first = await gateway.plugin();
+  const [working = ''] = await gateway.submit();
+  first.say({ type: 'report', seq: 1, executionId: working, status: 'working' });
+  await turns();
+  await gateway.cancel(working);
+  first.drop();
+  const [waiting = ''] = await gateway.submit();
+  const [other = ''] = await gateway.submit();
+  const mute = await gateway.plugin({ capabilities: ['snapshot'] });
+  await turns();
+  t.strictSame(mute.submitted, []);
+  t.strictSame(mute.of('cancel'), []);
+  t.match(gateway.durable(waiting), { status: 'queued' });
+  mute.drop();
+  const able = await gateway.plugin();
+  await turns();
+  t.strictSame(able.submitted, ['s2', 's3']);
+  t.equal(able.of('cancel').length, 1);
+  t.match(gateway.durable(other), { status: 'dispatched' });
+});
+
 t.test(
   'whatever breaks meanwhile, each connection gets its signals in order, none after its TTL',
   async () => {

@@ -73,6 +73,7 @@ export class SourceModel {
 
   /** What must come again on a new connection, in this order; what is about to expire may. */
   redelivered(): string[] {
+    if (!this.capabilities.includes('submit')) return [];
     const soon = Date.now() + aboutToExpireMs;
     return [...this.executions.values()]
       .filter(
@@ -84,6 +85,7 @@ export class SourceModel {
 
   /** Cancels that must come again: sent, under way, and never acknowledged. */
   cancelsRepeated(): string[] {
+    if (!this.capabilities.includes('cancel')) return [];
     return [...this.executions.values()].flatMap(({ status, cancel }) =>
       cancel?.status === 'dispatched' && !cancel.acknowledged && cancelableStill.includes(status)
         ? cancel.cancelRequestId
