@@ -40,7 +40,12 @@ export async function runTrial<Option extends string>(
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
   const atExit = (stop: () => void): void => void process.on('exit', stop);
   const chance = new Chance(seed, name);
-  const end = await play({ options, seed, chance, directory, verdict, atExit });
+  let end = 'broken off';
+  try {
+    end = await play({ options, seed, chance, directory, verdict, atExit });
+  } catch (error) {
+    verdict.hold('the trial is played to its end', false, () => error);
+  }
   for (const { rule, round, evidence } of verdict.violations.slice(0, violationsShownMax)) {
     console.log(`VIOLATION (seed ${seed}, round ${round}): ${rule}\n${evidence}`);
   }
