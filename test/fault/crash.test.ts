@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
+t.setTimeout(300_000);
+
 t.test('nothing that was promised is lost in a crash', { timeout: 300_000 }, async (t) => {
   // One round, so that the test cannot rot; `npm run test:fault` plays as many as one wants, and
   // strikes at the disk too, where lmdb may end the process (native-notes/lmdb.md).
