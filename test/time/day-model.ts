@@ -6,7 +6,15 @@ import type { Verdict } from '../support/verdict.js';
 
 const dayMs = 86_400_000;
 /** Around a midnight nobody outside can tell on which day an answer was made. */
-const nearMs = 5_000;
+const nearMs = 60_000;
+/** Between the clock that is read here and the one there. */
+const toleranceMs = 5_000;
+
+/** Nothing should be asked then. */
+export function isNearMidnight(now: number): boolean {
+  const sinceMs = now % dayMs;
+  return sinceMs < nearMs || sinceMs > dayMs - nearMs;
+}
 
 export class DayModel {
   #day = -Infinity;
@@ -28,13 +36,12 @@ export class DayModel {
   /** `now`: the gateway's wall time, in Unix ms. */
   refused(now: number, retryAfterSeconds: number): void {
     const leftMs = dayMs - (now % dayMs);
-    if (leftMs < nearMs || leftMs > dayMs - nearMs) return;
     this.#enter(Math.floor(now / dayMs));
     const rule = 'nobody is refused before the day is full';
     this.verdict.hold(rule, this.#count === this.capacity, () => [now, this.#count]);
     this.verdict.hold(
       'a full day ends with the midnight of the clock',
-      Math.abs(retryAfterSeconds * 1000 - leftMs) < nearMs,
+      Math.abs(retryAfterSeconds * 1000 - leftMs) < toleranceMs,
       () => [now, retryAfterSeconds],
     );
   }

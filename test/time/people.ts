@@ -11,6 +11,7 @@ export const limits = {
   executionConfirmTimeoutMs: 2_000,
   cancelConfirmTimeoutMs: 1_500,
   idempotencyRetentionMs: 3_600_000,
+  userTokenLifetimeMs: 3 * 3_600_000,
   keyRequestsPerMinute: 500,
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { openPlugin } from '../support/plugin.js';
 import type { GatewayProcess } from '../support/gateway-process.js';
 import type { Verdict } from '../support/verdict.js';
-import { DayModel } from './day-model.js';
+import { DayModel, isNearMidnight } from './day-model.js';
 import { limits, signalsPerDay, signalsPerMinute, type Person } from './people.js';
 import { RateModel } from './rate-model.js';
 import { ScrapeModel } from './scrape-model.js';
@@ -16,7 +16,6 @@ import type { WallClock } from './wall-clock.js';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-const tokenLifetimeMs = 24 * hourMs;
 const keyLifetimeMs = 2 * hourMs;
 /** Nearer to an end than this nobody outside can tell. */
 const nearMs = 5_000;
@@ -111,7 +110,7 @@ export class Probes {
     const { token } = await login(url, this.quick.email);
     this.#mortals.push({
       name: 'a user token',
-      endsAt: this.wall.now() + tokenLifetimeMs,
+      endsAt: this.wall.now() + limits.userTokenLifetimeMs,
       ask: async () => (await call(url, 'GET', '/api/api-keys', { headers: bearer(token) })).status,
     });
     if (this.#round++ % roundsPerKey === 0) await this.#renewKey(token);
@@ -170,7 +169,7 @@ export class Probes {
       else this.#signalRate.refused(sentAt, answeredAt, Number(answer.headers.get('retry-after')));
     }
     this.#signalRate.judgeRefusals();
-    for (let i = 0; i < dailyPerProbe; i++) {
+    for (let i = 0; i < dailyPerProbe && !isNearMidnight(this.wall.now()); i++) {
       const now = this.wall.now();
       const answer = await this.#submit(this.daily);
       if (answer.status === 202) this.#day.granted(Date.parse(answer.body.acceptedAt as string));
