@@ -22,6 +22,7 @@ export class Deadlines {
   readonly #dues: number[] = [];
   #timer: Timer | undefined;
   #timerDue = Infinity;
+  #isStopped = false;
 
   constructor(readonly clock: Clock) {}
 
@@ -39,6 +40,7 @@ export class Deadlines {
   /** For what is a deadline itself, instead of holding one: sets when it is due, or when from now on. */
   set(deadline: Deadline, due: number): void {
     this.remove(deadline);
+    if (this.#isStopped) return;
     deadline.place = this.#heap.push(deadline) - 1;
     this.#dues.push(due);
     this.#rise(deadline);
@@ -63,7 +65,9 @@ export class Deadlines {
     deadline.place = -1;
   }
 
+  /** For good: what is set after it never falls, for what it would look at may be closed. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerDue = Infinity;
