@@ -207,7 +207,7 @@ for (const isRunning of [true, false]) {
     if (isRunning) operate(dataDir, 'user', 'import', exportFrozen(trader.email));
     const executionOf = async (requestId: string): Promise<any> =>
       (await status(target.url, trader.key, requestId)).body.executions[0];
-    await eventually(async () => (await executionOf(requestIds.sent)).status === 'unknown', 30_000);
+    await eventually(async () => (await executionOf(requestIds.sent)).status === 'unknown');
     t.match(await executionOf(requestIds.sent), { delivery: 'sent' });
     t.match(await executionOf(requestIds.queued), { status: 'queued', delivery: 'not_sent' });
     t.match(await executionOf(requestIds.working), { status: 'working' });
@@ -239,11 +239,16 @@ t.test('a user comes back to the gateway that it had left', async (t) => {
   const file = `${dataDir}.jsonl`;
   operate(dataDir, 'user', 'export', email, file, '--freeze');
   // Its old rows are removed by the sweep; until then it is refused in words.
-  await eventually(() => {
+  const isBack = (): boolean => {
     const { code, stderr } = signalboxCli(desk.dataDir, ['user', 'import', file]);
     if (code !== 0) t.match(stderr, /not all that it left is removed yet/);
     return code === 0;
-  }, 90_000);
+  };
+  if (!isBack()) {
+    // The next one is up to a minute away, and the first of a gateway is at its start.
+    await desk.restart('SIGTERM');
+    await eventually(isBack);
+  }
   t.equal((await status(desk.url, key, requestIds.queued)).status, 200);
   t.equal((await submit(desk.url, key, kept.body, 'kept')).text, kept.answer.text);
   const plugin = await openPlugin(desk.url, trader.sessionToken, idle);
