@@ -11,9 +11,13 @@ import type { Writer } from './store.js';
 
 export interface Journal extends Writer {
   /** Hands all that was noted to lmdb, within this turn. */
-  replay(follow: (committed: Promise<boolean>) => Promise<void>): Promise<void>;
+  replay(follow: Follow): Promise<void>;
+  /** Takes all that was noted out. @returns what hands it to lmdb later. */
+  take(): (follow: Follow) => Promise<void>;
   drop(): void;
 }
+
+type Follow = (committed: Promise<boolean>) => Promise<void>;
 
 /** Places of the lists that stay; more than an acceptance takes. */
 const kept = 64;
@@ -49,14 +53,26 @@ export function createJournal(databases: Record<Collection, Database<string>>): 
     replay(follow) {
       let flushed: Promise<void> | undefined;
       for (let i = 0; i < count; i++) {
-        const target = targets[i] as Database<string>;
-        const text = texts[i];
-        const key = keys[i] as Key;
-        flushed = follow(text === undefined ? target.remove(key) : target.put(key, text));
+        flushed = follow(handOver(targets[i] as Database<string>, keys[i] as Key, texts[i]));
       }
       drop();
       return flushed ?? Promise.resolve();
     },
+    take() {
+      const notes = targets
+        .slice(0, count)
+        .map((target, i) => [target, keys[i] as Key, texts[i]] as const);
+      drop();
+      return (follow) =>
+        notes.reduce(
+          (_, [target, key, text]) => follow(handOver(target, key, text)),
+          Promise.resolve(),
+        );
+    },
     drop,
   };
+}
+
+function handOver(target: Database<string>, key: Key, text: string | undefined): Promise<boolean> {
+  return text === undefined ? target.remove(key) : target.put(key, text);
 }

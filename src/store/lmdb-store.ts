@@ -21,10 +21,18 @@ import { readKey, writeKey } from './key-encoding.js';
 import { type Collection, collections, type KeyOf, type RecordOf } from './key-layout.js';
 import { rangeOptions } from './range-options.js';
 import { StoreRefused } from './refusal.js';
-import { type Entry, type Range, type Store, StoreFailure } from './store.js';
+import {
+  type Entry,
+  type Range,
+  type Reader,
+  type Store,
+  StoreFailure,
+  type Writer,
+} from './store.js';
 import { assertStoreFile, claimFormat } from './store-format.js';
 import { createTextValues } from './text-values.js';
 import { runTransaction } from './transaction.js';
+import { Turnstile } from './turnstile.js';
 
 export interface StoreOptions {
   readonly clock?: Clock;
@@ -51,13 +59,14 @@ export function isStoreDirectory(directory: string): boolean {
 
 /** Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
-  const { root, databases } = openEnvironment(directory);
+  const { root, databases, turnstile } = openEnvironment(directory);
   const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
   const reserve = createDiskReserve(clock, diskSpace);
   const commits = createGroupCommit({
     clock,
     commitLatency: options.commitLatency,
     onCommit: options.onCommit,
+    onIdle: () => turnstile.rest(),
   });
   const journal = createJournal(databases);
   const decoded = createDecodedRecords();
@@ -94,6 +103,12 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return entries;
   }
 
+  /** A write may have come to nothing. */
+  function restAfter(flushed: Promise<void>): Promise<void> {
+    if (commits.isIdle()) turnstile.rest();
+    return flushed;
+  }
+
   /** Why nothing may be handed to lmdb now. */
   function refusal(): StoreFailure | undefined {
     if (closed) return closedFailure();
@@ -121,13 +136,19 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         journal.drop();
         return Promise.reject(error instanceof Error ? error : new Error(String(error)));
       }
-      return journal.replay(commits.follow);
+      if (!turnstile.enter()) {
+        const replay = journal.take();
+        return turnstile.wait(() => restAfter(replay(commits.follow)));
+      }
+      return restAfter(journal.replay(commits.follow));
     },
 
-    transact(work) {
+    transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
       const refused = refusal();
       if (refused !== undefined) return Promise.reject(refused);
-      return commits.settle(runTransaction(root, { get, range, keys }, databases, work));
+      const run = (): Promise<T> =>
+        commits.settle(runTransaction(root, { get, range, keys }, databases, work));
+      return turnstile.enter() ? run() : turnstile.wait(run);
     },
 
     async backup(target) {
@@ -146,7 +167,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
     close() {
       closed = true;
-      closing ??= commits.idle().then(() => root.close());
+      closing ??= turnstile
+        .settled()
+        .then(() => commits.idle())
+        .then(() => root.close())
+        .then(() => turnstile.close());
       return closing;
     },
   };
@@ -160,7 +185,25 @@ function closedFailure(): StoreFailure {
   return new StoreFailure('the store is closed');
 }
 
-function openEnvironment(directory: string): { root: RootDatabase; databases: Databases } {
+interface Environment {
+  readonly root: RootDatabase;
+  readonly databases: Databases;
+  readonly turnstile: Turnstile;
+}
+
+function openEnvironment(directory: string): Environment {
+  assertStoreFile(join(directory, dataFile));
+  const turnstile = orRefused(directory, () => new Turnstile(directory));
+  try {
+    // The format and the databases are looked for, or made, before anybody else commits.
+    return turnstile.open(() => ({ ...openDatabases(directory), turnstile }));
+  } catch (error) {
+    turnstile.close();
+    throw error;
+  }
+}
+
+function openDatabases(directory: string): Pick<Environment, 'root' | 'databases'> {
   // `permissionsMode` and `keyEncoder` are missing from lmdb's type declarations.
   const environment = {
     noSubdir: false,
@@ -174,18 +217,7 @@ function openEnvironment(directory: string): { root: RootDatabase; databases: Da
     encoder: createTextValues(),
     keyEncoder: { writeKey, readKey },
   };
-  assertStoreFile(join(directory, dataFile));
-  let root: RootDatabase;
-  try {
-    root = open(directory, environment);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreRefused(
-      `The store in ${directory} cannot be opened: ${reason}. Check that the directory belongs to ` +
-        'the user that runs Signalbox, and that its files are those of a Signalbox store.',
-      { cause: error },
-    );
-  }
+  const root = orRefused(directory, () => open(directory, environment));
   // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
   for (const file of [dataFile, lockFile]) chmodSync(join(directory, file), privateFileMode);
   try {
@@ -195,5 +227,18 @@ function openEnvironment(directory: string): { root: RootDatabase; databases: Da
   } catch (error) {
     void root.close();
     throw error;
+  }
+}
+
+function orRefused<T>(directory: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreRefused(
+      `The store in ${directory} cannot be opened: ${reason}. Check that the directory belongs to ` +
+        'the user that runs Signalbox, and that its files are those of a Signalbox store.',
+      { cause: error },
+    );
   }
 }
