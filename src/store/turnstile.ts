@@ -36,6 +36,7 @@ export class Turnstile {
   #isCommitting = false;
   /** Somebody opens or is about to. */
   #isShut = false;
+  #isClosed = false;
   #look: Timer | undefined;
   #patience: Timer | undefined;
   readonly #queue: Waiting[] = [];
@@ -88,14 +89,16 @@ export class Turnstile {
     if (this.#isShut) void this.#comeBack();
   }
 
-  /** Resolves when nothing waits. */
-  settled(): Promise<void> {
-    if (this.#queue.length === 0) return Promise.resolve();
-    return this.wait(() => Promise.resolve());
+  /** Resolves when nothing waits any more, neither for its turn nor for somebody to open. */
+  async settled(): Promise<void> {
+    if (!this.#isShut && this.#queue.length === 0) return;
+    // What gave up waiting has been told, and the end must not wait for ever.
+    await this.wait(() => Promise.resolve()).catch(() => undefined);
   }
 
   /** When nothing waits and no commit is under way. */
   close(): void {
+    this.#isClosed = true;
     this.#look?.cancel();
     this.#patience?.cancel();
     closeSync(this.#file);
@@ -127,7 +130,12 @@ export class Turnstile {
 
   /** Waits behind whoever opens. */
   async #comeBack(): Promise<void> {
-    await waitForLock(this.#file, opening, 1, together);
+    try {
+      await waitForLock(this.#file, opening, 1, together);
+    } catch (error) {
+      if (!this.#isClosed) throw error;
+    }
+    if (this.#isClosed) return;
     unlock(this.#file, opening, 1);
     this.#isShut = false;
     while (this.#queue.length > 0) {

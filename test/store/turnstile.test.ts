@@ -125,6 +125,21 @@ t.test('an open that does not end is a failure for who writes, and not for ever'
   turnstile.close();
 });
 
+t.test('a store can be closed while somebody opens it, and then waits for that', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  const other = stranger(t, directory);
+  other.announce();
+  const written = store.write((batch) => batch.put('meta', 'n', 1));
+  const closed = store.close();
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  other.end();
+  await Promise.all([written, closed]);
+  const again = openStore(directory);
+  t.equal(again.get('meta', 'n'), 1);
+  await again.close();
+});
+
 t.test('who opens is refused when somebody commits and does not let go', async (t) => {
   const directory = t.testdir();
   const other = stranger(t, directory);
