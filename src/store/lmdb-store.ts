@@ -140,7 +140,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         const replay = journal.take();
         return turnstile.wait(() => restAfter(replay(commits.follow)));
       }
-      return restAfter(journal.replay(commits.follow));
+      return turnstile.inOrder(restAfter(journal.replay(commits.follow)));
     },
 
     transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {

@@ -40,6 +40,8 @@ export class Turnstile {
   #look: Timer | undefined;
   #patience: Timer | undefined;
   readonly #queue: Waiting[] = [];
+  /** Promises of commits that hold what has waited. */
+  readonly #detours = new WeakSet<Promise<unknown>>();
 
   constructor(directory: string, clock: Clock = systemClock) {
     this.#directory = directory;
@@ -75,9 +77,22 @@ export class Turnstile {
   /** Runs `work` as soon as it may go to lmdb, in the order of the calls. Rejects with `StoreFailure`. */
   wait<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ start: () => void work().then(resolve, reject), reject });
+      const start = (): void => {
+        const done = work();
+        this.#detours.add(done);
+        done.then(resolve, reject);
+      };
+      this.#queue.push({ start, reject });
       this.#patience ??= this.#clock.setTimer(patienceMs, () => this.#giveUp());
     });
+  }
+
+  /**
+   * Whoever has waited hears of a commit one step later than those who have not: where both are in the
+   * same one, these have to take that step too, so that all hear of it in the order of their calls.
+   */
+  inOrder(committed: Promise<void>): Promise<void> {
+    return this.#detours.has(committed) ? committed.then(noted) : committed;
   }
 
   /** No commit is under way. */
@@ -164,3 +179,7 @@ export class Turnstile {
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
+
+function noted(): void {
+  // The step is all that matters.
+}

@@ -125,6 +125,29 @@ t.test('an open that does not end is a failure for who writes, and not for ever'
   turnstile.close();
 });
 
+t.test('who has waited hears of the commit in the order of the calls', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  const other = stranger(t, directory);
+  const told: number[] = [];
+  const written: Promise<void>[] = [];
+  for (let round = 0; round < 40; round++) {
+    await eventually(() => other.announce());
+    for (let turn = 0; turn < 30; turn++) {
+      if (turn === 15) other.end();
+      for (let i = 0; i < 3; i++) {
+        const number = written.length;
+        const write = store.write((batch) => batch.put('meta', 'n', number));
+        written.push(write.then(() => void told.push(number)));
+      }
+      await new Promise(setImmediate);
+    }
+  }
+  await Promise.all(written);
+  t.strictSame(told, [...written.keys()]);
+  await store.close();
+});
+
 t.test('a store can be closed while somebody opens it, and then waits for that', async (t) => {
   const directory = t.testdir();
   const store = openStore(directory);
