@@ -107,7 +107,7 @@ export function findApiKeyOwner(reader: Reader, id: number): string | undefined 
   return reader.range('apiKeyHashes').find(({ key }) => Math.abs(key[1]) === id)?.key[0];
 }
 
-function hasExpired(key: ApiKey, now: number): boolean {
+export function hasExpired(key: ApiKey, now: number): boolean {
   return key.expiresAt !== null && key.expiresAt <= now;
 }
 

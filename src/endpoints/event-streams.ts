@@ -3,6 +3,7 @@
  * right they were opened by. Owns them from the 200 to the end of the answer.
  */
 import { isPublicApiEnabled } from '../auth/accounts.js';
+import { hasExpired } from '../auth/api-key.js';
 import type { EventHub } from '../events/hub.js';
 import type { Subscriber } from '../events/subscriber.js';
 import type { KeyCaller } from '../http/gate.js';
@@ -180,8 +181,4 @@ export class EventStreams {
 function endFor(reason: StreamEnd, stream: EventStream, lastWords?: string): void {
   stream.endedFor = reason;
   stream.writer.end(lastWords);
-}
-
-function hasExpired({ expiresAt }: KeyCaller['key'], now: number): boolean {
-  return expiresAt !== null && expiresAt <= now;
 }
