@@ -3,7 +3,7 @@ import { createTypeScriptImportResolver } from 'eslint-import-resolver-typescrip
 import { importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
-const domain = ['auth', 'signals', 'events', 'quota', 'store'];
+const domain = ['auth', 'signals', 'events', 'quota', 'store', 'model', 'retention'];
 const adapters = ['http', 'plugins', 'workers', 'telemetry'];
 const outer = ['gateway.ts', 'main.ts', 'cli', 'terminal', 'client'];
 

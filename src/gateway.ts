@@ -9,7 +9,7 @@ import { createCreateKey } from './endpoints/create-key.js';
 import { createCancelOrder } from './endpoints/cancel-order.js';
 import { createListSources } from './endpoints/list-sources.js';
 import { createStreamEvents } from './endpoints/stream-events.js';
-import { EventStreams } from './endpoints/event-streams.js';
+import { EventStreams } from './events/event-streams.js';
 import { everyUser } from './auth/change-notice.js';
 import { CancelAcceptance } from './signals/cancel-acceptance.js';
 import { createListKeys } from './endpoints/list-keys.js';
@@ -26,8 +26,8 @@ import { createHttpServer } from './http/server.js';
 import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
 import { every, systemClock, withAfterTimer } from './lib/clock.js';
 import { createIdSource, randomHex } from './lib/ids.js';
-import { Attendance } from './plugins/attendance.js';
-import { Intake } from './plugins/intake.js';
+import { Presence } from './plugins/presence.js';
+import { FrameHandler } from './plugins/frame-handler.js';
 import { Outbox } from './plugins/outbox.js';
 import { Registry } from './plugins/registry.js';
 import { pluginPath } from './plugins/protocol.js';
@@ -39,7 +39,7 @@ import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { Acceptance } from './signals/acceptance.js';
 import { announceExecution } from './signals/announcement.js';
-import { Deadlines } from './signals/deadlines.js';
+import { Deadlines } from './lib/deadlines.js';
 import { createEnvelopeReader } from './signals/envelope.js';
 import { ExecutionBook } from './signals/execution-book.js';
 import { Idempotency } from './signals/idempotency.js';
@@ -47,14 +47,14 @@ import { ChangeWatch } from './store/change-watch.js';
 import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
-import { SteadyWriter } from './store/steady-writer.js';
+import { WriteQueue } from './store/write-queue.js';
 import { StorageHealth } from './store/storage-health.js';
-import { createSweep } from './store/sweep.js';
+import { createSweep } from './retention/sweep.js';
 import { createInstruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createOpsServer } from './telemetry/ops-server.js';
-import { createSurroundings } from './telemetry/surroundings.js';
+import { createHostMetrics } from './telemetry/host-metrics.js';
 import { createTraceIds } from './telemetry/trace-id.js';
 import { readVersion } from './version.js';
 import { createHashPool } from './workers/hash-pool.js';
@@ -110,7 +110,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     instruments.internalErrors.add();
     log.error(fields, message);
   }
-  const writer = new SteadyWriter(store);
+  const writer = new WriteQueue(store);
   const jwtSecret = readJwtSecret(settings.dataDir, settings.jwtSecret);
   const userTokens = createUserTokens({
     secret: jwtSecret,
@@ -132,22 +132,22 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     clock,
     deadlines,
     limits,
-    isConnected: (connectionId) => attendance.isOpen(connectionId),
+    isConnected: (connectionId) => presence.isOpen(connectionId),
     onChange: (userId, before, after) => {
       if (before.status !== after.status) instruments.executionsByStatus.add(after.status);
       announceExecution(hub, userId, before, after);
     },
   });
   const outbox = new Outbox({ store, clock, book, registry, ...instruments });
-  const intake = new Intake({ clock, book, registry, hub, writer, ...instruments });
-  const attendance = new Attendance({
+  const frames = new FrameHandler({ clock, book, registry, hub, writer, ...instruments });
+  const presence = new Presence({
     store,
     clock,
     limits,
     deadlines,
     platforms,
     registry,
-    intake,
+    frames,
     outbox,
     hub,
   });
@@ -248,7 +248,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   /** Looks again at what a user has open, after a change to the user, a key or a session. */
   function recheckUser(userId: string): void {
     if (userId === everyUser) return streams.recheckAll();
-    attendance.recheck(userId);
+    presence.recheck(userId);
     streams.recheck(userId);
     if (store.get('users', userId) !== undefined) return;
     book.forget(userId);
@@ -263,7 +263,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     clock,
     onChange: recheckUser,
     onArrival: (userId) => {
-      attendance.adopt(userId);
+      presence.adopt(userId);
       book.adopt(userId);
     },
   });
@@ -314,11 +314,11 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       limits,
       framesRejected: instruments.framesRejected,
       connectionsClosed: instruments.connectionsClosed,
-      onOpen: (connection) => attendance.opened(connection),
-      onHello: (connection, hello) => attendance.greet(connection, hello),
-      onFrame: (connection, source, frame) => intake.take(connection, source, frame),
+      onOpen: (connection) => presence.opened(connection),
+      onHello: (connection, hello) => presence.greet(connection, hello),
+      onFrame: (connection, source, frame) => frames.take(connection, source, frame),
       onDrained: (connection) => outbox.drained(connection),
-      onClosed: (connection) => attendance.closed(connection),
+      onClosed: (connection) => presence.closed(connection),
     },
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
@@ -344,7 +344,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       isReady: () => readiness().ready,
       committedAt: () => health.committedAt,
       version,
-      surroundings: createSurroundings({ ...settings, clock }),
+      hostMetrics: createHostMetrics({ ...settings, clock }),
     }),
   });
 
@@ -361,7 +361,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     const opsUrl = await ops.listen();
     registry.load();
     book.load();
-    attendance.awaitAll();
+    presence.awaitAll();
     const listener = await listen(app, settings.host, settings.port);
     if (listener !== undefined) return { listener, opsUrl };
     throw new StartRefused(
@@ -392,7 +392,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       state = 'draining';
       log.info('draining');
       listener.close();
-      attendance.drain();
+      presence.drain();
       streams.drain();
       changes.stop();
       sweep.stop();

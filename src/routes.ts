@@ -1,5 +1,5 @@
 /** Every HTTP route as data. The server registers them, the gate obeys them, the metrics name them. */
-import type { Scope } from './auth/scopes.js';
+import type { Scope } from './model/scopes.js';
 
 /** What the caller must present: nothing, the user JWT from login, or a Public API key. */
 type Credential = 'none' | 'user-token' | 'api-key';

@@ -239,7 +239,7 @@ t.test('every kind of bad value is refused with a sentence that names it', (t) =
     ['an unknown variable', { environment: { SIGNALBOX_PROT: '1' } }, 'SIGNALBOX_PROT', /SIGNALBOX_PORT/],
     ['limits as a list', { file: { limits: [] } }, 'limits', /must be an object/],
     ['an unknown limit', { file: { limits: { ttlMax: 1 } } }, 'limits.ttlMax', /ttlMsMax/],
-    ['an inherited name', { file: { limits: { toString: 1 } } }, 'limits.toString', /no setting/],
+    ['an recovered name', { file: { limits: { toString: 1 } } }, 'limits.toString', /no setting/],
     ['plans as null', { file: { plans: null } }, 'plans', /must be an object/],
     ['a plan as text', { file: { plans: { pro: 'all' } } }, 'plans.pro', /"all"/],
     ['a bad plan name', { file: { plans: { 'A b': business } } }, 'plans.A b', /1 to 32/],

@@ -1,7 +1,7 @@
 /** Starts the peer of `submit` on the same users, keys and terminals as the gateway has. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { scopes } from '../../src/auth/scopes.js';
+import { scopes } from '../../src/model/scopes.js';
 import { hashSecret } from '../../src/auth/secret-hash.js';
 import { shippedPlans } from '../../src/plans.js';
 import { thisProduct } from '../measure/product.js';

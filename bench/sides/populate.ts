@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type * as accounts from '../../src/auth/accounts.js';
 import type * as apiKey from '../../src/auth/api-key.js';
-import { scopes } from '../../src/auth/scopes.js';
+import { scopes } from '../../src/model/scopes.js';
 import type * as sessionToken from '../../src/auth/session-token.js';
 import type * as clock from '../../src/lib/clock.js';
 import type * as ids from '../../src/lib/ids.js';

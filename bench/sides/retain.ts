@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { systemClock, toIsoTime } from '../../src/lib/clock.js';
 import type * as ids from '../../src/lib/ids.js';
-import type { Execution, SignalRequest } from '../../src/store/records.js';
+import type { Execution, SignalRequest } from '../../src/model/records.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
 import type { Writer } from '../../src/store/store.js';
 import { sampleOrder } from '../load/workloads/submit.js';

@@ -5,7 +5,7 @@
  */
 import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
 import { everyUser, leaveChangeNotice } from './change-notice.js';

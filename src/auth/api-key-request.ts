@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { oneOf, orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';
-import { type Scope, scopes } from './scopes.js';
+import { type Scope, scopes } from '../model/scopes.js';
 import { parseZonedTime, zonedTimePattern } from './zoned-time.js';
 
 export interface KeyRequest {

@@ -2,8 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';
-import type { ApiKey } from '../store/records.js';
-import { scopes } from './scopes.js';
+import type { ApiKey } from '../model/records.js';
+import { scopes } from '../model/scopes.js';
 
 export const apiKeySchema = Type.Object({
   id: Type.Integer(),

@@ -5,10 +5,10 @@
  * id, apart from the others, so that neither listing nor counting reads what was ever revoked.
  */
 import { assert } from '../lib/assert.js';
-import type { ApiKey, User } from '../store/records.js';
+import type { ApiKey, User } from '../model/records.js';
 import type { Reader, Store } from '../store/store.js';
 import { leaveChangeNotice } from './change-notice.js';
-import type { Scope } from './scopes.js';
+import type { Scope } from '../model/scopes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
 const secretPrefix = 'svc_api_';

@@ -3,7 +3,7 @@
  * in, and its terminals are told to come back later, by when they reach the other gateway. Ended by
  * the user's deletion, or taken back by setting it not frozen.
  */
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 
 /** User tokens end, since keys made with them from now on would be left behind; sessions stay good. */
 export function suspended(user: User): User {

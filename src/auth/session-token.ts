@@ -2,7 +2,7 @@
  * The session token that login gives out for terminal plugins. Opaque and stored as a hash, so that
  * it can be ended one by one or, by the user's session generation, all at once.
  */
-import type { Session, User } from '../store/records.js';
+import type { Session, User } from '../model/records.js';
 import type { Reader, Store } from '../store/store.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 

@@ -6,7 +6,7 @@
  */
 import { createSigner, createVerifier, TokenError } from 'fast-jwt';
 import type { Clock } from '../lib/clock.js';
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 export interface UserTokens {

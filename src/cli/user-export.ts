@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { findUser, suspendUser } from '../auth/accounts.js';
-import { exportUser } from '../move/departure.js';
-import { gatewayHeard } from '../move/gateway-ear.js';
+import { exportUser } from '../transfer/export-user.js';
+import { gatewayHeard } from '../transfer/gateway-ear.js';
 import { describeCommand, type Outcome, refused, type SharedOptions } from './command.js';
 import { onStore, type StoreWork } from './on-store.js';
 import { userNotFound } from './user-text.js';

@@ -1,8 +1,13 @@
 /** `signalbox user import`: takes in a user that another gateway has exported. */
 import type { Command } from 'commander';
-import { discardImport, importUser, type ImportDeps, type ImportRefusal } from '../move/arrival.js';
-import { gatewayHeard } from '../move/gateway-ear.js';
-import { readUserFileHead, type UserFileFault, type UserFileHead } from '../move/user-file.js';
+import {
+  discardImport,
+  importUser,
+  type ImportDeps,
+  type ImportRefusal,
+} from '../transfer/import-user.js';
+import { gatewayHeard } from '../transfer/gateway-ear.js';
+import { readUserFileHead, type UserFileFault, type UserFileHead } from '../transfer/user-file.js';
 import {
   describeCommand,
   finish,

@@ -1,6 +1,6 @@
 /** How the commands show a user: a record for programs, a row for people, never a secret. */
 import { toIsoTime } from '../lib/clock.js';
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 import type { Outcome } from './command.js';
 import { refused } from './command.js';
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { addUser, findUser, setUser } from '../auth/accounts.js';
 import { systemClock, toIsoTime } from '../lib/clock.js';
 import { createIdSource, randomSecret } from '../lib/ids.js';
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 import { prepareDataDirectory } from '../store/data-directory.js';
 import { openStore } from '../store/lmdb-store.js';
 import { createPaperTerminal, type PaperTerminal } from '../terminal/paper-terminal.js';

@@ -1,6 +1,6 @@
 /** Follows one terminal's stream in the background and counts what it tells. */
 import type { BotClient, TerminalEvent } from '../client/bot-client.js';
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 
 export interface Follower {
   /** Resolves with the number of events by name, once an event that `isAwaited` has come. */

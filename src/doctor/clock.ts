@@ -1,7 +1,7 @@
 /** Whether the wall clock can be right: TTLs, tokens and the daily quota stand on it. */
 import { spawnSync } from 'node:child_process';
 import { toIsoTime } from '../lib/clock.js';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
 /** Signalbox did not exist before, and nobody will run this version after. */

@@ -1,7 +1,7 @@
 /** Whether the disk of the data directory has room for the store to go on. */
 import { bytesText } from '../lib/units.js';
 import { readDiskSpace, reserveBytes } from '../store/disk-reserve.js';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { reporter } from './finding.js';
 
 /** So many times the reserve: from here on an operator has time to act. */

@@ -1,6 +1,6 @@
 /** How many files the gateway may have open: each connection of a bot, stream or terminal is one. */
 import { readFileSync } from 'node:fs';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
 /** Ten thousand connections, and what the process itself has open. */

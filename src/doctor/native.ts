@@ -1,5 +1,5 @@
 /** Whether the native HTTP server loads, and is the one that was tested. */
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { reporter } from './finding.js';
 
 const report = reporter('native');

@@ -1,7 +1,7 @@
 /** Whose the data directory and its files are, and who else can read them. */
 import { accessSync, constants, readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
 const othersMask = 0o077;

@@ -4,7 +4,7 @@ import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { createServer } from 'node:net';
 import { reachableHost } from '../lib/reachable-host.js';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
 const answerTimeoutMs = 2_000;

@@ -4,9 +4,9 @@
  */
 import { emailKey } from '../auth/email.js';
 import { executionIdOf } from '../lib/ids.js';
-import { isSettled } from '../signals/execution.js';
+import { isSettled } from '../model/execution.js';
 import { type Collection, type KeyOf, type RecordOf } from '../store/key-layout.js';
-import type { Execution } from '../store/records.js';
+import type { Execution } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 type Rule<C extends Collection> = (

@@ -6,7 +6,7 @@ import { toIsoTime } from '../lib/clock.js';
 import { isUnfinishedBackup } from '../store/data-directory.js';
 import { storeFormat } from '../store/key-layout.js';
 import { isStoreDirectory } from '../store/lmdb-store.js';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 import type { ExaminerMessage } from './store-examiner.js';
 import type { StoreReport } from './store-walk.js';

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { toIsoTime } from '../lib/clock.js';
-import type { Check } from './examination.js';
+import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
 const dayMs = 86_400_000;

@@ -6,10 +6,10 @@ import type { Clock } from '../lib/clock.js';
 import { executionIdFrom } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
 import type { CancelAcceptance } from '../signals/cancel-acceptance.js';
-import { isFinalCancel } from '../signals/cancellation.js';
+import { isFinalCancel } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
-import { isCancellable } from '../signals/execution.js';
+import { isCancellable } from '../model/execution.js';
 import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
 import { refuseOrReplay } from './idempotent-reply.js';
 

@@ -9,7 +9,7 @@ import type { Exchange } from '../http/exchange.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 import type { Store } from '../store/store.js';
 
 export const createdKeySchema = Type.Object({ ...apiKeySchema.properties, key: Type.String() });

@@ -4,7 +4,7 @@ import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
 import { isoTime, listOf, oneOf } from '../lib/json-types.js';
 import type { ActiveSource } from '../signals/routing.js';
-import { capabilities } from '../store/records.js';
+import { capabilities } from '../model/records.js';
 
 export const sourceSchema = Type.Object({
   platform: Type.String(),

@@ -6,8 +6,8 @@ import type { KeyEndpoint } from '../http/endpoint.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
 import { readExecutions } from '../signals/execution-book.js';
 import { toSignalView } from '../signals/signal-view.js';
-import type { Execution } from '../signals/execution.js';
-import type { SignalRequest } from '../store/records.js';
+import type { Execution } from '../model/execution.js';
+import type { SignalRequest } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 interface Answer {

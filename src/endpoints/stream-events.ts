@@ -5,8 +5,8 @@ import { Subscriber } from '../events/subscriber.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import { sourceKey, type SourceName } from '../signals/routing.js';
-import type { EventStreams } from './event-streams.js';
+import { sourceKey, type SourceName } from '../model/source-name.js';
+import type { EventStreams } from '../events/event-streams.js';
 
 export interface StreamEventsDeps {
   readonly clock: Clock;

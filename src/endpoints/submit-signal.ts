@@ -17,8 +17,9 @@ import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
 import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
-import { route, sourceKey, type ActiveSource, type Target } from '../signals/routing.js';
-import type { User } from '../store/records.js';
+import { sourceKey } from '../model/source-name.js';
+import { route, type ActiveSource, type Target } from '../signals/routing.js';
+import type { User } from '../model/records.js';
 import { refuseOrReplay } from './idempotent-reply.js';
 
 /** The body of the 202. */

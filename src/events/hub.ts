@@ -6,7 +6,7 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { randomHex } from '../lib/ids.js';
 import type { Counter } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
-import { sourceKey } from '../signals/routing.js';
+import { sourceKey } from '../model/source-name.js';
 import { formatCursor } from './cursor.js';
 import { EventRing } from './ring.js';
 import type { Subscriber } from './subscriber.js';

@@ -5,17 +5,11 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
+import type { EventWriter } from './event-writer.js';
 import type { EventRing } from './ring.js';
 
 /** Where the events go. */
-export interface EventSink {
-  /** While true nothing may be written. */
-  isBlocked(): boolean;
-  isClosed(): boolean;
-  write(bytes: Uint8Array): void;
-  /** Breaks the connection; the reader resumes with its cursor. */
-  abort(): void;
-}
+export type EventSink = Pick<EventWriter, 'isBlocked' | 'isClosed' | 'write' | 'abort'>;
 
 export interface SubscriberDeps {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /** One terminal event: its data and the SSE frame that carries it (section 5 of the contract). */
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 import type { EventName } from './event-names.js';
 
 /** What the publisher knows; what it leaves out is null on the wire. */

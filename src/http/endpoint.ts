@@ -1,6 +1,6 @@
 /** What an endpoint is: a function of the exchange and of whom the gate has let in. */
 import type { Operation, routes } from '../routes.js';
-import type { User } from '../store/records.js';
+import type { User } from '../model/records.js';
 import type { Exchange } from './exchange.js';
 import type { KeyCaller } from './gate.js';
 

@@ -6,7 +6,8 @@
  */
 import { errors, type ErrorCode, type FieldError } from '../errors.js';
 import type { Route } from '../routes.js';
-import { SseWriter, type SseEvents } from './sse-writer.js';
+import type { WriterCallbacks } from '../events/event-writer.js';
+import { SseWriter } from './sse-writer.js';
 import { statusLine } from './status-line.js';
 import type { RequestHead } from './request-head.js';
 import type { HttpResponse } from './uws.js';
@@ -146,7 +147,7 @@ export class Exchange {
   }
 
   /** Answers 200 and leaves the answer open for events. To a HEAD it only answers. */
-  openStream(firstWords: string, events: SseEvents): SseWriter | undefined {
+  openStream(firstWords: string, events: WriterCallbacks): SseWriter | undefined {
     if (this.#isOver) return undefined;
     const headers = [
       ['Content-Type', 'text/event-stream'],

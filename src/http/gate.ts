@@ -13,7 +13,7 @@ import type { Limits } from '../limits.js';
 import type { Plans } from '../plans.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
-import type { ApiKey, User } from '../store/records.js';
+import type { ApiKey, User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 import type { Exchange } from './exchange.js';
 

@@ -3,6 +3,7 @@
  * needs (native-notes/backpressure.md): one write per cork and at most 15 KiB in it, nothing written
  * while the socket is blocked, a probe write when it drains. Holds at most what one `write` gave it.
  */
+import type { EventWriter, WriterCallbacks, WriterEnd } from '../events/event-writer.js';
 import type { HttpResponse } from './uws.js';
 
 /** More than 16 KiB written within one cork is lost silently by the installed binary. */
@@ -10,25 +11,15 @@ const sliceBytesMax = 15 * 1024;
 const keepAlive = ':\n\n';
 const nothing = new Uint8Array(0);
 
-/** `ended` and `aborted` by us, `left` by the client or the network. */
-export type SseEnd = 'ended' | 'aborted' | 'left';
-
-export interface SseEvents {
-  /** The socket takes writes again. */
-  readonly onDrained: () => void;
-  /** The answer has ended; told once. */
-  readonly onClosed: (end: SseEnd) => void;
-}
-
-export class SseWriter {
+export class SseWriter implements EventWriter {
   readonly #res: HttpResponse;
-  readonly #events: SseEvents;
+  readonly #events: WriterCallbacks;
   #rest: Uint8Array = nothing;
   #isBlocked = false;
   #isClosed = false;
 
   /** The head of the answer must be written already. */
-  constructor(res: HttpResponse, events: SseEvents) {
+  constructor(res: HttpResponse, events: WriterCallbacks) {
     this.#res = res;
     this.#events = events;
     res.onWritable(() => {
@@ -78,7 +69,7 @@ export class SseWriter {
     if (!this.#isClosed) this.#close('left');
   }
 
-  #close(end: SseEnd): void {
+  #close(end: WriterEnd): void {
     this.#isClosed = true;
     this.#rest = nothing;
     this.#events.onClosed(end);

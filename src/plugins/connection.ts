@@ -6,7 +6,7 @@
 import type { Clock } from '../lib/clock.js';
 import type { Counter, CounterSet } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
-import type { Deadline, Deadlines } from '../signals/deadlines.js';
+import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import {
   badFramesMax,
   closeCodes,

@@ -9,10 +9,10 @@ import { scanJson } from '../lib/json-scan.js';
 import { compileSchema } from '../lib/schema.js';
 import { isEventData } from '../events/event-data.js';
 import { pluginEventNames } from '../events/event-names.js';
-import { reportableCancelStatuses } from '../signals/cancellation.js';
-import { reportableStatuses } from '../signals/execution.js';
-import { reasonCodes } from '../signals/reason-codes.js';
-import { capabilities } from '../store/records.js';
+import { reportableCancelStatuses } from '../model/cancellation.js';
+import { reportableStatuses } from '../model/execution.js';
+import { reasonCodes } from '../model/reason-codes.js';
+import { capabilities } from '../model/records.js';
 
 export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';

@@ -5,10 +5,11 @@
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import { sourceKey, type ActiveSource, type SourceName } from '../signals/routing.js';
-import type { Execution } from '../signals/execution.js';
-import type { Capability, SourceRecord } from '../store/records.js';
-import type { SteadyWriter, Stored } from '../store/steady-writer.js';
+import { sourceKey, type SourceName } from '../model/source-name.js';
+import type { ActiveSource } from '../signals/routing.js';
+import type { Execution } from '../model/execution.js';
+import type { Capability, SourceRecord } from '../model/records.js';
+import type { WriteQueue, Stored } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
 import type { Connection } from './connection.js';
 
@@ -35,7 +36,7 @@ export interface Source extends ActiveSource, Stored {
 
 export interface RegistryDeps {
   readonly store: Reader;
-  readonly writer: SteadyWriter;
+  readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly limits: Limits;
 }

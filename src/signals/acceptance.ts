@@ -6,11 +6,11 @@
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
-import type { SignalRequest, User } from '../store/records.js';
+import type { SignalRequest, User } from '../model/records.js';
 import { StoreFailure, type Store, type Writer } from '../store/store.js';
-import type { Deadlines } from './deadlines.js';
+import type { Deadlines } from '../lib/deadlines.js';
 import type { Envelope } from './envelope.js';
-import { isFinal, type Execution } from './execution.js';
+import { isFinal, type Execution } from '../model/execution.js';
 import type { Idempotency } from './idempotency.js';
 import type { Target } from './routing.js';
 

@@ -1,7 +1,7 @@
 /** Tells the streams what became of executions and cancels, once it is on disk. */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime } from '../lib/clock.js';
-import type { Execution } from './execution.js';
+import type { Execution } from '../model/execution.js';
 import { toCancelView, toExecutionView } from './signal-view.js';
 
 /**

@@ -5,10 +5,10 @@
  * (native-notes/profile.md): few fields, no closures, and it is its own deadline.
  */
 import { assert } from '../lib/assert.js';
-import type { Stored } from '../store/steady-writer.js';
+import type { Stored } from '../store/write-queue.js';
 import type { Writer } from '../store/store.js';
-import type { Deadline } from './deadlines.js';
-import { isSettled, type Execution } from './execution.js';
+import type { Deadline } from '../lib/deadlines.js';
+import { isSettled, type Execution } from '../model/execution.js';
 
 /** The book, as far as its entries need it. */
 export interface EntryKeeper {
@@ -51,7 +51,7 @@ export class BookEntry implements Stored, Deadline {
     /** Monotonic ms at which it is called unknown, once it was sent. */
     public confirmDue: number | undefined,
     /** Was sent, or may have been, before this life of the process. */
-    readonly isInherited: boolean,
+    readonly isRecovered: boolean,
   ) {
     this.#keeper = keeper;
     this.executionId = execution.executionId;

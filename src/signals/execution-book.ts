@@ -5,14 +5,14 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { SteadyWriter, Stored } from '../store/steady-writer.js';
+import type { WriteQueue, Stored } from '../store/write-queue.js';
 import type { Reader } from '../store/store.js';
 import { BookEntry, type EntryKeeper, type SourceLine } from './book-entry.js';
-import { isFinalCancel, moveCancel, settleCancel } from './cancellation.js';
-import type { Deadlines } from './deadlines.js';
-import { isSettled, mayMove, type Execution } from './execution.js';
-import type { ReasonCode } from './reason-codes.js';
-import { sourceKey } from './routing.js';
+import { isFinalCancel, moveCancel, settleCancel } from '../model/cancellation.js';
+import type { Deadlines } from '../lib/deadlines.js';
+import { isSettled, mayMove, type Execution } from '../model/execution.js';
+import type { ReasonCode } from '../model/reason-codes.js';
+import { sourceKey } from '../model/source-name.js';
 
 export interface ChangeOptions {
   /** Written in the same transaction. */
@@ -25,7 +25,7 @@ export interface ChangeOptions {
 
 export interface ExecutionBookDeps {
   readonly store: Reader;
-  readonly writer: SteadyWriter;
+  readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly limits: Limits;
@@ -55,7 +55,7 @@ export class ExecutionBook implements EntryKeeper {
     for (const { key, record } of this.#deps.store.range('openExecutions')) {
       // One text for all of a user, not one for each.
       if (userId !== key[0]) userId = key[0];
-      const next = asInherited(record);
+      const next = asRecovered(record);
       const entry = this.#entryOf(userId, record, next.status !== 'queued');
       this.#keep(entry);
       if (next === record) this.#rearm(entry);
@@ -150,7 +150,7 @@ export class ExecutionBook implements EntryKeeper {
     }
   }
 
-  #entryOf(userId: string, execution: Execution, isInherited: boolean): BookEntry {
+  #entryOf(userId: string, execution: Execution, isRecovered: boolean): BookEntry {
     const now = this.#deps.clock.now();
     const monotonic = this.#deps.clock.monotonic();
     const { createdAt, dispatchedAt, expiresAt } = execution;
@@ -163,7 +163,7 @@ export class ExecutionBook implements EntryKeeper {
       monotonic,
       monotonic + leftMs,
       dispatchedAt === null ? undefined : this.#confirmDue(dispatchedAt - now),
-      isInherited,
+      isRecovered,
     );
   }
 
@@ -203,9 +203,9 @@ export class ExecutionBook implements EntryKeeper {
   }
 
   /** How long ago it was sent; undefined where that was not in this life of the process. */
-  msSinceSent({ confirmDue, isInherited }: BookEntry): number | undefined {
+  msSinceSent({ confirmDue, isRecovered }: BookEntry): number | undefined {
     const { clock, limits } = this.#deps;
-    if (confirmDue === undefined || isInherited) return undefined;
+    if (confirmDue === undefined || isRecovered) return undefined;
     return clock.monotonic() - (confirmDue - limits.executionConfirmTimeoutMs);
   }
 
@@ -268,7 +268,7 @@ export class ExecutionBook implements EntryKeeper {
   #giveUp(entry: BookEntry): void {
     const carrier = entry.connectionId;
     const reason: ReasonCode =
-      carrier === undefined && entry.isInherited
+      carrier === undefined && entry.isRecovered
         ? 'gateway_restarted'
         : carrier !== undefined && this.#deps.isConnected(carrier)
           ? 'confirmation_timeout'
@@ -303,7 +303,7 @@ export function sentAt(execution: Execution, now: number): Execution {
  * The execution as another life of the process, or another gateway, must take it: what may have been
  * sent counts as sent, so that it is not sent as new and ends `unknown`.
  */
-export function asInherited(execution: Execution): Execution {
+export function asRecovered(execution: Execution): Execution {
   const { status, maySend, createdAt } = execution;
   const sent = status === 'queued' && maySend ? sentAt(execution, createdAt) : execution;
   const { cancel } = sent;

@@ -3,7 +3,7 @@
  * in doubt lives here, in memory, from the moment the operation goes to the store until its outcome
  * is known. Nothing is bound to a key before that, so a refused request leaves its key free.
  */
-import type { IdempotencyRecord } from '../store/records.js';
+import type { IdempotencyRecord } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 export type IdempotencyState =

@@ -3,15 +3,9 @@
  * is among the tokens and whose instanceId matches, and one denied execution for a token that no
  * source serves.
  */
-import type { Capability } from '../store/records.js';
-import type { ReasonCode } from './reason-codes.js';
-
-/** Names one terminal account of a user. */
-export interface SourceName {
-  readonly platform: string;
-  readonly instanceId: string;
-  readonly accountName: string;
-}
+import type { Capability } from '../model/records.js';
+import type { SourceName } from '../model/source-name.js';
+import type { ReasonCode } from '../model/reason-codes.js';
 
 export interface ActiveSource extends SourceName {
   readonly capabilities: readonly Capability[];
@@ -48,9 +42,4 @@ export function route(
     targets.push({ platform, instanceId, accountName: null, deniedFor: 'no_active_terminal' });
   }
   return targets;
-}
-
-/** One text for a source, equal for equal names only. */
-export function sourceKey(name: SourceName): string {
-  return JSON.stringify([name.platform, name.instanceId, name.accountName]);
 }

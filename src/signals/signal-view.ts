@@ -13,16 +13,16 @@ import {
   orNull,
   textOrNull,
 } from '../lib/json-types.js';
-import type { SignalRequest } from '../store/records.js';
-import { cancelStates, type Cancellation, type CancelStatus } from './cancellation.js';
+import type { SignalRequest } from '../model/records.js';
+import { cancelStates, type Cancellation, type CancelStatus } from '../model/cancellation.js';
 import {
   deliveries,
   executionStates,
   isFinal,
   type Execution,
   type ExecutionStatus,
-} from './execution.js';
-import { reasonCodes } from './reason-codes.js';
+} from '../model/execution.js';
+import { reasonCodes } from '../model/reason-codes.js';
 
 const reasonCode = orNull(oneOf(reasonCodes));
 

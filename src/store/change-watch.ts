@@ -4,7 +4,7 @@
  * anyway; this is for what stays open, plugin connections and streams.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
-import type { SteadyWriter, Stored } from './steady-writer.js';
+import type { WriteQueue, Stored } from './write-queue.js';
 import type { Reader } from './store.js';
 
 const intervalMs = 50;
@@ -12,7 +12,7 @@ const noticesPerLook = 256;
 
 export interface ChangeWatchDeps {
   readonly store: Reader;
-  readonly writer: SteadyWriter;
+  readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly onChange: (userId: string) => void;
   /** A user is about to arrive from another gateway. */

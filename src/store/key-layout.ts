@@ -13,7 +13,7 @@ import type {
   SourceRecord,
   Switches,
   User,
-} from './records.js';
+} from '../model/records.js';
 
 export const storeFormat = 1;
 

@@ -2,10 +2,10 @@
  * What the gateway measures of itself: one object, made once, counted into with plain additions on the
  * hot path. `metrics` reads it when Prometheus asks. Lives as long as the process.
  */
-import { streamEnds, type StreamEnd } from '../endpoints/event-streams.js';
+import { streamEnds, type StreamEnd } from '../events/event-streams.js';
 import { Counter, CounterSet, Histogram, latencyBounds } from '../lib/instruments.js';
 import { connectionEnds, type ConnectionEnd } from '../plugins/protocol.js';
-import { executionStates, type ExecutionStatus } from '../signals/execution.js';
+import { executionStates, type ExecutionStatus } from '../model/execution.js';
 
 export interface Instruments {
   /** Requests ended: by operation and status, where status 0 means that the client left. */

@@ -4,7 +4,7 @@
  */
 import type { CounterSet, Histogram } from '../lib/instruments.js';
 import type { Instruments } from './instruments.js';
-import type { Surroundings } from './surroundings.js';
+import type { HostMetrics } from './host-metrics.js';
 
 /** What is asked for at the moment of the scrape. */
 export interface Gauges {
@@ -19,7 +19,7 @@ export interface Gauges {
   /** Unix milliseconds; undefined before the first commit. */
   readonly committedAt: () => number | undefined;
   readonly version: string;
-  readonly surroundings: Surroundings;
+  readonly hostMetrics: HostMetrics;
 }
 
 export interface Sample {
@@ -61,12 +61,12 @@ export const families: readonly Family[] = [
   { name: 'ready', type: 'gauge', help: '1 when /readyz says 200, otherwise 0.', read: (_, g) => [{ value: g.isReady() ? 1 : 0 }] },
   { name: 'last_commit_timestamp_seconds', type: 'gauge', help: 'Unix time of the last commit that reached the disk.', read: (_, g) => secondsOf(g.committedAt()) },
   { name: 'build_info', type: 'gauge', help: 'Always 1; the version is in the label.', read: (_, g) => [{ labels: { version: g.version }, value: 1 }] },
-  { name: 'disk_free_bytes', type: 'gauge', help: 'What can still be written on the file system of the data directory.', read: (_, g) => [{ value: g.surroundings.disk().freeBytes }] },
-  { name: 'disk_size_bytes', type: 'gauge', help: 'Size of the file system of the data directory.', read: (_, g) => [{ value: g.surroundings.disk().sizeBytes }] },
-  { name: 'wall_clock_seconds', type: 'gauge', help: 'Unix time as this machine sees it.', read: (_, g) => [{ value: g.surroundings.wallClockSeconds() }] },
-  { name: 'clock_step_seconds', type: 'gauge', help: 'How far the wall clock has been set since the start; forwards is positive.', read: (_, g) => [{ value: g.surroundings.clockStepSeconds() }] },
-  { name: 'nodejs_heap_size_limit_bytes', type: 'gauge', help: 'Heap that Node grants; a process that needs more is ended.', read: (_, g) => [{ value: g.surroundings.heapLimitBytes() }] },
-  { name: 'tls_certificate_expiry_timestamp_seconds', type: 'gauge', help: 'Unix time at which the served certificate ends; absent without TLS.', read: (_, g) => valueIfKnown(g.surroundings.certificateExpirySeconds) },
+  { name: 'disk_free_bytes', type: 'gauge', help: 'What can still be written on the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().freeBytes }] },
+  { name: 'disk_size_bytes', type: 'gauge', help: 'Size of the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().sizeBytes }] },
+  { name: 'wall_clock_seconds', type: 'gauge', help: 'Unix time as this machine sees it.', read: (_, g) => [{ value: g.hostMetrics.wallClockSeconds() }] },
+  { name: 'clock_step_seconds', type: 'gauge', help: 'How far the wall clock has been set since the start; forwards is positive.', read: (_, g) => [{ value: g.hostMetrics.clockStepSeconds() }] },
+  { name: 'nodejs_heap_size_limit_bytes', type: 'gauge', help: 'Heap that Node grants; a process that needs more is ended.', read: (_, g) => [{ value: g.hostMetrics.heapLimitBytes() }] },
+  { name: 'tls_certificate_expiry_timestamp_seconds', type: 'gauge', help: 'Unix time at which the served certificate ends; absent without TLS.', read: (_, g) => valueIfKnown(g.hostMetrics.certificateExpirySeconds) },
   { name: 'open_streams', type: 'gauge', help: 'Event streams that are open.', read: (_, g) => [{ value: g.openStreams() }] },
   { name: 'plugin_connections_closed_total', type: 'counter', help: 'Connections of plugins that ended, by the reason of their close code; "terminal_left": the plugin or the network ended it.', read: (i) => countedSamples('reason', i.connectionsClosed) },
   { name: 'streams_closed_total', type: 'counter', help: 'Event streams that ended; "client_left": the reader or the network ended it, "not_allowed": key, user, plan or API no longer allow it.', read: (i) => countedSamples('reason', i.streamsClosed) },

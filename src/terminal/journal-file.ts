@@ -15,7 +15,7 @@ import {
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 
 /** Why a journal cannot be used, in a sentence for the operator. */
 export class JournalRefused extends Error {}

@@ -7,9 +7,9 @@
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
 import type { Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
-import type { ReportableCancelStatus } from '../signals/cancellation.js';
-import type { ReasonCode } from '../signals/reason-codes.js';
-import { isFinal, type Fill, type ReportableStatus } from '../signals/execution.js';
+import type { ReportableCancelStatus } from '../model/cancellation.js';
+import type { ReasonCode } from '../model/reason-codes.js';
+import { isFinal, type Fill, type ReportableStatus } from '../model/execution.js';
 import type { JournalFile } from './journal-file.js';
 
 export interface KnownExecution {

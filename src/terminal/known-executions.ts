@@ -4,7 +4,7 @@
  * gateway would take the quantities from here and then refuse the fills as old.
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
-import { isFinal } from '../signals/execution.js';
+import { isFinal } from '../model/execution.js';
 import { tidy } from './decimal.js';
 import { evidenceOf, type Journal, type KnownExecution } from './journal.js';
 import type { Outgoing } from './outgoing.js';

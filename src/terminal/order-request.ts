@@ -2,7 +2,7 @@
  * What the payload of a command must hold before the paper broker touches it. The first rule that is
  * broken is the reason of the refusal; the text says it in words.
  */
-import type { ReasonCode } from '../signals/reason-codes.js';
+import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn } from './decimal.js';
 import { instruments, type Instrument } from './instruments.js';
 import { isPrice } from './price-feed.js';

@@ -4,7 +4,7 @@
  * live with the process; what the journal remembers of them can be put back.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
-import type { ReasonCode } from '../signals/reason-codes.js';
+import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
 import { tidy } from './decimal.js';
 import type { CancelEvidence, KnownExecution } from './journal.js';

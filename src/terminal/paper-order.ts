@@ -1,7 +1,7 @@
 /** One order of the paper broker while it lives, and how it looks in reports and in events. */
 import type { Timer } from '../lib/clock.js';
 import type { Evidence } from '../plugins/protocol.js';
-import type { ReasonCode } from '../signals/reason-codes.js';
+import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn, tidy } from './decimal.js';
 import type { OrderRequest } from './order-request.js';
 

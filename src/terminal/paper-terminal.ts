@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../lib/clock.js';
 import { random as systemRandom } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 import { openJournalFile } from './journal-file.js';
 import { Journal, type CancelEvidence } from './journal.js';
 import type { OutgoingQueue } from './outgoing.js';

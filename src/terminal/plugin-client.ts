@@ -16,7 +16,7 @@ import {
   type SubmitFrame,
   type WelcomeFrame,
 } from '../plugins/protocol.js';
-import type { SourceName } from '../signals/routing.js';
+import type { SourceName } from '../model/source-name.js';
 import { GatewayLink, type LinkNotice } from './gateway-link.js';
 import { evidenceOf, type CancelEvidence, type Journal, type KnownExecution } from './journal.js';
 import { knownExecutions } from './known-executions.js';

@@ -14,7 +14,7 @@ import {
 import { authenticateApiKey, createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { collections } from '../../src/store/key-layout.js';
-import type { SourceRecord, User } from '../../src/store/records.js';
+import type { SourceRecord, User } from '../../src/model/records.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 

@@ -11,7 +11,7 @@ import {
 } from '../../src/auth/api-key.js';
 import { toApiKeyView } from '../../src/auth/api-key-view.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import type { ApiKey, User } from '../../src/store/records.js';
+import type { ApiKey, User } from '../../src/model/records.js';
 import type { Reader, Store } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';

@@ -9,7 +9,7 @@ import type { Exchange } from '../../src/http/exchange.js';
 import { systemClock } from '../../src/lib/clock.js';
 import type { Gate } from '../../src/http/gate.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 import type { Reader } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { shippedLimits } from '../support/shipped-limits.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { resumed, suspended } from '../../src/auth/moving.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 
 const user: User = {
   userId: 'u1',

@@ -7,7 +7,7 @@ import {
   sessionLifetimeMs,
 } from '../../src/auth/session-token.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 

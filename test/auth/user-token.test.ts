@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import { createUserTokens, authenticateUser } from '../../src/auth/user-token.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { CancelStatus, ExecutionStatus } from '../../src/client/bot-client.js';
-import { cancelStates } from '../../src/signals/cancellation.js';
-import { executionStates } from '../../src/signals/execution.js';
+import { cancelStates } from '../../src/model/cancellation.js';
+import { executionStates } from '../../src/model/execution.js';
 
 /** Complete by its type: a status that the client's union lacks, or has too much, does not compile. */
 const executionStatuses: Record<ExecutionStatus, true> = {

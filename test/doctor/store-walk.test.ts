@@ -5,7 +5,7 @@ import { walkStore } from '../../src/doctor/store-walk.js';
 import { createIdSource, executionIdOf } from '../../src/lib/ids.js';
 import { importPrefix, purgeKeyOf } from '../../src/store/key-layout.js';
 import type { Store, Writer } from '../../src/store/store.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 import { anExecution } from '../signals/an-execution.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';

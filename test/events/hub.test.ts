@@ -6,7 +6,7 @@ import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
 import { Counter } from '../../src/lib/instruments.js';
 import type { Limits } from '../../src/limits.js';
-import { sourceKey } from '../../src/signals/routing.js';
+import { sourceKey } from '../../src/model/source-name.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { FakeSink } from './fake-sink.js';

@@ -9,9 +9,9 @@ import { errors, type ErrorCode } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
 import { errorsOf } from '../../src/openapi/operations.js';
 import { routes, type Operation } from '../../src/routes.js';
-import { cancelStates, type CancelStatus } from '../../src/signals/cancellation.js';
-import { executionStates, type ExecutionStatus } from '../../src/signals/execution.js';
-import { reasonGroups } from '../../src/signals/reason-codes.js';
+import { cancelStates, type CancelStatus } from '../../src/model/cancellation.js';
+import { executionStates, type ExecutionStatus } from '../../src/model/execution.js';
+import { reasonGroups } from '../../src/model/reason-codes.js';
 import { table, type PageTables } from './page-tables.js';
 
 export const pageFile = new URL('../../../ops/api-guide.md', import.meta.url);

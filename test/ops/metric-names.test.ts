@@ -2,10 +2,10 @@
 import t from 'tap';
 import { latencyBounds } from '../../src/lib/instruments.js';
 import { routes } from '../../src/routes.js';
-import { executionStates } from '../../src/signals/execution.js';
+import { executionStates } from '../../src/model/execution.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { createSurroundings } from '../../src/telemetry/surroundings.js';
+import { createHostMetrics } from '../../src/telemetry/host-metrics.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { alerts, dashboard, dashboardQueries, recordings, selectorsOf } from './rule-files.js';
 
@@ -32,7 +32,7 @@ async function exposedFamilies(dataDir: string): Promise<Map<string, readonly st
     isReady: () => true,
     committedAt: zero,
     version: '',
-    surroundings: createSurroundings({ dataDir, tlsCert: undefined, clock }),
+    hostMetrics: createHostMetrics({ dataDir, tlsCert: undefined, clock }),
   });
   const types = (await metrics.scrape()).matchAll(/^# TYPE (\S+) (\S+)$/gm);
   return new Map(

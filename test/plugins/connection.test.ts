@@ -42,7 +42,7 @@ for (const [name, text, code] of bad) {
     t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
     t.equal(gateway.framesRejected.value, 3);
     t.equal(gateway.connectionsClosed.counters.bad_protocol.value, 1);
-    t.equal(gateway.attendance.isOpen(plugin.connection.connectionId), false);
+    t.equal(gateway.presence.isOpen(plugin.connection.connectionId), false);
     t.equal(gateway.deadlines.size, 0);
   });
 }
@@ -160,12 +160,12 @@ t.test(
     const plugin = await gateway.plugin();
     const silent = gateway.connect();
     const other = await gateway.plugin({}, 'u2');
-    gateway.attendance.recheck('u1');
+    gateway.presence.recheck('u1');
     t.equal(plugin.closed, undefined, 'a valid session stays');
     await gateway.store.write((batch) => {
       batch.put('users', 'u1', { ...user, sessionGeneration: 2 });
     });
-    gateway.attendance.recheck('u1');
+    gateway.presence.recheck('u1');
     t.strictSame(plugin.closed, { code: 4503, reason: 'session_revoked' });
     t.equal(silent.closed?.code, 4503);
     t.equal(other.closed, undefined);
@@ -176,7 +176,7 @@ t.test('a drain asks every plugin to come back', async (t) => {
   const gateway = new SimulatedGateway();
   const plugins = [await gateway.plugin(), await gateway.plugin({ instanceId: 'desk-2' })];
   plugins.push(gateway.connect());
-  gateway.attendance.drain();
+  gateway.presence.drain();
   for (const plugin of plugins) {
     t.strictSame(plugin.closed, { code: 4001, reason: 'server_draining' });
   }

@@ -14,10 +14,10 @@ import {
   pluginPath,
   subprotocol,
 } from '../../src/plugins/protocol.js';
-import { reportableCancelStatuses } from '../../src/signals/cancellation.js';
-import { executionStates, isFinal, reportableStatuses } from '../../src/signals/execution.js';
-import { reasonGroups } from '../../src/signals/reason-codes.js';
-import { capabilities } from '../../src/store/records.js';
+import { reportableCancelStatuses } from '../../src/model/cancellation.js';
+import { executionStates, isFinal, reportableStatuses } from '../../src/model/execution.js';
+import { reasonGroups } from '../../src/model/reason-codes.js';
+import { capabilities } from '../../src/model/records.js';
 import { namesIn, protocolDocument as document } from '../support/protocol-document.js';
 
 const nameOf = (row: readonly string[]): string => namesIn(row[0])[0] ?? row[0] ?? '';

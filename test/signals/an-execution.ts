@@ -1,6 +1,6 @@
 /** Executions and cancels in any state, for the tests of their moves. */
-import type { Cancellation, CancelStatus } from '../../src/signals/cancellation.js';
-import type { Execution, ExecutionStatus, Fill } from '../../src/signals/execution.js';
+import type { Cancellation, CancelStatus } from '../../src/model/cancellation.js';
+import type { Execution, ExecutionStatus, Fill } from '../../src/model/execution.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 
 const born = acceptedSignal({ userId: 'u1' }).execution;

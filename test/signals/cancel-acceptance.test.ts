@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { isFinalCancel } from '../../src/signals/cancellation.js';
-import { isCancellable, isFinal } from '../../src/signals/execution.js';
+import { isFinalCancel } from '../../src/model/cancellation.js';
+import { isCancellable, isFinal } from '../../src/model/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Execution } from '../../src/signals/execution.js';
+import type { Execution } from '../../src/model/execution.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';

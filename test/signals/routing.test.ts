@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { route, sourceKey, type ActiveSource } from '../../src/signals/routing.js';
+import { sourceKey } from '../../src/model/source-name.js';
+import { route, type ActiveSource } from '../../src/signals/routing.js';
 
 const sources: readonly ActiveSource[] = [
   source('terminal_a', 'desk-1', 'Sim101'),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { leaveChangeNotice } from '../../src/auth/change-notice.js';
 import { ChangeWatch } from '../../src/store/change-watch.js';
-import { SteadyWriter } from '../../src/store/steady-writer.js';
+import { WriteQueue } from '../../src/store/write-queue.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { turns } from '../support/simulated-gateway.js';
@@ -69,7 +69,7 @@ t.test('stopped, it looks no more', async (t) => {
 function setUp() {
   const clock = new SimulatedClock();
   const store = createMemoryStore();
-  const writer = new SteadyWriter(store);
+  const writer = new WriteQueue(store);
   const heard: string[] = [];
   const watch = new ChangeWatch({
     store,

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
-import type { User } from '../../src/store/records.js';
+import type { User } from '../../src/model/records.js';
 import { anExecution } from '../signals/an-execution.js';
 import { startProgram } from '../support/program.js';
 

@@ -20,7 +20,7 @@ export interface Shell {
 
 export interface ShellOptions {
   readonly directory: string;
-  /** All of it: nothing is inherited. */
+  /** All of it: nothing is recovered. */
   readonly environment: Readonly<Record<string, string>>;
   /** What commands that ask find on standard input. */
   readonly input?: string;

@@ -7,25 +7,26 @@ import { createIdSource } from '../../src/lib/ids.js';
 import { Counter, CounterSet, Histogram, latencyBounds } from '../../src/lib/instruments.js';
 import type { Limits } from '../../src/limits.js';
 import { shippedPlatforms } from '../../src/platforms.js';
-import { Attendance } from '../../src/plugins/attendance.js';
+import { Presence } from '../../src/plugins/presence.js';
 import { Connection, type ConnectionDeps } from '../../src/plugins/connection.js';
-import { Intake } from '../../src/plugins/intake.js';
+import { FrameHandler } from '../../src/plugins/frame-handler.js';
 import { Outbox } from '../../src/plugins/outbox.js';
 import { connectionEnds } from '../../src/plugins/protocol.js';
 import { Registry } from '../../src/plugins/registry.js';
 import { Acceptance, type Accepted } from '../../src/signals/acceptance.js';
 import { announceExecution } from '../../src/signals/announcement.js';
 import { CancelAcceptance } from '../../src/signals/cancel-acceptance.js';
-import { Deadlines } from '../../src/signals/deadlines.js';
+import { Deadlines } from '../../src/lib/deadlines.js';
 import type { Envelope } from '../../src/signals/envelope.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
 import { ExecutionBook } from '../../src/signals/execution-book.js';
-import type { Execution } from '../../src/signals/execution.js';
+import type { Execution } from '../../src/model/execution.js';
 import { Idempotency } from '../../src/signals/idempotency.js';
-import { route, sourceKey } from '../../src/signals/routing.js';
-import type { User } from '../../src/store/records.js';
+import { sourceKey } from '../../src/model/source-name.js';
+import { route } from '../../src/signals/routing.js';
+import type { User } from '../../src/model/records.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
-import { SteadyWriter } from '../../src/store/steady-writer.js';
+import { WriteQueue } from '../../src/store/write-queue.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
 import { createMemoryStore, type MemoryStore } from './memory-store.js';
 import { shippedLimits } from './shipped-limits.js';
@@ -70,14 +71,14 @@ export class SimulatedGateway {
   readonly store: Store;
   readonly limits: Limits;
   readonly health: StorageHealth;
-  readonly writer: SteadyWriter;
+  readonly writer: WriteQueue;
   readonly deadlines: Deadlines;
   readonly hub: EventHub;
   readonly registry: Registry;
   readonly book: ExecutionBook;
   readonly outbox: Outbox;
-  readonly intake: Intake;
-  readonly attendance: Attendance;
+  readonly frames: FrameHandler;
+  readonly presence: Presence;
   readonly idempotency: Idempotency;
   readonly acceptance: Acceptance;
   readonly cancels: CancelAcceptance;
@@ -101,7 +102,7 @@ export class SimulatedGateway {
     this.health = new StorageHealth(this.clock);
     this.store = telling(this.memory, this.health);
     this.health.watch(this.store);
-    this.writer = new SteadyWriter(this.store);
+    this.writer = new WriteQueue(this.store);
     this.deadlines = new Deadlines(this.clock);
     this.hub = new EventHub({ ...shared, eventsPublished: new Counter() });
     this.registry = new Registry({ ...shared, store: this.store, writer: this.writer });
@@ -110,7 +111,7 @@ export class SimulatedGateway {
       store: this.store,
       writer: this.writer,
       deadlines: this.deadlines,
-      isConnected: (connectionId) => this.attendance.isOpen(connectionId),
+      isConnected: (connectionId) => this.presence.isOpen(connectionId),
       onChange: (userId, before, after) => {
         this.told.push([userId, before, after]);
         announceExecution(this.hub, userId, before, after);
@@ -122,7 +123,7 @@ export class SimulatedGateway {
       submitsSent: this.submitsSent,
       dispatchLatency: new Histogram(latencyBounds),
     });
-    this.intake = new Intake({
+    this.frames = new FrameHandler({
       ...rooms,
       hub: this.hub,
       writer: this.writer,
@@ -130,11 +131,11 @@ export class SimulatedGateway {
       fillsDuplicate: this.fillsDuplicate,
       confirmLatency: this.confirmLatency,
     });
-    this.attendance = new Attendance({
+    this.presence = new Presence({
       ...rooms,
       deadlines: this.deadlines,
       platforms: shippedPlatforms,
-      intake: this.intake,
+      frames: this.frames,
       outbox: this.outbox,
       hub: this.hub,
     });
@@ -165,7 +166,7 @@ export class SimulatedGateway {
     });
     this.registry.load();
     this.book.load();
-    this.attendance.awaitAll();
+    this.presence.awaitAll();
   }
 
   /** A crash: nothing of this life's memory survives, and none of its timers fires. */
@@ -184,11 +185,11 @@ export class SimulatedGateway {
       limits: this.limits,
       framesRejected: this.framesRejected,
       connectionsClosed: this.connectionsClosed,
-      onOpen: (connection) => this.attendance.opened(connection),
-      onHello: (connection, hello) => this.attendance.greet(connection, hello),
-      onFrame: (connection, source, frame) => this.intake.take(connection, source, frame),
+      onOpen: (connection) => this.presence.opened(connection),
+      onHello: (connection, hello) => this.presence.greet(connection, hello),
+      onFrame: (connection, source, frame) => this.frames.take(connection, source, frame),
       onDrained: (connection) => this.outbox.drained(connection),
-      onClosed: (connection) => this.attendance.closed(connection),
+      onClosed: (connection) => this.presence.closed(connection),
     };
     const connection = new Connection(
       `con_${++this.#connections}`,

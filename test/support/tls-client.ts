@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { WebSocket } from 'ws';
-import { scopes } from '../../src/auth/scopes.js';
+import { scopes } from '../../src/model/scopes.js';
 import { bearer, json, type Answer } from './api.js';
 import { EventReader, sourceQuery } from './event-reader.js';
 import { password } from './gateway-process.js';

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { streamEnds } from '../../src/endpoints/event-streams.js';
+import { streamEnds } from '../../src/events/event-streams.js';
 import { connectionEnds } from '../../src/plugins/protocol.js';
 import { routes } from '../../src/routes.js';
-import { executionStates } from '../../src/signals/execution.js';
+import { executionStates } from '../../src/model/execution.js';
 import { createInstruments, type Instruments } from '../../src/telemetry/instruments.js';
 import type { Gauges } from '../../src/telemetry/metric-families.js';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.js';
@@ -24,7 +24,7 @@ const gauges: Gauges = {
   isReady: () => true,
   committedAt: () => 1_750_000_000_500,
   version: '1.2.3',
-  surroundings: {
+  hostMetrics: {
     disk: () => ({ freeBytes: 40_000, sizeBytes: 100_000 }),
     wallClockSeconds: () => 1_750_000_001,
     clockStepSeconds: () => -3.5,
@@ -221,7 +221,7 @@ t.test(
     const { metrics } = made({
       isReady: () => false,
       committedAt: () => undefined,
-      surroundings: { ...gauges.surroundings, certificateExpirySeconds: undefined },
+      hostMetrics: { ...gauges.hostMetrics, certificateExpirySeconds: undefined },
     });
     const { types } = parse(await metrics.scrape());
     for (const name of [

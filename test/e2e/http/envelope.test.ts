@@ -198,10 +198,10 @@ t.test(
     const text = JSON.stringify(signal({ extra: 1, nested: { a: [1] } }));
     const hostile = `${text.slice(0, -1)},"__proto__":{"v":2,"frozen":true},"constructor":{"prototype":{"v":2}},"prototype":[],"toString":1,"hasOwnProperty":null}`;
     await isValid(t, hostile);
-    const inherited = `{"__proto__":${JSON.stringify(signal())}}`;
-    const answer = await submit(url, key, inherited);
+    const recovered = `{"__proto__":${JSON.stringify(signal())}}`;
+    const answer = await submit(url, key, recovered);
     t.equal(verdict(answer), '422 invalid_signal');
-    t.equal(answer.body.error.details.length, 8, 'nothing counts as given that is only inherited');
+    t.equal(answer.body.error.details.length, 8, 'nothing counts as given that is only recovered');
     await isValid(t, signal(), 'and the next signal is judged as ever');
   },
 );

@@ -3,7 +3,7 @@ import t from 'tap';
 import { acknowledged, openDesk, report, tell, type HandedOrder } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 import type { Plugin } from '../../support/plugin.js';
-import { reasonGroups } from '../../../src/signals/reason-codes.js';
+import { reasonGroups } from '../../../src/model/reason-codes.js';
 
 const desk = await openDesk(t, { traders: 48 });
 const quantity10 = {

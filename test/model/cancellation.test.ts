@@ -6,9 +6,9 @@ import {
   reportableCancelStatuses,
   settleCancel,
   type CancelStatus,
-} from '../../src/signals/cancellation.js';
-import { executionStates, type ExecutionStatus } from '../../src/signals/execution.js';
-import { aCancel } from './an-execution.js';
+} from '../../src/model/cancellation.js';
+import { executionStates, type ExecutionStatus } from '../../src/model/execution.js';
+import { aCancel } from '../signals/an-execution.js';
 
 /**
  * The contract's chain, section 4. `requested` has not left the gateway, so no terminal can reject

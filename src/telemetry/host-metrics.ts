@@ -8,7 +8,7 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../lib/clock.js';
 
-export interface Surroundings {
+export interface HostMetrics {
   /** What a program without privileges may still write, and what the file system holds in all. */
   readonly disk: () => { readonly freeBytes: number; readonly sizeBytes: number };
   /** Unix seconds as this machine sees them. */
@@ -30,7 +30,7 @@ export interface SurroundingsOptions {
   readonly clock: Clock;
 }
 
-export function createSurroundings({ dataDir, tlsCert, clock }: SurroundingsOptions): Surroundings {
+export function createHostMetrics({ dataDir, tlsCert, clock }: SurroundingsOptions): HostMetrics {
   const offsetMs = (): number => clock.now() - clock.monotonic();
   const offsetAtStartMs = offsetMs();
   return {

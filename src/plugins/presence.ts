@@ -7,22 +7,22 @@ import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import { isAccountName, type Platform } from '../platforms.js';
-import type { Deadlines } from '../signals/deadlines.js';
+import type { Deadlines } from '../lib/deadlines.js';
 import type { Reader } from '../store/store.js';
 import type { Connection } from './connection.js';
-import type { Intake } from './intake.js';
+import type { FrameHandler } from './frame-handler.js';
 import type { Outbox } from './outbox.js';
 import { heartbeatMs, type FrameErrorCode, type PluginFrameOf } from './protocol.js';
 import type { Registry, Source } from './registry.js';
 
-export interface AttendanceDeps {
+export interface PresenceDeps {
   readonly store: Reader;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly platforms: readonly Platform[];
   readonly registry: Registry;
-  readonly intake: Intake;
+  readonly frames: FrameHandler;
   readonly outbox: Outbox;
   readonly hub: EventHub;
 }
@@ -32,11 +32,11 @@ const heartbeatsPerWindow = 4;
 
 export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
 
-export class Attendance {
-  readonly #deps: AttendanceDeps;
+export class Presence {
+  readonly #deps: PresenceDeps;
   readonly #open = new Map<string, Connection>();
 
-  constructor(deps: AttendanceDeps) {
+  constructor(deps: PresenceDeps) {
     this.#deps = deps;
   }
 
@@ -50,7 +50,7 @@ export class Attendance {
 
   /** @returns the source that the connection now speaks for, or why its hello is refused. */
   greet(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
-    const { platforms, registry, intake, outbox, clock, limits } = this.#deps;
+    const { platforms, registry, frames, outbox, clock, limits } = this.#deps;
     const { accountName, instanceId } = hello;
     const platform = platforms.find(({ token }) => token === hello.platform);
     if (platform === undefined) return 'unknown_platform';
@@ -81,7 +81,7 @@ export class Attendance {
       serverTime: toIsoTime(clock.now()),
       lastSeq: source.durableSeq,
     });
-    intake.takeKnown(source, hello.executions ?? []);
+    frames.takeKnown(source, hello.executions ?? []);
     outbox.resume(connection, source);
     return source;
   }

@@ -12,8 +12,8 @@ import {
   type Execution,
   type ExecutionReport,
   type ExecutionStatus,
-} from '../../src/signals/execution.js';
-import { aCancel, aFill, anExecution } from './an-execution.js';
+} from '../../src/model/execution.js';
+import { aCancel, aFill, anExecution } from '../signals/an-execution.js';
 
 /** The contract's table, section 4. Nobody but the gateway itself can deny. */
 const documented: Record<string, { final: boolean; next: readonly string[] }> = {

@@ -3,10 +3,10 @@
  * The deletion itself only notes the user under `purgeKeyOf(userId)`: a user may have millions of
  * rows, which no single transaction should remove.
  */
-import { purgePrefix } from './key-layout.js';
-import type { Reader } from './store.js';
-import type { Pass } from './sweep.js';
-import { walk } from './walk.js';
+import { purgePrefix } from '../store/key-layout.js';
+import type { Reader } from '../store/store.js';
+import type { Pass } from './pass.js';
+import { walk } from '../store/walk.js';
 
 const leftBehind = [
   'openExecutions',

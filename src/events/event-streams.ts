@@ -4,15 +4,15 @@
  */
 import { isPublicApiEnabled } from '../auth/accounts.js';
 import { hasExpired } from '../auth/api-key.js';
-import type { EventHub } from '../events/hub.js';
-import type { Subscriber } from '../events/subscriber.js';
-import type { KeyCaller } from '../http/gate.js';
-import type { SseEnd, SseEvents, SseWriter } from '../http/sse-writer.js';
+import type { EventHub } from './hub.js';
+import type { Subscriber } from './subscriber.js';
+import type { EventWriter, WriterCallbacks, WriterEnd } from './event-writer.js';
 import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
 import type { CounterSet } from '../lib/instruments.js';
 import type { Plans } from '../plans.js';
-import type { Deadline, Deadlines } from '../signals/deadlines.js';
+import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import type { ApiKey, User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 /** Silence after which a comment keeps the connection alive. */
@@ -33,10 +33,16 @@ export const streamEnds = [
 
 export type StreamEnd = (typeof streamEnds)[number];
 
+/** Whose stream it is, and the key that opened it. */
+export interface StreamOwner {
+  readonly user: User;
+  readonly key: ApiKey;
+}
+
 interface EventStream {
-  readonly caller: KeyCaller;
+  readonly caller: StreamOwner;
   readonly subscriber: Subscriber;
-  readonly writer: SseWriter;
+  readonly writer: EventWriter;
   keepAlive: Deadline | undefined;
   keyEnd: Deadline | undefined;
   /** Why we ended it, once we did. */
@@ -73,9 +79,9 @@ export class EventStreams {
 
   /** `start` opens the answer and gives its writer, or nothing when there is nobody to write to. */
   open(
-    caller: KeyCaller,
+    caller: StreamOwner,
     subscriber: Subscriber,
-    start: (events: SseEvents) => SseWriter | undefined,
+    start: (events: WriterCallbacks) => EventWriter | undefined,
   ): void {
     const { hub } = this.#deps;
     const { userId } = caller.user;
@@ -125,7 +131,7 @@ export class EventStreams {
     }
   }
 
-  #isAllowed({ user, key }: KeyCaller): boolean {
+  #isAllowed({ user, key }: StreamOwner): boolean {
     const { store, clock, plans } = this.#deps;
     const owner = store.get('users', user.userId);
     return (
@@ -165,7 +171,7 @@ export class EventStreams {
     });
   }
 
-  #forget(userId: string, stream: EventStream, end: SseEnd): void {
+  #forget(userId: string, stream: EventStream, end: WriterEnd): void {
     const { hub, deadlines, streamsClosed } = this.#deps;
     const streams = this.#open.get(userId);
     if (streams?.delete(stream) !== true) return;

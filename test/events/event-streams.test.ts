@@ -1,11 +1,11 @@
 import t from 'tap';
-import { EventStreams } from '../../src/endpoints/event-streams.js';
+import { EventStreams } from '../../src/events/event-streams.js';
 import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
 import type { KeyCaller } from '../../src/http/gate.js';
 import type { SseWriter } from '../../src/http/sse-writer.js';
 import { Counter } from '../../src/lib/instruments.js';
-import { Deadlines } from '../../src/signals/deadlines.js';
+import { Deadlines } from '../../src/lib/deadlines.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { shippedLimits } from '../support/shipped-limits.js';

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import t from 'tap';
-import { createSurroundings } from '../../src/telemetry/surroundings.js';
+import { createHostMetrics } from '../../src/telemetry/host-metrics.js';
 import { certificateEnd, certificatePem } from '../support/certificate.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
@@ -10,7 +10,7 @@ t.test(
   'a step of the wall clock shows, in both directions; time that passes does not',
   async (t) => {
     const clock = new SimulatedClock();
-    const { clockStepSeconds, wallClockSeconds } = createSurroundings({
+    const { clockStepSeconds, wallClockSeconds } = createHostMetrics({
       dataDir: t.testdir(),
       tlsCert: undefined,
       clock,
@@ -28,20 +28,20 @@ t.test(
 
 t.test('free space is what a program without privileges may still write', async (t) => {
   const dataDir = t.testdir();
-  const surroundings = createSurroundings({
+  const hostMetrics = createHostMetrics({
     dataDir,
     tlsCert: undefined,
     clock: new SimulatedClock(),
   });
   const { blocks, bfree, bsize } = statfsSync(dataDir);
-  const { freeBytes, sizeBytes } = surroundings.disk();
+  const { freeBytes, sizeBytes } = hostMetrics.disk();
   t.equal(sizeBytes, blocks * bsize);
   t.ok(freeBytes > 0 && freeBytes <= bfree * bsize + 2 ** 30, `${freeBytes}`);
 });
 
 t.test('a data directory that is gone is an error, not a full or an empty disk', async (t) => {
   const dataDir = join(t.testdir(), 'gone');
-  const { disk } = createSurroundings({ dataDir, tlsCert: undefined, clock: new SimulatedClock() });
+  const { disk } = createHostMetrics({ dataDir, tlsCert: undefined, clock: new SimulatedClock() });
   t.throws(disk, { code: 'ENOENT' });
 });
 
@@ -50,17 +50,17 @@ t.test('the certificate’s end is told for TLS, and for plain HTTP there is non
   const options = { dataDir, clock: new SimulatedClock() };
   const tlsCert = join(dataDir, 'cert.pem');
   t.equal(
-    createSurroundings({ ...options, tlsCert }).certificateExpirySeconds,
+    createHostMetrics({ ...options, tlsCert }).certificateExpirySeconds,
     certificateEnd / 1000,
   );
   t.equal(
-    createSurroundings({ ...options, tlsCert: undefined }).certificateExpirySeconds,
+    createHostMetrics({ ...options, tlsCert: undefined }).certificateExpirySeconds,
     undefined,
   );
 });
 
 t.test('the limit of the heap is Node’s own', async (t) => {
-  const { heapLimitBytes } = createSurroundings({
+  const { heapLimitBytes } = createHostMetrics({
     dataDir: t.testdir(),
     tlsCert: undefined,
     clock: new SimulatedClock(),

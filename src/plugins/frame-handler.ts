@@ -7,7 +7,7 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
 import type { EventHub } from '../events/hub.js';
-import { moveCancel } from '../signals/cancellation.js';
+import { moveCancel } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
 import {
@@ -17,18 +17,18 @@ import {
   type ExecutionReport,
   type Fill,
   type NativeState,
-} from '../signals/execution.js';
-import type { SteadyWriter } from '../store/steady-writer.js';
+} from '../model/execution.js';
+import type { WriteQueue } from '../store/write-queue.js';
 import type { Connection } from './connection.js';
 import type { Evidence, FrameErrorCode, PluginFrame, PluginFrameOf } from './protocol.js';
 import type { Registry, Source } from './registry.js';
 
-export interface IntakeDeps {
+export interface FrameHandlerDeps {
   readonly clock: Clock;
   readonly book: ExecutionBook;
   readonly registry: Registry;
   readonly hub: EventHub;
-  readonly writer: SteadyWriter;
+  readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
   /** Dispatch to first report, in seconds. */
@@ -38,10 +38,10 @@ export interface IntakeDeps {
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 type NumberedFrame = Extract<Frame, { seq: number }>;
 
-export class Intake {
-  readonly #deps: IntakeDeps;
+export class FrameHandler {
+  readonly #deps: FrameHandlerDeps;
 
-  constructor(deps: IntakeDeps) {
+  constructor(deps: FrameHandlerDeps) {
     this.#deps = deps;
   }
 

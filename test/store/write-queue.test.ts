@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { SteadyWriter, type Stored } from '../../src/store/steady-writer.js';
+import { WriteQueue, type Stored } from '../../src/store/write-queue.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { turns } from '../support/simulated-gateway.js';
 
@@ -146,7 +146,7 @@ t.test('whatever fails, each write is done once, in order, and is on disk by the
 function setUp() {
   const store = createMemoryStore();
   let count = 0;
-  const writer = new SteadyWriter({
+  const writer = new WriteQueue({
     ...store,
     write: (fill) => {
       count++;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { Deadlines, type Deadline } from '../../src/signals/deadlines.js';
+import { Deadlines, type Deadline } from '../../src/lib/deadlines.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 t.test('deadlines fire in order, never early, each once', async (t) => {

@@ -4,10 +4,10 @@
  * acceptance a write: requestIds sort by time, so the old ones of each user come first.
  */
 import { executionIdOf, firstRequestIdAt } from '../lib/ids.js';
-import type { SignalRequest } from './records.js';
-import type { Reader, Writer } from './store.js';
-import type { Pass, RetentionLimits } from './sweep.js';
-import { walk } from './walk.js';
+import type { SignalRequest } from '../model/records.js';
+import type { Reader, Writer } from '../store/store.js';
+import type { Pass, RetentionLimits } from './pass.js';
+import { walk } from '../store/walk.js';
 
 const dayMs = 86_400_000;
 /** How far the idempotency pass stays behind: an acceptance whose flush stalls must not be passed by. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { reasonCodes, reasonGroups } from '../../src/signals/reason-codes.js';
+import { reasonCodes, reasonGroups } from '../../src/model/reason-codes.js';
 
 t.test('the reason codes and their groups are the contract’s', async (t) => {
   t.strictSame(reasonGroups, {

@@ -12,7 +12,7 @@ export interface Stored {
   put(batch: Writer): void;
 }
 
-export interface SteadyWrite {
+export interface QueuedWrite {
   /** Each is put once per commit, however many writes of its group name it, and at each retry. */
   readonly records: readonly Stored[];
   /** Runs after the flush; never when the process ends first. */
@@ -21,8 +21,8 @@ export interface SteadyWrite {
   readonly failed?: (() => void) | undefined;
 }
 
-export class SteadyWriter {
-  #waiting: SteadyWrite[] = [];
+export class WriteQueue {
+  #waiting: QueuedWrite[] = [];
   #isBusy = false;
   #idle: (() => void)[] = [];
 
@@ -33,7 +33,7 @@ export class SteadyWriter {
     return this.#waiting.length;
   }
 
-  write(write: SteadyWrite): void {
+  write(write: QueuedWrite): void {
     this.#waiting.push(write);
     this.retry();
   }

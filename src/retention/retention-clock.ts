@@ -10,7 +10,7 @@ const settledMs = 3_600_000;
 /** Readings closer together than this tell nothing new. */
 const readingMs = 30_000;
 
-export class SureTime {
+export class RetentionClock {
   readonly #clock: Clock;
   /** How far wall time was ahead of monotonic time, and when, ascending. */
   #readings: { readonly at: number; readonly aheadMs: number }[] = [];

@@ -5,17 +5,11 @@
  * cycle under way; the rest is in the store.
  */
 import type { Clock, Timer } from '../lib/clock.js';
-import type { Limits } from '../limits.js';
 import { deletedUsers } from './purge.js';
-import { completedRequests, expiredIdempotency, expiredSessions } from './retention.js';
-import type { Reader, Store, Writer } from './store.js';
-import { SureTime } from './sure-time.js';
-
-/** What a pass found due. It looks again, since much can happen between finding and removing. */
-export type Removal = (transaction: Reader & Writer) => void;
-/** One step a row: undefined when the row stays. */
-export type Pass = Generator<Removal | undefined, void, void>;
-export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
+import { completedRequests, expiredIdempotency, expiredSessions } from './expiry.js';
+import type { Store } from '../store/store.js';
+import type { Pass, Removal, RetentionLimits } from './pass.js';
+import { RetentionClock } from './retention-clock.js';
 
 export interface SweepDeps {
   readonly store: Store;
@@ -41,13 +35,13 @@ const rowsPerSlice = 256;
 const removalsPerSlice = 32;
 
 export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep {
-  const sureTime = new SureTime(clock);
+  const retentionClock = new RetentionClock(clock);
   let cycle = newCycle();
   let timer: Timer | undefined;
   let running = false;
 
   function* newCycle(): Pass {
-    const now = sureTime.now();
+    const now = retentionClock.now();
     yield* deletedUsers(store, now);
     yield* expiredSessions(store, now);
     yield* expiredIdempotency(store, now, limits);

@@ -3,7 +3,7 @@
  * remove and to fire. One timer of the clock wakes it for the earliest; a turn fires a bounded
  * number, so that a crowd of deadlines never holds the loop.
  */
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Clock, Timer } from './clock.js';
 
 export interface Deadline {
   /** Runs once, when it is due. */

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { SureTime } from '../../src/store/sure-time.js';
+import { RetentionClock } from '../../src/retention/retention-clock.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 const hourMs = 3_600_000;
 
 t.test('it goes with the wall clock while nobody sets it', async (t) => {
   const clock = new SimulatedClock();
-  const time = new SureTime(clock);
+  const time = new RetentionClock(clock);
   for (let i = 0; i < 200; i++) {
     clock.advance(61_000);
     t.equal(time.now(), clock.now());
@@ -15,14 +15,14 @@ t.test('it goes with the wall clock while nobody sets it', async (t) => {
 
 t.test('it follows a step back at once', async (t) => {
   const clock = new SimulatedClock();
-  const time = new SureTime(clock);
+  const time = new RetentionClock(clock);
   clock.stepWall(-5 * hourMs);
   t.equal(time.now(), clock.now());
 });
 
 t.test('it follows a step forward when that has lasted for an hour', async (t) => {
   const clock = new SimulatedClock();
-  const time = new SureTime(clock);
+  const time = new RetentionClock(clock);
   const before = clock.now();
   clock.stepWall(5 * hourMs);
   t.equal(time.now(), before);

@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { RetentionLimits } from '../../src/store/sweep.js';
-import { createSweep, type Sweep } from '../../src/store/sweep.js';
-import type { User } from '../../src/store/records.js';
+import type { RetentionLimits } from '../../src/retention/pass.js';
+import { createSweep, type Sweep } from '../../src/retention/sweep.js';
+import type { User } from '../../src/model/records.js';
 import type { Store } from '../../src/store/store.js';
 import { purgeKeyOf } from '../../src/store/key-layout.js';
 import { openStore } from '../../src/store/lmdb-store.js';

@@ -2,8 +2,8 @@
  * The shape of everything that outlives the process. Times are Unix milliseconds. Money is a JSON
  * number exactly as the terminal reported it; nothing here computes with it.
  */
-import type { Scope } from '../auth/scopes.js';
-import type { Execution } from '../signals/execution.js';
+import type { Scope } from './scopes.js';
+import type { Execution } from './execution.js';
 
 export interface User {
   readonly userId: string;

@@ -1,0 +1,13 @@
+/** What one check of `signalbox doctor` is given, and what it returns. */
+import type { Clock } from '../lib/clock.js';
+import type { Settings } from '../settings.js';
+import type { Finding } from './finding.js';
+
+export interface Subject {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  /** Process of the gateway that has the data directory; undefined when none has. */
+  readonly gatewayPid: number | undefined;
+}
+
+export type Check = (subject: Subject) => Finding[] | Promise<Finding[]>;
