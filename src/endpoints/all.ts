@@ -42,8 +42,7 @@ export interface EndpointsDeps {
 
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { core, store, limits, platforms } = deps;
-  const { registry } = core;
-  const shared = { ...deps, ...core };
+  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota } = core;
   const tokens = new Set(platforms.map(({ token }) => token));
   return {
     login: createLogin(deps),
@@ -51,20 +50,27 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     'list-keys': createListKeys(deps),
     'revoke-key': createRevokeKey({ ...deps, onRevoked: (userId) => core.recheckUser(userId) }),
     'submit-signal': createSubmitSignal({
-      ...shared,
+      ...deps,
+      idempotency,
+      acceptance,
+      quota,
       envelopes: createEnvelopeReader(limits, tokens),
       terminals: registry,
     }),
     'read-signal': createReadSignal({ store }),
     'cancel-order': createCancelOrder({
-      ...shared,
-      acceptance: core.cancels,
+      ...deps,
+      book,
+      idempotency,
+      acceptance: cancels,
       canCancel: ({ userId, execution }) => registry.canCancel(userId, execution),
     }),
     'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
     'read-openapi': createReadOpenApi(deps),
     'stream-events': createStreamEvents({
-      ...shared,
+      ...deps,
+      hub,
+      streams,
       isActiveSource: (userId, key) => registry.isActiveSource(userId, key),
     }),
   };
