@@ -5,13 +5,13 @@
 import { statSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openCampaign } from '../../fault/campaign.js';
-import { configOf } from '../../fault/config.js';
-import { Keepsake } from '../../fault/keepsake.js';
+import { openCampaign } from '../../harness/crash/test-run.js';
+import { configOf } from '../../harness/crash/config.js';
+import { Keepsake } from '../../harness/crash/acknowledged-state.js';
 import { runCommand } from '../../support/command.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
-import { Verdict } from '../../support/verdict.js';
+import { Verdict } from '../../harness/verdict.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;

@@ -1,0 +1,113 @@
+/**
+ * What a soak watches, each with the growth that is no leak. Read from outside, as an operator could:
+ * the scrape, /proc, and the store's own pages by a reader that holds nothing. A window keeps the
+ * least of its readings: of the heap that is what a collection has left.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { open } from 'lmdb';
+import { parseScrape, sumOf } from '../../../src/stats/scrape.js';
+import { collections, type Collection } from '../../../src/store/key-layout.js';
+import { askOps } from '../ask-ops.js';
+import type { GatewayProcess } from '../../support/gateway-process.js';
+import type { Tolerance } from './flatness.js';
+
+export interface Gauge extends Tolerance {
+  readonly unit: 'MB' | '';
+  /** Shorter runs show it and do not judge it. */
+  readonly minutesMin: number;
+}
+
+const mb = 2 ** 20;
+/** The sweep looks once a minute, and what it frees must have been used again. */
+const sweptMinutes = 10;
+
+// prettier-ignore
+export const gauges = {
+  /** The store's decoded records fill some ten megabytes of both in minutes, and are let go at once. */
+  heapUsed:        { unit: 'MB', absolute: 12 * mb, relative: 0.1,  minutesMin: 0 },
+  external:        { unit: 'MB', absolute: 18 * mb, relative: 0.1,  minutesMin: 0 },
+  /** Resident without the mapped store. */
+  residentOwn:     { unit: 'MB', absolute: 24 * mb, relative: 0.1,  minutesMin: 0 },
+  resident:        { unit: 'MB', absolute: 32 * mb, relative: 0.1,  minutesMin: sweptMinutes },
+  handles:         { unit: '',   absolute: 2,       relative: 0,    minutesMin: 0 },
+  fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: 0 },
+  openExecutions:  { unit: '',   absolute: 120,     relative: 0.25, minutesMin: 0 },
+  storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: sweptMinutes },
+  pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.15, minutesMin: sweptMinutes },
+  pagesFree:       { unit: '',   absolute: 2_000,   relative: 0.25, minutesMin: sweptMinutes },
+  rows:            { unit: '',   absolute: 2_000,   relative: 0.15, minutesMin: sweptMinutes },
+} as const satisfies Record<string, Gauge>;
+
+export type GaugeName = keyof typeof gauges;
+export type Reading = Record<GaugeName, number>;
+
+export async function readGauges(gateway: GatewayProcess, dataDir: string): Promise<Reading> {
+  const scrape = parseScrape((await askOps(gateway.opsUrl, '/metrics')).text);
+  const read = (name: string): number => sumOf(scrape, name) ?? NaN;
+  const pid = gateway.process.pid as number;
+  const store = readStore(dataDir);
+  return {
+    heapUsed: read('nodejs_heap_size_used_bytes'),
+    external: read('nodejs_external_memory_bytes'),
+    residentOwn: residentOwnBytes(pid),
+    resident: read('process_resident_memory_bytes'),
+    handles: read('nodejs_active_handles_total'),
+    fileDescriptors: readdirSync(`/proc/${pid}/fd`).length,
+    openExecutions: read('open_executions'),
+    storeFile: read('store_size_bytes'),
+    pagesUsed: store.pagesUsed,
+    pagesFree: store.pagesFree,
+    rows: Object.values(store.rows).reduce((sum, count) => sum + count, 0),
+  };
+}
+
+function residentOwnBytes(pid: number): number {
+  const line = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1]) * 1024;
+}
+
+interface TreeFigures {
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+  readonly entryCount: number;
+}
+
+interface EnvironmentFigures extends TreeFigures {
+  readonly root: TreeFigures;
+  readonly free: TreeFigures;
+  readonly lastPageNumber: number;
+}
+
+export interface StoreFigures {
+  readonly pagesUsed: number;
+  readonly pagesFree: number;
+  readonly rows: Readonly<Record<Collection, number>>;
+}
+
+const metaPages = 2;
+
+/** Opened for the moment: a reader that stays could keep pages from being used again. */
+export function readStore(dataDir: string): StoreFigures {
+  const root = open(dataDir, { readOnly: true, noSubdir: false, maxDbs: collections.length + 1 });
+  try {
+    const figures = root.getStats() as unknown as EnvironmentFigures;
+    const trees = collections.map((name) => {
+      const database = root.openDB<string>(name, { encoding: 'string' });
+      return [name, database.getStats() as unknown as TreeFigures] as const;
+    });
+    const pagesUsed = [figures.root, figures.free, ...trees.map(([, tree]) => tree)]
+      .map((tree) => tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages)
+      .reduce((sum, count) => sum + count, metaPages);
+    return {
+      pagesUsed,
+      pagesFree: figures.lastPageNumber + 1 - pagesUsed,
+      rows: Object.fromEntries(trees.map(([name, { entryCount }]) => [name, entryCount])) as Record<
+        Collection,
+        number
+      >,
+    };
+  } finally {
+    void root.close();
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The quota of a UTC day under a clock that is set to and fro: the count starts anew with each later
+ * day, goes on when the clock is set back, and keeps nobody out beyond the clock's next midnight.
+ */
+import type { Verdict } from '../verdict.js';
+
+const dayMs = 86_400_000;
+/** Around a midnight nobody outside can tell on which day an answer was made. */
+const nearMs = 60_000;
+/** Between the clock that is read here and the one there. */
+const toleranceMs = 5_000;
+
+/** Nothing should be asked then. */
+export function isNearMidnight(now: number): boolean {
+  const sinceMs = now % dayMs;
+  return sinceMs < nearMs || sinceMs > dayMs - nearMs;
+}
+
+export class DayModel {
+  #day = -Infinity;
+  #count = 0;
+
+  constructor(
+    readonly capacity: number,
+    readonly verdict: Verdict,
+  ) {}
+
+  /** `acceptedAt`: the gateway's wall time, in Unix ms. */
+  granted(acceptedAt: number): void {
+    this.#enter(Math.floor(acceptedAt / dayMs));
+    this.#count++;
+    const rule = 'the day holds no more signals than the plan';
+    this.verdict.hold(rule, this.#count <= this.capacity, () => [acceptedAt, this.#count]);
+  }
+
+  /** `now`: the gateway's wall time, in Unix ms. */
+  refused(now: number, retryAfterSeconds: number): void {
+    const leftMs = dayMs - (now % dayMs);
+    this.#enter(Math.floor(now / dayMs));
+    const rule = 'nobody is refused before the day is full';
+    this.verdict.hold(rule, this.#count === this.capacity, () => [now, this.#count]);
+    this.verdict.hold(
+      'a full day ends with the midnight of the clock',
+      Math.abs(retryAfterSeconds * 1000 - leftMs) < toleranceMs,
+      () => [now, retryAfterSeconds],
+    );
+  }
+
+  #enter(day: number): void {
+    if (day > this.#day) this.#count = 0;
+    this.#day = day;
+  }
+}
