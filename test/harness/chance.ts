@@ -1,7 +1,6 @@
 /**
- * Chance of one actor, from the run's seed and the actor's name: what an actor decides is the same in
- * every run with the seed. When things happen is up to the machine, so a seed brings back the same
- * kind of load and the same strikes, not the same microsecond.
+ * A seeded random number generator for one actor of a run. The seed and the actor's name determine its
+ * decisions, so a seed repeats the same load and faults; the timing is the machine's and differs.
  */
 import { createSeededRandom } from '../../src/terminal/seeded-random.js';
 

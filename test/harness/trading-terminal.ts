@@ -1,20 +1,18 @@
 /**
- * A terminal that trades by chance: it fills, fills in parts, rejects, lets rest, or says nothing, and
- * deals so with cancels too. As the protocol asks, it deduplicates by executionId and keeps what it
- * reported until the gateway has it on disk. Lives over as many connections as its program opens.
+ * A terminal that trades at random: it fills, fills in parts, rejects, leaves working or ignores an
+ * order, and treats cancels alike. As the protocol asks, it deduplicates by executionId and keeps its
+ * reports until the gateway has acknowledged them, over any number of connections.
  */
-import { once } from 'node:events';
-import { WebSocket } from 'ws';
 import type { Chance } from './chance.js';
-import { watchFrame } from '../support/frame-watch.js';
-import { hello, type Frame } from '../support/plugin.js';
+import { connectPlugin, hello, type Frame, type Plugin } from '../support/plugin.js';
+import { UnacknowledgedFrames } from '../support/unacknowledged.js';
 
-/** How it answers a submit, by weight. */
-export interface Manners {
+/** Weights of its answers to a submit. */
+export interface BehaviourWeights {
   readonly fills: number;
   readonly fillsInParts: number;
   readonly rejects: number;
-  /** Works until it is cancelled, or its time is over. */
+  /** Reports working, until a cancel or `expired`. */
   readonly rests: number;
   /** Acknowledges and never reports. */
   readonly stalls: number;
@@ -22,60 +20,60 @@ export interface Manners {
 }
 
 export interface TerminalWatch {
-  /** `helloAt`: monotonic ms before which the connection that carried the frame could carry none. */
+  /** `helloAt`: monotonic ms just before the hello of the connection that carried the frame. */
   readonly onSubmit?: (frame: Frame, helloAt: number) => void;
-  /** Of an execution, its end by a cancel included. */
-  readonly onSaid?: (executionId: string, status: string) => void;
-  /** `isOwn`: it was this terminal that left. */
+  /** With every reported status of an execution, its end by a cancel included. */
+  readonly onReported?: (executionId: string, status: string) => void;
+  /** `isOwn`: the terminal closed the connection itself. */
   readonly onClosed?: (code: number, isOwn: boolean) => void;
 }
 
 const restMsMax = 5_000;
 
-export class ReactingTerminal {
+export class TradingTerminal {
   submits = 0;
-  #socket: WebSocket | undefined;
+  #plugin: Plugin | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #hasLeft = false;
-  #seq = 0;
-  /** Said and not known to be on disk, by `seq`. */
-  readonly #unconfirmed = new Map<number, object>();
+  readonly #unacknowledged = new UnacknowledgedFrames();
   readonly #known = new Set<string>();
   readonly #resting = new Map<string, NodeJS.Timeout>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(
     readonly source: { readonly instanceId: string; readonly accountName: string },
-    readonly manners: Manners,
+    readonly behaviours: BehaviourWeights,
     readonly heartbeatMs: number,
     readonly chance: Chance,
     readonly watch: TerminalWatch = {},
   ) {}
 
   get isConnected(): boolean {
-    return this.#socket?.readyState === WebSocket.OPEN;
+    return this.#plugin?.isOpen === true;
   }
 
   /** Resolves with the welcome. */
   async connect(url: string, sessionToken: string): Promise<void> {
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {
-      headers: { authorization: `Bearer ${sessionToken}` },
-    });
-    this.#socket = socket;
     this.#hasLeft = false;
-    socket.on('error', () => undefined);
-    await once(socket, 'open');
-    const helloAt = performance.now();
-    const welcome = new Promise<void>((resolve, reject) => {
-      socket.on('message', (data: Buffer) => {
-        const frame = JSON.parse(data.toString()) as Frame;
-        watchFrame(frame);
-        if (frame.type === 'welcome') resolve();
+    let welcomed: () => void = () => undefined;
+    let isOpened = false;
+    let helloAt = performance.now();
+    const plugin = await connectPlugin(url, sessionToken, {
+      onFrame: (frame) => {
+        if (frame.type === 'welcome') welcomed();
         this.#take(frame, helloAt);
-      });
-      socket.on('close', (code: number) => {
-        if (this.#socket === socket) clearInterval(this.#heartbeat);
-        this.watch.onClosed?.(code, this.#hasLeft);
+      },
+      onClose: (code, plugin) => {
+        if (this.#plugin === plugin) clearInterval(this.#heartbeat);
+        if (isOpened) this.watch.onClosed?.(code, this.#hasLeft);
+      },
+    });
+    this.#plugin = plugin;
+    isOpened = true;
+    helloAt = performance.now();
+    const welcome = new Promise<void>((resolve, reject) => {
+      welcomed = resolve;
+      void plugin.waitClosed().then(({ code }) => {
         reject(new Error(`closed with ${code} before the welcome`));
       });
     });
@@ -85,36 +83,34 @@ export class ReactingTerminal {
     this.#heartbeat = setInterval(() => this.#send({ type: 'heartbeat' }), this.heartbeatMs);
   }
 
-  /** Closes the connection, or cuts it without a word. */
+  /** Closes the connection, or cuts it without a close frame. */
   async disconnect(cut = false): Promise<void> {
-    const socket = this.#socket;
+    const plugin = this.#plugin;
     this.#hasLeft = true;
     clearInterval(this.#heartbeat);
-    if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
-    const closed = once(socket, 'close');
-    if (cut) socket.terminate();
-    else socket.close();
-    await closed;
+    if (plugin === undefined || plugin.closed !== undefined) return;
+    if (cut) plugin.cut();
+    else plugin.close();
+    await plugin.waitClosed();
   }
 
-  /** Nothing happens by itself any more. */
+  /** Stops all timers and cuts the connection. */
   async end(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     await this.disconnect(true);
   }
 
-  /** An event of the terminal's own. */
-  tell(rawText: string): void {
-    this.#sayNumbered({ type: 'event', event: 'terminal_message', rawText });
+  /** Sends an event. */
+  sendEvent(rawText: string): void {
+    this.#sendNumbered({ type: 'event', event: 'terminal_message', rawText });
   }
 
   #take(frame: Frame, helloAt: number): void {
     if (frame.type === 'welcome') {
-      this.#confirm(frame['lastSeq']);
-      this.#seq = Math.max(this.#seq, frame['lastSeq']);
-      for (const said of this.#unconfirmed.values()) this.#send(said);
+      this.#unacknowledged.welcomed(frame['lastSeq']);
+      for (const report of this.#unacknowledged.frames) this.#send(report);
     } else if (frame.type === 'ack') {
-      this.#confirm(frame['seq']);
+      this.#unacknowledged.acknowledge(frame['seq']);
     } else if (frame.type === 'submit') {
       this.watch.onSubmit?.(frame, helloAt);
       this.#submitted(frame);
@@ -123,29 +119,22 @@ export class ReactingTerminal {
     }
   }
 
-  #confirm(upTo: number): void {
-    for (const seq of this.#unconfirmed.keys()) {
-      if (seq > upTo) return;
-      this.#unconfirmed.delete(seq);
-    }
-  }
-
   #submitted(frame: Frame): void {
     const executionId = frame['executionId'] as string;
     if (this.#known.has(executionId)) return;
     this.#known.add(executionId);
     this.submits++;
-    const manner = this.chance.weigh({ ...this.manners });
-    if (manner === 'ignores') return;
+    const behaviour = this.chance.weigh({ ...this.behaviours });
+    if (behaviour === 'ignores') return;
     this.#send({ type: 'ack', executionId });
-    if (manner === 'stalls') return;
+    if (behaviour === 'stalls') return;
     const quantity = Number(frame['payload']?.quantity ?? 1);
     this.#later(this.chance.between(1, 60), () => {
-      if (manner === 'rejects') {
+      if (behaviour === 'rejects') {
         this.#report(executionId, 'rejected', { reasonCode: 'broker_rejected' });
-      } else if (manner === 'fills') {
+      } else if (behaviour === 'fills') {
         this.#fill(executionId, 'filled', 1, quantity);
-      } else if (manner === 'fillsInParts') {
+      } else if (behaviour === 'fillsInParts') {
         this.#fill(executionId, 'partially_filled', 1, quantity / 2);
         this.#later(this.chance.between(1, 300), () =>
           this.#fill(executionId, 'filled', 2, quantity / 2),
@@ -170,16 +159,16 @@ export class ReactingTerminal {
   #cancelled(frame: Frame): void {
     const cancelRequestId = frame['cancelRequestId'] as string;
     const executionId = frame['executionId'] as string;
-    const manner = this.chance.weigh({ cancels: 80, refuses: 10, ignores: 10 });
-    if (manner === 'ignores') return;
+    const behaviour = this.chance.weigh({ cancels: 80, refuses: 10, ignores: 10 });
+    if (behaviour === 'ignores') return;
     const say = (status: string): void =>
-      this.#sayNumbered({ type: 'cancel_report', cancelRequestId, status });
+      this.#sendNumbered({ type: 'cancel_report', cancelRequestId, status });
     const timer = this.#resting.get(executionId);
-    if (timer === undefined || manner === 'refuses') return say('rejected');
+    if (timer === undefined || behaviour === 'refuses') return say('rejected');
     clearTimeout(timer);
     this.#timers.delete(timer);
     this.#resting.delete(executionId);
-    this.watch.onSaid?.(executionId, 'cancelled');
+    this.watch.onReported?.(executionId, 'cancelled');
     say('cancelled');
   }
 
@@ -190,18 +179,16 @@ export class ReactingTerminal {
   }
 
   #report(executionId: string, status: string, fields: object = {}): void {
-    this.watch.onSaid?.(executionId, status);
-    this.#sayNumbered({ type: 'report', executionId, status, ...fields });
+    this.watch.onReported?.(executionId, status);
+    this.#sendNumbered({ type: 'report', executionId, status, ...fields });
   }
 
-  #sayNumbered(fields: object): void {
-    const frame = { ...fields, seq: ++this.#seq };
-    this.#unconfirmed.set(this.#seq, frame);
-    this.#send(frame);
+  #sendNumbered(fields: object): void {
+    this.#send(this.#unacknowledged.add(fields));
   }
 
   #send(frame: object): void {
-    if (this.isConnected) this.#socket?.send(JSON.stringify(frame));
+    if (this.isConnected) this.#plugin?.send(frame);
   }
 
   #later(delayMs: number, task: () => void): NodeJS.Timeout {

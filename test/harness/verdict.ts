@@ -1,10 +1,10 @@
-/** Counts what was checked and keeps what was violated, for one run. */
+/** The checks of one run: how many were made, and the violations. */
 import { inspect } from 'node:util';
 
 interface Violation {
   readonly rule: string;
   readonly round: number;
-  /** As it was when the rule was broken. */
+  /** Formatted at the time of the violation, since the objects change. */
   readonly evidence: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What was acknowledged up to a moment: accepted operations with their answers, and every status as
- * it was last read. A gateway that is started with a copy of that moment, or with a later one, must
- * say the same, or what may come after it.
+ * A snapshot of what the gateway has acknowledged: accepted operations with their answers, and every
+ * status as last read. A gateway started on a copy of that moment or of a later one must give the
+ * same answers, and statuses that may follow.
  */
 import { bearer, call, json } from '../../support/api.js';
 import type { Verdict } from '../verdict.js';
@@ -20,11 +20,13 @@ interface KnownAnswer {
   readonly text: string;
 }
 
-export class Keepsake {
+export class AcknowledgedState {
   readonly requests: readonly KnownRequest[];
   readonly answers: readonly KnownAnswer[];
 
-  /** `newestMax`: how many of the newest of each; the older ones have been through more already. */
+  /**
+   * `newestMax`: how many of the newest of each are kept; older ones were checked in earlier rounds.
+   */
   constructor(
     { requests, operations }: Pick<Ledger, 'requests' | 'operations'>,
     newestMax = Infinity,

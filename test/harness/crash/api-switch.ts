@@ -1,16 +1,16 @@
 /**
- * The operator's switch of the Public API, closed for a moment under load, and what is known of it. A
- * command that was cut off may or may not have turned it.
+ * The operator's switch of the Public API, closed for a moment under load, and its possible states: a
+ * killed command may or may not have turned it.
  */
 import type { Verdict } from '../verdict.js';
-import { Errand } from './cli-command.js';
-import type { Circumstances } from './refusals.js';
+import { CliCommand } from './cli-command.js';
+import type { Conditions } from './refusals.js';
 import { getStatus } from './tenant-access.js';
 
 export interface ApiSwitchDeps {
   readonly dataDir: string;
   readonly verdict: Verdict;
-  readonly circumstances: Circumstances;
+  readonly conditions: Conditions;
   /** Any valid API key. */
   readonly key: string;
 }
@@ -20,36 +20,36 @@ export class ApiSwitch {
 
   constructor(readonly deps: ApiSwitchDeps) {}
 
-  get isSurelyOpen(): boolean {
+  get isKnownOpen(): boolean {
     return this.#possible.every(Boolean);
   }
 
-  turn(isOpen: boolean): Errand {
+  turn(isOpen: boolean): CliCommand {
     this.#possible = [...new Set([...this.#possible, isOpen])];
-    this.deps.circumstances.mayBeClosed = true;
-    return new Errand(this.deps.dataDir, ['api', isOpen ? 'enable' : 'disable']);
+    this.deps.conditions.mayBeClosed = true;
+    return new CliCommand(this.deps.dataDir, ['api', isOpen ? 'enable' : 'disable']);
   }
 
   turned(isOpen: boolean): void {
     this.#possible = [isOpen];
-    this.deps.circumstances.mayBeClosed = !isOpen;
+    this.deps.conditions.mayBeClosed = !isOpen;
   }
 
-  /** Holds what this gateway does against what is possible. */
+  /** Checks that the gateway serves, or refuses, as the last commands allow. */
   async inspect(url: string, rule: string): Promise<void> {
-    const { key, verdict, circumstances } = this.deps;
+    const { key, verdict, conditions } = this.deps;
     const status = await getStatus(url, '/api/v1/terminal-events/sources', key).catch(() => 0);
-    // While it drains it refuses everything.
-    if (status === 0 || circumstances.isDraining) return;
+    // A draining gateway refuses everything.
+    if (status === 0 || conditions.isDraining) return;
     const isOpen = status !== 503;
     const holds = this.#possible.includes(isOpen);
     verdict.hold(rule, holds, () => ({ status, possible: this.#possible }));
     this.turned(isOpen);
   }
 
-  /** Before the load begins: without it nothing is accepted. */
+  /** Opens it for the next load, unless it is known to be open. */
   async open(): Promise<void> {
-    if (this.isSurelyOpen) return;
+    if (this.isKnownOpen) return;
     const { code, stderr } = await this.turn(true).ended;
     this.deps.verdict.hold('a command that is left alone succeeds', code === 0, () => stderr);
     this.turned(true);

@@ -1,26 +1,26 @@
 /**
- * A bot at work: several lanes at once, each doing one thing after another, as a busy and not always
- * careful client does. Ends when it is told to, or when the gateway no longer answers.
+ * A bot under load: several lanes, each with one action after another. It stops when it is told to, or
+ * when the gateway no longer answers.
  */
 import type { Chance } from '../chance.js';
 import type { AcceptedRequest } from './ledger.js';
 import { codeOf, Operation } from './operation.js';
-import { composeSignal } from './random-signal.js';
+import { randomSignal } from './random-signal.js';
 import type { Trader } from './trader.js';
 
-const busyDeeds = {
+const busyActions = {
   submit: 45,
   read: 18,
   cancel: 14,
   replay: 8,
-  twins: 5,
-  rivals: 4,
+  concurrentRetries: 5,
+  concurrentDuplicates: 4,
   conflict: 3,
   duplicate: 3,
 } as const;
 
-type Deed = keyof typeof busyDeeds;
-type Deeds = Partial<Readonly<Record<Deed, number>>>;
+type Action = keyof typeof busyActions;
+type Actions = Partial<Readonly<Record<Action, number>>>;
 
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 const recentMax = 60;
@@ -30,18 +30,18 @@ export class Bot {
   #isStopped = false;
   #count = 0;
   readonly #recent: AcceptedRequest[] = [];
-  /** Each resolves with whether the gateway answered. */
-  readonly #deeds: Readonly<Record<Deed, () => Promise<boolean>>> = {
+  /** Each resolves with false when the gateway did not answer. */
+  readonly #actions: Readonly<Record<Action, () => Promise<boolean>>> = {
     submit: () => this.submit(),
     read: async () => (await this.trader.read(this.#pick())) !== undefined,
     cancel: () => this.#cancel(),
     replay: () => this.#attempt(this.#pick().operation),
-    twins: () => {
+    concurrentRetries: () => {
       const operation = this.#newSignal();
       return this.#attemptAll([operation, operation]);
     },
-    rivals: () => {
-      const signalId = this.#nextName('rival');
+    concurrentDuplicates: () => {
+      const signalId = this.#nextName('duplicate');
       return this.#attemptAll([this.#newSignal(signalId), this.#newSignal(signalId)]);
     },
     conflict: () => this.#conflict(),
@@ -51,7 +51,7 @@ export class Bot {
   constructor(
     readonly trader: Trader,
     readonly chance: Chance,
-    readonly deeds: Deeds,
+    readonly actions: Actions,
     readonly lanes: number,
   ) {}
 
@@ -71,9 +71,9 @@ export class Bot {
 
   async #lane(): Promise<void> {
     while (!this.#isStopped) {
-      const deed = this.chance.weigh(this.deeds as Record<Deed, number>);
-      const isPossible = deed === 'submit' || this.#recent.length > 0;
-      const isAnswered = await this.#deeds[isPossible ? deed : 'submit']();
+      const action = this.chance.weigh(this.actions as Record<Action, number>);
+      const isPossible = action === 'submit' || this.#recent.length > 0;
+      const isAnswered = await this.#actions[isPossible ? action : 'submit']();
       if (!isAnswered) return;
       await new Promise((resolve) => setTimeout(resolve, this.chance.between(0, pauseMsMax)));
     }
@@ -105,16 +105,16 @@ export class Bot {
     return isAnswered && (await this.trader.read(request)) !== undefined;
   }
 
-  /** Another body under a key that is taken. */
+  /** Sends another body under a used Idempotency-Key. */
   async #conflict(): Promise<boolean> {
     const { key, path } = this.#pick().operation.name;
-    const { body } = composeSignal(this.chance, this.#nextName('conflict'));
+    const { body } = randomSignal(this.chance, this.#nextName('conflict'));
     const answer = await this.trader.post(path, key, body);
     if (answer === undefined) return false;
-    const { verdict, circumstances } = this.trader.ledger;
+    const { verdict, conditions } = this.trader.ledger;
     const code = codeOf(answer);
     const isRefused =
-      code === 'idempotency_conflict' || (circumstances.isDraining && code === 'shutting_down');
+      code === 'idempotency_conflict' || (conditions.isDraining && code === 'shutting_down');
     verdict.hold('a key is bound to one body', isRefused, () => ({ key, body, text: answer.text }));
     return true;
   }
@@ -137,7 +137,7 @@ export class Bot {
   }
 
   #newSignal(signalId = this.#nextName('signal')): Operation {
-    const { expiresAt, body } = composeSignal(this.chance, signalId);
+    const { expiresAt, body } = randomSignal(this.chance, signalId);
     const operation = new Operation({
       user: this.trader.email,
       kind: 'signal',
@@ -159,12 +159,12 @@ export class Bot {
   }
 }
 
-/** Does all that a bot can do, four things at once. */
+/** All actions, in four lanes. */
 export function createBusyBot(trader: Trader, chance: Chance): Bot {
-  return new Bot(trader, chance, busyDeeds, 4);
+  return new Bot(trader, chance, busyActions, 4);
 }
 
-/** Only sends signals, one after another, so that a small daily limit lasts into the strike. */
+/** Only submits, in one lane, so that a small daily limit is not used up before the fault. */
 export function createPlainBot(trader: Trader, chance: Chance): Bot {
   return new Bot(trader, chance, { submit: 1 }, 1);
 }

@@ -1,6 +1,6 @@
 /**
- * A real `signalbox` command on the data directory, which may be killed on its way, at a moment that
- * one can choose: commands of the same name take about as long as the ones before them.
+ * A `signalbox` command in a process of its own that can be killed at a chosen part of its usual
+ * duration, which is that of the last command of the same name.
  */
 import { startCommand, type RunningCommand } from '../../support/command.js';
 import type { CliResult } from '../../support/gateway-process.js';
@@ -8,7 +8,7 @@ import type { CliResult } from '../../support/gateway-process.js';
 const usualMs = new Map<string, number>();
 const firstGuessMs = 400;
 
-export class Errand {
+export class CliCommand {
   readonly #command: RunningCommand;
   readonly #startedAt = performance.now();
   readonly #name: string;
@@ -28,7 +28,7 @@ export class Errand {
     });
   }
 
-  /** Milliseconds until it has done this part of its usual time. */
+  /** Milliseconds until this part, 0 to 1, of its usual duration has passed. */
   msUntil(part: number): number {
     const dueMs = part * (usualMs.get(this.#name) ?? firstGuessMs);
     return Math.max(0, dueMs - (performance.now() - this.#startedAt));

@@ -1,11 +1,11 @@
 /**
- * How the gateway under test is set up: time limits short enough to pass many times in a run, rates
- * out of the way, and a daily limit that each life is given anew.
+ * The configuration of the gateway under test: timeouts short enough to expire many times in a run,
+ * rate limits out of reach, and a daily limit that changes with each restart.
  */
 import type { SourceName } from './observation.js';
 import { closedPlan } from './tenant-state.js';
 
-/** The shipped plan without the Public API, which the config file gives it: with few signals a day. */
+/** A shipped plan, here with the Public API and few signals per day. */
 export const countedPlan = 'basic';
 
 const limits = {
@@ -15,14 +15,14 @@ const limits = {
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
   activeKeysPerUserMax: 1_000,
-  // A reader that was cut may still count when it is back.
+  // A connection that was cut may still be counted when its reader reconnects.
   streamsPerUserMax: 20,
-  // Replay reaches back to the beginning of a life, so that only a restart leaves a gap.
+  // Replay holds every event since the start, so that only a restart leaves a gap.
   replayEventsMax: 1_000_000,
 };
 const business = { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_000_000_000 };
 
-/** The longest time after which nothing happens by itself any more, once all terminals are at rest. */
+/** With all terminals idle, every timeout of the gateway has passed by then. */
 export const settledWithinMs = 20_000;
 
 export function configOf(signalsPerDay: number): object {
@@ -37,7 +37,7 @@ export interface Member {
   readonly terminals: readonly SourceName[];
 }
 
-const place = (platform: string, instanceId: string, accountName: string): SourceName => ({
+const identity = (platform: string, instanceId: string, accountName: string): SourceName => ({
   platform,
   instanceId,
   accountName,
@@ -48,18 +48,18 @@ export const members: readonly Member[] = [
     name: 'ann',
     plan: 'business',
     terminals: [
-      place('terminal_a', 'desk-1', 'Sim101'),
-      place('terminal_a', 'desk-2', 'Sim102'),
-      place('terminal_b', 'desk-1', '4711@Broker-Demo'),
+      identity('terminal_a', 'desk-1', 'Sim101'),
+      identity('terminal_a', 'desk-2', 'Sim102'),
+      identity('terminal_b', 'desk-1', '4711@Broker-Demo'),
     ],
   },
   {
     name: 'ben',
     plan: 'business',
     terminals: [
-      place('terminal_a', 'desk-1', 'Sim101'),
-      place('terminal_b', 'desk-3', '4712@Broker-Demo'),
+      identity('terminal_a', 'desk-1', 'Sim101'),
+      identity('terminal_b', 'desk-3', '4712@Broker-Demo'),
     ],
   },
-  { name: 'cleo', plan: countedPlan, terminals: [place('terminal_a', 'desk-1', 'Sim103')] },
+  { name: 'cleo', plan: countedPlan, terminals: [identity('terminal_a', 'desk-1', 'Sim103')] },
 ];

@@ -1,8 +1,7 @@
 /**
- * Which of a terminal's words the gateway has confirmed as durable. A number is confirmed by any
- * acknowledgement at or above it. A plain `ack` of the terminal's has no number: it is confirmed with
- * the first number that left after it on the same line, since the gateway takes a line's frames in
- * order and writes them in order.
+ * Which frames of a terminal the gateway has confirmed as durable. An `ack` of the gateway confirms all
+ * numbers up to its `seq`. An `ack` of the terminal has no number: it is confirmed with the first
+ * numbered frame that followed it on the same connection, since the gateway writes frames in order.
  */
 type Confirm = () => void;
 
@@ -18,7 +17,7 @@ export class Confirmations {
   readonly #bySeq = new Map<number, Confirm>();
   #openAcks: OpenAck[] = [];
 
-  /** `connection`: where it left at once; undefined when it was kept for the next connection. */
+  /** `connection`: on which it was sent at once; undefined when it was kept for the next one. */
   said(seq: number, connection: number | undefined, confirm: Confirm): void {
     this.saidSeq = seq;
     this.#bySeq.set(seq, confirm);

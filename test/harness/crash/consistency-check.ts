@@ -1,47 +1,47 @@
 /**
- * Goes through what was accepted and holds the gateway's words against the ledger and against what
- * the terminals saw and said.
+ * Reads what was accepted and compares it with the ledger and with what the terminals received and
+ * reported.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Account } from './execution-record.js';
-import type { Audience } from './stream-readers.js';
-import { isAtItsEnd, judge, type Moment } from './consistency-rules.js';
+import type { ExecutionRecord } from './execution-record.js';
+import type { StreamReaders } from './stream-readers.js';
+import { isAtItsEnd, judge, type Phase } from './consistency-rules.js';
 import type { ExecutionView, RequestView } from './request-history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
-import type { Observation, TerminalPlace } from './observation.js';
+import type { Observation, TerminalIdentity } from './observation.js';
 import { definitiveEnds, executionMayBecome } from './state-tables.js';
-import { TerminalLog } from './delivery-check.js';
+import { DeliveryCheck } from './delivery-check.js';
 import type { Trader } from './trader.js';
 
 const readsAtOnce = 8;
-/** After its TTL an unknown execution is not sent again, so that nothing will be heard of it. */
+/** An unknown execution is not sent again after its TTL, so that no report will follow. */
 const spentAfterMs = 2_000;
 
-export class Inspector {
-  readonly #logs: ReadonlyMap<string, TerminalLog>;
+export class ConsistencyCheck {
+  readonly #logs: ReadonlyMap<string, DeliveryCheck>;
 
   constructor(
     readonly ledger: Ledger,
     readonly traders: ReadonlyMap<string, Trader>,
     /** email → its terminals. */
-    readonly places: ReadonlyMap<string, readonly TerminalPlace[]>,
-    readonly audience: Audience,
+    readonly identities: ReadonlyMap<string, readonly TerminalIdentity[]>,
+    readonly readers: StreamReaders,
   ) {
     const deps = {
       verdict: ledger.verdict,
       confirmedReadAt: (executionId: string) => ledger.confirmedReads.get(executionId),
     };
-    const all = [...places.values()].flat();
-    this.#logs = new Map(all.map(({ id }) => [id, new TerminalLog(id, deps)]));
+    const all = [...identities.values()].flat();
+    this.#logs = new Map(all.map(({ id }) => [id, new DeliveryCheck(id, deps)]));
   }
 
-  /** How long after its end a submit came at the latest. */
+  /** The latest submit relative to its TTL, in ms. */
   get latestMs(): number {
     return Math.max(...[...this.#logs.values()].map(({ latestMs }) => latestMs));
   }
 
-  /** Terminal's id → number of the newest event that it said. */
-  get lastWords(): ReadonlyMap<string, number> {
+  /** Terminal's id → seq of the newest event it sent. */
+  get lastEventSeqs(): ReadonlyMap<string, number> {
     return new Map([...this.#logs].map(([id, { lastEventSeq }]) => [id, lastEventSeq]));
   }
 
@@ -49,12 +49,12 @@ export class Inspector {
     for (const seen of observations) this.#logs.get(seen.terminal)?.read(seen);
   }
 
-  /** Only what was accepted may have reached a terminal. Every operation must be settled. */
+  /** Only accepted signals may have reached a terminal. No operation may be open. */
   inspectDeliveries(): void {
-    for (const account of [...this.#logs.values()].flatMap(({ fresh }) => fresh.splice(0))) {
-      const request = this.ledger.requests.get(requestIdOf(account.executionId));
-      this.#hold('only what was accepted reaches a terminal', request !== undefined, account);
-      const { submit } = account;
+    for (const record of [...this.#logs.values()].flatMap(({ fresh }) => fresh.splice(0))) {
+      const request = this.ledger.requests.get(requestIdOf(record.executionId));
+      this.#hold('only what was accepted reaches a terminal', request !== undefined, record);
+      const { submit } = record;
       if (request === undefined || submit === undefined) continue;
       const { body, subject, expiresAt } = request.operation.name;
       const isWhole =
@@ -66,19 +66,19 @@ export class Inspector {
     }
   }
 
-  /** Reads all that may have changed. @returns how many have not come to their end. */
-  async inspectMoving(moment: Moment): Promise<number> {
+  /** Reads every request that may have changed. @returns how many are not finished. */
+  async inspectMoving(phase: Phase): Promise<number> {
     const { moving } = this.ledger;
     let unfinished = 0;
     await this.#readAll([...moving], (request, view) => {
-      const accounts = this.#inspect(moment, request, view);
-      const isFinished = view.executions.every((each, i) => isAtItsEnd(each, accounts[i]));
+      const records = this.#inspect(phase, request, view);
+      const isFinished = view.executions.every((each, i) => isAtItsEnd(each, records[i]));
       if (!isFinished) unfinished++;
       const isSpent = Date.now() > request.operation.name.expiresAt + spentAfterMs;
       const isOver = view.executions.every(
         ({ status }) => definitiveEnds.includes(status) || (status === 'unknown' && isSpent),
       );
-      if (moment === 'at rest' && isFinished && isOver) moving.delete(request);
+      if (phase === 'at rest' && isFinished && isOver) moving.delete(request);
     });
     return unfinished;
   }
@@ -110,33 +110,37 @@ export class Inspector {
     await Promise.all(Array.from({ length: readsAtOnce }, lane));
   }
 
-  /** What streams have told of a request's executions, as far as those are known. */
+  /** Last statuses of a request's known executions on the streams. */
   #toldOf({ user, history }: AcceptedRequest): ReadonlyMap<string, string | undefined> {
     const known = history.last?.executions ?? [];
     return new Map(
-      known.map(({ executionId }) => [executionId, this.audience.toldOf(user, executionId)]),
+      known.map(({ executionId }) => [executionId, this.readers.toldOf(user, executionId)]),
     );
   }
 
-  /** @returns the accounts of its executions. */
-  #inspect(moment: Moment, request: AcceptedRequest, view: RequestView): (Account | undefined)[] {
+  /** @returns the records of its executions. */
+  #inspect(
+    phase: Phase,
+    request: AcceptedRequest,
+    view: RequestView,
+  ): (ExecutionRecord | undefined)[] {
     this.#inspectRoute(request, view);
     return view.executions.map((execution) => {
       const { executionId } = execution;
       const terminal = this.#terminalOf(request, execution);
-      const account = this.#logs.get(terminal ?? '')?.accounts.get(executionId);
+      const record = this.#logs.get(terminal ?? '')?.records.get(executionId);
       const cancelRequestId = this.ledger.lastCancelOf(executionId);
       const strangers = [...this.#logs].filter(
-        ([id, log]) => id !== terminal && log.accounts.get(executionId)?.submit !== undefined,
+        ([id, log]) => id !== terminal && log.records.get(executionId)?.submit !== undefined,
       );
       this.#hold('an execution comes to its own terminal', strangers.length === 0, {
         execution,
         strangers: strangers.map(([id]) => id),
       });
-      for (const [rule, holds] of judge(moment, execution, account, cancelRequestId)) {
-        this.#hold(rule, holds, { moment, execution, account, cancelRequestId });
+      for (const [rule, holds] of judge(phase, execution, record, cancelRequestId)) {
+        this.#hold(rule, holds, { phase, execution, record, cancelRequestId });
       }
-      return account;
+      return record;
     });
   }
 
@@ -146,9 +150,10 @@ export class Inspector {
       Record<string, string>
     >;
     const expected = (platform ?? '').split(', ').flatMap((token) => {
-      const named = this.#placesOf(request).filter(
-        (place) =>
-          place.platform === token && (instanceId === undefined || place.instanceId === instanceId),
+      const named = this.#identitiesOf(request).filter(
+        (identity) =>
+          identity.platform === token &&
+          (instanceId === undefined || identity.instanceId === instanceId),
       );
       return named.length === 0 ? [`${token} denied`] : named.map(({ id }) => id);
     });
@@ -162,7 +167,7 @@ export class Inspector {
   }
 
   #terminalOf(request: AcceptedRequest, execution: ExecutionView): string | undefined {
-    return this.#placesOf(request).find(
+    return this.#identitiesOf(request).find(
       ({ platform, instanceId, accountName }) =>
         platform === execution.platform &&
         instanceId === execution.instanceId &&
@@ -170,8 +175,8 @@ export class Inspector {
     )?.id;
   }
 
-  #placesOf({ user }: AcceptedRequest): readonly TerminalPlace[] {
-    return this.places.get(user) ?? [];
+  #identitiesOf({ user }: AcceptedRequest): readonly TerminalIdentity[] {
+    return this.identities.get(user) ?? [];
   }
 
   #hold(rule: string, holds: boolean, evidence: unknown): void {

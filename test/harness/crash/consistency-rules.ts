@@ -1,21 +1,21 @@
 /**
- * Holds what the gateway says of an execution against what its terminal saw and said. The longer
- * nothing more can happen, the more must be true: after a crash at the least what was confirmed, at
- * rest exactly what was said, in the end an outcome that fits.
+ * Rules that compare the gateway's view of an execution with what its terminal received and reported.
+ * The longer nothing can happen, the stricter: after the crash what was confirmed must be in effect, at
+ * rest exactly what was reported, in the end a matching outcome.
  */
-import type { Account } from './execution-record.js';
+import type { ExecutionRecord } from './execution-record.js';
 import { isCancelOpen, type ExecutionView } from './request-history.js';
 import { definitiveEnds } from './state-tables.js';
 
-export type Moment = 'after the crash' | 'at rest' | 'in the end';
-/** Of an execution that the terminal has said nothing of, or nothing that has arrived. */
+export type Phase = 'after the crash' | 'at rest' | 'in the end';
+/** Of an execution without a report that has arrived. */
 const silentStatuses = ['queued', 'dispatched', 'submitted', 'unknown'];
 const unsentStatuses = [...silentStatuses, 'expired', 'denied'];
 
 interface Finding {
   readonly view: ExecutionView;
-  readonly account: Account | undefined;
-  /** The terminal got the submit. */
+  readonly record: ExecutionRecord | undefined;
+  /** The terminal received the submit. */
   readonly isDelivered: boolean;
   /** The newest cancel that was accepted. */
   readonly cancelRequestId: string | undefined;
@@ -24,26 +24,26 @@ interface Finding {
 type Rule = (finding: Finding) => boolean;
 
 const always: Readonly<Record<string, Rule>> = {
-  'what was confirmed is in effect': ({ view, account, isDelivered }) => {
-    const possible = account?.possible.map(({ status }) => status) ?? [];
-    const isSilent = account?.confirmed === undefined;
+  'what was confirmed is in effect': ({ view, record, isDelivered }) => {
+    const possible = record?.possible.map(({ status }) => status) ?? [];
+    const isSilent = record?.confirmed === undefined;
     const others = isSilent ? (isDelivered ? silentStatuses : unsentStatuses) : [];
-    const hints = isSilent ? (account?.hints ?? []) : [];
+    const hints = isSilent ? (record?.hints ?? []) : [];
     return [...possible, ...others, ...hints].includes(view.status);
   },
-  'confirmed fills are there, each once, and no others': ({ view, account }) => {
+  'confirmed fills are there, each once, and no others': ({ view, record }) => {
     const ids = view.fills.map(({ fillId }) => fillId);
-    const told = account?.last?.fillIds ?? [];
+    const told = record?.last?.fillIds ?? [];
     const sum = view.fills.reduce((total, { quantity }) => total + quantity, 0);
     return (
       new Set(ids).size === ids.length &&
       ids.every((id) => told.includes(id)) &&
-      (account?.confirmed?.fillIds ?? []).every((id) => ids.includes(id)) &&
+      (record?.confirmed?.fillIds ?? []).every((id) => ids.includes(id)) &&
       (view.filledQuantity ?? 0) === sum
     );
   },
-  'what a terminal acknowledged for good is confirmed': ({ view, account }) =>
-    account?.isConfirmed !== true || view.delivery === 'confirmed',
+  'what a terminal acknowledged for good is confirmed': ({ view, record }) =>
+    record?.isConfirmed !== true || view.delivery === 'confirmed',
   'an accepted cancel is not forgotten': ({ view, cancelRequestId }) =>
     view.cancel?.cancelRequestId === cancelRequestId,
 };
@@ -51,57 +51,53 @@ const always: Readonly<Record<string, Rule>> = {
 const atRest: Readonly<Record<string, Rule>> = {
   'what a terminal got is not called unsent': ({ view, isDelivered }) =>
     !isDelivered || view.delivery !== 'not_sent',
-  'the last word of the terminal is the state': ({ view, account }) =>
-    account?.last === undefined ||
-    (view.status === account.last.status &&
-      view.fills.length === account.last.fillIds.length &&
+  'the last word of the terminal is the state': ({ view, record }) =>
+    record?.last === undefined ||
+    (view.status === record.last.status &&
+      view.fills.length === record.last.fillIds.length &&
       view.delivery === 'confirmed'),
-  'the terminal’s word on a cancel counts': ({ view, account }) => {
+  'the terminal’s word on a cancel counts': ({ view, record }) => {
     const { cancel, status } = view;
-    const said = cancel === null ? undefined : account?.cancels.get(cancel.cancelRequestId)?.said;
+    const said = cancel === null ? undefined : record?.cancels.get(cancel.cancelRequestId)?.said;
     if (cancel === null || said === undefined || cancel.status === said) return true;
-    // The order's own end came first.
+    // The order ended before the report on the cancel.
     return cancel.status === (status === 'cancelled' ? 'cancelled' : 'too_late');
   },
 };
 
 const inTheEnd: Readonly<Record<string, Rule>> = {
-  'sent and never reported ends unknown': ({ view, account, isDelivered }) =>
-    !isDelivered || account?.last !== undefined || view.status === 'unknown',
-  'never sent ends expired or denied, perhaps sent ends unknown': ({
-    view,
-    account,
-    isDelivered,
-  }) =>
+  'sent and never reported ends unknown': ({ view, record, isDelivered }) =>
+    !isDelivered || record?.last !== undefined || view.status === 'unknown',
+  'never sent ends expired or denied, perhaps sent ends unknown': ({ view, record, isDelivered }) =>
     isDelivered ||
-    account?.last !== undefined ||
+    record?.last !== undefined ||
     (view.delivery === 'not_sent' && ['expired', 'denied'].includes(view.status)) ||
     (view.delivery === 'sent' && view.status === 'unknown'),
   'every cancel ends': ({ view }) => !isCancelOpen(view),
 };
 
-const rules: Readonly<Record<Moment, Readonly<Record<string, Rule>>>> = {
+const rules: Readonly<Record<Phase, Readonly<Record<string, Rule>>>> = {
   'after the crash': always,
   'at rest': { ...always, ...atRest },
   'in the end': { ...always, ...atRest, ...inTheEnd },
 };
 
-/** @returns each rule of the moment with whether it holds. */
+/** @returns each rule of the phase with whether it holds. */
 export function judge(
-  moment: Moment,
+  phase: Phase,
   view: ExecutionView,
-  account: Account | undefined,
+  record: ExecutionRecord | undefined,
   cancelRequestId: string | undefined,
 ): [string, boolean][] {
-  const isDelivered = (account?.connections.size ?? 0) > 0;
-  const finding = { view, account, isDelivered, cancelRequestId };
-  return Object.entries(rules[moment]).map(([rule, holds]) => [rule, holds(finding)]);
+  const isDelivered = (record?.connections.size ?? 0) > 0;
+  const finding = { view, record, isDelivered, cancelRequestId };
+  return Object.entries(rules[phase]).map(([rule, holds]) => [rule, holds(finding)]);
 }
 
-/** Whether nothing more can happen to it by itself, once its terminal is at rest. */
-export function isAtItsEnd(view: ExecutionView, account: Account | undefined): boolean {
+/** Whether the execution can no longer change while its terminal is idle. */
+export function isAtItsEnd(view: ExecutionView, record: ExecutionRecord | undefined): boolean {
   if (isCancelOpen(view)) return false;
   if (definitiveEnds.includes(view.status) || view.status === 'unknown') return true;
-  // It rests at its terminal, and the terminal said so.
-  return account?.last?.status === view.status;
+  // The terminal reported it as working.
+  return record?.last?.status === view.status;
 }

@@ -1,50 +1,51 @@
 /**
- * The crash test: `npm run test:fault -- --rounds N [--seed S] [--strikes PART]`. Kills the real
- * gateway under load, again and again, and holds all that it says afterwards against what it said
- * before. PART picks the kinds of strikes by a part of their names, such as `disk`. Ends at the first
- * violation.
+ * The crash harness: `npm run test:fault -- --rounds N [--seed S] [--faults PARTS]`. Kills a real
+ * gateway under load N times and compares what it answers after each restart with what it answered
+ * before. PARTS selects faults by parts of their names, such as `disk` or `load,draining`. Stops at
+ * the first violation.
  */
 import { join } from 'node:path';
-import { runTrial } from '../harness-run.js';
-import { openCampaign } from './test-run.js';
-import { finish, playRound } from './round.js';
-import { pickStrikes } from './faults.js';
+import { runHarness } from '../harness-run.js';
+import { openTestRun } from './test-run.js';
+import { finish, runRound } from './round.js';
+import { pickKinds } from '../pick-kinds.js';
+import { faultWeights } from './faults.js';
 
-await runTrial(
+await runHarness(
   'fault',
-  { rounds: '10', strikes: '' },
+  { rounds: '10', faults: '' },
   async ({ options, seed, directory, verdict, atExit }) => {
     const rounds = Number(options.rounds);
     const isClean = (): boolean => verdict.violations.length === 0;
-    const campaign = await openCampaign(seed, join(directory, 'data'), verdict);
-    const { gateway, inspector, ledger, audience, operator, archive, copies } = campaign;
+    const run = await openTestRun(seed, join(directory, 'data'), verdict);
+    const { gateway, consistency, ledger, readers, operator, retention, backups } = run;
     atExit(() => {
-      gateway.abandon();
-      copies.abandon();
+      gateway.killNow();
+      backups.killNow();
     });
-    campaign.floor.go(gateway.url);
-    await campaign.floor.calm();
-    await audience.go(gateway.url, gateway.lives);
+    run.terminals.connectTo(gateway.url);
+    await run.terminals.waitUntilIdle();
+    await readers.connectTo(gateway.url, gateway.starts);
     await operator.open();
-    const strikes = pickStrikes(campaign.chance.child('strikes'), options.strikes);
+    const faults = pickKinds(run.chance.child('faults'), faultWeights, options.faults);
     for (verdict.round = 1; verdict.round <= rounds && isClean(); verdict.round++) {
       const startedAt = performance.now();
-      const story = await playRound(campaign, strikes.next().value);
+      const summary = await runRound(run, faults.next().value);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(
-        `round ${verdict.round}: ${story}; ${seconds} s, ${ledger.requests.size} signals, ` +
+        `round ${verdict.round}: ${summary}; ${seconds} s, ${ledger.requests.size} signals, ` +
           `${ledger.cancels.size} orders cancelled, ${verdict.checks} checks`,
       );
     }
-    if (isClean()) await finish(campaign);
+    if (isClean()) await finish(run);
     console.log(
-      `${gateway.lives} lives, slowest start ${Math.round(gateway.slowestReadyMs)} ms, ` +
+      `${gateway.starts} starts, slowest start ${Math.round(gateway.slowestReadyMs)} ms, ` +
         `${gateway.nativeAborts} ended by lmdb on a dead disk, ` +
-        `nearest submit to its TTL ${Math.round(inspector.latestMs)} ms\n` +
-        `${audience.events} events read on ${audience.readings} connections, ` +
+        `nearest submit to its TTL ${Math.round(consistency.latestMs)} ms\n` +
+        `${readers.events} events read on ${readers.readings} connections, ` +
         `${operator.confirmed} commands confirmed and ${operator.killed} killed, ` +
-        `${copies.whole} copies whole and ${copies.cutOff} cut off, ` +
-        `${archive.cutHalfWay} sweeps cut half-way`,
+        `${backups.whole} complete backups and ${backups.cutOff} interrupted, ` +
+        `${retention.interrupted} sweeps interrupted`,
     );
     return `${rounds} rounds`;
   },

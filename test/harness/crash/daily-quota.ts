@@ -1,6 +1,6 @@
 /**
- * The count of a user's acceptances on a UTC day, against the limit that is in force in this life of
- * the gateway. The limit changes with each life, so that every crash is followed by an exact count.
+ * A user's accepted signals of the UTC day, and the daily limit of the current gateway process. The
+ * limit changes with each restart, so that the count is checked exactly after every crash.
  */
 const dayMs = 86_400_000;
 

@@ -1,34 +1,34 @@
 /**
- * Reads one terminal's observations in order and holds the rules of delivery against them. Owns the
- * accounts of what that terminal was sent.
+ * Checks the rules of delivery against one terminal's observations, in order. Owns the records of the
+ * terminal's executions.
  */
 import type { Verdict } from '../verdict.js';
-import { Account } from './execution-record.js';
+import { ExecutionRecord } from './execution-record.js';
 import { Confirmations } from './confirmations.js';
 import type { Observation, ObservationOf } from './observation.js';
 import { definitiveEnds } from './state-tables.js';
 
 /**
- * Between the gateway's look at its clock and the terminal's lie a system call and two schedulers; on
- * a busy machine with few processors each may take tens of milliseconds.
+ * Between the gateway's timestamp and the terminal's are a system call and two schedulers; on a busy
+ * machine with few processors each may take tens of milliseconds.
  */
 const deliveryToleranceMs = 150;
 
-export interface TerminalLogDeps {
+export interface DeliveryCheckDeps {
   readonly verdict: Verdict;
   /** Wall time in Unix ms at which a bot first read that the delivery was confirmed. */
   readonly confirmedReadAt: (executionId: string) => number | undefined;
 }
 
-export class TerminalLog {
-  readonly accounts = new Map<string, Account>();
-  /** Accounts that are new since somebody last emptied this list. */
-  readonly fresh: Account[] = [];
-  /** How long after its end a submit came at the latest; negative when none came late. */
+export class DeliveryCheck {
+  readonly records = new Map<string, ExecutionRecord>();
+  /** Records that are new since the list was last emptied. */
+  readonly fresh: ExecutionRecord[] = [];
+  /** The latest submit relative to its TTL, in ms; negative when all came in time. */
   latestMs = -Infinity;
-  /** Number of the newest event that it said. */
+  /** seq of the newest event it sent. */
   lastEventSeq = 0;
-  /** signalId → the execution that came for it. */
+  /** signalId → its execution. */
   readonly #orders = new Map<string, string>();
   readonly #confirmations = new Confirmations();
   #helloAt = 0;
@@ -36,7 +36,7 @@ export class TerminalLog {
 
   constructor(
     readonly terminal: string,
-    readonly deps: TerminalLogDeps,
+    readonly deps: DeliveryCheckDeps,
   ) {}
 
   read(seen: Observation): void {
@@ -54,16 +54,16 @@ export class TerminalLog {
       case 'closed':
         return confirmations.closed(seen.connection);
       case 'error':
-        // A report on a cancel may come so late that the order has a newer cancel by then.
+        // A cancel report may arrive after the order has a newer cancel.
         return this.#hold('no frame is refused', seen.code === 'unknown_cancel', seen);
       case 'ack':
         return this.#ack(seen);
       case 'known':
-        return void this.#accountOf(seen.executionId).hints.add(seen.status);
+        return void this.#recordOf(seen.executionId).hints.add(seen.status);
       case 'report': {
-        const account = this.#accountOf(seen.executionId);
-        account.report(seen.status, seen.filledQuantity, seen.fillId, seen.seq);
-        return this.#said(seen, () => account.confirmReport(seen.seq));
+        const record = this.#recordOf(seen.executionId);
+        record.report(seen.status, seen.filledQuantity, seen.fillId, seen.seq);
+        return this.#said(seen, () => record.confirmReport(seen.seq));
       }
       case 'event':
         this.lastEventSeq = seen.seq;
@@ -84,41 +84,41 @@ export class TerminalLog {
 
   #submit(seen: ObservationOf<'submit'>): void {
     const { executionId, requestId, connection } = seen;
-    const account = this.#accountOf(executionId);
+    const record = this.#recordOf(executionId);
     const readAt = this.deps.confirmedReadAt(executionId) ?? Infinity;
     const lateMs = seen.at - seen.unreadMs - Date.parse(seen.expiresAt);
-    const evidence = { seen, account, readAt, helloAt: this.#helloAt, lateMs };
-    const isRepeated = account.connections.has(connection);
+    const evidence = { seen, record, readAt, helloAt: this.#helloAt, lateMs };
+    const isRepeated = record.connections.has(connection);
     this.#hold('a submit comes once on a connection', !isRepeated, evidence);
-    this.#hold('a confirmed submit is not sent again', !account.isConfirmed, evidence);
+    this.#hold('a confirmed submit is not sent again', !record.isConfirmed, evidence);
     this.#hold('a submit read as confirmed is not sent again', readAt > this.#helloAt, evidence);
     this.#hold('no submit comes after its TTL', lateMs <= deliveryToleranceMs, evidence);
     this.latestMs = Math.max(this.latestMs, lateMs);
-    if (account.connections.size === 0) {
+    if (record.connections.size === 0) {
       this.#hold('submits first come in the order of acceptance', requestId > this.#newestRequest, {
         seen,
         after: this.#newestRequest,
       });
       this.#newestRequest = requestId;
-      // Under another name the same order would be carried out a second time.
+      // With another executionId the same order would be executed twice.
       const isOne = !this.#orders.has(seen.signalId);
       this.#hold('a terminal gets one order of a signal', isOne, {
         ...evidence,
         orders: [...this.#orders].filter(([id]) => id === seen.signalId),
       });
       this.#orders.set(seen.signalId, executionId);
-      account.submit = seen;
+      record.submit = seen;
     }
-    account.connections.add(connection);
+    record.connections.add(connection);
   }
 
   #cancel(seen: ObservationOf<'cancel'>): void {
     const { executionId, cancelRequestId, connection } = seen;
-    const account = this.#accountOf(executionId);
-    const cancel = account.cancelOf(cancelRequestId);
-    const evidence = { seen, account };
+    const record = this.#recordOf(executionId);
+    const cancel = record.cancelOf(cancelRequestId);
+    const evidence = { seen, record };
     const isRepeated = cancel.connections.has(connection);
-    const isOver = definitiveEnds.includes(account.confirmed?.status ?? '');
+    const isOver = definitiveEnds.includes(record.confirmed?.status ?? '');
     this.#hold('a cancel comes once on a connection', !isRepeated, evidence);
     this.#hold('a confirmed cancel is not sent again', !cancel.isConfirmed, evidence);
     this.#hold('no cancel is sent for an order that is final', !isOver, evidence);
@@ -127,28 +127,28 @@ export class TerminalLog {
 
   #ack({ executionId, cancelRequestId, connection }: ObservationOf<'ack'>): void {
     if (executionId !== undefined) {
-      const account = this.#accountOf(executionId);
-      account.isAcknowledged = true;
-      this.#confirmations.saidAck(connection, () => (account.isConfirmed = true));
+      const record = this.#recordOf(executionId);
+      record.isAcknowledged = true;
+      this.#confirmations.saidAck(connection, () => (record.isConfirmed = true));
     }
     if (cancelRequestId !== undefined) {
-      const account = this.#accountOf(cancelRequestId.replace(/^can_(.*)_\d+$/, 'exe_$1'));
-      const cancel = account.cancelOf(cancelRequestId);
+      const record = this.#recordOf(cancelRequestId.replace(/^can_(.*)_\d+$/, 'exe_$1'));
+      const cancel = record.cancelOf(cancelRequestId);
       this.#confirmations.saidAck(connection, () => (cancel.isConfirmed = true));
     }
   }
 
   #cancelReport(seen: ObservationOf<'cancel_report'>): void {
     const { executionId, cancelRequestId, status, seq } = seen;
-    const account = this.#accountOf(executionId);
-    const cancel = account.cancelOf(cancelRequestId);
+    const record = this.#recordOf(executionId);
+    const cancel = record.cancelOf(cancelRequestId);
     cancel.said = status;
     if (status === 'cancelled') {
-      account.report(status, account.last?.filledQuantity ?? 0, undefined, seq);
+      record.report(status, record.last?.filledQuantity ?? 0, undefined, seq);
     }
     this.#said(seen, () => {
       cancel.isConfirmed = true;
-      account.confirmReport(seq);
+      record.confirmReport(seq);
     });
   }
 
@@ -159,13 +159,13 @@ export class TerminalLog {
     this.#confirmations.said(seq, sent ? connection : undefined, confirm);
   }
 
-  #accountOf(executionId: string): Account {
-    const known = this.accounts.get(executionId);
+  #recordOf(executionId: string): ExecutionRecord {
+    const known = this.records.get(executionId);
     if (known !== undefined) return known;
-    const account = new Account(executionId, this.terminal);
-    this.accounts.set(executionId, account);
-    this.fresh.push(account);
-    return account;
+    const record = new ExecutionRecord(executionId, this.terminal);
+    this.records.set(executionId, record);
+    this.fresh.push(record);
+    return record;
   }
 
   #hold(rule: string, holds: boolean, evidence: unknown): void {

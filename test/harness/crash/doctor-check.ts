@@ -1,4 +1,4 @@
-/** What `signalbox doctor` says of a data directory, as far as it is about the data. */
+/** Runs `signalbox doctor` on a data directory and reads its findings on the data. */
 import type { Verdict } from '../verdict.js';
 import { runCommand } from '../../support/command.js';
 
@@ -8,11 +8,11 @@ interface Finding {
   readonly message: string;
 }
 
-/** Ports, clock and limits are the machine's. */
+/** The other checks concern the machine: ports, clock, limits. */
 const checks = ['settings', 'permissions', 'store'];
 
-/** Holds that everything that is looked at is well or, with `isWell` false, that something is not. */
-export async function examine(
+/** Expects every finding to be `ok` or, with `isWell` false, one that is not. */
+export async function checkWithDoctor(
   dataDir: string,
   verdict: Verdict,
   rule: string,

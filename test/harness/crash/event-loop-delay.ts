@@ -1,21 +1,22 @@
 /**
- * How long this process may have been away from its sockets. A frame that came while the process was
- * busy, or not on a processor at all, is stamped late; the time since the last beat says how late.
+ * An upper bound on how long a frame may have waited unread in a socket of this process. A frame that
+ * arrives while the event loop is blocked gets its timestamp late, by at most the time since the
+ * last tick of a timer.
  */
-const beatMs = 4;
+const tickMs = 4;
 
-export interface Pulse {
-  /** Milliseconds for which what is read now may have lain unread. */
+export interface EventLoopDelay {
+  /** Milliseconds that a frame read now may have waited. */
   unreadMs(): number;
 }
 
-export function startPulse(): Pulse {
+export function watchEventLoopDelay(): EventLoopDelay {
   let last = performance.now();
   let before = last;
   setInterval(() => {
     before = last;
     last = performance.now();
-  }, beatMs).unref();
-  // Sockets are read after the timers of the same turn: the beat just before may belong to it.
+  }, tickMs).unref();
+  // Sockets are read after the timers of the same turn: the last tick may belong to this turn.
   return { unreadMs: () => Math.ceil(performance.now() - before) };
 }

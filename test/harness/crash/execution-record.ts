@@ -1,18 +1,18 @@
 /**
- * What a terminal has seen and said of one execution, and how much of that the gateway has confirmed
- * as durable. The gateway's own view is held against it.
+ * What a terminal has received and reported of one execution, and how much of it the gateway has
+ * acknowledged as durable. The gateway's own view is compared with it.
  */
 import type { ObservationOf } from './observation.js';
 
-interface Said {
+interface Sent {
   readonly status: string;
   readonly filledQuantity: number;
-  /** Names of all fills told so far. */
+  /** Of all fills reported so far. */
   readonly fillIds: readonly string[];
   readonly seq: number;
 }
 
-export interface CancelAccount {
+export interface CancelRecord {
   /** Connections on which it came. */
   readonly connections: Set<number>;
   /** The end that the terminal reported. */
@@ -21,19 +21,19 @@ export interface CancelAccount {
   isConfirmed: boolean;
 }
 
-export class Account {
-  /** As it first came; undefined when something was said of it that never came. */
+export class ExecutionRecord {
+  /** The first submit; undefined when the terminal reported on an execution it never received. */
   submit: ObservationOf<'submit'> | undefined;
   /** Connections on which the submit came. */
   readonly connections = new Set<number>();
-  readonly said: Said[] = [];
-  /** What a hello said of it: old news that counts only as long as nothing newer has arrived. */
+  readonly said: Sent[] = [];
+  /** Statuses from a hello: in effect only until a report arrives. */
   readonly hints = new Set<string>();
-  readonly cancels = new Map<string, CancelAccount>();
+  readonly cancels = new Map<string, CancelRecord>();
   isAcknowledged = false;
   /** The gateway has confirmed an acknowledgement or a report of it. */
   isConfirmed = false;
-  /** Of `said`: how many the gateway has confirmed, by the last of them. */
+  /** How many of `said`, from its beginning, the gateway has acknowledged. */
   confirmedCount = 0;
 
   constructor(
@@ -48,30 +48,30 @@ export class Account {
   }
 
   confirmReport(seq: number): void {
-    const place = this.said.findLastIndex((said) => said.seq === seq);
-    if (place < 0) return;
-    this.confirmedCount = Math.max(this.confirmedCount, place + 1);
+    const index = this.said.findLastIndex((said) => said.seq === seq);
+    if (index < 0) return;
+    this.confirmedCount = Math.max(this.confirmedCount, index + 1);
     this.isConfirmed = true;
   }
 
-  /** The last that is known to be in effect. */
-  get confirmed(): Said | undefined {
+  /** The last report that is known to be in effect. */
+  get confirmed(): Sent | undefined {
     return this.said[this.confirmedCount - 1];
   }
 
-  get last(): Said | undefined {
+  get last(): Sent | undefined {
     return this.said.at(-1);
   }
 
-  /** Every state that may be in effect: the last confirmed one, and what was said after it. */
-  get possible(): readonly Said[] {
+  /** Every state that may be in effect: the last confirmed one and those reported after it. */
+  get possible(): readonly Sent[] {
     return this.said.slice(Math.max(0, this.confirmedCount - 1));
   }
 
-  cancelOf(cancelRequestId: string): CancelAccount {
+  cancelOf(cancelRequestId: string): CancelRecord {
     const known = this.cancels.get(cancelRequestId);
     if (known !== undefined) return known;
-    const cancel: CancelAccount = {
+    const cancel: CancelRecord = {
       connections: new Set(),
       said: undefined,
       isConfirmed: false,

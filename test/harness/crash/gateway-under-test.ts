@@ -1,6 +1,6 @@
 /**
- * The gateway under test, life after life on one data directory: starts it, measures how long it
- * takes to be ready, ends it in every way that a process can end, and reads what it logged.
+ * The gateway under test, one process after another on the same data directory: starts it, measures the
+ * time to readiness, ends it by every signal, and checks its log.
  */
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { startGateway, type GatewayProcess } from '../../support/gateway-process
 import type { Verdict } from '../verdict.js';
 import { breakDisk, isAlive, isNativeAbort, mendDisk } from '../disk/write-failure.js';
 
-/** A process and a store are opened; more only where the machine has much else to do. */
+/** A start takes about a second; more on a busy machine. */
 const readyWithinMs = 30_000;
 const drainWithinMs = 10_000;
 const mendedWithinMs = 10_000;
 const unreadyWithinMs = 2_000;
 
-export class GatewayLives {
-  lives = 0;
+export class GatewayUnderTest {
+  starts = 0;
   slowestReadyMs = 0;
-  /** Lives that lmdb ended by itself: on a dead disk. */
+  /** Processes that lmdb aborted on a dead disk. */
   nativeAborts = 0;
   #gateway: GatewayProcess | undefined;
   #isDiskBroken = false;
@@ -33,7 +33,7 @@ export class GatewayLives {
 
   async start(config: object): Promise<void> {
     const startedAt = performance.now();
-    this.lives++;
+    this.starts++;
     this.#isDiskBroken = false;
     this.#gateway = await startGateway({ dataDir: this.dataDir, config });
     const ready = await this.#waitFor(200, readyWithinMs);
@@ -43,9 +43,9 @@ export class GatewayLives {
     this.verdict.hold('it is ready soon after every start', isInTime, () => ({ readyMs }));
   }
 
-  /** Kills it while it starts. */
-  async startInVain(config: object, afterMs: number): Promise<void> {
-    this.lives++;
+  /** Starts a process and kills it after `afterMs`. */
+  async killWhileStarting(config: object, afterMs: number): Promise<void> {
+    this.starts++;
     let killed: ChildProcess | undefined;
     try {
       const gateway = await startGateway({
@@ -61,27 +61,27 @@ export class GatewayLives {
       await gateway.kill();
       this.#readLog(gateway.log());
     } catch (error) {
-      // The first line says that it did not start, the others are its log.
+      // The first line of the error is the cause, the others are the log.
       const [, ...log] = String(error).split('\n');
       this.verdict.hold('a start fails only when it is killed', killed !== undefined, () => error);
       this.#readLog(log.join('\n'));
     }
   }
 
-  /** Whatever ends this process must not leave a gateway behind. */
-  abandon(): void {
+  /** Kills the gateway when this process exits. */
+  killNow(): void {
     this.#gateway?.process.kill('SIGKILL');
   }
 
   async kill(): Promise<void> {
-    this.#mustLive();
+    this.#checkAlive();
     await this.#running.kill();
     this.#readLog(this.#running.log());
   }
 
-  /** SIGTERM; and SIGKILL, unless it has ended by then. */
+  /** SIGTERM, and SIGKILL after `killAfterMs`. */
   async drain(killAfterMs = Infinity): Promise<void> {
-    this.#mustLive();
+    this.#checkAlive();
     const gateway = this.#running;
     const startedAt = performance.now();
     const killer =
@@ -122,7 +122,7 @@ export class GatewayLives {
     return isAlive(this.#running.process);
   }
 
-  #mustLive(): void {
+  #checkAlive(): void {
     const { process, log } = this.#running;
     const isExcused = this.#isDiskBroken && isNativeAbort(process);
     if (isExcused) this.nativeAborts++;
@@ -156,11 +156,11 @@ export class GatewayLives {
     }
   }
 
-  /** Whole lines only: a killed process may leave the beginning of one. */
+  /** Ignores the last line if it is incomplete, which a kill may leave. */
   #readLog(log: string): void {
-    writeFileSync(`${this.dataDir}.life-${this.lives}.log`, log);
+    writeFileSync(`${this.dataDir}.start-${this.starts}.log`, log);
     for (const line of log.split('\n').slice(0, -1)) {
-      // Of a dead disk the gateway says that it is dead, and lmdb speaks in words of its own.
+      // On a dead disk the gateway logs errors, and lmdb writes lines of its own.
       const isOurs = line.startsWith('{"');
       const isExpected = this.#isDiskBroken || (isOurs && isQuiet(line));
       this.verdict.hold('nothing unexpected is logged', isExpected, () => line);

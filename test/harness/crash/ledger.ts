@@ -1,13 +1,13 @@
 /**
- * The test's own log of what it was told: every operation with its answers, every accepted request
- * and cancel. What the gateway says later is held against it. Outlives every life of the gateway.
+ * The harness's log of every operation with its answers, every accepted request and cancel. Later
+ * answers are compared with it. Kept over all restarts of the gateway.
  */
 import type { Answer } from '../../support/api.js';
 import type { Verdict } from '../verdict.js';
 import type { DailyQuota } from './daily-quota.js';
 import { attemptOf, History, type RequestView } from './request-history.js';
 import { codeOf, type Operation } from './operation.js';
-import { refusals, type Circumstances } from './refusals.js';
+import { refusals, type Conditions } from './refusals.js';
 
 export interface AcceptedRequest {
   readonly requestId: string;
@@ -19,7 +19,7 @@ export interface AcceptedRequest {
 
 export class Ledger {
   readonly operations: Operation[] = [];
-  /** Operations that were sent and whose outcome the bot does not know. */
+  /** Operations that were sent and whose outcome is unknown to the bot. */
   readonly open = new Set<Operation>();
   readonly requests = new Map<string, AcceptedRequest>();
   /** Requests that may still change. */
@@ -28,7 +28,7 @@ export class Ledger {
   readonly cancels = new Map<string, Set<string>>();
   /** executionId → wall time in Unix ms at which its delivery was first read as confirmed. */
   readonly confirmedReads = new Map<string, number>();
-  readonly circumstances: Circumstances = {
+  readonly conditions: Conditions = {
     isDiskDead: false,
     isDraining: false,
     mayBeClosed: false,
@@ -55,9 +55,9 @@ export class Ledger {
     return siblings;
   }
 
-  /** `answer`: undefined when none came. `wasAccepted`: it was known when the attempt began. */
+  /** `answer`: undefined when none came. `wasAccepted`: a 202 was known when the attempt began. */
   take(operation: Operation, answer: Answer | undefined, wasAccepted: boolean): void {
-    // A 505 comes before any handler has run: pitfall 1.1, a request line in two segments.
+    // The native parser answers 505 to a request line in two segments, before any handler runs.
     if (answer === undefined || answer.status === 505) return;
     if (answer.status === 202) this.#accepted(operation, answer);
     else this.#refused(operation, answer, wasAccepted);
@@ -142,7 +142,7 @@ export class Ledger {
   #refused(operation: Operation, answer: Answer, wasAccepted: boolean): void {
     const code = codeOf(answer);
     const refusal = refusals[code];
-    const mayCome = refusal?.mayCome(operation, this.circumstances) === true;
+    const mayCome = refusal?.mayCome(operation, this.conditions) === true;
     this.verdict.hold('only a refusal that has a reason comes', mayCome, () => ({
       operation,
       status: answer.status,
@@ -165,7 +165,7 @@ export class Ledger {
     this.verdict.hold('only a signalId that is used is refused as used', hasRival, () => operation);
   }
 
-  /** Everything that may have taken a place of the day counts, also what is under way. */
+  /** Open operations may have been counted too. */
   #refusedByQuota(operation: Operation): void {
     const { user } = operation.name;
     const quota = this.quotas.get(user);
@@ -173,7 +173,7 @@ export class Ledger {
       ({ name, isOpen }) => name.user === user && name.kind === 'signal' && isOpen,
     );
     const isUsedUp =
-      this.circumstances.isDiskDead ||
+      this.conditions.isDiskDead ||
       (quota !== undefined && quota.acceptedToday + maybe.length >= quota.limit);
     this.verdict.hold('the day’s quota is used up before it refuses', isUsedUp, () => ({
       operation,

@@ -1,4 +1,4 @@
-/** The work of all bots at once: begun, and ended so that nothing of it is under way any more. */
+/** Runs all bots at the same time; `stop` resolves when their last request has ended. */
 import type { Bot } from './bot.js';
 
 export class Load {

@@ -1,6 +1,6 @@
 /**
- * What the terminals of the test saw and said, in order, as one process tells it to another; and the
- * words by which that other one leads them.
+ * What the terminals received and sent, in order, and the messages by which the harness controls the
+ * process of the terminals.
  */
 export interface SourceName {
   readonly platform: string;
@@ -8,8 +8,8 @@ export interface SourceName {
   readonly accountName: string;
 }
 
-export interface TerminalPlace extends SourceName {
-  /** Names the terminal within the test. */
+export interface TerminalIdentity extends SourceName {
+  /** Unique in the run. */
   readonly id: string;
   readonly sessionToken: string;
 }
@@ -23,8 +23,8 @@ interface Seen {
   readonly connection: number;
 }
 
-/** What came from the gateway. */
-type Came =
+/** Received from the gateway. */
+type Received =
   | { readonly kind: 'welcome'; readonly lastSeq: number; readonly helloAt: number }
   | {
       readonly kind: 'submit';
@@ -34,7 +34,7 @@ type Came =
       readonly orderRef: string | undefined;
       readonly expiresAt: string;
       readonly payload: unknown;
-      /** For how long the frame may have lain unread, because this process was busy. */
+      /** How long the frame may have waited unread while this process was busy, in ms. */
       readonly unreadMs: number;
     }
   | { readonly kind: 'cancel'; readonly cancelRequestId: string; readonly executionId: string }
@@ -42,8 +42,8 @@ type Came =
   | { readonly kind: 'error'; readonly code: string }
   | { readonly kind: 'closed'; readonly code: number };
 
-/** What the terminal said; `sent`: written to this connection now, and not kept for the next. */
-type Said =
+/** Sent by the terminal; `sent`: on this connection at once, not kept for the next one. */
+type Sent =
   | { readonly kind: 'ack'; readonly executionId?: string; readonly cancelRequestId?: string }
   | {
       readonly kind: 'report';
@@ -51,7 +51,7 @@ type Said =
       readonly executionId: string;
       readonly status: string;
       readonly fillId: string | undefined;
-      /** All that is filled by now. */
+      /** Sum of all fills so far. */
       readonly filledQuantity: number;
       readonly sent: boolean;
     }
@@ -66,21 +66,25 @@ type Said =
   | { readonly kind: 'event'; readonly seq: number; readonly sent: boolean }
   | { readonly kind: 'known'; readonly executionId: string; readonly status: string };
 
-export type Deed = Came | Said;
-export type Observation = Seen & Deed;
+export type ObservationDetails = Received | Sent;
+export type Observation = Seen & ObservationDetails;
 export type ObservationOf<K extends Observation['kind']> = Extract<Observation, { kind: K }>;
 
-/** To the terminals' process. */
+/** Messages to the terminals' process. */
 export type Command =
-  | { readonly say: 'open'; readonly seed: number; readonly places: readonly TerminalPlace[] }
-  /** Connect there, and stay restless. */
+  | {
+      readonly say: 'open';
+      readonly seed: number;
+      readonly identities: readonly TerminalIdentity[];
+    }
+  /** Connect to this URL. */
   | { readonly say: 'go'; readonly url: string }
-  /** Say all that is held back, stay connected, answer when the gateway has acknowledged all. */
-  | { readonly say: 'calm' }
-  | { readonly say: 'storm' }
+  /** Send all delayed answers, stay connected, reply when the gateway has acknowledged all. */
+  | { readonly say: 'waitUntilIdle' }
+  | { readonly say: 'startLoad' }
   | { readonly say: 'tell' };
 
-/** From it, one answer to each `calm` and `tell`. */
+/** From it, one for each `waitUntilIdle` and `tell`. */
 export type Reply =
-  | { readonly reply: 'calm'; readonly unrest: readonly string[] }
+  | { readonly reply: 'waitUntilIdle'; readonly pendingWork: readonly string[] }
   | { readonly reply: 'observations'; readonly observations: readonly Observation[] };

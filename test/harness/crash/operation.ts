@@ -1,6 +1,6 @@
 /**
- * One operation of a bot under one Idempotency-Key: sent once or often, answered or not. It is open
- * while the bot cannot know whether it happened.
+ * One operation of a bot under one Idempotency-Key, sent one or more times. It is open until an
+ * answer says whether it took effect.
  */
 import type { Answer } from '../../support/api.js';
 
@@ -19,10 +19,10 @@ export interface OperationName {
 export class Operation {
   /** Body of the 202. */
   accepted: string | undefined;
-  /** Code of the refusal that settled it. */
+  /** Code of the final refusal. */
   refused: string | undefined;
   attempts = 0;
-  /** 202s that did not say they were replayed. */
+  /** 202s without `Idempotent-Replayed`. */
   firstAnswers = 0;
 
   constructor(readonly name: OperationName) {}

@@ -1,53 +1,53 @@
 /**
- * The operator and the tenants at work while the bots trade: commands of the shell on the data
- * directory, logins and keys over HTTP, one deed after another. What was confirmed must hold at once
- * and over every crash. Some commands are killed on their way, some with the gateway.
+ * The operator and the tenants, one action after another while the bots trade: CLI commands on the
+ * data directory, logins and API keys over HTTP. A confirmed change must be in effect at once and
+ * after every crash. Some commands are killed while they run, some together with the gateway.
  */
 import type { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
 import type { ApiSwitch } from './api-switch.js';
-import { Errand } from './cli-command.js';
-import type { GatewayLives } from './gateway-under-test.js';
+import { CliCommand } from './cli-command.js';
+import type { GatewayUnderTest } from './gateway-under-test.js';
 import { deleteKey, gainKey, gainLogin } from './tenant-actions.js';
 import { composeChange } from './tenant-changes.js';
 import type { Ending, Tenant } from './tenant.js';
 
 export interface OperatorDeps {
-  readonly gateway: GatewayLives;
+  readonly gateway: GatewayUnderTest;
   readonly chance: Chance;
   readonly verdict: Verdict;
   readonly apiSwitch: ApiSwitch;
   readonly tenants: readonly Tenant[];
 }
 
-const deeds = {
+const actions = {
   change: 60,
   login: 8,
   'create key': 14,
   'delete key': 6,
   'api switch': 12,
 } as const;
-type Deed = keyof typeof deeds;
+type Action = keyof typeof actions;
 
-/** Of the commands, how many are killed by themselves. */
+/** Share of the commands that are killed alone. */
 const killedShare = 0.2;
 
 export class Operator {
   /** Commands that ended with 0, and that were killed. */
   confirmed = 0;
   killed = 0;
-  /** Commands that have ended under the load that is on. */
+  /** Commands that have ended since the load was last started. */
   #endedNow = 0;
   #isStopped = true;
   #work: Promise<void> = Promise.resolve();
-  #errand: Errand | undefined;
+  #command: CliCommand | undefined;
   readonly #deps: OperatorDeps;
-  readonly #deeds: Readonly<Record<Deed, (tenant: Tenant) => Promise<void>>>;
+  readonly #actions: Readonly<Record<Action, (tenant: Tenant) => Promise<void>>>;
 
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
     const { gateway, chance } = deps;
-    this.#deeds = {
+    this.#actions = {
       change: (tenant) => this.#change(tenant),
       login: (tenant) => gainLogin(tenant, gateway.url),
       'create key': (tenant) => gainKey(tenant, gateway.url),
@@ -56,7 +56,7 @@ export class Operator {
     };
   }
 
-  /** Before the first load: every tenant is there, with something to lose. */
+  /** Before the first load: every tenant exists and has a login and API keys. */
   async open(): Promise<void> {
     const { gateway, tenants, chance } = this.#deps;
     for (const tenant of tenants) {
@@ -66,7 +66,7 @@ export class Operator {
     }
   }
 
-  /** Resolves when a command of this load has ended, however. */
+  /** Resolves when a command has ended since the load was started, or after `withinMs`. */
   async hasWorked(withinMs: number): Promise<void> {
     const end = performance.now() + withinMs;
     while (this.#deps.gateway.isAlive && this.#endedNow === 0 && performance.now() < end) {
@@ -85,23 +85,23 @@ export class Operator {
     await this.#work;
   }
 
-  /** The command under way, or the next one. @returns undefined where none comes for long. */
-  async nextErrand(withinMs: number): Promise<Errand | undefined> {
+  /** The running command, or the next one. @returns undefined when none starts within `withinMs`. */
+  async nextCommand(withinMs: number): Promise<CliCommand | undefined> {
     const end = performance.now() + withinMs;
-    while (this.#errand === undefined && performance.now() < end) {
+    while (this.#command === undefined && performance.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    return this.#errand;
+    return this.#command;
   }
 
-  /** After a crash, before anything else: while the Public API is closed nobody gets an answer. */
+  /** After a crash, before any other check: while the Public API is closed it refuses all requests. */
   async inspectSwitch(): Promise<void> {
     const { apiSwitch, gateway } = this.#deps;
     await apiSwitch.inspect(gateway.url, 'the API switch is as the operator left it');
     await apiSwitch.open();
   }
 
-  /** What was confirmed holds; what was cut off is whole or not there. */
+  /** A confirmed change is in effect; an interrupted one is complete or absent. */
   async inspectTenants(): Promise<void> {
     const { tenants, gateway } = this.#deps;
     for (const tenant of tenants) {
@@ -115,7 +115,7 @@ export class Operator {
       const settled = tenants.filter(({ isCertain }) => isCertain);
       if (settled.length === 0) return;
       const tenant = chance.pick(settled);
-      await this.#deeds[tenant.state.exists ? chance.weigh(deeds) : 'change'](tenant);
+      await this.#actions[tenant.state.exists ? chance.weigh(actions) : 'change'](tenant);
     }
   }
 
@@ -124,7 +124,7 @@ export class Operator {
     const change = composeChange(tenant, chance);
     if (change === undefined) return;
     tenant.begin(change.next);
-    const ending = await this.#send(new Errand(gateway.dataDir, change.args, change.input));
+    const ending = await this.#send(new CliCommand(gateway.dataDir, change.args, change.input));
     tenant.end(ending);
     if (gateway.isAlive) await tenant.inspect(gateway.url, 'a running gateway obeys at once');
   }
@@ -141,16 +141,16 @@ export class Operator {
     if (gateway.isAlive) await apiSwitch.open();
   }
 
-  async #send(errand: Errand): Promise<Ending> {
+  async #send(command: CliCommand): Promise<Ending> {
     const { chance, verdict } = this.#deps;
-    this.#errand = errand;
-    if (chance.happens(killedShare)) errand.killAt(chance.between(50, 110) / 100);
-    const { code, stderr } = await errand.ended;
-    this.#errand = undefined;
+    this.#command = command;
+    if (chance.happens(killedShare)) command.killAt(chance.between(50, 110) / 100);
+    const { code, stderr } = await command.ended;
+    this.#command = undefined;
     this.#endedNow++;
     if (code === 0) this.confirmed++;
-    else if (errand.isKilled) this.killed++;
-    const isWell = code === 0 || errand.isKilled;
+    else if (command.isKilled) this.killed++;
+    const isWell = code === 0 || command.isKilled;
     verdict.hold('a command that is left alone succeeds', isWell, () => ({ code, stderr }));
     return code === 0 ? 'confirmed' : 'cut off';
   }

@@ -1,4 +1,4 @@
-/** One order as its terminal knows it: carried out once, with every fill under a name of its own. */
+/** One order at its terminal: executed once, every fill with its own fillId. */
 interface Fill {
   readonly fillId: string;
   readonly price: number;
@@ -15,7 +15,7 @@ export class Order {
 
   constructor(
     readonly executionId: string,
-    /** 0 for a command that is no order. */
+    /** 0 for a position command. */
     readonly quantity: number,
   ) {}
 
@@ -27,7 +27,7 @@ export class Order {
     return this.fills.reduce((sum, { quantity }) => sum + quantity, 0);
   }
 
-  /** @returns false when the order is over: nothing happens to it any more. */
+  /** @returns false when the order has ended, which makes it a no-op. */
   move(status: string, fills = 0): boolean {
     if (this.isOver) return false;
     this.status = status;

@@ -1,4 +1,4 @@
-/** The signals that the bots send: of every kind and lifetime, for one terminal, for several, for none. */
+/** Random signals of every type and lifetime, for one terminal, for several or for none. */
 import type { Chance } from '../chance.js';
 
 const lifetimes = { instant: 15, short: 25, long: 60 } as const;
@@ -16,7 +16,7 @@ export interface SignalText {
   readonly body: string;
 }
 
-export function composeSignal(chance: Chance, signalId: string): SignalText {
+export function randomSignal(chance: Chance, signalId: string): SignalText {
   const [ttlMin, ttlMax] = ttlMs[chance.weigh(lifetimes)];
   const isOrder = chance.happens(0.9);
   const signal = {

@@ -1,11 +1,11 @@
 /**
- * Which refusals an operation may get, and when: everything else is a violation. `settles` says
- * whether the operation is over with it; if not, its outcome stays open.
+ * The refusals that an operation may get, and when; any other is a violation. `settles`: the refusal is
+ * final; otherwise the operation stays open.
  */
 import type { Operation } from './operation.js';
 
-/** What is going on around the gateway. */
-export interface Circumstances {
+/** Conditions under which the gateway may refuse. */
+export interface Conditions {
   isDiskDead: boolean;
   isDraining: boolean;
   /** The operator may have closed the Public API. */
@@ -14,12 +14,12 @@ export interface Circumstances {
 
 interface Refusal {
   readonly settles: boolean;
-  readonly mayCome: (operation: Operation, now: Circumstances) => boolean;
+  readonly mayCome: (operation: Operation, now: Conditions) => boolean;
 }
 
 const isCancel = ({ name }: Operation): boolean => name.kind === 'cancel';
 
-/** The daily limit is judged where the count is known. */
+/** The ledger checks the daily limit itself. */
 export const refusals: Readonly<Record<string, Refusal>> = {
   request_in_progress: { settles: false, mayCome: ({ attempts }) => attempts > 1 },
   idempotency_outcome_unknown: { settles: false, mayCome: (_, now) => now.isDiskDead },

@@ -1,6 +1,6 @@
 /**
- * What was read of one request, over all crashes: each read must be one that the read before it may
- * lead to. Reads that overlapped say nothing about each other and are not compared.
+ * Everything that was read of one request, over all crashes: each read must be a state that may follow
+ * the one before. Overlapping reads have no order and are not compared.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Verdict } from '../verdict.js';
@@ -20,7 +20,7 @@ interface Fill {
   readonly filledAt: string;
 }
 
-/** The bodies of GET /signals/{requestId}, as far as they are compared. */
+/** The compared fields of GET /signals/{requestId}. */
 export interface ExecutionView {
   readonly executionId: string;
   readonly platform: string;
@@ -62,8 +62,8 @@ export interface RequestView {
   readonly executions: readonly ExecutionView[];
 }
 
-/** What never changes. */
-const requestWords = [
+/** Fields that never change. */
+const immutableRequestFields = [
   'requestId',
   'signalId',
   'acceptedAt',
@@ -73,7 +73,7 @@ const requestWords = [
   'cmd',
   'instanceId',
 ] as const satisfies readonly (keyof RequestView)[];
-const executionWords = [
+const immutableExecutionFields = [
   'executionId',
   'orderRef',
   'platform',
@@ -91,7 +91,7 @@ export class History {
   last: RequestView | undefined;
   #endedAt = -Infinity;
 
-  /** Both times monotonic. */
+  /** `startedAt`, `endedAt`: monotonic ms. */
   note(view: RequestView, startedAt: number, endedAt: number, verdict: Verdict): void {
     if (startedAt < this.#endedAt) return;
     const before = this.last;
@@ -102,7 +102,7 @@ export class History {
     this.#endedAt = endedAt;
     if (before === undefined) return;
     const isSame =
-      requestWords.every((word) => before[word] === view[word]) &&
+      immutableRequestFields.every((word) => before[word] === view[word]) &&
       before.executions.length === view.executions.length;
     verdict.hold('a request keeps its words', isSame, () => ({ before, view }));
     view.executions.forEach((after, index) => {
@@ -116,7 +116,8 @@ export class History {
 }
 
 const moves: Readonly<Record<string, (a: ExecutionView, b: ExecutionView) => boolean>> = {
-  'an execution keeps its words': (a, b) => executionWords.every((word) => a[word] === b[word]),
+  'an execution keeps its words': (a, b) =>
+    immutableExecutionFields.every((word) => a[word] === b[word]),
   'a status moves only as the table allows': (a, b) => executionMayBecome(a.status, b.status),
   'delivery never goes back': (a, b) =>
     deliveries.indexOf(a.delivery) <= deliveries.indexOf(b.delivery),

@@ -1,50 +1,50 @@
 /**
- * A reader of one terminal's events through all lives of the gateway: resumes after the last event
- * that it has, after a crash as well as after a cut of its own.
+ * A reader of one terminal's events over all restarts of the gateway. It reconnects with
+ * `Last-Event-ID` after a crash and after it has cut its own connection.
  */
 import type { Chance } from '../chance.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
-import type { TerminalPlace } from './observation.js';
-import type { Circumstances } from './refusals.js';
+import type { TerminalIdentity } from './observation.js';
+import type { Conditions } from './refusals.js';
 import type { Reading, StreamLog } from './stream-log.js';
 
 const pauseMs = 20;
 
-export interface FollowerDeps {
-  readonly place: TerminalPlace;
+export interface ResumingReaderDeps {
+  readonly identity: TerminalIdentity;
   readonly key: string;
   readonly chance: Chance;
   readonly log: StreamLog;
-  readonly circumstances: Circumstances;
+  readonly conditions: Conditions;
 }
 
-export class Follower {
-  isRestless = false;
-  readonly #deps: FollowerDeps;
+export class ResumingReader {
+  cutsConnections = false;
+  readonly #deps: ResumingReaderDeps;
   #url: string | undefined;
-  #life = 0;
-  #cursor: { readonly id: string; readonly life: number } | undefined;
+  #startNumber = 0;
+  #cursor: { readonly id: string; readonly startNumber: number } | undefined;
   #reader: EventReader | undefined;
-  #readingLife = 0;
+  #connectedTo = 0;
 
-  constructor(deps: FollowerDeps) {
+  constructor(deps: ResumingReaderDeps) {
     this.#deps = deps;
-    this.#cutNowAndThen();
+    this.#cutAtRandom();
   }
 
-  get place(): TerminalPlace {
-    return this.#deps.place;
+  get identity(): TerminalIdentity {
+    return this.#deps.identity;
   }
 
-  /** It is connected to this life of the gateway. */
+  /** It is connected to the current gateway process. */
   get isReading(): boolean {
-    return this.#reader?.ended === undefined && this.#readingLife === this.#life;
+    return this.#reader?.ended === undefined && this.#connectedTo === this.#startNumber;
   }
 
-  go(url: string, life: number): void {
+  connectTo(url: string, startNumber: number): void {
     const isNew = this.#url === undefined;
     this.#url = url;
-    this.#life = life;
+    this.#startNumber = startNumber;
     if (isNew) void this.#follow();
   }
 
@@ -57,15 +57,15 @@ export class Follower {
 
   /** Rejects when nobody listens. */
   async #readOnce(): Promise<void> {
-    const { place, key, log, circumstances } = this.#deps;
+    const { identity, key, log, conditions } = this.#deps;
     const reading: Reading = {
-      place,
-      life: this.#life,
-      cursorLife: this.#cursor?.life,
+      identity,
+      startNumber: this.#startNumber,
+      cursorStart: this.#cursor?.startNumber,
       count: 0,
     };
-    const { mayBeClosed, isDraining } = circumstances;
-    const { platform, instanceId, accountName } = place;
+    const { mayBeClosed, isDraining } = conditions;
+    const { platform, instanceId, accountName } = identity;
     const reader = await openReader(this.#url as string, key, {
       source: { platform, instanceId, accountName },
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor.id }),
@@ -73,27 +73,27 @@ export class Follower {
     if (reader.status !== 200) {
       const isExcused =
         reader.status === 503 &&
-        (mayBeClosed || circumstances.mayBeClosed || isDraining || circumstances.isDraining);
-      log.verdict.hold('a reader may come back', isExcused, () => [place, reader.status]);
+        (mayBeClosed || conditions.mayBeClosed || isDraining || conditions.isDraining);
+      log.verdict.hold('a reader may come back', isExcused, () => [identity, reader.status]);
       return reader.close();
     }
     this.#reader = reader;
-    this.#readingLife = reading.life;
+    this.#connectedTo = reading.startNumber;
     for (let seen = 0; ; seen = reader.count) {
       await reader.received(seen + 1).catch(() => undefined);
       for (const event of reader.events.splice(0)) {
         log.take(reading, event);
-        this.#cursor = { id: event.id, life: reading.life };
+        this.#cursor = { id: event.id, startNumber: reading.startNumber };
       }
       if (reader.ended !== undefined && reader.events.length === 0) return;
     }
   }
 
-  #cutNowAndThen(): void {
+  #cutAtRandom(): void {
     setTimeout(
       () => {
-        if (this.isRestless) this.#reader?.close();
-        this.#cutNowAndThen();
+        if (this.cutsConnections) this.#reader?.close();
+        this.#cutAtRandom();
       },
       this.#deps.chance.between(50, 1_500),
     ).unref();

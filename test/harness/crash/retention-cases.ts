@@ -1,29 +1,29 @@
-/** What becomes of a signal of long ago, by its age and its end: one row for each rule of retention. */
+/** One case for each rule of retention: how old a signal is, and which of its rows the sweep keeps. */
 import type { Reader, Writer } from '../../../src/store/store.js';
 import { acceptedSignal, putSignal, type AcceptedSignal } from '../../support/accepted-signal.js';
 
 const dayMs = 86_400_000;
 
-interface Fate {
+interface RetentionCase {
   readonly acceptedDaysAgo: number;
-  /** Undefined while it rests at the broker. */
+  /** Undefined for an order that is still working. */
   readonly endedDaysAgo: number | undefined;
-  /** Of its Idempotency-Key. */
+  /** Days until its Idempotency-Key expires. */
   readonly keyDaysLeft: number;
   readonly keepsRequest: boolean;
   readonly keepsKey: boolean;
 }
 
-/** The ends lie as near to the thirty days as the longest run allows. */
-export const fates = {
-  over: {
+/** Ends are as close to the limit of thirty days as the longest run allows. */
+export const retentionCases = {
+  finished: {
     acceptedDaysAgo: 60,
     endedDaysAgo: 30.01,
     keyDaysLeft: 9,
     keepsRequest: false,
     keepsKey: false,
   },
-  kept: {
+  recent: {
     acceptedDaysAgo: 29,
     endedDaysAgo: 28,
     keyDaysLeft: 9,
@@ -37,32 +37,32 @@ export const fates = {
     keepsRequest: true,
     keepsKey: true,
   },
-  resting: {
+  working: {
     acceptedDaysAgo: 60,
     endedDaysAgo: undefined,
     keyDaysLeft: 9,
     keepsRequest: true,
     keepsKey: true,
   },
-  spent: {
+  keyExpired: {
     acceptedDaysAgo: 2,
     endedDaysAgo: 1,
     keyDaysLeft: -1,
     keepsRequest: true,
     keepsKey: false,
   },
-  /** Of a user that is deleted. */
-  left: {
+  /** Its user is deleted. */
+  userDeleted: {
     acceptedDaysAgo: 1,
     endedDaysAgo: 1,
     keyDaysLeft: 9,
     keepsRequest: false,
     keepsKey: false,
   },
-} as const satisfies Record<string, Fate>;
+} as const satisfies Record<string, RetentionCase>;
 
-export interface Laid {
-  readonly fate: keyof typeof fates;
+export interface SeededSignal {
+  readonly caseName: keyof typeof retentionCases;
   readonly userId: string;
   readonly requestId: string;
   readonly signalId: string;
@@ -70,38 +70,38 @@ export interface Laid {
   readonly idempotencyKey: string;
 }
 
-const names = Object.keys(fates);
-/** More than a run lays down of one fate. */
+const names = Object.keys(retentionCases);
+/** More than a run seeds of one case. */
 const perDay = Math.floor(dayMs / names.length);
 
-/** `index` counts what the run lays down of this fate. */
-export function acceptedAtOf(name: keyof typeof fates, index: number): number {
-  const day = Math.floor(Date.now() / dayMs) - fates[name].acceptedDaysAgo;
+/** `index` counts the signals that the run has seeded. */
+export function acceptedAtOf(name: keyof typeof retentionCases, index: number): number {
+  const day = Math.floor(Date.now() / dayMs) - retentionCases[name].acceptedDaysAgo;
   // No two requests of a user may be of one millisecond: their ids would be the same.
   return day * dayMs + (index % perDay) * names.length + names.indexOf(name);
 }
 
-export function layDown(
+export function seedSignal(
   writer: Writer,
   userId: string,
-  name: keyof typeof fates,
+  name: keyof typeof retentionCases,
   acceptedAt: number,
-): Laid {
-  const fate: Fate = fates[name];
+): SeededSignal {
+  const retention: RetentionCase = retentionCases[name];
   const now = Date.now();
   const signal = acceptedSignal({
     userId,
     acceptedAt,
-    idempotencyExpiresAt: now + fate.keyDaysLeft * dayMs,
+    idempotencyExpiresAt: now + retention.keyDaysLeft * dayMs,
   });
   putSignal(
     writer,
-    fate.endedDaysAgo === undefined ? atTheBroker(signal) : signal,
-    fate.endedDaysAgo === undefined ? undefined : now - fate.endedDaysAgo * dayMs,
+    retention.endedDaysAgo === undefined ? atTheBroker(signal) : signal,
+    retention.endedDaysAgo === undefined ? undefined : now - retention.endedDaysAgo * dayMs,
   );
   const { requestId, signalId, idempotencyKey } = signal.request;
   const { executionId } = signal.execution;
-  return { fate: name, userId, requestId, signalId, executionId, idempotencyKey };
+  return { caseName: name, userId, requestId, signalId, executionId, idempotencyKey };
 }
 
 function atTheBroker(signal: AcceptedSignal): AcceptedSignal {
@@ -116,8 +116,8 @@ function atTheBroker(signal: AcceptedSignal): AcceptedSignal {
 }
 
 type Presence = Readonly<Record<'request' | 'signalId' | 'execution' | 'key', boolean>>;
-function presenceOf(reader: Reader, laid: Laid): Presence {
-  const { userId, requestId, signalId, executionId, idempotencyKey } = laid;
+function presenceOf(reader: Reader, seeded: SeededSignal): Presence {
+  const { userId, requestId, signalId, executionId, idempotencyKey } = seeded;
   return {
     request: reader.get('requests', [userId, requestId]) !== undefined,
     signalId: reader.get('signalIds', [userId, signalId]) === requestId,
@@ -128,21 +128,21 @@ function presenceOf(reader: Reader, laid: Laid): Presence {
   };
 }
 
-export function isUntouched(reader: Reader, laid: Laid): boolean {
-  return Object.values(presenceOf(reader, laid)).every(Boolean);
+export function isUntouched(reader: Reader, seeded: SeededSignal): boolean {
+  return Object.values(presenceOf(reader, seeded)).every(Boolean);
 }
 
-export function isAsFated(reader: Reader, laid: Laid): boolean {
-  const { keepsRequest, keepsKey } = fates[laid.fate];
-  const { request, signalId, execution, key } = presenceOf(reader, laid);
+export function isAsExpected(reader: Reader, seeded: SeededSignal): boolean {
+  const { keepsRequest, keepsKey } = retentionCases[seeded.caseName];
+  const { request, signalId, execution, key } = presenceOf(reader, seeded);
   return [request, signalId, execution].every((is) => is === keepsRequest) && key === keepsKey;
 }
 
-/** A request goes with all that belongs to it; only what a deleted user left goes row by row. */
-export function isTorn(reader: Reader, laid: Laid): boolean {
-  const { keepsRequest, keepsKey } = fates[laid.fate];
-  const { request, signalId, execution, key } = presenceOf(reader, laid);
-  if (laid.fate === 'left') return false;
+/** A request is removed together with its rows, except those of a deleted user, which go one by one. */
+export function isPartial(reader: Reader, seeded: SeededSignal): boolean {
+  const { keepsRequest, keepsKey } = retentionCases[seeded.caseName];
+  const { request, signalId, execution, key } = presenceOf(reader, seeded);
+  if (seeded.caseName === 'userDeleted') return false;
   const isWhole = request === signalId && request === execution;
   return !isWhole || (keepsRequest && !request) || (keepsKey && !key) || (!request && key);
 }

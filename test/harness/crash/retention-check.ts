@@ -1,7 +1,7 @@
 /**
- * Signals of long ago, laid into the store while no gateway runs, so that every start sweeps them:
- * what is over goes, what must be retained stays whole, and what was cut off half-way is done by the
- * next life. Each batch has an owner that stays and one that the operator deletes.
+ * Checks the retention sweep: seeds old signals into the store while no gateway runs, so that the next
+ * start sweeps them. What has expired is removed, what is retained stays complete, and the next start
+ * finishes an interrupted sweep. Each batch has a user that stays and a user that is deleted.
  */
 import { addUser } from '../../../src/auth/accounts.js';
 import { createIdSource } from '../../../src/lib/ids.js';
@@ -9,40 +9,40 @@ import { systemClock } from '../../../src/lib/clock.js';
 import { openStore } from '../../../src/store/lmdb-store.js';
 import type { Store } from '../../../src/store/store.js';
 import type { Verdict } from '../verdict.js';
-import { Errand } from './cli-command.js';
+import { CliCommand } from './cli-command.js';
 import {
   acceptedAtOf,
-  fates,
-  isAsFated,
-  isTorn,
+  retentionCases,
+  isAsExpected,
+  isPartial,
   isUntouched,
-  layDown,
-  type Laid,
+  seedSignal,
+  type SeededSignal,
 } from './retention-cases.js';
 
 const sweptWithinMs = 30_000;
-type FateName = keyof typeof fates;
-const rowsPerBatch: Readonly<Record<FateName, number>> = {
-  over: 300,
-  kept: 30,
+type CaseName = keyof typeof retentionCases;
+const rowsPerBatch: Readonly<Record<CaseName, number>> = {
+  finished: 300,
+  recent: 30,
   endedLate: 30,
-  resting: 15,
-  spent: 30,
-  left: 150,
+  working: 15,
+  keyExpired: 30,
+  userDeleted: 150,
 };
 const rowsInAll = Object.values(rowsPerBatch).reduce((sum, rows) => sum + rows, 0);
 
-export class Archive {
-  /** Batches that a kill found half-swept. */
-  cutHalfWay = 0;
+export class RetentionCheck {
+  /** Batches whose sweep a kill interrupted. */
+  interrupted = 0;
   readonly #dataDir: string;
   readonly #verdict: Verdict;
-  readonly #laid: Laid[] = [];
+  readonly #seeded: SeededSignal[] = [];
   #isSwept = true;
-  /** userId of the owner that stays. */
+  /** userId of the user that stays. */
   #keeper: string | undefined;
-  /** When the newest signal with a spent key was accepted. */
-  #spentAt = Date.now() - 2 * 86_400_000;
+  /** acceptedAt of the newest signal with an expired key, Unix ms. */
+  #keyExpiredAt = Date.now() - 2 * 86_400_000;
 
   constructor(dataDir: string, verdict: Verdict) {
     this.#dataDir = dataDir;
@@ -50,48 +50,55 @@ export class Archive {
   }
 
   /** No gateway may run. */
-  async lay(): Promise<void> {
-    const leaver = `leaver-${this.#laid.length}@example.com`;
+  async seed(): Promise<void> {
+    const leaver = `leaver-${this.#seeded.length}@example.com`;
     await this.#withStore(async (store) => {
       this.#keeper ??= await addOwner(store, 'keeper@example.com');
       const leaverId = await addOwner(store, leaver);
-      // Of the spent keys the sweep looks only at those behind the place where it was last.
-      this.#spentAt = Math.max(this.#spentAt, Number(store.get('meta', 'sweep:idempotency') ?? 0));
+      // Of the expired keys the sweep visits only those after its last position.
+      this.#keyExpiredAt = Math.max(
+        this.#keyExpiredAt,
+        Number(store.get('meta', 'sweep:idempotency') ?? 0),
+      );
       await store.write((writer) => {
-        for (const name of Object.keys(rowsPerBatch) as FateName[]) {
-          const owner = name === 'left' ? leaverId : (this.#keeper as string);
+        for (const name of Object.keys(rowsPerBatch) as CaseName[]) {
+          const owner = name === 'userDeleted' ? leaverId : (this.#keeper as string);
           for (let i = 0; i < rowsPerBatch[name]; i++) {
             const acceptedAt =
-              name === 'spent' ? ++this.#spentAt : acceptedAtOf(name, this.#laid.length);
-            this.#laid.push(layDown(writer, owner, name, acceptedAt));
+              name === 'keyExpired'
+                ? ++this.#keyExpiredAt
+                : acceptedAtOf(name, this.#seeded.length);
+            this.#seeded.push(seedSignal(writer, owner, name, acceptedAt));
           }
         }
       });
     });
-    const { code, stderr } = await new Errand(this.#dataDir, ['user', 'delete', leaver]).ended;
+    const { code, stderr } = await new CliCommand(this.#dataDir, ['user', 'delete', leaver]).ended;
     this.#verdict.hold('a command that is left alone succeeds', code === 0, () => stderr);
     this.#isSwept = false;
   }
 
-  /** At any moment: a signal is there as it was, or as its fate wants it, and never half. */
+  /** Holds at any time: a signal is complete, or removed as its case says, and never partial. */
   async inspect(): Promise<void> {
     if (this.#isSwept) return;
     await this.#withStore((store) => {
-      const torn = this.#laid.filter((laid) => isTorn(store, laid));
-      this.#verdict.hold('a sweep leaves nothing half', torn.length === 0, () => torn.slice(0, 5));
-      const latest = this.#laid.slice(-rowsInAll);
-      const isBegun = latest.some((laid) => !isUntouched(store, laid));
-      if (isBegun && latest.some((laid) => !isAsFated(store, laid))) this.cutHalfWay++;
+      const partial = this.#seeded.filter((seeded) => isPartial(store, seeded));
+      this.#verdict.hold('a sweep leaves nothing half', partial.length === 0, () =>
+        partial.slice(0, 5),
+      );
+      const latest = this.#seeded.slice(-rowsInAll);
+      const isBegun = latest.some((seeded) => !isUntouched(store, seeded));
+      if (isBegun && latest.some((seeded) => !isAsExpected(store, seeded))) this.interrupted++;
     });
   }
 
-  /** A gateway runs: in the end all has gone that is over, and all is there that is retained. */
+  /** With a running gateway: waits until everything is as its case says. */
   async inspectSwept(): Promise<void> {
     if (this.#isSwept) return;
     this.#isSwept = true;
     await this.#withStore(async (store) => {
       const end = performance.now() + sweptWithinMs;
-      const wrong = () => this.#laid.filter((laid) => !isAsFated(store, laid));
+      const wrong = () => this.#seeded.filter((seeded) => !isAsExpected(store, seeded));
       while (wrong().length > 0 && performance.now() < end) {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
@@ -101,7 +108,9 @@ export class Archive {
         found.slice(0, 5),
       ]);
       const requests = store.keys('requests', { prefix: [this.#keeper as string] }).length;
-      const expected = this.#laid.filter(({ fate }) => fates[fate].keepsRequest).length;
+      const expected = this.#seeded.filter(
+        ({ caseName }) => retentionCases[caseName].keepsRequest,
+      ).length;
       this.#verdict.hold('the counts agree after a sweep', requests === expected, () => [
         requests,
         expected,

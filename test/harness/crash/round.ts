@@ -1,67 +1,64 @@
 /**
- * One round: load, a strike, a restart, and everything checked, first against a gateway that no
- * terminal has told anything yet, then with all terminals back and at rest.
+ * One round: load, a fault, a restart, and all checks: first against the restarted gateway before any
+ * terminal has reconnected, then with all terminals connected and idle.
  */
-import type { Campaign } from './test-run.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestRun } from './test-run.js';
 import { settledWithinMs } from './config.js';
-import { examine } from './doctor-check.js';
-import { beginLife, calmDown, storm } from './lifecycle.js';
-import { fillTheDay, settle } from './retries.js';
-import { StatusList } from './status-snapshot.js';
-import type { Strike } from './faults.js';
+import { checkWithDoctor } from './doctor-check.js';
+import { startNextWithReaders, stopLoad, startLoad } from './lifecycle.js';
+import { exhaustDailyQuota, retryOpenOperations } from './retries.js';
+import { StatusSnapshot } from './status-snapshot.js';
+import { faults, type FaultName } from './faults.js';
 
 const replaysPerRound = 40;
 const commandWithinMs = 5_000;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** @returns what was done, for the run's log. */
-export async function playRound(
-  campaign: Campaign,
-  { name, strike }: { readonly name: string; readonly strike: Strike },
-): Promise<string> {
-  const { chance, gateway, floor, inspector, operator, archive, copies, verdict } = campaign;
+/** @returns a summary of the fault for the run's log. */
+export async function runRound(run: TestRun, fault: FaultName): Promise<string> {
+  const { chance, gateway, terminals, consistency, operator, retention, backups, verdict } = run;
   const loadMs = chance.between(50, 1_500);
 
-  storm(campaign);
+  startLoad(run);
   await Promise.all([sleep(loadMs), operator.hasWorked(commandWithinMs)]);
-  await strike(campaign);
-  await calmDown(campaign);
-  await archive.inspect();
-  if (chance.happens(0.25)) await examine(gateway.dataDir, verdict, 'the doctor finds it well');
-  await copies.inspect();
+  await faults[fault](run);
+  await stopLoad(run);
+  await retention.inspect();
+  if (chance.happens(0.25))
+    await checkWithDoctor(gateway.dataDir, verdict, 'the doctor finds it well');
+  await backups.inspect();
 
-  await beginLife(campaign);
+  await startNextWithReaders(run);
   await operator.inspectTenants();
-  inspector.observe(await floor.tell());
-  await inspectSources(campaign);
-  await settle(campaign);
-  inspector.inspectDeliveries();
-  await inspector.inspectMoving('after the crash');
-  const before = new StatusList(campaign.ledger);
-  await replaySome(campaign);
+  consistency.observe(await terminals.takeObservations());
+  await inspectSources(run);
+  await retryOpenOperations(run);
+  consistency.inspectDeliveries();
+  await consistency.inspectMoving('after the crash');
+  const before = new StatusSnapshot(run.ledger);
+  await replaySome(run);
 
-  floor.go(gateway.url);
-  // A day that is full now leaves nothing to accept under the next load.
-  if (chance.happens(0.5)) await fillTheDay(campaign);
-  await comeToRest(campaign);
-  await inspector.inspectMoving('at rest');
-  await campaign.audience.inspectTold(before.changes());
-  await archive.inspectSwept();
-  return `${name} after ${loadMs} ms`;
+  terminals.connectTo(gateway.url);
+  // With the daily quota used up, the next load is refused until the next restart raises it.
+  if (chance.happens(0.5)) await exhaustDailyQuota(run);
+  await waitUntilIdle(run);
+  await consistency.inspectMoving('at rest');
+  await run.readers.inspectTold(before.changes());
+  await retention.inspectSwept();
+  return `${fault} after ${loadMs} ms`;
 }
 
-/** A terminal that was there before the crash is known after it. */
-async function inspectSources({ traders, inspector, verdict }: Campaign): Promise<void> {
+/** A terminal that was known before the crash is known after it. */
+async function inspectSources({ traders, consistency, verdict }: TestRun): Promise<void> {
   for (const trader of traders.values()) {
     const answer = await trader.get('/api/v1/terminal-events/sources');
     const instances = (answer?.body?.sources as { instanceId: string }[] | undefined)?.length;
-    const expected = inspector.places.get(trader.email)?.length;
+    const expected = consistency.identities.get(trader.email)?.length;
     verdict.hold('terminals are known over a crash', instances === expected, () => answer?.body);
   }
 }
 
-async function replaySome({ chance, ledger, traders }: Campaign): Promise<void> {
+async function replaySome({ chance, ledger, traders }: TestRun): Promise<void> {
   const accepted = ledger.operations.filter((operation) => operation.accepted !== undefined);
   for (let i = 0; i < replaysPerRound && accepted.length > 0; i++) {
     const operation = chance.pick(accepted);
@@ -69,24 +66,28 @@ async function replaySome({ chance, ledger, traders }: Campaign): Promise<void> 
   }
 }
 
-/** All terminals are back and have said all that they had to say, and every reader has heard it. */
-async function comeToRest({ floor, inspector, audience, verdict }: Campaign): Promise<void> {
-  const unrest = await floor.calm();
-  verdict.hold('every report is acknowledged in the end', unrest.length === 0, () => unrest);
-  inspector.observe(await floor.tell());
-  inspector.inspectDeliveries();
-  await audience.calm(inspector.lastWords);
+/** Waits until every terminal's reports are acknowledged and every reader has received its events. */
+async function waitUntilIdle({ terminals, consistency, readers, verdict }: TestRun): Promise<void> {
+  const pendingWork = await terminals.waitUntilIdle();
+  verdict.hold(
+    'every report is acknowledged in the end',
+    pendingWork.length === 0,
+    () => pendingWork,
+  );
+  consistency.observe(await terminals.takeObservations());
+  consistency.inspectDeliveries();
+  await readers.waitUntilIdle(consistency.lastEventSeqs);
 }
 
-/** After the last round: waits until nothing moves any more, and checks everything once more. */
-export async function finish(campaign: Campaign): Promise<void> {
-  const { floor, gateway, inspector, verdict } = campaign;
+/** After the last round: waits until no execution can change any more, and checks all of them again. */
+export async function finish(run: TestRun): Promise<void> {
+  const { terminals, gateway, consistency, verdict } = run;
   const end = performance.now() + settledWithinMs;
-  while ((await inspector.inspectMoving('at rest')) > 0 && performance.now() < end)
+  while ((await consistency.inspectMoving('at rest')) > 0 && performance.now() < end)
     await sleep(200);
-  await comeToRest(campaign);
-  await inspector.inspectAll();
-  floor.end();
+  await waitUntilIdle(run);
+  await consistency.inspectAll();
+  terminals.end();
   await gateway.drain();
-  await examine(gateway.dataDir, verdict, 'the doctor finds it well');
+  await checkWithDoctor(gateway.dataDir, verdict, 'the doctor finds it well');
 }

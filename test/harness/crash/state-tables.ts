@@ -1,8 +1,7 @@
 /**
- * The state tables of the contract's section 4, written down once more, apart from the product's: a
- * move that the product should not allow must not be allowed here only because it does. One thing is
- * narrower: the terminals of this test never report `unknown`, so nothing that they have reported on
- * may turn into it.
+ * The state tables of the contract's section 4, written a second time: importing the product's own
+ * would allow whatever it allows. One rule is stricter: the terminals never report `unknown`, so an
+ * execution with a report never becomes it.
  */
 type Moves = Readonly<Record<string, readonly string[]>>;
 
@@ -59,7 +58,7 @@ export function cancelMayBecome(from: string, to: string): boolean {
   return reaches(cancelMoves, from, to);
 }
 
-/** By any number of moves: not every state on the way is read by somebody. */
+/** By any number of moves: not every state in between is read. */
 function reaches(moves: Moves, from: string, to: string): boolean {
   const reached = new Set([from]);
   for (const state of reached) for (const next of moves[state] ?? []) reached.add(next);

@@ -1,14 +1,14 @@
-/** The statuses of all executions that may still move, as they were last read at one moment. */
+/** A snapshot of the last read statuses of all executions that may still change. */
 import type { Ledger } from './ledger.js';
 
 export interface StatusChange {
   readonly user: string;
   readonly executionId: string;
-  /** What it has come to. */
+  /** The new status. */
   readonly status: string;
 }
 
-export class StatusList {
+export class StatusSnapshot {
   readonly #ledger: Pick<Ledger, 'moving'>;
   readonly #statuses: ReadonlyMap<string, string>;
 
@@ -19,7 +19,7 @@ export class StatusList {
     );
   }
 
-  /** Those in the list whose status has been read as another one since. */
+  /** Executions whose last read status differs from the snapshot. */
   changes(): StatusChange[] {
     return this.#read().filter(({ executionId, status }) => {
       const before = this.#statuses.get(executionId);

@@ -1,42 +1,42 @@
 /**
- * What the readers of one user's event streams were told, over all lives of the gateway, and the
- * rules that it keeps: within a life every event of every source, once and in order; over a restart
- * one gap that says so; and no word that is not in effect afterwards.
+ * The events that the readers of one user have received over all restarts of the gateway, and the
+ * rules for them: within one gateway process every event of every source, once and in order; after a
+ * restart one `replay_gap`; and no status that is not in effect afterwards.
  */
 import type { ReadEvent } from '../../support/event-reader.js';
 import type { Verdict } from '../verdict.js';
-import type { TerminalPlace } from './observation.js';
+import type { TerminalIdentity } from './observation.js';
 import { cancelMayBecome, executionMayBecome } from './state-tables.js';
 
 /** One connection of a reader. */
 export interface Reading {
-  readonly place: TerminalPlace;
-  readonly life: number;
-  /** Life of the event whose id it resumed after; undefined without a cursor. */
-  readonly cursorLife: number | undefined;
-  /** Events that came on it. */
+  readonly identity: TerminalIdentity;
+  readonly startNumber: number;
+  /** The gateway process of the event it resumed after; undefined without a cursor. */
+  readonly cursorStart: number | undefined;
+  /** Events received on it. */
   count: number;
 }
 
-/** Of one source in this life. */
+/** Of one source, since this start of the gateway. */
 interface Track {
-  /** Everything of the source after it must come. */
+  /** Every event of the source after it must be received. */
   start: number;
   last: number;
   lastBalance: number;
 }
 
 export class StreamLog {
-  /** executionId → its last status that was told, in any life. */
+  /** executionId → its last status on a stream of any gateway process. */
   readonly told = new Map<string, string>();
   events = 0;
-  /** Connections that brought any. */
+  /** Connections with at least one event. */
   readings = 0;
-  /** executionId → all statuses told in this life. */
+  /** executionId → all its statuses on streams of this gateway process. */
   #toldNow = new Map<string, Set<string>>();
   readonly #cancels = new Map<string, string>();
-  readonly #lifeOf = new Map<string, number>();
-  #life = 0;
+  readonly #startOfEpoch = new Map<string, number>();
+  #startNumber = 0;
   #tracks = new Map<string, Track>();
   #seen = new Set<number>();
 
@@ -45,16 +45,16 @@ export class StreamLog {
     readonly sourceCount: number,
   ) {}
 
-  beginLife(life: number): void {
+  beginStart(startNumber: number): void {
     this.inspectWhole();
-    this.#life = life;
+    this.#startNumber = startNumber;
     this.#tracks = new Map();
     this.#seen = new Set();
     this.#toldNow = new Map();
   }
 
-  /** Number of the last word that a terminal's reader has seen of its terminal's own. */
-  lastBalanceOf({ id }: TerminalPlace): number {
+  /** `balance` of the last account_update that the terminal's reader has received. */
+  lastBalanceOf({ id }: TerminalIdentity): number {
     return this.#tracks.get(id)?.lastBalance ?? 0;
   }
 
@@ -62,7 +62,7 @@ export class StreamLog {
     return this.#toldNow.get(executionId)?.has(status) === true;
   }
 
-  /** Events are numbered by the user: what no reader has, and all have passed, is lost. */
+  /** Event numbers are per user: one that no reader has, and all have passed, is lost. */
   inspectWhole(): void {
     const tracks = [...this.#tracks.values()];
     if (tracks.length < this.sourceCount) return;
@@ -70,7 +70,11 @@ export class StreamLog {
     const last = Math.min(...tracks.map((track) => track.last));
     const lost: number[] = [];
     for (let seq = first; seq <= last; seq++) if (!this.#seen.has(seq)) lost.push(seq);
-    this.#hold('no event of a life is lost', lost.length === 0, { life: this.#life, lost, tracks });
+    this.#hold('no event of a gateway process is lost', lost.length === 0, {
+      start: this.#startNumber,
+      lost,
+      tracks,
+    });
   }
 
   take(reading: Reading, event: ReadEvent): void {
@@ -81,33 +85,41 @@ export class StreamLog {
     if (isFirst) this.readings++;
     const evidence = { reading, event };
     this.#hold('an event has an id', epoch !== '', evidence);
-    this.#hold('a life has one epoch', this.#isOfLife(epoch, reading.life), evidence);
+    this.#hold(
+      'a gateway process has one epoch',
+      this.#isOfStart(epoch, reading.startNumber),
+      evidence,
+    );
     const isGap = event.name === 'replay_gap';
     const mustBeGap =
-      isFirst && reading.cursorLife !== undefined && reading.cursorLife !== reading.life;
+      isFirst && reading.cursorStart !== undefined && reading.cursorStart !== reading.startNumber;
     this.#hold('a restart is told as a gap, and nothing else is', isGap === mustBeGap, evidence);
-    // What a cut line still held is of no life any more.
-    if (reading.life !== this.#life) return;
+    // The rest of a connection to an earlier process is not judged.
+    if (reading.startNumber !== this.#startNumber) return;
     if (isGap) {
       const isRight = event.data.reason === 'cursor_not_available';
       this.#hold('a gap says why', isRight, evidence);
-      this.#tracks.set(reading.place.id, { start: seq, last: seq, lastBalance: 0 });
+      this.#tracks.set(reading.identity.id, { start: seq, last: seq, lastBalance: 0 });
       return;
     }
-    this.#takeNumbered(reading.place, seq, event);
+    this.#takeNumbered(reading.identity, seq, event);
   }
 
-  #takeNumbered(place: TerminalPlace, seq: number, { id, name, data }: ReadEvent): void {
-    const track = this.#tracks.get(place.id) ?? { start: seq - 1, last: seq - 1, lastBalance: 0 };
-    this.#tracks.set(place.id, track);
-    const evidence = { place: place.id, track: { ...track }, id, name, data };
+  #takeNumbered(identity: TerminalIdentity, seq: number, { id, name, data }: ReadEvent): void {
+    const track = this.#tracks.get(identity.id) ?? {
+      start: seq - 1,
+      last: seq - 1,
+      lastBalance: 0,
+    };
+    this.#tracks.set(identity.id, track);
+    const evidence = { identity: identity.id, track: { ...track }, id, name, data };
     this.#hold('events come in order, each once', seq > track.last, evidence);
     this.#hold('an event belongs to one source', !this.#seen.has(seq), evidence);
     const isIts =
       data.eventId === id &&
-      data.platform === place.platform &&
-      data.instanceId === place.instanceId &&
-      data.accountName === place.accountName;
+      data.platform === identity.platform &&
+      data.instanceId === identity.instanceId &&
+      data.accountName === identity.accountName;
     this.#hold('an event is of the source that was asked for', isIts, evidence);
     track.last = Math.max(track.last, seq);
     this.#seen.add(seq);
@@ -136,11 +148,11 @@ export class StreamLog {
     this.#toldNow.set(executionId, now.add(status));
   }
 
-  #isOfLife(epoch: string, life: number): boolean {
-    const known = this.#lifeOf.get(epoch);
-    if (known !== undefined) return known === life;
-    const isNew = ![...this.#lifeOf.values()].includes(life);
-    this.#lifeOf.set(epoch, life);
+  #isOfStart(epoch: string, startNumber: number): boolean {
+    const known = this.#startOfEpoch.get(epoch);
+    if (known !== undefined) return known === startNumber;
+    const isNew = ![...this.#startOfEpoch.values()].includes(startNumber);
+    this.#startOfEpoch.set(epoch, startNumber);
     return isNew;
   }
 

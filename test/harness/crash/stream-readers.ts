@@ -1,38 +1,44 @@
-/** All readers of event streams, as the test leads them, and what each user's have been told. */
+/** All readers of event streams, and the events that each user's readers have received. */
 import type { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
-import { Follower } from './resuming-reader.js';
-import type { TerminalPlace } from './observation.js';
-import type { Circumstances } from './refusals.js';
+import { ResumingReader } from './resuming-reader.js';
+import type { TerminalIdentity } from './observation.js';
+import type { Conditions } from './refusals.js';
 import type { StatusChange } from './status-snapshot.js';
 import { StreamLog } from './stream-log.js';
 import type { Trader } from './trader.js';
 
 const withinMs = 20_000;
 
-export interface AudienceDeps {
+export interface StreamReadersDeps {
   readonly verdict: Verdict;
   readonly chance: Chance;
-  readonly circumstances: Circumstances;
+  readonly conditions: Conditions;
   readonly traders: ReadonlyMap<string, Trader>;
   /** email → its terminals: each has one reader. */
-  readonly places: ReadonlyMap<string, readonly TerminalPlace[]>;
+  readonly identities: ReadonlyMap<string, readonly TerminalIdentity[]>;
 }
 
-export class Audience {
+export class StreamReaders {
   readonly #logs = new Map<string, StreamLog>();
-  readonly #followers: { readonly user: string; readonly follower: Follower }[] = [];
+  readonly #readers: { readonly user: string; readonly reader: ResumingReader }[] = [];
   readonly #verdict: Verdict;
 
-  constructor({ verdict, chance, circumstances, traders, places }: AudienceDeps) {
+  constructor({ verdict, chance, conditions, traders, identities }: StreamReadersDeps) {
     this.#verdict = verdict;
-    for (const [user, ofUser] of places) {
+    for (const [user, ofUser] of identities) {
       const log = new StreamLog(verdict, ofUser.length);
       const key = traders.get(user)?.key ?? '';
       this.#logs.set(user, log);
-      for (const place of ofUser) {
-        const deps = { place, key, log, circumstances, chance: chance.child(`reader ${place.id}`) };
-        this.#followers.push({ user, follower: new Follower(deps) });
+      for (const identity of ofUser) {
+        const deps = {
+          identity,
+          key,
+          log,
+          conditions,
+          chance: chance.child(`reader ${identity.id}`),
+        };
+        this.#readers.push({ user, reader: new ResumingReader(deps) });
       }
     }
   }
@@ -45,34 +51,34 @@ export class Audience {
     return [...this.#logs.values()].reduce((sum, { readings }) => sum + readings, 0);
   }
 
-  /** Follows this life of the gateway from now on. */
-  async go(url: string, life: number): Promise<void> {
-    for (const log of this.#logs.values()) log.beginLife(life);
-    for (const { follower } of this.#followers) follower.go(url, life);
-    await this.#wait('every reader comes back', ({ follower }) => follower.isReading);
+  /** Connects every reader to this gateway process. */
+  async connectTo(url: string, startNumber: number): Promise<void> {
+    for (const log of this.#logs.values()) log.beginStart(startNumber);
+    for (const { reader } of this.#readers) reader.connectTo(url, startNumber);
+    await this.#wait('every reader comes back', ({ reader }) => reader.isReading);
   }
 
-  storm(): void {
-    for (const { follower } of this.#followers) follower.isRestless = true;
+  startLoad(): void {
+    for (const { reader } of this.#readers) reader.cutsConnections = true;
   }
 
-  /** `lastWords`: terminal's id → number of the last event that it said and that is acknowledged. */
-  async calm(lastWords: ReadonlyMap<string, number>): Promise<void> {
-    for (const { follower } of this.#followers) follower.isRestless = false;
+  /** `lastEventSeqs`: terminal's id → seq of its last event, which is acknowledged. */
+  async waitUntilIdle(lastEventSeqs: ReadonlyMap<string, number>): Promise<void> {
+    for (const { reader } of this.#readers) reader.cutsConnections = false;
     await this.#wait(
       'a terminal’s last word comes to its readers',
-      ({ user, follower: { place } }) =>
-        this.#logOf(user).lastBalanceOf(place) === lastWords.get(place.id),
+      ({ user, reader: { identity } }) =>
+        this.#logOf(user).lastBalanceOf(identity) === lastEventSeqs.get(identity.id),
     );
     for (const log of this.#logs.values()) log.inspectWhole();
   }
 
-  /** Statuses of the executions, as the streams have told them so far; undefined where they have not. */
+  /** Last status of an execution that a stream carried; undefined when none did. */
   toldOf(user: string, executionId: string): string | undefined {
     return this.#logs.get(user)?.told.get(executionId);
   }
 
-  /** Waits until each of these changes of this life has been told. */
+  /** Waits until each of these changes has come on a stream of this gateway process. */
   async inspectTold(changes: readonly StatusChange[]): Promise<void> {
     const end = performance.now() + withinMs;
     for (const { user, executionId, status } of changes) {
@@ -90,15 +96,15 @@ export class Audience {
 
   async #wait(
     rule: string,
-    isSo: (each: { readonly user: string; readonly follower: Follower }) => boolean,
+    isSo: (each: { readonly user: string; readonly reader: ResumingReader }) => boolean,
   ): Promise<void> {
     const end = performance.now() + withinMs;
-    const missing = () => this.#followers.filter((each) => !isSo(each));
+    const missing = () => this.#readers.filter((each) => !isSo(each));
     while (missing().length > 0 && performance.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     this.#verdict.hold(rule, missing().length === 0, () =>
-      missing().map(({ user, follower }) => [user, follower.place.id, follower.isReading]),
+      missing().map(({ user, reader }) => [user, reader.identity.id, reader.isReading]),
     );
   }
 }

@@ -1,16 +1,16 @@
-/** Asks a gateway what each credential of a tenant is good for. */
-import { WebSocket } from 'ws';
+/** Reads which of a tenant's credentials a gateway accepts. */
 import { bearer, call, json } from '../../support/api.js';
-import type { Standing, TenantState } from './tenant-state.js';
+import { dialPlugin } from '../../support/plugin.js';
+import type { AccessStatuses, TenantState } from './tenant-state.js';
 
 const answerWithinMs = 20_000;
 
 /** @returns undefined when the gateway is gone. */
-export async function readStanding(
+export async function readAccess(
   url: string,
   email: string,
   { password, keys, tokens, sessions }: TenantState,
-): Promise<Standing | undefined> {
+): Promise<AccessStatuses | undefined> {
   const ask = (path: string) => (credential: { text: string }) =>
     getStatus(url, path, credential.text);
   try {
@@ -27,13 +27,13 @@ export async function readStanding(
   }
 }
 
-/** The answer to anyone who has this key; rejects when there is none. */
+/** Status of a GET with this bearer token; rejects when no answer comes. */
 export async function getStatus(url: string, path: string, token: string): Promise<number> {
   const signal = AbortSignal.timeout(answerWithinMs);
   return (await call(url, 'GET', path, { headers: bearer(token), signal })).status;
 }
 
-/** `token`: undefined where there is no login with this password. */
+/** `token`: undefined when the login is refused. */
 export async function logIn(
   url: string,
   email: string,
@@ -50,14 +50,12 @@ export async function logIn(
 }
 
 function upgradeStatus(url: string, sessionToken: string): Promise<number> {
-  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {
-    headers: bearer(sessionToken),
-    handshakeTimeout: answerWithinMs,
-  });
   return new Promise((resolve, reject) => {
-    socket.on('open', () => {
-      socket.terminate();
-      resolve(101);
+    const { socket } = dialPlugin(url, sessionToken, {
+      onOpen: (plugin) => {
+        plugin.cut();
+        resolve(101);
+      },
     });
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
       socket.terminate();

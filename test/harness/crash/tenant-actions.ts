@@ -1,4 +1,4 @@
-/** What a tenant does by itself, over HTTP: logs in, makes an API key, deletes one. */
+/** The actions of a tenant over HTTP: logs in, creates an API key, deletes one. */
 import { bearer, call, json } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import { logIn } from './tenant-access.js';
@@ -18,7 +18,7 @@ export async function gainLogin(tenant: Tenant, url: string): Promise<void> {
   });
 }
 
-/** One that gets no answer may exist; nobody knows its secret then. */
+/** Without an answer the key may exist, but its secret is unknown. */
 export async function gainKey(tenant: Tenant, url: string): Promise<void> {
   const { state } = tenant;
   const token = state.tokens.find(({ isValid }) => isValid);

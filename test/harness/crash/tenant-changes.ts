@@ -1,4 +1,4 @@
-/** What the operator's commands do to a tenant: what is asked for, and what must be true afterwards. */
+/** The operator's commands on a tenant: their arguments, and the state that must follow. */
 import type { Chance } from '../chance.js';
 import type { Tenant } from './tenant.js';
 import {
@@ -6,7 +6,7 @@ import {
   deleted,
   openPlan,
   revoked,
-  unborn,
+  nonexistent,
   withPassword,
   type TenantState,
 } from './tenant-state.js';
@@ -18,7 +18,7 @@ export interface TenantChange {
   readonly next: TenantState;
 }
 
-/** @returns undefined where there is nothing to change in this way. */
+/** @returns undefined when there is nothing to change. */
 type Maker = (tenant: Tenant, chance: Chance) => TenantChange | undefined;
 
 const makers = {
@@ -28,7 +28,7 @@ const makers = {
     return {
       args: ['user', 'add', email, '--plan', plan, '--password-stdin'],
       input: `${password}\n`,
-      next: { ...unborn, exists: true, plan, password },
+      next: { ...nonexistent, exists: true, plan, password },
     };
   },
   'user set --plan': ({ email, state }) => {

@@ -1,10 +1,10 @@
 /**
- * What is known of a tenant, a user whom only the operator's changes concern, and what a gateway must
- * answer to each of its credentials then. States are never altered: a change leads to another one.
+ * The state of a tenant, a user whom only the operator's commands change, and the answers that a
+ * gateway must give to its credentials. States are immutable.
  */
 export interface Credential {
   readonly text: string;
-  /** Of an API key; 0 for others. */
+  /** id of an API key; 0 for other credentials. */
   readonly id: number;
   readonly isValid: boolean;
 }
@@ -19,11 +19,11 @@ export interface TenantState {
   readonly sessions: readonly Credential[];
 }
 
-/** What a gateway says to a tenant, credential by credential. */
-export interface Standing {
+/** The gateway's answer to each credential of a tenant. */
+export interface AccessStatuses {
   /** Status of a login with the password. */
   readonly login: number;
-  /** Status of the key endpoints for who has just logged in; 0 without a login. */
+  /** Status of GET /api/api-keys after the login; 0 without a login. */
   readonly plan: number;
   readonly keys: readonly number[];
   readonly tokens: readonly number[];
@@ -31,14 +31,14 @@ export interface Standing {
   readonly sessions: readonly number[];
 }
 
-/** A plan of the test's config without the Public API. */
+/** A plan of the harness's config without the Public API. */
 export const closedPlan = 'closed';
 export const openPlan = 'business';
 
-/** Older ones are forgotten: what was revoked long ago has been seen revoked often enough. */
+/** The newest of each kind; older ones were checked in earlier rounds. */
 const credentialsKept = 5;
 
-export const unborn: TenantState = {
+export const nonexistent: TenantState = {
   exists: false,
   plan: openPlan,
   password: '',
@@ -47,7 +47,13 @@ export const unborn: TenantState = {
   sessions: [],
 };
 
-export function standingOf({ exists, plan, keys, tokens, sessions }: TenantState): Standing {
+export function expectedAccess({
+  exists,
+  plan,
+  keys,
+  tokens,
+  sessions,
+}: TenantState): AccessStatuses {
   const hasPublicApi = plan !== closedPlan;
   const ofPlan = ({ isValid }: Credential): number => (isValid ? (hasPublicApi ? 200 : 403) : 401);
   return {
@@ -69,7 +75,7 @@ export function revoked(list: readonly Credential[], which?: Credential): Creden
   );
 }
 
-/** Whoever knew the old password is out; API keys stay. */
+/** A new password revokes tokens and sessions, not API keys. */
 export function withPassword(state: TenantState, password: string): TenantState {
   return {
     ...state,

@@ -1,34 +1,39 @@
 /**
- * One tenant and what may be true of it: a single state, or two while a change is under way or was
- * cut off. A change is whole or not there: whatever is between the two is a violation.
+ * A tenant and its possible states: one, or two while a change is pending or was killed. A change is
+ * complete or absent: any state in between is a violation.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Verdict } from '../verdict.js';
-import { readStanding } from './tenant-access.js';
-import type { Circumstances } from './refusals.js';
-import { standingOf, unborn, type Standing, type TenantState } from './tenant-state.js';
+import { readAccess } from './tenant-access.js';
+import type { Conditions } from './refusals.js';
+import {
+  expectedAccess,
+  nonexistent,
+  type AccessStatuses,
+  type TenantState,
+} from './tenant-state.js';
 
 export type Ending = 'confirmed' | 'refused' | 'cut off';
 
 export class Tenant {
-  #possible: readonly TenantState[] = [unborn];
+  #possible: readonly TenantState[] = [nonexistent];
 
   constructor(
     readonly email: string,
     readonly verdict: Verdict,
-    readonly circumstances: Circumstances,
+    readonly conditions: Conditions,
   ) {}
 
   get isCertain(): boolean {
     return this.#possible.length === 1;
   }
 
-  /** The only state that is possible; the one before the change while there are two. */
+  /** The certain state, or the one before the pending change. */
   get state(): TenantState {
     return this.#possible[0] as TenantState;
   }
 
-  /** `next` may be true from now on. */
+  /** `next` is possible from now on. */
   begin(next: TenantState): void {
     this.#possible = [this.state, next];
   }
@@ -38,34 +43,34 @@ export class Tenant {
     if (ending !== 'cut off') this.#possible = [ending === 'confirmed' ? next : before];
   }
 
-  /** What a gateway told of its own accord: a key that it made, a login. */
+  /** Sets the state that an answer has confirmed, such as a new key. */
   learn(state: TenantState): void {
     this.#possible = [state];
   }
 
-  /** Holds what this gateway answers against what is possible, unless it is gone or impaired. */
+  /** Compares the gateway's answers with the possible states, unless it is gone or cannot tell. */
   async inspect(url: string, rule: string): Promise<void> {
-    const standings = await Promise.all(
-      this.#possible.map((state) => readStanding(url, this.email, state)),
+    const answers = await Promise.all(
+      this.#possible.map((state) => readAccess(url, this.email, state)),
     );
     const possible: TenantState[] = [];
-    for (const [index, standing] of standings.entries()) {
-      if (standing === undefined || this.#isImpaired(standing)) return;
+    for (const [index, statuses] of answers.entries()) {
+      if (statuses === undefined || this.#isImpaired(statuses)) return;
       const state = this.#possible[index] as TenantState;
-      if (isDeepStrictEqual(standing, standingOf(state))) possible.push(state);
+      if (isDeepStrictEqual(statuses, expectedAccess(state))) possible.push(state);
     }
     this.verdict.hold(rule, possible.length > 0, () => ({
       email: this.email,
       possible: this.#possible,
-      standings,
+      answers,
     }));
-    // Who has no password of a new user sees what was before it, so that the change speaks first.
+    // Both states fit a user whose password was never set: the changed one is preferred.
     this.#possible = [possible.at(-1) ?? this.state];
   }
 
-  /** With its disk dead or while it drains it cannot tell. */
-  #isImpaired({ login, plan, keys, tokens }: Standing): boolean {
-    const { isDiskDead, isDraining } = this.circumstances;
+  /** With a dead disk, or draining, the gateway may answer with 5xx. */
+  #isImpaired({ login, plan, keys, tokens }: AccessStatuses): boolean {
+    const { isDiskDead, isDraining } = this.conditions;
     return (
       (isDiskDead || isDraining) &&
       [login, plan, ...keys, ...tokens].some((status) => status >= 500)

@@ -1,20 +1,20 @@
 /**
- * How a terminal of the test treats an order: what it will say, and when. Every manner is one that a
- * real plugin may have; some say less than the gateway would like to hear.
+ * How a simulated terminal treats an order: which reports it sends, and when. Every behaviour occurs in
+ * real plugins, also those that report less than the gateway waits for.
  */
 
 export interface Step {
-  /** After the step before it, or after the submit. */
+  /** Since the previous step, or the submit. */
   readonly pauseMs: number;
   /** `ack`, or the status of a report. */
   readonly say: string;
-  /** What this report's fill adds. */
+  /** Quantity of the report's fill. */
   readonly fills: number;
-  /** Said twice, under two numbers. */
+  /** Reported twice, with two numbers. */
   readonly isTwice: boolean;
 }
 
-const manners = {
+const behaviours = {
   fills: 30,
   fillsAtOnce: 20,
   rests: 20,
@@ -23,24 +23,24 @@ const manners = {
   saysNothing: 10,
 } as const;
 
-/** @param quantity of the order; 0 for a command that is no order. */
+/** @param quantity of the order; 0 for a position command. */
 export function planSteps(chance: Chance, quantity: number): Step[] {
-  const manner = chance.weigh(manners);
-  // Most answers come at once; some only after the gateway has given up waiting for them.
-  let heldBackMs = chance.happens(0.12) ? chance.between(300, 2_500) : 0;
+  const behaviour = chance.weigh(behaviours);
+  // Most answers come at once, some after the gateway's timeout.
+  let delayMs = chance.happens(0.12) ? chance.between(300, 2_500) : 0;
   const step = (say: string, fills = 0): Step => {
-    const pauseMs = heldBackMs + chance.between(0, 25);
-    heldBackMs = 0;
+    const pauseMs = delayMs + chance.between(0, 25);
+    delayMs = 0;
     return { pauseMs, say, fills, isTwice: fills > 0 && chance.happens(0.15) };
   };
   const first = chance.happens(0.7) ? [step('ack')] : [];
-  if (manner === 'saysNothing') return [];
-  if (manner === 'acksOnly') return [step('ack')];
-  if (manner === 'rejects') return [...first, step('rejected')];
+  if (behaviour === 'saysNothing') return [];
+  if (behaviour === 'acksOnly') return [step('ack')];
+  if (behaviour === 'rejects') return [...first, step('rejected')];
   if (quantity === 0) return [...first, step('completed')];
-  if (manner === 'rests') return [...first, step('working')];
+  if (behaviour === 'rests') return [...first, step('working')];
   const part = chance.between(1, quantity - 1);
-  if (manner === 'fillsAtOnce') return [...first, step('filled', quantity)];
+  if (behaviour === 'fillsAtOnce') return [...first, step('filled', quantity)];
   return [
     ...first,
     ...(chance.happens(0.5) ? [step('working')] : []),
@@ -49,9 +49,9 @@ export function planSteps(chance: Chance, quantity: number): Step[] {
   ];
 }
 
-/** What becomes of a cancel for an order that still lives. */
+/** Behaviours on a cancel of an order that has not ended. */
 import type { Chance } from '../chance.js';
-export const cancelManners = {
+export const cancelBehaviours = {
   cancels: 40,
   reportsCancelled: 15,
   refuses: 15,

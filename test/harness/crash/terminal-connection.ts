@@ -1,118 +1,103 @@
 /**
- * A terminal's way to the gateway: connects, comes back after every cut, cuts the line itself at
- * random, numbers what it says and says again what was not acknowledged. Its numbers and what is
- * unacknowledged outlive the gateway.
+ * A terminal's connection to the gateway: reconnects after every close, cuts the connection itself at
+ * random, and repeats the reports that were not acknowledged. The reports outlive the gateway process.
  */
-import { WebSocket } from 'ws';
+import { dialPlugin, hello, type Frame, type Plugin } from '../../support/plugin.js';
+import { UnacknowledgedFrames } from '../../support/unacknowledged.js';
 import type { Chance } from '../chance.js';
-import type { Deed, TerminalPlace } from './observation.js';
+import type { ObservationDetails, TerminalIdentity } from './observation.js';
 
-export interface Frame {
-  readonly type: string;
-  readonly [field: string]: any;
-}
-
-interface Numbered {
-  readonly seq: number;
-  readonly text: string;
-}
-
-export interface TerminalLinkDeps {
-  readonly place: TerminalPlace;
+export interface TerminalConnectionDeps {
+  readonly identity: TerminalIdentity;
   readonly chance: Chance;
-  readonly observe: (connection: number, deed: Deed) => void;
-  /** What the hello says of unfinished executions. */
+  readonly observe: (connection: number, details: ObservationDetails) => void;
+  /** The `executions` of the hello. */
   readonly known: () => readonly { readonly executionId: string; readonly status: string }[];
-  /** Takes `submit` and `cancel`. */
+  /** Gets `submit` and `cancel`. */
   readonly onFrame: (frame: Frame) => void;
 }
 
-export class TerminalLink {
-  isRestless = false;
-  readonly #deps: TerminalLinkDeps;
+export class TerminalConnection {
+  cutsConnections = false;
+  readonly #deps: TerminalConnectionDeps;
   #url: string | undefined;
-  #socket: WebSocket | undefined;
-  #isWelcome = false;
+  #plugin: Plugin | undefined;
+  #isWelcomed = false;
   #connection = 0;
-  #seq = 0;
-  #unacknowledged: Numbered[] = [];
+  readonly #unacknowledged = new UnacknowledgedFrames();
 
-  constructor(deps: TerminalLinkDeps) {
+  constructor(deps: TerminalConnectionDeps) {
     this.#deps = deps;
-    this.#cutNowAndThen();
+    this.#cutAtRandom();
   }
 
-  /** What keeps it from rest, or undefined when it is connected and all is acknowledged. */
-  get unrest(): string | undefined {
-    if (!this.#isWelcome) return `not welcomed on connection ${this.#connection}`;
-    const [first] = this.#unacknowledged;
-    return first === undefined ? undefined : `not acknowledged: ${first.text}`;
+  /** What it waits for, or undefined when it is connected and all reports are acknowledged. */
+  get pendingWork(): string | undefined {
+    if (!this.#isWelcomed) return `not welcomed on connection ${this.#connection}`;
+    const [first] = this.#unacknowledged.frames;
+    return first === undefined ? undefined : `not acknowledged: ${JSON.stringify(first)}`;
   }
 
-  go(url: string): void {
+  /** The number of the next report. */
+  get nextSeq(): number {
+    return this.#unacknowledged.seq + 1;
+  }
+
+  connectTo(url: string): void {
     this.#url = url;
-    if (this.#socket === undefined) this.#connect();
+    if (this.#plugin === undefined) this.#connect();
   }
 
-  observe(deed: Deed): void {
-    this.#deps.observe(this.#connection, deed);
+  observe(details: ObservationDetails): void {
+    this.#deps.observe(this.#connection, details);
   }
 
-  /** A frame without a number: lost with its connection. */
-  say(frame: object, deed: Deed): void {
-    if (!this.#isWelcome) return;
-    this.#socket?.send(JSON.stringify(frame));
-    this.observe(deed);
+  /** Sends a frame without a number, which is lost with its connection. */
+  say(frame: object, details: ObservationDetails): void {
+    if (!this.#isWelcomed) return;
+    this.#plugin?.send(frame);
+    this.observe(details);
   }
 
-  /** A frame with a number: said again until it is acknowledged. */
-  report(makeFrame: (seq: number) => object, makeDeed: (seq: number, sent: boolean) => Deed): void {
-    const seq = ++this.#seq;
-    const text = JSON.stringify(makeFrame(seq));
-    this.#unacknowledged.push({ seq, text });
-    if (this.#isWelcome) this.#socket?.send(text);
-    this.observe(makeDeed(seq, this.#isWelcome));
+  /** Sends a numbered frame, now or on the next connection, until it is acknowledged. */
+  report(fields: object, makeDetails: (seq: number, sent: boolean) => ObservationDetails): void {
+    const frame = this.#unacknowledged.add(fields);
+    const { seq } = frame;
+    if (this.#isWelcomed) this.#plugin?.send(frame);
+    this.observe(makeDetails(seq, this.#isWelcomed));
   }
 
   #connect(): void {
-    const { place, observe } = this.#deps;
-    const url = (this.#url as string).replace(/^http/, 'ws');
+    const { identity, observe } = this.#deps;
     const connection = ++this.#connection;
-    const socket = new WebSocket(`${url}/plugin/v1`, 'signalbox.plugin.v1', {
-      headers: { authorization: `Bearer ${place.sessionToken}` },
-    });
     let helloAt = 0;
-    this.#socket = socket;
-    socket.on('open', () => {
-      helloAt = Date.now();
-      this.#hello(socket);
-    });
-    socket.on('message', (data: Buffer) => {
-      // What comes after our own cut is not read: to us the connection is over.
-      if (socket === this.#socket) this.#take(JSON.parse(data.toString()) as Frame, helloAt);
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', (code) => {
-      observe(connection, { kind: 'closed', code });
-      if (socket === this.#socket) this.#lose();
+    this.#plugin = dialPlugin(this.#url as string, identity.sessionToken, {
+      onOpen: (plugin) => {
+        helloAt = Date.now();
+        this.#hello(plugin);
+      },
+      onFrame: (frame, plugin) => {
+        // Frames of an earlier connection are ignored: for the terminal it is over.
+        if (plugin === this.#plugin) this.#take(frame, helloAt);
+      },
+      onClose: (code, plugin) => {
+        observe(connection, { kind: 'closed', code });
+        if (plugin === this.#plugin) this.#reconnectLater();
+      },
     });
   }
 
-  #hello(socket: WebSocket): void {
-    const { place, chance, known } = this.#deps;
-    const { platform, instanceId, accountName } = place;
+  #hello(plugin: Plugin): void {
+    const { identity, chance, known } = this.#deps;
+    const { platform, instanceId, accountName } = identity;
     const executions = chance.happens(0.5) ? known() : [];
-    socket.send(
-      JSON.stringify({
-        type: 'hello',
-        platform,
-        instanceId,
-        accountName,
-        capabilities: ['submit', 'cancel'],
-        software: { name: 'restless', version: '1' },
-        executions,
-      }),
-    );
+    plugin.send({
+      ...hello,
+      platform,
+      instanceId,
+      accountName,
+      executions,
+    });
     for (const { executionId, status } of executions) {
       this.observe({ kind: 'known', executionId, status });
     }
@@ -124,32 +109,32 @@ export class TerminalLink {
       onFrame(frame);
     } else if (frame.type === 'ack') {
       this.observe({ kind: 'acked', seq: frame['seq'] });
-      this.#unacknowledged = this.#unacknowledged.filter(({ seq }) => seq > frame['seq']);
+      this.#unacknowledged.acknowledge(frame['seq']);
     } else if (frame.type === 'error') {
       this.observe({ kind: 'error', code: frame['code'] });
     } else if (frame.type === 'welcome') {
       const lastSeq = frame['lastSeq'] as number;
       this.observe({ kind: 'welcome', lastSeq, helloAt });
-      this.#isWelcome = true;
-      // A careful plugin says only what the gateway lacks; a simple one says everything again.
+      this.#isWelcomed = true;
+      // A plugin may repeat only what the gateway lacks, or everything.
       if (chance.happens(0.5)) {
-        this.#unacknowledged = this.#unacknowledged.filter(({ seq }) => seq > lastSeq);
+        this.#unacknowledged.acknowledge(lastSeq);
       }
-      for (const { text } of this.#unacknowledged) this.#socket?.send(text);
+      for (const report of this.#unacknowledged.frames) this.#plugin?.send(report);
     }
   }
 
-  #lose(): void {
-    this.#isWelcome = false;
-    const pauseMs = this.#deps.chance.between(0, this.isRestless ? 150 : 20);
+  #reconnectLater(): void {
+    this.#isWelcomed = false;
+    const pauseMs = this.#deps.chance.between(0, this.cutsConnections ? 150 : 20);
     setTimeout(() => this.#connect(), pauseMs);
   }
 
-  #cutNowAndThen(): void {
+  #cutAtRandom(): void {
     setTimeout(
       () => {
-        if (this.isRestless) this.#socket?.terminate();
-        this.#cutNowAndThen();
+        if (this.cutsConnections) this.#plugin?.cut();
+        this.#cutAtRandom();
       },
       this.#deps.chance.between(200, 2_500),
     );

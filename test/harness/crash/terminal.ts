@@ -1,62 +1,63 @@
 /**
- * A terminal with a memory that outlives the gateway: carries out each execution once, however often
- * it is sent, and answers in one of many manners. Owns its orders and what it holds back.
+ * A simulated terminal whose state outlives the gateway: it executes each submit once, however often it
+ * is sent, and answers with one of several behaviours. Owns its orders and its delayed answers.
  */
 import type { Chance } from '../chance.js';
-import type { Observation, TerminalPlace } from './observation.js';
+import type { Observation, TerminalIdentity } from './observation.js';
 import { Order } from './order.js';
-import { cancelManners, planSteps, type Step } from './terminal-behaviour.js';
-import type { Pulse } from './event-loop-delay.js';
-import { TerminalLink, type Frame } from './terminal-connection.js';
+import { cancelBehaviours, planSteps, type Step } from './terminal-behaviour.js';
+import type { EventLoopDelay } from './event-loop-delay.js';
+import type { Frame } from '../../support/plugin.js';
+import { TerminalConnection } from './terminal-connection.js';
 
 const knownMax = 100;
 
 export class Terminal {
   readonly #orders = new Map<string, Order>();
   readonly #cancels = new Set<string>();
-  readonly #held = new Map<NodeJS.Timeout, () => void>();
-  readonly #link: TerminalLink;
-  #isCalm = true;
+  readonly #delayed = new Map<NodeJS.Timeout, () => void>();
+  readonly #connection: TerminalConnection;
+  #isIdle = true;
 
   constructor(
-    readonly place: TerminalPlace,
+    readonly identity: TerminalIdentity,
     readonly chance: Chance,
-    readonly pulse: Pulse,
+    readonly loopDelay: EventLoopDelay,
     record: (observation: Observation) => void,
   ) {
-    this.#link = new TerminalLink({
-      place,
-      chance: chance.child('link'),
-      observe: (connection, deed) =>
-        record({ at: Date.now(), terminal: place.id, connection, ...deed }),
+    this.#connection = new TerminalConnection({
+      identity,
+      chance: chance.child('connection'),
+      observe: (connection, details) =>
+        record({ at: Date.now(), terminal: identity.id, connection, ...details }),
       known: () => this.#known(),
       onFrame: (frame) => (frame.type === 'submit' ? this.#submit(frame) : this.#cancel(frame)),
     });
   }
 
-  /** What keeps it from rest, or undefined. */
-  get unrest(): string | undefined {
-    const held = this.#held.size > 0 ? `${this.#held.size} answers held back` : undefined;
-    const unrest = held ?? this.#link.unrest;
-    return unrest === undefined ? undefined : `${this.place.id}: ${unrest}`;
+  /** What it waits for, or undefined. */
+  get pendingWork(): string | undefined {
+    const delayed = this.#delayed.size > 0 ? `${this.#delayed.size} delayed answers` : undefined;
+    const pendingWork = delayed ?? this.#connection.pendingWork;
+    return pendingWork === undefined ? undefined : `${this.identity.id}: ${pendingWork}`;
   }
 
-  go(url: string): void {
-    this.#link.go(url);
+  connectTo(url: string): void {
+    this.#connection.connectTo(url);
   }
 
-  storm(): void {
-    this.#isCalm = false;
-    this.#link.isRestless = true;
+  startLoad(): void {
+    this.#isIdle = false;
+    this.#connection.cutsConnections = true;
   }
 
-  /** Says at once all that it holds back; some of the orders that rest are filled. */
-  calm(): void {
-    this.#isCalm = true;
-    this.#link.isRestless = false;
-    for (const [timer, task] of this.#held) {
+  /** Sends all delayed answers at once, and fills some of the working orders. */
+  waitUntilIdle(): void {
+    this.#isIdle = true;
+    this.#connection.cutsConnections = false;
+    for (const [timer, task] of this.#delayed) {
       clearTimeout(timer);
-      this.#held.delete(timer);
+      this.#delayed.delete(timer);
       task();
     }
     for (const order of this.#orders.values()) {
@@ -66,7 +67,7 @@ export class Terminal {
     }
   }
 
-  /** As a plugin that was behind: what has moved on since is still called working. */
+  /** Outdated on purpose: every execution is reported as working, whatever its status is now. */
   #known(): { executionId: string; status: string }[] {
     return [...this.#orders.values()]
       .filter(({ status }) => status !== 'new')
@@ -76,7 +77,7 @@ export class Terminal {
 
   #submit(frame: Frame): void {
     const executionId = frame['executionId'] as string;
-    this.#link.observe({
+    this.#connection.observe({
       kind: 'submit',
       executionId,
       requestId: frame['requestId'],
@@ -84,7 +85,7 @@ export class Terminal {
       orderRef: frame['orderRef'],
       expiresAt: frame['expiresAt'],
       payload: frame['payload'],
-      unreadMs: this.pulse.unreadMs(),
+      unreadMs: this.loopDelay.unreadMs(),
     });
     const known = this.#orders.get(executionId);
     if (known !== undefined) {
@@ -97,7 +98,7 @@ export class Terminal {
     this.#carryOut(order, planSteps(this.chance, quantity));
   }
 
-  /** One step after the other: what was said never goes back. */
+  /** Runs the steps one after another, so that reports keep their order. */
   #carryOut(order: Order, [step, ...rest]: readonly Step[]): void {
     if (step === undefined) return;
     this.#later(step.pauseMs, () => {
@@ -105,7 +106,7 @@ export class Terminal {
       else if (order.move(step.say, step.fills)) {
         this.#report(order);
         if (step.isTwice) this.#report(order);
-        if (this.chance.happens(0.05)) this.tellBalance();
+        if (this.chance.happens(0.05)) this.sendBalance();
       }
       this.#carryOut(order, rest);
     });
@@ -114,64 +115,69 @@ export class Terminal {
   #cancel(frame: Frame): void {
     const cancelRequestId = frame['cancelRequestId'] as string;
     const executionId = frame['executionId'] as string;
-    this.#link.observe({ kind: 'cancel', cancelRequestId, executionId });
+    this.#connection.observe({ kind: 'cancel', cancelRequestId, executionId });
     if (this.#cancels.has(cancelRequestId)) return;
     this.#cancels.add(cancelRequestId);
-    const manner = this.chance.weigh(cancelManners);
-    if (manner === 'saysNothing') return;
+    const behaviour = this.chance.weigh(cancelBehaviours);
+    if (behaviour === 'saysNothing') return;
     const end = (status: string): void => this.#reportCancel(executionId, cancelRequestId, status);
     this.#later(this.chance.happens(0.1) ? 1_500 : this.chance.between(0, 25), () => {
       if (this.chance.happens(0.5)) {
-        this.#link.say({ type: 'ack', cancelRequestId }, { kind: 'ack', cancelRequestId });
+        this.#connection.say({ type: 'ack', cancelRequestId }, { kind: 'ack', cancelRequestId });
       }
       const order = this.#orders.get(executionId);
       if (order === undefined) return end('rejected');
       if (order.isOver) return end(order.status === 'filled' ? 'too_late' : 'rejected');
-      if (manner === 'refuses') return end('rejected');
-      if (manner === 'cancels' && order.move('cancelled')) return end('cancelled');
-      if (manner === 'fillsFirst' ? order.fillUp() : order.move('cancelled')) this.#report(order);
+      if (behaviour === 'refuses') return end('rejected');
+      if (behaviour === 'cancels' && order.move('cancelled')) return end('cancelled');
+      if (behaviour === 'fillsFirst' ? order.fillUp() : order.move('cancelled'))
+        this.#report(order);
     });
   }
 
   #acknowledge(order: Order): void {
     const { executionId } = order;
     order.isAcknowledged = true;
-    this.#link.say({ type: 'ack', executionId }, { kind: 'ack', executionId });
+    this.#connection.say({ type: 'ack', executionId }, { kind: 'ack', executionId });
   }
 
-  /** Tells how the order stands, with its newest fill: said twice, that fill is still one. */
+  /** Reports the order's state with its newest fill; a repeated report has the same fillId. */
   #report({ executionId, status, fills, filledQuantity }: Order): void {
     const fill = fills.at(-1);
     const said = { executionId, status, filledQuantity };
-    this.#link.report(
-      (seq) => ({ type: 'report', seq, ...said, ...(fill === undefined ? {} : { fill }) }),
+    this.#connection.report(
+      { type: 'report', ...said, ...(fill === undefined ? {} : { fill }) },
       (seq, sent) => ({ kind: 'report', seq, ...said, fillId: fill?.fillId, sent }),
     );
   }
 
-  /** An event shares the numbers of the reports. */
-  tellBalance(): void {
-    this.#link.report(
-      (seq) => ({ type: 'event', seq, event: 'account_update', data: { balance: seq } }),
+  /** Events and reports share their numbers. */
+  sendBalance(): void {
+    this.#connection.report(
+      { type: 'event', event: 'account_update', data: { balance: this.#connection.nextSeq } },
       (seq, sent) => ({ kind: 'event', seq, sent }),
     );
   }
 
   #reportCancel(executionId: string, cancelRequestId: string, status: string): void {
-    this.#link.report(
-      (seq) => ({ type: 'cancel_report', seq, cancelRequestId, status }),
-      (seq, sent) => ({ kind: 'cancel_report', seq, executionId, cancelRequestId, status, sent }),
-    );
+    this.#connection.report({ type: 'cancel_report', cancelRequestId, status }, (seq, sent) => ({
+      kind: 'cancel_report',
+      seq,
+      executionId,
+      cancelRequestId,
+      status,
+      sent,
+    }));
   }
 
   #later(delayMs: number, task: () => void): void {
     const timer = setTimeout(
       () => {
-        this.#held.delete(timer);
+        this.#delayed.delete(timer);
         task();
       },
-      this.#isCalm ? 0 : delayMs,
+      this.#isIdle ? 0 : delayMs,
     );
-    this.#held.set(timer, task);
+    this.#delayed.set(timer, task);
   }
 }

@@ -1,33 +1,33 @@
-/** The terminals' process, as the test leads it. */
+/** Starts and controls the process of the terminals. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Command, Observation, Reply, TerminalPlace } from './observation.js';
+import type { Command, Observation, Reply, TerminalIdentity } from './observation.js';
 
-export class TerminalFloor {
+export class TerminalsProcess {
   readonly #process: ChildProcess;
 
-  constructor(seed: number, places: readonly TerminalPlace[]) {
+  constructor(seed: number, identities: readonly TerminalIdentity[]) {
     this.#process = fork(fileURLToPath(new URL('terminals.program.js', import.meta.url)));
-    this.#say({ say: 'open', seed, places });
+    this.#say({ say: 'open', seed, identities });
   }
 
-  go(url: string): void {
+  connectTo(url: string): void {
     this.#say({ say: 'go', url });
   }
 
-  storm(): void {
-    this.#say({ say: 'storm' });
+  startLoad(): void {
+    this.#say({ say: 'startLoad' });
   }
 
-  /** @returns what did not come to rest in time. */
-  async calm(): Promise<readonly string[]> {
-    const reply = await this.#ask({ say: 'calm' });
-    return reply.reply === 'calm' ? reply.unrest : [];
+  /** @returns the terminals with pending work after the timeout. */
+  async waitUntilIdle(): Promise<readonly string[]> {
+    const reply = await this.#ask({ say: 'waitUntilIdle' });
+    return reply.reply === 'waitUntilIdle' ? reply.pendingWork : [];
   }
 
-  /** What was seen and said since the last time. */
-  async tell(): Promise<readonly Observation[]> {
+  /** @returns the observations since the last call. */
+  async takeObservations(): Promise<readonly Observation[]> {
     const reply = await this.#ask({ say: 'tell' });
     return reply.reply === 'observations' ? reply.observations : [];
   }
@@ -40,7 +40,7 @@ export class TerminalFloor {
     this.#process.send(command);
   }
 
-  /** One question at a time. */
+  /** Callers wait for the reply before the next request. */
   async #ask(command: Command): Promise<Reply> {
     const answered = once(this.#process, 'message') as Promise<[Reply]>;
     this.#say(command);

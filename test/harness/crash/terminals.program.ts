@@ -1,40 +1,43 @@
 /**
- * The terminals of the fault test, in a process of their own: their memory outlives the gateway, and
- * the load of the bots does not delay what they see. Ends with the process that started it.
+ * The terminals of the crash harness in a process of their own: their state outlives the gateway, and
+ * the bots do not delay the timestamps of what they receive. Exits with the process that started it.
  */
 import { Chance } from '../chance.js';
 import type { Command, Observation, Reply } from './observation.js';
-import { startPulse } from './event-loop-delay.js';
+import { watchEventLoopDelay } from './event-loop-delay.js';
 import { Terminal } from './terminal.js';
 
-const calmWithinMs = 15_000;
+const idleWithinMs = 15_000;
 
-const pulse = startPulse();
+const loopDelay = watchEventLoopDelay();
 let terminals: Terminal[] = [];
 const observations: Observation[] = [];
 
 process.on('disconnect', () => process.exit(0));
-process.on('message', (command: Command) => void obey(command));
+process.on('message', (command: Command) => void handle(command));
 
-async function obey(command: Command): Promise<void> {
+async function handle(command: Command): Promise<void> {
   switch (command.say) {
     case 'open':
-      terminals = command.places.map(
-        (place) =>
-          new Terminal(place, new Chance(command.seed, place.id), pulse, (observation) =>
+      terminals = command.identities.map(
+        (identity) =>
+          new Terminal(identity, new Chance(command.seed, identity.id), loopDelay, (observation) =>
             observations.push(observation),
           ),
       );
       return;
     case 'go':
-      for (const terminal of terminals) terminal.go(command.url);
+      for (const terminal of terminals) terminal.connectTo(command.url);
       return;
-    case 'storm':
-      for (const terminal of terminals) terminal.storm();
+    case 'startLoad':
+      for (const terminal of terminals) terminal.startLoad();
       return;
-    case 'calm':
-      for (const terminal of terminals) terminal.calm();
-      return answer({ reply: 'calm', unrest: [...(await comeToRest()), ...(await comeToRest())] });
+    case 'waitUntilIdle':
+      for (const terminal of terminals) terminal.waitUntilIdle();
+      return answer({
+        reply: 'waitUntilIdle',
+        pendingWork: [...(await waitUntilIdle()), ...(await waitUntilIdle())],
+      });
     case 'tell':
       return answer({ reply: 'observations', observations: observations.splice(0) });
   }
@@ -45,15 +48,15 @@ function answer(reply: Reply): void {
 }
 
 /**
- * With a last word of each terminal: once that is acknowledged, all that the gateway had to write
- * before it is on disk. @returns what did not come to rest in time.
+ * Sends a last event of each terminal: its acknowledgement says that everything before it is on disk.
+ * @returns the terminals with pending work after the timeout.
  */
-async function comeToRest(): Promise<string[]> {
-  const end = performance.now() + calmWithinMs;
-  for (const terminal of terminals) terminal.tellBalance();
+async function waitUntilIdle(): Promise<string[]> {
+  const end = performance.now() + idleWithinMs;
+  for (const terminal of terminals) terminal.sendBalance();
   for (;;) {
-    const unrest = terminals.flatMap((terminal) => terminal.unrest ?? []);
-    if (unrest.length === 0 || performance.now() > end) return unrest;
+    const pendingWork = terminals.flatMap((terminal) => terminal.pendingWork ?? []);
+    if (pendingWork.length === 0 || performance.now() > end) return pendingWork;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

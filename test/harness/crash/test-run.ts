@@ -1,59 +1,59 @@
 /**
- * Everything that takes part in a run: one gateway after another on one data directory, its users
- * with their bots, and their terminals. Lives as long as the run.
+ * Everything that takes part in a run: one gateway process after another on one data directory, its
+ * users with their bots and terminals, and the checks.
  */
 import { createKey, login } from '../../support/api.js';
 import { addUser } from '../../support/gateway-process.js';
 import { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
 import { ApiSwitch } from './api-switch.js';
-import { Archive } from './retention-check.js';
-import { Audience } from './stream-readers.js';
+import { RetentionCheck } from './retention-check.js';
+import { StreamReaders } from './stream-readers.js';
 import { createBusyBot, createPlainBot, type Bot } from './bot.js';
 import { configOf, countedPlan, members } from './config.js';
-import { Copies } from './backup-check.js';
+import { BackupCheck } from './backup-check.js';
 import { DailyQuota } from './daily-quota.js';
-import { GatewayLives } from './gateway-under-test.js';
-import { Inspector } from './consistency-check.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
+import { ConsistencyCheck } from './consistency-check.js';
 import { Ledger } from './ledger.js';
 import { Load } from './load.js';
-import type { TerminalPlace } from './observation.js';
+import type { TerminalIdentity } from './observation.js';
 import { Operator } from './operator.js';
 import { Tenant } from './tenant.js';
-import { TerminalFloor } from './terminals-process.js';
+import { TerminalsProcess } from './terminals-process.js';
 import { Trader } from './trader.js';
 
-export interface Campaign {
+export interface TestRun {
   readonly verdict: Verdict;
   readonly chance: Chance;
-  readonly gateway: GatewayLives;
+  readonly gateway: GatewayUnderTest;
   readonly ledger: Ledger;
   readonly traders: ReadonlyMap<string, Trader>;
   readonly load: Load;
-  /** Sends plain signals for the user whose day is counted. */
+  /** Submits for the user with a small daily limit. */
   readonly counted: Bot;
   readonly quota: DailyQuota;
-  readonly floor: TerminalFloor;
-  readonly inspector: Inspector;
-  readonly audience: Audience;
+  readonly terminals: TerminalsProcess;
+  readonly consistency: ConsistencyCheck;
+  readonly readers: StreamReaders;
   readonly operator: Operator;
-  readonly archive: Archive;
-  readonly copies: Copies;
-  /** Tells everyone where this life of the gateway is. */
-  readonly moveTraders: () => void;
+  readonly retention: RetentionCheck;
+  readonly backups: BackupCheck;
+  /** Gives every trader the URL of the current gateway process. */
+  readonly updateTraderUrls: () => void;
 }
 
 const busyBotsPerUser = 2;
 const tenantCount = 3;
 
-/** Starts all of it; the gateway serves then. */
-export async function openCampaign(
+/** Resolves when the gateway is ready and every user has logged in. */
+export async function openTestRun(
   seed: number,
   dataDir: string,
   verdict: Verdict,
-): Promise<Campaign> {
+): Promise<TestRun> {
   const chance = new Chance(seed, 'run');
-  const gateway = new GatewayLives(dataDir, verdict);
+  const gateway = new GatewayUnderTest(dataDir, verdict);
   const emailOf = (name: string): string => `${name}@example.com`;
   for (const { name, plan } of members) addUser(dataDir, emailOf(name), plan);
   const quota = new DailyQuota();
@@ -67,7 +67,7 @@ export async function openCampaign(
     ),
   );
   const traders = new Map<string, Trader>();
-  const places = new Map<string, TerminalPlace[]>();
+  const identities = new Map<string, TerminalIdentity[]>();
   const bots: Bot[] = [];
   for (const { name, plan, terminals } of members) {
     const email = emailOf(name);
@@ -75,7 +75,7 @@ export async function openCampaign(
     const { key } = await createKey(gateway.url, token);
     const trader = new Trader(email, key, ledger);
     traders.set(email, trader);
-    places.set(
+    identities.set(
       email,
       terminals.map((source) => ({
         ...source,
@@ -91,20 +91,20 @@ export async function openCampaign(
       }
     }
   }
-  const moveTraders = (): void => {
+  const updateTraderUrls = (): void => {
     for (const trader of traders.values()) trader.url = gateway.url;
   };
-  moveTraders();
-  const { circumstances } = ledger;
-  const audience = new Audience({ verdict, chance, circumstances, traders, places });
+  updateTraderUrls();
+  const { conditions } = ledger;
+  const readers = new StreamReaders({ verdict, chance, conditions, traders, identities });
   const tenants = Array.from(
     { length: tenantCount },
-    (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict, circumstances),
+    (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict, conditions),
   );
   const apiSwitch = new ApiSwitch({
     dataDir,
     verdict,
-    circumstances,
+    conditions,
     key: [...traders.values()][0]?.key ?? '',
   });
   return {
@@ -116,9 +116,9 @@ export async function openCampaign(
     load: new Load(bots),
     counted: bots.at(-1) as Bot,
     quota,
-    floor: new TerminalFloor(seed, [...places.values()].flat()),
-    inspector: new Inspector(ledger, traders, places, audience),
-    audience,
+    terminals: new TerminalsProcess(seed, [...identities.values()].flat()),
+    consistency: new ConsistencyCheck(ledger, traders, identities, readers),
+    readers,
     operator: new Operator({
       gateway,
       chance: chance.child('operator'),
@@ -126,8 +126,8 @@ export async function openCampaign(
       apiSwitch,
       tenants,
     }),
-    archive: new Archive(dataDir, verdict),
-    copies: new Copies({ dataDir, ledger, traders, tenants }),
-    moveTraders,
+    retention: new RetentionCheck(dataDir, verdict),
+    backups: new BackupCheck({ dataDir, ledger, traders, tenants }),
+    updateTraderUrls,
   };
 }

@@ -1,10 +1,10 @@
-/** A user of the test, as the bots act for it: sends operations and reads requests, into the ledger. */
+/** A user of the run: sends the operations of its bots and reads requests, into the ledger. */
 import { bearer, call, json, type Answer } from '../../support/api.js';
 import type { RequestView } from './request-history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
 import { codeOf, type Operation } from './operation.js';
 
-/** An answer that takes longer has been forgotten. */
+/** A longer wait counts as no answer, which is a violation. */
 const answerWithinMs = 20_000;
 const closedPauseMs = 20;
 
@@ -17,7 +17,7 @@ export class Trader {
     readonly ledger: Ledger,
   ) {}
 
-  /** One more attempt of the operation. @returns its answer, or undefined when none came. */
+  /** Sends the operation once more. @returns its answer, or undefined when none came. */
   async attempt(operation: Operation): Promise<Answer | undefined> {
     const { path, body, key } = operation.name;
     const wasAccepted = operation.accepted !== undefined;
@@ -61,11 +61,11 @@ export class Trader {
     return view;
   }
 
-  /** While the Public API is closed nothing happens: it is asked for again until it is open. */
+  /** Repeats a request that the closed Public API refused, until it is open. */
   async #call(method: string, path: string, options: object): Promise<Answer | undefined> {
-    const { circumstances, verdict } = this.ledger;
+    const { conditions, verdict } = this.ledger;
     for (;;) {
-      const { mayBeClosed } = circumstances;
+      const { mayBeClosed } = conditions;
       const answer = await this.#callOnce(method, path, options);
       if (answer === undefined || codeOf(answer) !== 'public_api_disabled') return answer;
       verdict.hold('only the operator closes the Public API', mayBeClosed, () => path);

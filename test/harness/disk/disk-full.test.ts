@@ -1,4 +1,6 @@
-/** A disk that is really full, under traffic: the gateway says so, keeps what it has, and recovers. */
+/**
+ * The gateway under traffic on a disk that is full to the last block: refusals, nothing lost, recovery.
+ */
 import { join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit, type Answer } from '../../support/api.js';
@@ -60,7 +62,7 @@ t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
   const refused = () => sent.filter(({ answer }) => answer.status !== 202);
   await eventually(() => accepted().length > 20, 20_000);
 
-  // Within what is never written to; then to the brim.
+  // First below the gateway's disk reserve, then to the last block.
   disk.fill(2 ** 20);
   await eventually(async () => (await readiness()) === 503);
   disk.fill(0);

@@ -1,6 +1,6 @@
 /**
- * A real file system of a few megabytes, mounted in memory for one test: it can be filled to the last
- * byte and freed again while the gateway writes to it. Needs the right to mount.
+ * A tmpfs of a few megabytes for one test, which can be filled to the last byte and freed again while
+ * the gateway writes to it. Needs the right to mount.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -18,19 +18,19 @@ import { join } from 'node:path';
 export interface SmallDisk {
   readonly path: string;
   freeBytes(): number;
-  /** Writes until only so much is left. */
+  /** Writes until only `leftBytes` are free. */
   fill(leftBytes: number): void;
-  /** Takes away all that `fill` wrote. */
+  /** Removes what `fill` wrote. */
   free(): void;
-  /** Gives the mount back; whoever still writes to it goes on writing to nothing that stays. */
+  /** Unmounts lazily: processes that still have files open can go on writing. */
   unmount(): void;
 }
 
 const blockBytes = 4096;
 
-/** @returns why there is none, where the system does not allow it. */
+/** @returns the disk, or the reason why it cannot be mounted. */
 export function mountSmallDisk(megabytes: number): SmallDisk | string {
-  // Apart from the directories of tests, which are cleared while something may still be mounted.
+  // Not in the directory of the test, which is removed while the disk may still be mounted.
   const path = mkdtempSync(join(tmpdir(), 'signalbox-disk-'));
   const size = `size=${megabytes}m,mode=0700`;
   const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', path], {
@@ -54,7 +54,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk | string {
       try {
         while (freeBytes() - blockBytes >= leftBytes) writeSync(file, block);
       } catch (error) {
-        // Somebody else was faster with the last block.
+        // The gateway took the last block.
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       } finally {
         closeSync(file);

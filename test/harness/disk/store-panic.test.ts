@@ -1,7 +1,6 @@
 /**
- * A disk that refuses the store's first pages, between which lmdb changes over: after that it refuses
- * every transaction of the process, also to read. The gateway must end, so that its supervisor starts
- * it anew.
+ * A disk that fails writes to the store's two meta pages: lmdb then refuses every transaction of the
+ * process, reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +11,7 @@ import { createKey, login, signal, submit } from '../../support/api.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { isNativeAbort } from './write-failure.js';
 
-/** Loaded before the C library, it fails what is written to the first two pages while a file exists. */
+/** An LD_PRELOAD library that fails writes to the first two pages while a file exists. */
 const shim = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,8 +35,8 @@ WRAP(pwrite64, off64_t)
 `;
 
 /**
- * lmdb itself may end the process on a failed write, and the more often the busier the machine is: then
- * it is tried again. Both are ends that a supervisor sees, so that one of lmdb's every time is none less.
+ * lmdb may abort the process on a failed write, more often on a busy machine: then the test tries
+ * again. A supervisor sees either exit, so the test also passes when lmdb aborts every time.
  */
 const triesMax = 4;
 
@@ -69,7 +68,7 @@ t.test(
     let key = '';
     let accepted = '';
 
-    /** @returns the exit code, or null when lmdb was faster and ended the process by a signal. */
+    /** @returns the exit code, or null when lmdb aborted the process by a signal. */
     async function live(): Promise<number | null> {
       const gateway = await startGateway({ dataDir, environment });
       t.teardown(() => gateway.kill());
@@ -80,7 +79,7 @@ t.test(
       }
       const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
       writeFileSync(flag, '');
-      // It may end before it has answered.
+      // The gateway may exit before it answers.
       await submit(gateway.url, key, signal()).catch(() => undefined);
       const [code] = await ended;
       rmSync(flag);

@@ -1,4 +1,4 @@
-/** The real process on a disk that takes nothing more: what it says, what it keeps, how it recovers. */
+/** The real process on a disk that fails every write: its answers, what it keeps, how it recovers. */
 import t from 'tap';
 import { signal, status, submit, type Answer } from '../../support/api.js';
 import { openDesk, report, tell, type Desk, type Trader } from '../../support/desk.js';
@@ -7,10 +7,10 @@ import type { Plugin } from '../../support/plugin.js';
 import { breakDisk, canBreakDisk, isAlive, isNativeAbort, mendDisk } from './write-failure.js';
 import { codeOf } from '../crash/operation.js';
 
-/** lmdb itself may end the process on a failed write: then the whole is tried again. */
+/** lmdb may abort the process on a failed write: then the test tries again. */
 const triesMax = 12;
 
-/** What a bot has in its hands before the disk dies. */
+/** What a bot has before the disk fails. */
 interface Before {
   readonly trader: Trader;
   readonly plugin: Plugin;
@@ -36,7 +36,7 @@ async function readiness(desk: Desk): Promise<number> {
   return (await fetch(`${desk.gateway.opsUrl}/readyz`)).status;
 }
 
-/** Runs it until lmdb lets it come to its end. */
+/** Repeats `work` until lmdb does not abort the process. */
 async function untilWhole<T>(desk: Desk, work: () => Promise<T>): Promise<T> {
   for (let i = 1; ; i++) {
     try {
@@ -117,7 +117,7 @@ t.test(
     const { trader, body, accepted } = await begin(desk);
     const doubtful = JSON.stringify(signal());
     breakDisk(desk.gateway.process);
-    // lmdb may end the process here; the outcome must be the same.
+    // lmdb may abort the process here; the outcome must be the same.
     await submit(desk.url, trader.key, doubtful, 'doubtful').catch(() => undefined);
     await desk.restart('SIGKILL');
 

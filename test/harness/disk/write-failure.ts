@@ -1,10 +1,10 @@
 /**
- * A disk that takes no page of the store from one running process any more, and takes them again: a
- * limit on the size of files, changed from outside. Needs no mount and no rights, but `prlimit`.
+ * Makes the store's file unwritable for one running process, and writable again, by a limit on the size
+ * of files (RLIMIT_FSIZE). Needs `prlimit`, but no mount and no privileges.
  */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 
-/** Below it lie the two pages between which lmdb changes over; a failure there is final for lmdb. */
+/** The two meta pages of lmdb are below it: a failed write there is final (store-panic.test.ts). */
 const firstDataByte = 8192;
 
 export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;
@@ -22,9 +22,9 @@ export function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /**
- * lmdb 3.5.6 writes its message about a page that could not be written into a buffer that is too
- * short for it (`mdb_page_flush`: 100 bytes), and malloc now and then ends the process for it. What
- * counts then is that nothing acknowledged is lost.
+ * lmdb 3.5.6 formats its message about a failed page write into a buffer that is too short
+ * (`mdb_page_flush`: 100 bytes), and malloc sometimes aborts the process for it. Nothing acknowledged
+ * may be lost then either.
  */
 export function isNativeAbort({ signalCode }: ChildProcess): boolean {
   return signalCode === 'SIGABRT' || signalCode === 'SIGSEGV';

@@ -1,9 +1,9 @@
-/** Waits for an answer that must come, and says which did not: a fuzz run must end, not hang. */
+/** Bounds the wait for an answer that must come, so that a run ends instead of hanging. */
 
-/** How long a busy machine may take over an answer. */
+/** Longer than any answer takes on a busy machine. */
 const answerMsMax = 30_000;
 
-export async function inTime<T>(answer: Promise<T>, what: () => string): Promise<T> {
+export async function withDeadline<T>(answer: Promise<T>, what: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what()} after ${answerMsMax} ms`)), answerMsMax);

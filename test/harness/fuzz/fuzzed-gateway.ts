@@ -1,7 +1,6 @@
 /**
- * The gateway of one target: a process of its own with members of its own, and what must hold of it
- * whatever is sent: it lives, is ready, logs nothing unexpected and keeps its memory bounded. Ends
- * with the trial.
+ * The gateway of one target: a process with users of its own, and what must hold whatever is sent: it
+ * runs, is ready, logs nothing unexpected and keeps its memory bounded. Ends with the run.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { createKey, login, signal, submit } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { openPlugin, type Plugin } from '../../support/plugin.js';
-import type { FuzzTrial } from './target.js';
+import type { FuzzRun } from './target.js';
 
 export interface Member {
   readonly email: string;
@@ -20,41 +19,41 @@ export interface Member {
   readonly key: string;
 }
 
-/** Far above what the gateway needs for all that is in flight, far below what a leak would reach. */
+/** More than all pending requests need, less than a leak would reach. */
 const memoryGrowthMaxMb = 400;
-/** Often enough for the window of two minutes, also on a machine that is busy. */
+/** Well within the heartbeat window of two minutes. */
 const heartbeatMs = 10_000;
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_000_000_000 },
 };
 
-export class GatewayUnderFire {
-  /** Highest seen, in MB. */
+export class FuzzedGateway {
+  /** Highest reading, in MB. */
   memoryMb = 0;
   #firstMemoryMb: number | undefined;
   #logRead = 0;
 
   private constructor(
-    readonly trial: FuzzTrial,
+    readonly run: FuzzRun,
     readonly dataDir: string,
     readonly process: GatewayProcess,
   ) {}
 
-  /** `emails`: the users that there are, each with the password of the tests. */
+  /** `emails`: the users to add, with the password of the tests. */
   static async open(
-    trial: FuzzTrial,
+    run: FuzzRun,
     name: string,
     emails: readonly string[],
     limits: Readonly<Record<string, number>>,
-  ): Promise<GatewayUnderFire> {
-    const dataDir = join(trial.directory, name);
+  ): Promise<FuzzedGateway> {
+    const dataDir = join(run.directory, name);
     for (const email of emails) addUser(dataDir, email);
     const process = await startGateway({
       dataDir,
       config: { limits, plans },
-      onSpawn: (child) => trial.atExit(() => child.kill('SIGKILL')),
+      onSpawn: (child) => run.atExit(() => child.kill('SIGKILL')),
     });
-    return new GatewayUnderFire(trial, dataDir, process);
+    return new FuzzedGateway(run, dataDir, process);
   }
 
   get url(): string {
@@ -67,9 +66,9 @@ export class GatewayUnderFire {
     return { email, ...tokens, key };
   }
 
-  /** Holds what must be so at any time, and that a signal is still accepted and delivered. */
-  async holdsItsGround(member: Member, terminal: Plugin): Promise<void> {
-    const { verdict } = this.trial;
+  /** Checks the gateway, and that a signal is still accepted and delivered. */
+  async checkHealth(member: Member, terminal: Plugin): Promise<void> {
+    const { verdict } = this.run;
     const { process, log } = this.process;
     const isAlive = process.exitCode === null && process.signalCode === null;
     const end = (): unknown => [process.exitCode, process.signalCode, log()];
@@ -93,10 +92,10 @@ export class GatewayUnderFire {
     }));
   }
 
-  /** Something that cannot fail while the gateway lives has failed. */
-  brokeOff(error: unknown): void {
+  /** Reports an error that cannot occur while the gateway runs. */
+  failed(error: unknown): void {
     const { process, log } = this.process;
-    this.trial.verdict.hold('the gateway does not break off', false, () => [
+    this.run.verdict.hold('the gateway does not break off', false, () => [
       error,
       process.exitCode,
       process.signalCode,
@@ -104,10 +103,10 @@ export class GatewayUnderFire {
     ]);
   }
 
-  /** SIGTERM, at the end of a target. */
+  /** Stops it with SIGTERM at the end of the target. */
   async stop(): Promise<void> {
     const code = await this.process.stop();
-    this.trial.verdict.hold('the gateway drains and ends with 0', code === 0, () => code);
+    this.run.verdict.hold('the gateway drains and ends with 0', code === 0, () => code);
     this.#readLog();
   }
 
@@ -116,12 +115,12 @@ export class GatewayUnderFire {
     return readdirSync(`/proc/${this.process.process.pid as number}/fd`).length;
   }
 
-  /** Waits until what was opened since then is closed. */
+  /** Waits until no more than `count` descriptors are open. */
   async descriptorsBackTo(count: number): Promise<void> {
     if (this.process.process.exitCode !== null || this.process.process.signalCode !== null) return;
     await eventually(() => this.descriptors <= count, 60_000).catch(() => undefined);
     const { descriptors } = this;
-    this.trial.verdict.hold('descriptors return to where they were', descriptors <= count, () => ({
+    this.run.verdict.hold('descriptors return to where they were', descriptors <= count, () => ({
       before: count,
       after: descriptors,
     }));
@@ -132,12 +131,12 @@ export class GatewayUnderFire {
     const whole = log.slice(this.#logRead, log.lastIndexOf('\n') + 1);
     this.#logRead += whole.length;
     for (const line of whole.split('\n').slice(0, -1)) {
-      this.trial.verdict.hold('nothing unexpected is logged', isQuiet(line), () => line);
+      this.run.verdict.hold('nothing unexpected is logged', isQuiet(line), () => line);
     }
   }
 }
 
-/** A plugin under the platform's first token, which takes all that comes. */
+/** Opens a plugin for terminal_a that sends heartbeats and no reports. */
 export async function openTerminal(url: string, member: Member): Promise<Plugin> {
   const plugin = await openPlugin(url, member.sessionToken, { instanceId: 'fuzz-1' });
   const beat = setInterval(() => plugin.send({ type: 'heartbeat' }), heartbeatMs);
@@ -145,7 +144,7 @@ export async function openTerminal(url: string, member: Member): Promise<Plugin>
   return plugin;
 }
 
-/** Memory of its own: pages of the store's file, which the system can take back, do not count. */
+/** Anonymous memory of the process in MB, without the mapped pages of the store. */
 export function anonymousMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);

@@ -1,10 +1,10 @@
 /**
- * Tenant isolation: a user's values carry the user's mark, and every text that somebody else is sent
- * is searched for it.
+ * Tenant isolation: each user's values contain a mark, and every text that is sent to another user is
+ * searched for it.
  */
 import type { Verdict } from '../verdict.js';
 
-export class Isolation {
+export class TenantIsolation {
   readonly #marks = new Map<string, string>();
   readonly #verdict: Verdict;
   #searched = 0;
@@ -13,12 +13,12 @@ export class Isolation {
     this.#verdict = verdict;
   }
 
-  /** Texts that went through the search. */
+  /** Number of texts searched. */
   get searched(): number {
     return this.#searched;
   }
 
-  /** What this user's names and values begin with; no other user may ever read it. */
+  /** Prefix of this user's names and values, which no other user may receive. */
   markOf(email: string): string {
     let mark = this.#marks.get(email);
     if (mark === undefined) {

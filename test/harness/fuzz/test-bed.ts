@@ -1,17 +1,17 @@
 /**
- * Where the hostile play: a gateway, the user that attacks, and a bystander with a terminal, a stream
- * and orders of its own, which must not feel anything of it. Lives for one target.
+ * The fixture of the targets `plugins` and `readers`: a gateway, the attacking user, and a bystander
+ * with a terminal, a stream and orders of its own, which must not be affected. Lives for one target.
  */
 import { call, signal, status, submit } from '../../support/api.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
 import { openPlugin, type Plugin } from '../../support/plugin.js';
-import { GatewayUnderFire, type Member } from './fuzzed-gateway.js';
-import type { FuzzTrial } from './target.js';
-import { inTime } from './deadline.js';
-import { Isolation } from './tenant-isolation.js';
+import { FuzzedGateway, type Member } from './fuzzed-gateway.js';
+import type { FuzzRun } from './target.js';
+import { withDeadline } from './deadline.js';
+import { TenantIsolation } from './tenant-isolation.js';
 
-/** Time limits that no round comes near, so that only what is said changes anything. */
+/** Timeouts longer than any run, so that only frames change anything. */
 const limits = {
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
@@ -21,12 +21,12 @@ const limits = {
   heartbeatWindowMs: 86_400_000,
 };
 
-/** The longest there is. */
+/** The longest allowed. */
 export const signalTtlMs = 300_000;
 
 const attackerEmail = 'attacker@example.com';
 const bystanderEmail = 'bystander@example.com';
-/** Orders of the bystander that stay open, for the attacker to name. */
+/** Open orders of the bystander, which the attacker's frames name. */
 const restingOrders = 3;
 
 export interface OrderHeld {
@@ -35,8 +35,8 @@ export interface OrderHeld {
   readonly orderRef: string;
 }
 
-export class Arena {
-  readonly isolation: Isolation;
+export class TestBed {
+  readonly isolation: TenantIsolation;
   readonly attacker: Member;
   readonly bystander: Member;
   /** Open orders of the bystander. */
@@ -49,37 +49,37 @@ export class Arena {
   #signals = 0;
 
   private constructor(
-    readonly trial: FuzzTrial,
-    readonly gateway: GatewayUnderFire,
+    readonly run: FuzzRun,
+    readonly gateway: FuzzedGateway,
     attacker: Member,
     bystander: Member,
   ) {
-    this.isolation = new Isolation(trial.verdict);
+    this.isolation = new TenantIsolation(run.verdict);
     this.attacker = attacker;
     this.bystander = bystander;
   }
 
   static async open(
-    trial: FuzzTrial,
+    run: FuzzRun,
     name: string,
     further: Readonly<Record<string, number>> = {},
-  ): Promise<Arena> {
+  ): Promise<TestBed> {
     const emails = [attackerEmail, bystanderEmail];
-    const gateway = await GatewayUnderFire.open(trial, name, emails, { ...limits, ...further });
+    const gateway = await FuzzedGateway.open(run, name, emails, { ...limits, ...further });
     const [attacker, bystander] = [
       await gateway.member(attackerEmail),
       await gateway.member(bystanderEmail),
     ];
-    const arena = new Arena(trial, gateway, attacker, bystander);
-    await arena.#settle();
-    return arena;
+    const bed = new TestBed(run, gateway, attacker, bystander);
+    await bed.#settle();
+    return bed;
   }
 
   get url(): string {
     return this.gateway.url;
   }
 
-  /** A signal of the user's, its values marked; throws unless it is accepted. @returns its requestId. */
+  /** Submits a signal with marked values; throws unless it is accepted. @returns its requestId. */
   async submit(member: Member, fields: object = {}, payload: object = {}): Promise<string> {
     const mark = this.isolation.markOf(member.email);
     const body = signal({
@@ -114,17 +114,17 @@ export class Arena {
     });
   }
 
-  /** What the bystander must have felt of it: nothing, and its own business goes on. */
+  /** Checks that the bystander is not affected and can still trade. */
   async checkBystander(): Promise<void> {
-    const { verdict } = this.trial;
-    await this.gateway.holdsItsGround(this.bystander, this.#terminal);
+    const { verdict } = this.run;
+    await this.gateway.checkHealth(this.bystander, this.#terminal);
     const now = await this.#heldNow();
     verdict.hold(
       'no execution of another user is changed',
       JSON.stringify(now) === JSON.stringify(this.#before),
       () => ({ before: this.#before, now }),
     );
-    await inTime(this.#trade(), () => 'an honest order is not filled');
+    await withDeadline(this.#trade(), () => 'an honest order is not filled');
     verdict.hold('the bystander stays connected', this.#terminal.closed === undefined, () => [
       this.#terminal.closed,
     ]);
@@ -154,7 +154,7 @@ export class Arena {
       const { executionId, orderRef } = await this.#terminal.next('submit', { requestId });
       this.held.push({ requestId, executionId, orderRef });
     }
-    // One not acknowledged, one working, one whose cancel is under way.
+    // One not acknowledged, one working, one with a pending cancel.
     for (const { executionId } of this.held.slice(1)) {
       this.#terminal.send({ type: 'report', seq: ++this.#seq, executionId, status: 'working' });
       await this.#acknowledged();
@@ -169,7 +169,7 @@ export class Arena {
     this.#before = await this.#heldNow();
   }
 
-  /** One order from the signal to its fill, seen in the status and in the stream, in order. */
+  /** One order from submit to fill, compared with its status and its events in order. */
   async #trade(): Promise<void> {
     const requestId = await this.submit(this.bystander, {}, { quantity: 1 });
     const { executionId } = await this.#terminal.next('submit', { requestId });
@@ -178,7 +178,7 @@ export class Arena {
     }
     await this.#acknowledged();
     const { executions } = await this.read(this.bystander, requestId);
-    const { verdict } = this.trial;
+    const { verdict } = this.run;
     verdict.hold('an honest order is filled', executions[0].status === 'filled', () => executions);
     for (const state of ['dispatched', 'working', 'filled']) {
       const event = await this.#reader.next(

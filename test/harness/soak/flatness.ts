@@ -1,11 +1,11 @@
 /**
- * Whether a row of figures stays flat: the Theil–Sen slope, the median of the slopes between all
- * pairs, which a few odd windows cannot move. Pure.
+ * Whether a series stays flat, by its Theil–Sen slope: the median of the slopes between all pairs,
+ * which a few outliers cannot move. Pure.
  */
 export interface Tolerance {
-  /** Growth over the whole row that is no leak, in the figure's own unit. */
+  /** Allowed growth over the whole series, in the unit of its figures. */
   readonly absolute: number;
-  /** The same as a part of the row's median; the larger of both counts. */
+  /** Allowed growth as a fraction of the median; the larger of both counts. */
   readonly relative: number;
 }
 
@@ -13,9 +13,9 @@ export interface Flatness {
   /** Medians of the first and of the last three. */
   readonly first: number;
   readonly last: number;
-  /** From one figure to the next. */
+  /** Per step. */
   readonly slope: number;
-  /** What the slope adds up to over the row. */
+  /** Slope times steps. */
   readonly growth: number;
   readonly allowed: number;
   readonly isFlat: boolean;
@@ -37,7 +37,7 @@ export function judgeFlatness(figures: readonly number[], tolerance: Tolerance):
   };
 }
 
-/** Of figures that lie one step apart; 0 for fewer than two. */
+/** Of equidistant figures; 0 for fewer than two. */
 export function theilSenSlope(figures: readonly number[]): number {
   const slopes: number[] = [];
   for (let i = 0; i < figures.length; i++) {

@@ -1,28 +1,27 @@
 /**
- * Asks a Node process for a full collection of its garbage, by the inspector that every Node has: what
- * is then left on the heap is in use. Without it the heap of a gateway at ease grows for minutes before
- * V8 looks at it, and no leak could be told from that.
+ * Triggers a full garbage collection in a Node process through its inspector. Without it the heap of an
+ * idle gateway grows for minutes before V8 collects, which looks like a leak.
  */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { eventually } from '../../support/eventually.js';
 
-/** For the process's NODE_OPTIONS: on any free port of this machine alone. */
+/** For the process's NODE_OPTIONS: any free port of the loopback interface. */
 export const inspectorOption = '--inspect=127.0.0.1:0';
 
 const listening = /^Debugger listening on (ws:\S+)$/m;
 
-export class Collector {
+export class GarbageCollector {
   #number = 0;
 
   private constructor(readonly socket: WebSocket) {}
 
-  /** `log`: what the process has written to standard error so far. */
-  static async open(log: () => string): Promise<Collector> {
+  /** `log` returns the process's standard error so far. */
+  static async open(log: () => string): Promise<GarbageCollector> {
     const [, url = ''] = await eventually(() => listening.exec(log()));
     const socket = new WebSocket(url);
     await once(socket, 'open');
-    return new Collector(socket);
+    return new GarbageCollector(socket);
   }
 
   async collect(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * What a soak watches, each with the growth that is no leak. Read from outside, as an operator could:
- * the scrape, /proc, and the store's own pages by a reader that holds nothing. A window keeps the
- * least of its readings: of the heap that is what a collection has left.
+ * The figures that a soak watches, each with its allowed growth. Read from outside: the metrics, /proc,
+ * and the store's pages by a short-lived reader. A window keeps its lowest reading: of the heap that is
+ * what a collection has left.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'lmdb';
@@ -13,24 +13,27 @@ import type { Tolerance } from './flatness.js';
 
 export interface Gauge extends Tolerance {
   readonly unit: 'MB' | '';
-  /** Shorter runs show it and do not judge it. */
+  /** Shorter runs print it without judging it. */
   readonly minutesMin: number;
 }
 
 const mb = 2 ** 20;
-/** The sweep looks once a minute, and what it frees must have been used again. */
+/** The sweep runs once a minute, and the pages it frees must have been reused. */
 const sweptMinutes = 10;
+
+/** Idle connections of a burst outlast a window of a run shorter than this. */
+const burstMinutes = 2;
 
 // prettier-ignore
 export const gauges = {
-  /** The store's decoded records fill some ten megabytes of both in minutes, and are let go at once. */
+  /** The cache of decoded records takes some ten megabytes of both and is freed at once. */
   heapUsed:        { unit: 'MB', absolute: 12 * mb, relative: 0.1,  minutesMin: 0 },
   external:        { unit: 'MB', absolute: 18 * mb, relative: 0.1,  minutesMin: 0 },
-  /** Resident without the mapped store. */
+  /** Resident memory without the mapped store. */
   residentOwn:     { unit: 'MB', absolute: 24 * mb, relative: 0.1,  minutesMin: 0 },
   resident:        { unit: 'MB', absolute: 32 * mb, relative: 0.1,  minutesMin: sweptMinutes },
   handles:         { unit: '',   absolute: 2,       relative: 0,    minutesMin: 0 },
-  fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: 0 },
+  fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: burstMinutes },
   openExecutions:  { unit: '',   absolute: 120,     relative: 0.25, minutesMin: 0 },
   storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: sweptMinutes },
   pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.15, minutesMin: sweptMinutes },
@@ -52,13 +55,17 @@ export async function readGauges(gateway: GatewayProcess, dataDir: string): Prom
     residentOwn: residentOwnBytes(pid),
     resident: read('process_resident_memory_bytes'),
     handles: read('nodejs_active_handles_total'),
-    fileDescriptors: readdirSync(`/proc/${pid}/fd`).length,
+    fileDescriptors: descriptorsOf(pid),
     openExecutions: read('open_executions'),
     storeFile: read('store_size_bytes'),
     pagesUsed: store.pagesUsed,
     pagesFree: store.pagesFree,
     rows: Object.values(store.rows).reduce((sum, count) => sum + count, 0),
   };
+}
+
+export function descriptorsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 function residentOwnBytes(pid: number): number {
@@ -87,7 +94,7 @@ export interface StoreFigures {
 
 const metaPages = 2;
 
-/** Opened for the moment: a reader that stays could keep pages from being used again. */
+/** Opens the store only for the reading: a long-lived reader keeps freed pages from being reused. */
 export function readStore(dataDir: string): StoreFigures {
   const root = open(dataDir, { readOnly: true, noSubdir: false, maxDbs: collections.length + 1 });
   try {

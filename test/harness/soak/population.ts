@@ -1,7 +1,6 @@
 /**
- * Who uses the gateway during a soak: a fixed number of users, of whom the eldest is deleted and a new
- * one added again and again, by the operator's command. All that the store holds belongs to users, so
- * that it must come to a level.
+ * The users during a soak: a fixed number, of whom the oldest is deleted and a new one added again and
+ * again by CLI commands. Every row of the store belongs to a user, so its size must level off.
  */
 import { createKey, login } from '../../support/api.js';
 import type { Chance } from '../chance.js';
@@ -26,21 +25,21 @@ export class Population {
 
   constructor(readonly options: PopulationOptions) {}
 
-  async settle(): Promise<void> {
-    while (this.users.length < usersAtOnce) await this.#arrive();
+  async fill(): Promise<void> {
+    while (this.users.length < usersAtOnce) await this.#addUser();
   }
 
-  /** One comes, the eldest goes. */
+  /** Adds a user and deletes the oldest. */
   async turnOver(): Promise<void> {
-    await this.#arrive();
-    await this.#leave();
+    await this.#addUser();
+    await this.#deleteOldest();
   }
 
-  async leaveAll(): Promise<void> {
-    while (this.users.length > 0) await this.#leave();
+  async deleteAll(): Promise<void> {
+    while (this.users.length > 0) await this.#deleteOldest();
   }
 
-  async #arrive(): Promise<void> {
+  async #addUser(): Promise<void> {
     const { url, heartbeatMs, chance } = this.options;
     const name = `soak-${++this.added}`;
     const email = `${name}@example.com`;
@@ -52,7 +51,7 @@ export class Population {
     this.users.push(user);
   }
 
-  async #leave(): Promise<void> {
+  async #deleteOldest(): Promise<void> {
     const user = this.users.shift();
     if (user === undefined) return;
     user.isLeaving = true;

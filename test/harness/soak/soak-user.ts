@@ -1,6 +1,6 @@
-/** A user of the soak, for as long as it is there: its key, its terminals, and what it sent lately. */
+/** A user of the soak: its key, its terminals, and its recent signals. */
 import type { Chance } from '../chance.js';
-import { ReactingTerminal, type Manners } from '../trading-terminal.js';
+import { TradingTerminal, type BehaviourWeights } from '../trading-terminal.js';
 
 export interface SentSignal {
   readonly requestId: string;
@@ -11,7 +11,7 @@ export interface SentSignal {
   readonly sentAt: number;
 }
 
-const manners: Manners = {
+const behaviours: BehaviourWeights = {
   fills: 40,
   fillsInParts: 15,
   rejects: 12,
@@ -23,11 +23,11 @@ const terminalsPerUser = 2;
 const recentMax = 50;
 
 export class SoakUser {
-  /** Its requests may be refused from now on. */
+  /** Set before it is deleted: its requests may be refused from then on. */
   isLeaving = false;
   openStreams = 0;
   readonly recent: SentSignal[] = [];
-  readonly terminals: readonly ReactingTerminal[];
+  readonly terminals: readonly TradingTerminal[];
 
   constructor(
     readonly email: string,
@@ -39,7 +39,7 @@ export class SoakUser {
   ) {
     this.terminals = Array.from({ length: terminalsPerUser }, (_, index) => {
       const source = { instanceId: `desk-${index}`, accountName: `Sim${index}` };
-      return new ReactingTerminal(source, manners, heartbeatMs, chance.child(source.instanceId));
+      return new TradingTerminal(source, behaviours, heartbeatMs, chance.child(source.instanceId));
     });
   }
 

@@ -1,19 +1,19 @@
 /**
- * The soak: `npm run test:soak -- --minutes N [--rate R] [--seed S]`. Mixed traffic of R deeds a second
- * for N minutes, users that come and go, retention sweeps running; then every figure that a leak would
- * move must have stayed flat since the first third. Ends with exit code 1 where one grows.
+ * The soak harness: `npm run test:soak -- --minutes N [--rate R] [--seed S]`. Mixed traffic of R
+ * actions per second for N minutes, with users that come and go and retention sweeps; then no figure
+ * that a leak would move may have grown since the first third of the run. Exits with 1 if one has.
  */
 import { join } from 'node:path';
 import { parseScrape, sumOf } from '../../../src/stats/scrape.js';
 import { askOps } from '../ask-ops.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
-import { runTrial } from '../harness-run.js';
-import { Collector, inspectorOption } from './garbage-collector.js';
-import { readGauges, readStore, type Reading } from './gauges.js';
+import { runHarness } from '../harness-run.js';
+import { GarbageCollector, inspectorOption } from './garbage-collector.js';
+import { descriptorsOf, readGauges, readStore, type Reading } from './gauges.js';
 import { Population, usersAtOnce } from './population.js';
 import { Traffic } from './traffic.js';
-import { told, WindowRecord } from './window-record.js';
+import { formatted, WindowRecord } from './window-record.js';
 
 const heartbeatWindowMs = 8_000;
 const config = {
@@ -34,18 +34,20 @@ const readingMs = 1_000;
 const windowsWanted = 40;
 const windowMsMin = 3_000;
 const windowMsMax = 60_000;
-/** A user stays for this, times the number of users at once, and a part of the run at most. */
+/** Time between two turnovers of users, at most a twelfth of the run. */
 const turnOverMsMax = 20_000;
 const turnOversMin = 12;
-/** Runs from this length on wait for the sweep to remove what the last users left. */
+/** Runs of this length or more wait until the sweep has removed the rows of the last users. */
 const sweptMinutesMin = 5;
 const sweptWithinMs = 240_000;
-/** An idle connection may be closed just when this process, held up, writes to it again. */
+/** Clients close idle connections after four seconds, the gateway after ten. */
+const closedWithinMs = 60_000;
+/** The gateway may close an idle connection just when a stalled client writes to it. */
 const cutMin = 3;
 const cutPart = 0.001;
-/** Shorter runs are over before time has called anything unknown. */
+/** Shorter runs end before the first timeout causes `unknown`. */
 const outcomesMinutesMin = 0.5;
-/** Every way in which a signal can go must have been gone. */
+/** Statuses of executions that must have occurred. */
 const outcomes = ['filled', 'rejected', 'cancelled', 'expired', 'unknown', 'denied', 'working'];
 const ofUsers = [
   'requests',
@@ -59,7 +61,7 @@ const ofUsers = [
   'apiKeyUses',
 ] as const;
 
-await runTrial(
+await runHarness(
   'soak',
   { minutes: '2', rate: '100' },
   async ({ options, chance, directory, verdict, atExit }) => {
@@ -82,7 +84,7 @@ await runTrial(
       );
       process.exit(1);
     });
-    const collector = await Collector.open(gateway.log);
+    const collector = await GarbageCollector.open(gateway.log);
     const population = new Population({
       url: gateway.url,
       dataDir,
@@ -90,7 +92,9 @@ await runTrial(
       heartbeatMs: heartbeatWindowMs / 4,
       chance,
     });
-    await population.settle();
+    await population.fill();
+    const pid = gateway.process.pid as number;
+    const descriptors = descriptorsOf(pid);
     const traffic = new Traffic(gateway.url, population, chance.child('traffic'), verdict);
     traffic.start(Number(options.rate));
     const startedAt = performance.now();
@@ -106,11 +110,11 @@ await runTrial(
     for (let end = windowMs; end <= totalMs; end += windowMs) {
       for (let at = end - windowMs + readingMs; at <= end; at += readingMs) {
         await until(at);
-        // The last reading of a window is of what is in use; a scrape may be a second old.
+        // Collect before the last readings of a window; the gateway caches a scrape for a second.
         if (at + 2 * readingMs > end) await collector.collect();
         record.take(await readGauges(gateway, dataDir));
       }
-      console.log(`${line(record.endWindow() as Reading)}, ${traffic.total} deeds`);
+      console.log(`${line(record.endWindow() as Reading)}, ${traffic.total} actions`);
     }
     collector.close();
     state.isOver = true;
@@ -124,7 +128,8 @@ await runTrial(
     }
     const errors = sumOf(scrape, 'internal_errors_total');
     verdict.hold('nothing unexpected happens', errors === 0, () => gateway.log());
-    await population.leaveAll();
+    await population.deleteAll();
+    await checkDescriptors();
     if (minutes >= sweptMinutesMin) await inspectSwept();
     console.log(record.judge(verdict, minutes, windowMs));
     const cutMost = cutMin + traffic.total * cutPart;
@@ -132,12 +137,24 @@ await runTrial(
     verdict.hold('it ends well', (await gateway.stop()) === 0, () => gateway.log());
     console.log(
       `${Object.entries(traffic.done)
-        .map(([deed, count]) => `${deed} ${count}`)
+        .map(([action, count]) => `${action} ${count}`)
         .join(', ')}; ` +
         `${traffic.skipped} not begun for too many under way, ${traffic.cut} cut; ${population.added} users added, ` +
         `${population.deleted} deleted, ${usersAtOnce} at once`,
     );
     return `${minutes} minutes, ${traffic.total} deeds`;
+
+    /** Without users and traffic no more descriptors are open than with idle users at the beginning. */
+    async function checkDescriptors(): Promise<void> {
+      const isBack = await eventually(
+        () => descriptorsOf(pid) <= descriptors,
+        closedWithinMs,
+      ).catch(() => false);
+      verdict.hold('descriptors return to where they were', isBack, () => ({
+        before: descriptors,
+        after: descriptorsOf(pid),
+      }));
+    }
 
     async function inspectSwept(): Promise<void> {
       const left = (): string[] => {
@@ -154,7 +171,7 @@ await runTrial(
     }
 
     function line(reading: Reading): string {
-      const mb = (value: number): string => told(value, { unit: 'MB' });
+      const mb = (value: number): string => formatted(value, { unit: 'MB' });
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
       return (
         `${seconds} s: heap ${mb(reading.heapUsed)}, external ${mb(reading.external)}, resident ` +

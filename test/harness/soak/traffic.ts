@@ -1,11 +1,11 @@
 /**
- * The soak's traffic: deeds at a fixed rate, whether or not the gateway keeps up, each with the
- * answers that it may get. Deeds under way are bounded, so that a gateway that hangs is not buried.
+ * The soak's traffic: actions at a fixed rate (open loop), each with the answers that are allowed.
+ * Pending actions are bounded, so that a hanging gateway is not flooded.
  */
 import { bearer, call, createKey, json, login, signal, status, submit } from '../../support/api.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Chance } from '../chance.js';
-import type { ReactingTerminal } from '../trading-terminal.js';
+import type { TradingTerminal } from '../trading-terminal.js';
 import type { Verdict } from '../verdict.js';
 import type { Population } from './population.js';
 import type { SentSignal, SoakUser } from './soak-user.js';
@@ -17,25 +17,25 @@ const weights = {
   replay: 600,
   refused: 500,
   listSources: 200,
-  tell: 200,
+  sendEvent: 200,
   reconnect: 60,
   follow: 80,
   logIn: 25,
   rotateKey: 25,
 } as const;
 
-export type Deed = keyof typeof weights;
+export type Action = keyof typeof weights;
 
 const tickMs = 10;
-const underWayMax = 500;
+const pendingMax = 500;
 const streamsPerUser = 3;
-/** More than a busy machine can make of a moment. */
+/** Longer than delivery takes on a busy machine. */
 const ttlMs = 60_000;
-/** A replay must come well within the retention. */
+/** Replays are sent well within the retention of Idempotency-Keys. */
 const replayedWithinMs = 5_000;
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 
-/** What must be refused, and how. */
+/** Requests that must be refused, with their status. */
 // prettier-ignore
 const refusals: readonly { readonly status: number; readonly ask: (url: string, key: string) => Promise<{ status: number }> }[] = [
   { status: 400, ask: (url, key) => submit(url, key, '{"v":1,') },
@@ -48,15 +48,15 @@ const refusals: readonly { readonly status: number; readonly ask: (url: string, 
 ];
 
 export class Traffic {
-  readonly done: Record<Deed, number>;
+  readonly done: Record<Action, number>;
   skipped = 0;
-  /** Whose connection was closed under them. */
+  /** Actions whose connection was cut. */
   cut = 0;
-  #underWay = 0;
-  readonly #reconnecting = new WeakSet<ReactingTerminal>();
+  #pending = 0;
+  readonly #reconnecting = new WeakSet<TradingTerminal>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #deeds: Readonly<Record<Deed, (user: SoakUser) => Promise<void>>> = {
+  readonly #actions: Readonly<Record<Action, (user: SoakUser) => Promise<void>>> = {
     submit: (user) => this.#submit(user),
     read: async (user) => {
       const sent = this.#recentOf(user);
@@ -82,8 +82,8 @@ export class Traffic {
       const answer = await call(this.url, 'GET', path, { headers: bearer(user.key) });
       this.#expect('listSources', user, answer, [200]);
     },
-    tell: async (user) => {
-      this.chance.pick(user.terminals).tell('x'.repeat(this.chance.between(1, 2_000)));
+    sendEvent: async (user) => {
+      this.chance.pick(user.terminals).sendEvent('x'.repeat(this.chance.between(1, 2_000)));
     },
     reconnect: async (user) => {
       const terminal = this.chance.pick(user.terminals);
@@ -113,7 +113,7 @@ export class Traffic {
     readonly verdict: Verdict,
   ) {
     this.done = Object.fromEntries(
-      Object.keys(weights).map((deed) => [deed, 0]),
+      Object.keys(weights).map((action) => [action, 0]),
     ) as typeof this.done;
   }
 
@@ -121,7 +121,7 @@ export class Traffic {
     return Object.values(this.done).reduce((sum, count) => sum + count, 0);
   }
 
-  /** `rate`: deeds per second. */
+  /** `rate`: actions per second. */
   start(rate: number): void {
     const startedAt = performance.now();
     let begun = 0;
@@ -131,30 +131,30 @@ export class Traffic {
     }, tickMs);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no action is pending. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    while (this.#underWay > 0) await pause(tickMs);
+    while (this.#pending > 0) await pause(tickMs);
   }
 
   #begin(): void {
-    if (this.#underWay >= underWayMax) {
+    if (this.#pending >= pendingMax) {
       this.skipped++;
       return;
     }
-    const deed = this.chance.weigh(weights);
+    const action = this.chance.weigh(weights);
     const user = this.chance.pick(this.population.users);
-    this.#underWay++;
-    this.#deeds
-      [deed](user)
+    this.#pending++;
+    this.#actions
+      [action](user)
       .then(
-        () => this.done[deed]++,
+        () => this.done[action]++,
         (error: unknown) => {
           if (isCut(error)) this.cut++;
-          else this.verdict.hold('no deed fails', user.isLeaving, () => [deed, error]);
+          else this.verdict.hold('no action fails', user.isLeaving, () => [action, error]);
         },
       )
-      .finally(() => this.#underWay--);
+      .finally(() => this.#pending--);
   }
 
   async #submit(user: SoakUser): Promise<void> {
@@ -193,7 +193,7 @@ export class Traffic {
     const answer = await call(this.url, 'POST', path, {
       headers: { ...bearer(user.key), 'idempotency-key': `cancel-${++this.#count}` },
     });
-    // The order may have ended, and the terminal gone, since it was read.
+    // Since the read the order may have ended, or the terminal disconnected.
     this.#expect('cancel', user, answer, [202, 409]);
   }
 
@@ -203,7 +203,7 @@ export class Traffic {
     try {
       const { source } = this.chance.pick(user.terminals);
       const reader = await openReader(this.url, user.key, { source });
-      // Terminals come and go: a source is unknown only until its first hello.
+      // A source exists from its first hello on, also while its terminal is disconnected.
       this.#expect('follow', user, reader, [200]);
       await pause(this.chance.between(200, 6_000));
       reader.close();
@@ -218,14 +218,14 @@ export class Traffic {
   }
 
   #expect(
-    deed: Deed,
+    action: Action,
     user: SoakUser,
     answer: { readonly status: number; readonly text?: string },
     expected: readonly number[],
   ): void {
     const isRight = expected.includes(answer.status) || user.isLeaving;
-    this.verdict.hold('every deed is answered as it must be', isRight, () => [
-      deed,
+    this.verdict.hold('every action is answered as it must be', isRight, () => [
+      action,
       answer.status,
       answer.text,
     ]);

@@ -1,9 +1,9 @@
-/** What a soak has read, window by window, and how it is shown and judged at the end. */
+/** The readings of a soak by window, and their table and judgement at the end. */
 import type { Verdict } from '../verdict.js';
 import { judgeFlatness } from './flatness.js';
 import { gauges, type Gauge, type GaugeName, type Reading } from './gauges.js';
 
-/** Caches fill and the compiler warms up: nothing is judged before. */
+/** Part of the run that is not judged: caches fill and the compiler optimizes. */
 const warmUpPart = 1 / 3;
 
 const names = Object.keys(gauges) as GaugeName[];
@@ -40,7 +40,7 @@ export class WindowRecord {
       if (isJudged) {
         verdict.hold(`${name} stays flat`, flatness.isFlat, () => ({ flatness, figures }));
       }
-      const show = (value: number): string => told(value, gauge);
+      const show = (value: number): string => formatted(value, gauge);
       return [
         name,
         show(flatness.first),
@@ -61,7 +61,7 @@ export class WindowRecord {
   }
 }
 
-export function told(value: number, { unit }: Pick<Gauge, 'unit'>): string {
+export function formatted(value: number, { unit }: Pick<Gauge, 'unit'>): string {
   return unit === 'MB' ? `${(value / 2 ** 20).toFixed(1)} MB` : value.toFixed(0);
 }
 

@@ -1,16 +1,16 @@
 /**
- * The quota of a UTC day under a clock that is set to and fro: the count starts anew with each later
- * day, goes on when the clock is set back, and keeps nobody out beyond the clock's next midnight.
+ * A model of the daily limit under a clock that is stepped: the count starts at 0 on each later day,
+ * goes on when the clock is set back, and refuses nobody beyond the next midnight of the clock.
  */
 import type { Verdict } from '../verdict.js';
 
 const dayMs = 86_400_000;
-/** Around a midnight nobody outside can tell on which day an answer was made. */
+/** This close to midnight the day of an answer is uncertain. */
 const nearMs = 60_000;
-/** Between the clock that is read here and the one there. */
+/** Between this process's reading of the clock and the gateway's. */
 const toleranceMs = 5_000;
 
-/** Nothing should be asked then. */
+/** No request should be sent then. */
 export function isNearMidnight(now: number): boolean {
   const sinceMs = now % dayMs;
   return sinceMs < nearMs || sinceMs > dayMs - nearMs;

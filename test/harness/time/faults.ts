@@ -1,9 +1,13 @@
-/** What happens to the time of the gateway's process, each under traffic. */
+/**
+ * The faults of the time harness: what happens to the wall clock, the event loop and the process of
+ * the gateway, under traffic.
+ */
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../chance.js';
 import type { WallClock } from './wall-clock.js';
 
-interface Struck {
+interface FaultContext {
   readonly wall: WallClock;
   readonly process: ChildProcess;
   readonly chance: Chance;
@@ -11,15 +15,13 @@ interface Struck {
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** Steps add up to no more than this, either way. */
+/** Largest offset of the wall clock, forward or back. */
 const offsetMsMax = 40 * hourMs;
-/** Longest hold of the loop and longest suspension; the heartbeat window is shorter. */
+/** Longest time for which the event loop is blocked, and the process suspended. */
 const holdMsMax = 5_000;
 const suspendMsMax = 9_000;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** From minutes to many hours, as often short as long. */
+/** From minutes to many hours. */
 function stepMs(chance: Chance): number {
   return chance.pick([
     chance.between(2 * minuteMs, 10 * minuteMs),
@@ -48,8 +50,7 @@ async function suspend(process: ChildProcess, ms: number, meanwhile = () => {}):
   process.kill('SIGCONT');
 }
 
-/** Each tells what it did. */
-const strikes = {
+export const faults = {
   async 'stepped forward'({ wall, chance }) {
     await step(wall, stepMs(chance));
   },
@@ -94,11 +95,11 @@ const strikes = {
     });
     await wall.settled();
   },
-} as const satisfies Record<string, (struck: Struck) => Promise<void>>;
+} as const satisfies Record<string, (context: FaultContext) => Promise<void>>;
 
-type StrikeName = keyof typeof strikes;
+export type FaultName = keyof typeof faults;
 
-const weights: Readonly<Record<StrikeName, number>> = {
+export const faultWeights: Readonly<Record<FaultName, number>> = {
   'stepped forward': 14,
   'stepped back': 14,
   'stepped forward and taken back': 12,
@@ -110,14 +111,3 @@ const weights: Readonly<Record<StrikeName, number>> = {
   suspended: 8,
   'stepped while suspended': 8,
 };
-
-/** Only those with `part` in their name; all, where it is empty. */
-export async function strike(struck: Struck, part: string): Promise<string> {
-  const wanted = Object.entries(weights).map(([name, weight]) => [
-    name,
-    name.includes(part) ? weight : 0,
-  ]);
-  const name = struck.chance.weigh(Object.fromEntries(wanted) as typeof weights);
-  await strikes[name](struck);
-  return name;
-}

@@ -1,15 +1,16 @@
 /**
- * What is asked of the gateway after each strike: that everything works, that limits are neither
- * loosened nor locked by the clock, that tokens end by the wall clock, and that the scrape is sane.
+ * The checks after each fault: the gateway is ready, limits are neither loosened nor locked by the
+ * clock, tokens and keys expire by the wall clock, and the metrics are sane.
  */
 import { bearer, call, createKey, login, signal as compose, submit } from '../../support/api.js';
 import { askOps } from '../ask-ops.js';
+import { inParallel } from '../in-parallel.js';
 import { eventually } from '../../support/eventually.js';
 import { openPlugin } from '../../support/plugin.js';
 import type { GatewayProcess } from '../../support/gateway-process.js';
 import type { Verdict } from '../verdict.js';
 import { DayModel, isNearMidnight } from './day-model.js';
-import { limits, signalsPerDay, signalsPerMinute, type Person } from './users.js';
+import { limits, signalsPerDay, signalsPerMinute, type TestUser } from './users.js';
 import { RateModel } from './rate-model.js';
 import { ScrapeModel } from './scrape-model.js';
 import type { WallClock } from './wall-clock.js';
@@ -17,7 +18,7 @@ import type { WallClock } from './wall-clock.js';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const keyLifetimeMs = 2 * hourMs;
-/** Nearer to an end than this nobody outside can tell. */
+/** This close to its expiry the status of a credential is uncertain. */
 const nearMs = 5_000;
 const requestsAtOnce = 8;
 const requestsPerProbe = 160;
@@ -27,13 +28,13 @@ const stepToleranceSeconds = 1;
 const sourcesPath = '/api/v1/terminal-events/sources';
 const roundsPerKey = 5;
 const tokensJudged = 8;
-const muteNames = 4;
+const silentNames = 4;
 const nearlyMs = 5;
 const heartbeatMissed = 4002;
 const replaced = 4501;
 
-/** What ends at a wall time of the gateway. */
-interface Mortal {
+/** A credential that expires at a wall time of the gateway. */
+interface Expiring {
   readonly name: string;
   readonly endsAt: number;
   readonly ask: () => Promise<number>;
@@ -44,17 +45,17 @@ export class Probes {
   readonly #keyRate: RateModel;
   readonly #signalRate: RateModel;
   readonly #day: DayModel;
-  readonly #mortals: Mortal[] = [];
-  #mortalKey: (Mortal & { readonly id: number }) | undefined;
+  readonly #expiring: Expiring[] = [];
+  #expiringKey: (Expiring & { readonly id: number }) | undefined;
   #round = 0;
-  #muteOpen = 0;
+  #silentPlugins = 0;
 
   constructor(
     readonly gateway: GatewayProcess,
     readonly wall: WallClock,
     readonly verdict: Verdict,
-    readonly quick: Person,
-    readonly daily: Person,
+    readonly quick: TestUser,
+    readonly daily: TestUser,
   ) {
     this.#scrapes = new ScrapeModel(verdict);
     const { keyRequestsPerMinute } = limits;
@@ -63,7 +64,7 @@ export class Probes {
     this.#day = new DayModel(signalsPerDay, verdict);
   }
 
-  /** How often the limits said no. */
+  /** Requests that a limit refused. */
   get refusals(): number {
     return this.#keyRate.refusals + this.#signalRate.refusals;
   }
@@ -71,16 +72,16 @@ export class Probes {
   async run(): Promise<void> {
     await this.#readiness();
     await this.#scrape();
-    await this.#judgeMortals();
+    await this.#checkExpiry();
     await this.#rates();
     await this.#quotas();
-    this.#openMute();
+    this.#openSilentPlugin();
   }
 
-  /** A terminal that says nothing is put out: never too soon, and surely in the end. */
+  /** A plugin without heartbeats is closed after the window, and not before. */
   async finish(): Promise<void> {
-    const isOut = await eventually(() => this.#muteOpen === 0).catch(() => false);
-    this.verdict.hold('who is silent is put out in the end', isOut, () => this.#muteOpen);
+    const isOut = await eventually(() => this.#silentPlugins === 0).catch(() => false);
+    this.verdict.hold('who is silent is put out in the end', isOut, () => this.#silentPlugins);
   }
 
   async #readiness(): Promise<void> {
@@ -91,7 +92,7 @@ export class Probes {
   }
 
   async #scrape(): Promise<void> {
-    // A scrape is kept for a second; one that began before the strike says nothing of it.
+    // The gateway caches a scrape for a second: one from before the fault does not show it.
     const from = performance.now();
     const expected = (): number => this.wall.offsetMs / 1000;
     const seconds = await eventually(async () => {
@@ -104,23 +105,23 @@ export class Probes {
     this.verdict.hold('the step of the clock is told', isTold, () => [seconds.step, expected()]);
   }
 
-  /** A token of every round, and one key that is made anew now and then. */
-  async #judgeMortals(): Promise<void> {
+  /** One token per round, and one key that is replaced every few rounds. */
+  async #checkExpiry(): Promise<void> {
     const { url } = this.gateway;
     const { token } = await login(url, this.quick.email);
-    this.#mortals.push({
+    this.#expiring.push({
       name: 'a user token',
       endsAt: this.wall.now() + limits.userTokenLifetimeMs,
       ask: async () => (await call(url, 'GET', '/api/api-keys', { headers: bearer(token) })).status,
     });
     if (this.#round++ % roundsPerKey === 0) await this.#renewKey(token);
-    for (const mortal of this.#mortals.slice(-tokensJudged)) await this.#judge(mortal);
-    if (this.#mortalKey !== undefined) await this.#judge(this.#mortalKey);
+    for (const credential of this.#expiring.slice(-tokensJudged)) await this.#judge(credential);
+    if (this.#expiringKey !== undefined) await this.#judge(this.#expiringKey);
   }
 
   async #renewKey(token: string): Promise<void> {
     const { url } = this.gateway;
-    const old = this.#mortalKey;
+    const old = this.#expiringKey;
     const headers = bearer(token);
     if (old !== undefined) await call(url, 'DELETE', `/api/api-keys/${old.id}`, { headers });
     const endsAt = this.wall.now() + keyLifetimeMs;
@@ -128,10 +129,10 @@ export class Probes {
     const { key, id } = await createKey(url, token, { expiresAt });
     const ask = async (): Promise<number> =>
       (await call(url, 'GET', sourcesPath, { headers: bearer(key) })).status;
-    this.#mortalKey = { name: 'a key', endsAt, ask, id };
+    this.#expiringKey = { name: 'a key', endsAt, ask, id };
   }
 
-  async #judge({ name, endsAt, ask }: Mortal): Promise<void> {
+  async #judge({ name, endsAt, ask }: Expiring): Promise<void> {
     const leftMs = endsAt - this.wall.now();
     if (Math.abs(leftMs) < nearMs) return;
     const status = await ask();
@@ -139,24 +140,19 @@ export class Probes {
     this.verdict.hold(`${name} ends by the wall clock`, isRight, () => [status, leftMs]);
   }
 
-  /** More than the limit, over some rounds. */
+  /** Exceeds the limit within a few rounds. */
   async #rates(): Promise<void> {
     const { url } = this.gateway;
     const [key = ''] = this.quick.keys;
-    let left = requestsPerProbe;
-    const lane = async (): Promise<void> => {
-      while (left-- > 0) {
-        const sentAt = performance.now();
-        const answer = await call(url, 'GET', sourcesPath, { headers: bearer(key) });
-        const answeredAt = performance.now();
-        if (answer.status === 200) this.#keyRate.granted(sentAt, answeredAt);
-        else {
-          left = 0;
-          this.#keyRate.refused(sentAt, answeredAt, Number(answer.headers.get('retry-after')));
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: requestsAtOnce }, lane));
+    await inParallel(requestsAtOnce, requestsPerProbe, async () => {
+      const sentAt = performance.now();
+      const answer = await call(url, 'GET', sourcesPath, { headers: bearer(key) });
+      const answeredAt = performance.now();
+      const isGranted = answer.status === 200;
+      if (isGranted) this.#keyRate.granted(sentAt, answeredAt);
+      else this.#keyRate.refused(sentAt, answeredAt, Number(answer.headers.get('retry-after')));
+      return isGranted;
+    });
     this.#keyRate.judgeRefusals();
   }
 
@@ -177,28 +173,28 @@ export class Probes {
     }
   }
 
-  async #submit(person: Person) {
-    const key = person.keys[1] as string;
+  async #submit(user: TestUser) {
+    const key = user.keys[1] as string;
     const answer = await submit(this.gateway.url, key, compose({ ts: this.wall.now() }));
     const isLimit = answer.status === 202 || answer.status === 429;
     this.verdict.hold('a signal is accepted, or over the limit', isLimit, () => answer.text);
     return answer;
   }
 
-  #openMute(): void {
+  #openSilentPlugin(): void {
     const { heartbeatWindowMs } = limits;
-    const instanceId = `mute-${this.#round % muteNames}`;
+    const instanceId = `mute-${this.#round % silentNames}`;
     const helloAt = performance.now();
-    this.#muteOpen++;
+    this.#silentPlugins++;
     void openPlugin(this.gateway.url, this.quick.sessionToken, { instanceId })
       .then((plugin) => plugin.waitClosed())
       .then(({ code }) => {
         const livedMs = performance.now() - helloAt;
         const isInTime = code === heartbeatMissed && livedMs >= heartbeatWindowMs - nearlyMs;
-        // The next one of the same name may have come first.
+        // The next plugin of the same instanceId may have replaced it.
         const isRight = isInTime || code === replaced;
         this.verdict.hold('who is silent stays for the window', isRight, () => [code, livedMs]);
-        this.#muteOpen--;
+        this.#silentPlugins--;
       });
   }
 }

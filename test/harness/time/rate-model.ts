@@ -1,7 +1,7 @@
 /**
- * What a limit of so many in any window may answer, judged from outside by monotonic time: a grant was
- * made at some moment between its request and its answer. It accuses only where no such moments would
- * be right. Forgets what has left every window.
+ * A model of a sliding-window limit, judged from outside by monotonic time: a grant was made at some
+ * moment between its request and its answer. It reports a violation only if no such moments are
+ * allowed. Forgets grants that have left every window.
  */
 import type { Verdict } from '../verdict.js';
 
@@ -43,7 +43,7 @@ export class RateModel {
     );
   }
 
-  /** With nothing under way: a grant may have been answered after a refusal that it caused. */
+  /** Call it with no request pending: a grant may be answered after a refusal that it caused. */
   judgeRefusals(): void {
     for (const refusal of this.#refused.splice(0)) this.#judge(refusal);
   }

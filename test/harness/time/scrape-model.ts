@@ -1,4 +1,4 @@
-/** What must hold of every scrape, however the clocks went: sane histograms, counters that only grow. */
+/** The rules for every scrape, whatever the clocks do: sane histograms, counters that never fall. */
 import { parseScrape, type Sample } from '../../../src/stats/scrape.js';
 import type { Verdict } from '../verdict.js';
 
@@ -16,7 +16,7 @@ export class ScrapeModel {
     const scrape = parseScrape(text);
     for (const [name, samples] of scrape) {
       for (const { labels, value } of samples) {
-        // Quantiles of nothing are no numbers; and only the step of the clock may be below nothing.
+        // Only the step of the clock may be negative; a quantile without samples would be NaN.
         const isSane = Number.isFinite(value) && (value >= 0 || name === 'clock_step_seconds');
         verdict.hold('no metric is negative', isSane, () => [name, labels, value]);
       }
@@ -49,7 +49,7 @@ export class ScrapeModel {
       );
       const isWhole = isAscending && ofThis.at(-1)?.value === count;
       this.verdict.hold('a histogram adds up', isWhole, () => [name, labels, ofThis, count]);
-      // Nothing can have taken longer than the gateway has lived.
+      // No duration can exceed the uptime of the gateway.
       const sum = sums[index]?.value ?? 0;
       this.verdict.hold('no duration is longer than the life', sum <= count * livedSeconds, () => [
         name,

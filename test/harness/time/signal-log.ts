@@ -1,7 +1,7 @@
 /**
- * Every signal of the run: when it was sent and answered, where it arrived, what the terminals said of
- * it, and what the gateway says. Times are monotonic ms of this process, so that no setting of the
- * gateway's clock can excuse a signal that is executed late, twice, or given up too soon.
+ * Every signal of the run: when it was sent and answered, where it arrived, what the terminals reported
+ * and what the gateway shows. Times are monotonic ms of this process, so that no step of the gateway's
+ * clock excuses a signal that is executed late or twice, or given up too soon.
  */
 import type { Frame } from '../../support/plugin.js';
 import type { Verdict } from '../verdict.js';
@@ -12,14 +12,14 @@ export interface Signal {
   readonly body: string;
   readonly ttlMs: number;
   readonly sentAt: number;
-  /** Of the first answer; undefined before. */
+  /** When the first answer came; undefined before. */
   answeredAt: number | undefined;
   answer: string | undefined;
   requestId: string | undefined;
   /** The gateway's wall time, Unix ms. */
   acceptedAt: number | undefined;
-  /** The clock was set on its way to the disk: its TTL may then be over at once, by the new time. */
-  isShaken: boolean;
+  /** The clock was set while it was being accepted: its TTL may have ended at once, by the new time. */
+  wasSetMeanwhile: boolean;
 }
 
 interface Arrival {
@@ -32,15 +32,15 @@ export interface TimeLimits {
   readonly cancelConfirmTimeoutMs: number;
 }
 
-/** Whole milliseconds are rounded here and there. */
+/** Timestamps are rounded to milliseconds. */
 const roundingMs = 5;
 
-export class SignalTrail {
+export class SignalLog {
   readonly signals = new Map<string, Signal>();
   readonly #arrivals = new Map<string, Arrival[]>();
-  /** executionId → what its terminal said last. */
+  /** executionId → the last status that its terminal reported. */
   readonly #said = new Map<string, string>();
-  /** Their end was checked with every terminal at rest. */
+  /** Signals whose end was checked with every terminal connected. */
   readonly #settled = new Set<string>();
 
   constructor(
@@ -66,14 +66,14 @@ export class SignalTrail {
     this.#inspectAge(signal.signalId);
   }
 
-  /** Those whose end was not yet seen. */
+  /** Signals that have not reached their end. */
   get open(): Signal[] {
     return [...this.signals.values()].filter(
       ({ signalId, requestId }) => requestId !== undefined && !this.#settled.has(signalId),
     );
   }
 
-  /** The connection that carried it was made when its time was over: whatever any wall clock said. */
+  /** No connection that was opened after the TTL, by monotonic time, may carry the signal. */
   #inspectAge(signalId: string): void {
     const signal = this.signals.get(signalId);
     const { answeredAt } = signal ?? {};
@@ -84,7 +84,7 @@ export class SignalTrail {
     }
   }
 
-  /** `view`: the request as it was read by an answer that came at `readAt`. */
+  /** `view`: the request as read; `readAt`: when the answer came. */
   inspect(signal: Signal, view: any, readAt: number): void {
     const { verdict } = this;
     const arrivals = this.#arrivals.get(signal.signalId) ?? [];
@@ -92,7 +92,7 @@ export class SignalTrail {
       const lived = readAt - signal.sentAt + roundingMs;
       const evidence = (): unknown => [signal, view, lived, arrivals];
       if (reasonCode === 'ttl_expired') {
-        const isTime = signal.isShaken || lived >= signal.ttlMs;
+        const isTime = signal.wasSetMeanwhile || lived >= signal.ttlMs;
         verdict.hold('a TTL is not over too soon', isTime, evidence);
         verdict.hold('what expired was not sent', arrivals.length === 0, evidence);
       }
@@ -107,10 +107,10 @@ export class SignalTrail {
     }
   }
 
-  /** @returns whether it has the end that its terminal gave it, or the one that time gives. */
+  /** @returns whether it has the end that its terminal reported, or that a timeout causes. */
   isSettled(signal: Signal, view: any): boolean {
     const ends = view.executions.map(({ executionId, status, cancel, delivery }: any) => {
-      const isCancelOver = cancel === null || !underWay.has(cancel.status);
+      const isCancelOver = cancel === null || !openCancels.has(cancel.status);
       return isCancelOver && this.#ends(signal, executionId, delivery).includes(status);
     });
     const isSettled = ends.every(Boolean);
@@ -121,11 +121,11 @@ export class SignalTrail {
   #ends(signal: Signal, executionId: string, delivery: string): readonly string[] {
     const said = this.#said.get(executionId);
     if (said !== undefined) return [said];
-    // What was written to a connection that was cut is known to have been sent, and to nobody else.
+    // A submit written to a connection that was cut is `sent`, although it never arrived.
     if (this.#arrivals.has(signal.signalId) || delivery !== 'not_sent') return ['unknown'];
-    // The terminal may have been away for so long that there was none.
+    // Denied when the terminal had been disconnected for too long.
     return ['expired', 'denied'];
   }
 }
 
-const underWay = new Set(['requested', 'dispatched', 'pending']);
+const openCancels = new Set(['requested', 'dispatched', 'pending']);

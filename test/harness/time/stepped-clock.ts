@@ -1,20 +1,20 @@
 /**
- * Loaded into a gateway process before its own code (`node --import`): the wall clock of that process
- * can then be set from outside, and its event loop held, while the product knows of nothing. Orders
- * come by a small file that is looked at all the time; each is noted in a file beside it when done.
- * Only `Date` is wrapped: monotonic time stays the system's, and so do the clocks of native code.
+ * Preloaded into a gateway process (`node --import`): sets the wall clock of that process and blocks
+ * its event loop on command, unknown to the product. Commands come through a small file that is polled;
+ * each is confirmed in a file beside it. Only `Date` is replaced: monotonic time and the clocks of
+ * native code stay the system's.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 export const clockFileVariable = 'STEPPED_CLOCK_FILE';
 
-export interface ClockOrder {
-  /** Counts the orders from 1. */
+export interface ClockCommand {
+  /** Counts the commands from 1. */
   readonly number: number;
-  /** Of the wall clock against the system's. */
+  /** The process's wall clock minus the system's. */
   readonly offsetMs: number;
-  /** For how long the loop is held, busy, once the clock is set. */
+  /** How long the event loop is blocked after the clock is set. */
   readonly holdMs: number;
 }
 
@@ -32,25 +32,25 @@ function wrapDate(offsetMs: () => number): void {
   });
 }
 
-function obey(file: string): void {
-  let done: ClockOrder = { number: 0, offsetMs: 0, holdMs: 0 };
+function pollCommands(file: string): void {
+  let done: ClockCommand = { number: 0, offsetMs: 0, holdMs: 0 };
   const look = (): void => {
-    const order = JSON.parse(readFileSync(file, 'utf8')) as ClockOrder;
-    if (order.number === done.number) return;
-    done = order;
-    const end = performance.now() + order.holdMs;
+    const command = JSON.parse(readFileSync(file, 'utf8')) as ClockCommand;
+    if (command.number === done.number) return;
+    done = command;
+    const end = performance.now() + command.holdMs;
     while (performance.now() < end);
-    writeFileSync(doneFile(file), `${order.number}`);
+    writeFileSync(doneFile(file), `${command.number}`);
   };
   look();
   wrapDate(() => done.offsetMs);
   setInterval(look, lookMs).unref();
 }
 
-/** Where the number of the last order that was carried out stands. */
+/** Contains the number of the last executed command. */
 export function doneFile(file: string): string {
   return `${file}.done`;
 }
 
 const file = process.env[clockFileVariable];
-if (file !== undefined && isMainThread) obey(file);
+if (file !== undefined && isMainThread) pollCommands(file);

@@ -1,6 +1,6 @@
 /**
- * Everything that takes part in a run on time: one gateway process whose clock is in our hands, the
- * traffic that goes on all the while, and the checks that need all of it.
+ * Everything that takes part in a run: one gateway process with a controlled clock, its traffic, and
+ * the checks that need all of it.
  */
 import { join } from 'node:path';
 import { bearer, call, json, login } from '../../support/api.js';
@@ -11,52 +11,52 @@ import { startGateway, type GatewayProcess } from '../../support/gateway-process
 import type { Verdict } from '../verdict.js';
 import {
   accountName,
-  addPeople,
+  addUsers,
   config,
   createTerminals,
   instances,
   limits,
-  meet,
-  type Person,
+  logInUser,
+  type TestUser,
   type Terminals,
 } from './users.js';
 import { Probes } from './probes.js';
-import { SignalTrail } from './signal-log.js';
+import { SignalLog } from './signal-log.js';
 import { Trader } from './trader.js';
 import { WallClock } from './wall-clock.js';
 
 const keepAliveMs = 15_000;
-/** This process may itself be held up on a busy machine: then its heartbeats are late. */
+/** After a longer stall of this process its heartbeats are late, which excuses a close. */
 const stallMsMax = limits.heartbeatWindowMs / 3;
 const stallLookMs = 50;
-/** After which all that time does must have happened, with every terminal back. */
+/** By then every timeout has passed and every execution has ended, with all terminals connected. */
 const restWithinMs = 60_000;
 
-/** Between two looks at a request. */
-const lookMs = 200;
+/** Between two reads of a request. */
+const readEveryMs = 200;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @returns whether it came to be so. */
-async function patiently(ask: () => Promise<boolean>): Promise<boolean> {
+/** @returns whether `ask` became true within that time. */
+async function becomesTrue(ask: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + restWithinMs;
   while (!(await ask())) {
     if (performance.now() > end) return false;
-    await sleep(lookMs);
+    await sleep(readEveryMs);
   }
   return true;
 }
 
-export class Stage {
-  readonly trail: SignalTrail;
+export class TestRun {
+  readonly signalLog: SignalLog;
   readonly trader: Trader;
   readonly terminals: Terminals;
   readonly probes: Probes;
   events = 0;
   #reads = 0;
   #isStalled = false;
-  #isRestless = false;
-  #wandering: Promise<void> = Promise.resolve();
+  #reconnects = false;
+  #reconnectLoop: Promise<void> = Promise.resolve();
   #lastSeq = 0;
   #epoch = '';
   #reader: EventReader | undefined;
@@ -65,18 +65,18 @@ export class Stage {
   constructor(
     readonly gateway: GatewayProcess,
     readonly wall: WallClock,
-    readonly person: Person,
+    readonly user: TestUser,
     readonly chance: Chance,
     readonly verdict: Verdict,
-    others: { readonly quick: Person; readonly daily: Person },
+    others: { readonly quick: TestUser; readonly daily: TestUser },
   ) {
-    this.trail = new SignalTrail(limits, verdict);
-    this.terminals = createTerminals(this.trail, chance, verdict, () => this.#isStalled);
+    this.signalLog = new SignalLog(limits, verdict);
+    this.terminals = createTerminals(this.signalLog, chance, verdict, () => this.#isStalled);
     this.trader = new Trader({
       url: gateway.url,
-      person,
+      user,
       wall,
-      trail: this.trail,
+      signalLog: this.signalLog,
       chance: chance.child('trader'),
       verdict,
       idempotencyRetentionMs: limits.idempotencyRetentionMs,
@@ -86,34 +86,35 @@ export class Stage {
   }
 
   async begin(): Promise<void> {
-    const { steady, patient } = this.terminals;
-    for (const terminal of [steady, patient]) {
-      if (!terminal.isConnected) await terminal.connect(this.gateway.url, this.person.sessionToken);
+    const { steady, resting } = this.terminals;
+    for (const terminal of [steady, resting]) {
+      if (!terminal.isConnected) await terminal.connect(this.gateway.url, this.user.sessionToken);
     }
     if (this.#reader === undefined) {
-      // Only a source that has been seen can be followed.
-      const [key = ''] = this.person.keys;
-      const source = { instanceId: instances.patient, accountName };
+      // The stream of a source exists only after its first hello.
+      const [key = ''] = this.user.keys;
+      const source = { instanceId: instances.resting, accountName };
       this.#reader = await openReader(this.gateway.url, key, { source });
       this.#readSince = performance.now();
     }
-    this.#isRestless = true;
-    this.#wandering = this.#wander();
+    this.#reconnects = true;
+    this.#reconnectLoop = this.#reconnect();
     this.trader.start();
   }
 
-  /** Every terminal is back and the bots are silent: everything comes to its end, late or not. */
-  async comeToRest(): Promise<void> {
+  /** Stops the bots, connects every terminal, and waits until every execution has ended. */
+  async waitUntilSettled(): Promise<void> {
     await this.trader.stop();
-    this.#isRestless = false;
-    await this.#wandering;
-    const { restless } = this.terminals;
-    if (!restless.isConnected) await restless.connect(this.gateway.url, this.person.sessionToken);
-    for (const signal of this.trail.open) {
+    this.#reconnects = false;
+    await this.#reconnectLoop;
+    const { reconnecting } = this.terminals;
+    if (!reconnecting.isConnected)
+      await reconnecting.connect(this.gateway.url, this.user.sessionToken);
+    for (const signal of this.signalLog.open) {
       let view: any;
-      const isSettled = await patiently(async () => {
+      const isSettled = await becomesTrue(async () => {
         view = await this.trader.read(this.#nextKey(), signal);
-        return this.trail.isSettled(signal, view);
+        return this.signalLog.isSettled(signal, view);
       });
       const rule = 'every execution comes to the end that it was given';
       this.verdict.hold(rule, isSettled, () => [signal, view]);
@@ -121,32 +122,32 @@ export class Stage {
     }
   }
 
-  /** None of them must come to its limit. */
+  /** Alternates, so that no key reaches its limit. */
   #nextKey(): string {
-    const { keys } = this.person;
+    const { keys } = this.user;
     return keys[this.#reads++ % keys.length] as string;
   }
 
-  /** Before the end of the gateway, which would put them out. */
-  async leave(): Promise<void> {
+  /** Disconnects terminals and reader before the gateway stops. */
+  async disconnectAll(): Promise<void> {
     for (const terminal of Object.values(this.terminals)) await terminal.end();
     this.#reader?.close();
   }
 
-  /** Of everything one, from the login to the event of the cancel. */
-  async everythingWorks(): Promise<void> {
-    const { gateway, verdict, trader, wall, person } = this;
-    await login(gateway.url, person.email);
-    const [, , key = ''] = person.keys;
+  /** One of each operation: login, submit, read, cancel, and an event on the stream. */
+  async checkAllOperations(): Promise<void> {
+    const { gateway, verdict, trader, wall, user } = this;
+    await login(gateway.url, user.email);
+    const [, , key = ''] = user.keys;
     const signal = await trader.submit(key, {
-      instanceId: instances.patient,
+      instanceId: instances.resting,
       ttlMs: 300_000,
       ts: wall.now(),
     });
     verdict.hold('a new signal is accepted', signal !== undefined, () => gateway.log());
     if (signal === undefined) return;
     let order: any;
-    const isWorking = await patiently(async () => {
+    const isWorking = await becomesTrue(async () => {
       [order] = (await trader.read(this.#nextKey(), signal)).executions;
       return order.status !== 'queued' && order.status !== 'dispatched';
     });
@@ -154,18 +155,20 @@ export class Stage {
     const cancel = await call(gateway.url, 'POST', `/api/v1/orders/${order.orderRef}/cancel`, {
       headers: { ...json, ...bearer(key), 'idempotency-key': `works ${order.orderRef}` },
     });
-    // On a slow machine the order may be over by now.
+    // On a slow machine the order may have ended already.
     const isTaken = cancel.status === 202 || cancel.status === 409;
     verdict.hold('a resting order can be cancelled', isTaken, () => cancel.text);
     const isTold = await eventually(() =>
       this.#reader?.events.some(({ data }) => data.executionId === order.executionId),
     ).catch(() => false);
     verdict.hold('its events come', isTold, () => this.#reader?.ended);
-    this.#inspectEvents();
+    this.#checkEvents();
   }
 
-  /** Ids that only grow, one life of the replay memory, no more comments than silence asks for. */
-  #inspectEvents(): void {
+  /**
+   * Event ids only grow, the epoch stays, and keep-alive comments come no more often than documented.
+   */
+  #checkEvents(): void {
     const { verdict } = this;
     const reader = this.#reader as EventReader;
     for (const { id } of reader.events.splice(0)) {
@@ -183,19 +186,19 @@ export class Stage {
     verdict.hold('timers do not fire in storms', isQuiet, () => [comments.length, most]);
   }
 
-  async #wander(): Promise<void> {
-    const { restless } = this.terminals;
-    const { gateway, person, verdict } = this;
+  async #reconnect(): Promise<void> {
+    const { reconnecting } = this.terminals;
+    const { gateway, user, verdict } = this;
     const chance = this.chance.child('wander');
-    while (this.#isRestless) {
-      await restless.disconnect();
-      const failure = await restless
-        .connect(gateway.url, person.sessionToken)
+    while (this.#reconnects) {
+      await reconnecting.disconnect();
+      const failure = await reconnecting
+        .connect(gateway.url, user.sessionToken)
         .then(() => undefined)
         .catch((error: unknown) => error);
       verdict.hold('a terminal can come back', failure === undefined, () => failure);
       await sleep(chance.between(300, 2_500));
-      await restless.disconnect(chance.happens(0.5));
+      await reconnecting.disconnect(chance.happens(0.5));
       await sleep(chance.between(300, 7_000));
     }
   }
@@ -210,21 +213,21 @@ export class Stage {
   }
 }
 
-export async function openStage(
+export async function openTestRun(
   directory: string,
   chance: Chance,
   verdict: Verdict,
   atExit: (stop: () => void) => void,
-): Promise<Stage> {
+): Promise<TestRun> {
   const wall = new WallClock(join(directory, 'clock'));
   const dataDir = join(directory, 'data');
   const gateway = await startGateway({ dataDir, config, environment: wall.environment });
   atExit(() => void gateway.process.kill('SIGKILL'));
-  addPeople(dataDir, `${dataDir}.config.json`);
-  const person = await meet(gateway.url, 'business');
+  addUsers(dataDir, `${dataDir}.config.json`);
+  const user = await logInUser(gateway.url, 'business');
   const others = {
-    quick: await meet(gateway.url, 'quick'),
-    daily: await meet(gateway.url, 'daily'),
+    quick: await logInUser(gateway.url, 'quick'),
+    daily: await logInUser(gateway.url, 'daily'),
   };
-  return new Stage(gateway, wall, person, chance, verdict, others);
+  return new TestRun(gateway, wall, user, chance, verdict, others);
 }

@@ -1,26 +1,26 @@
 /**
- * The bots of one user, several lanes of signals, reads, cancels and replays, that go on while the
- * clock is set. Their own clocks are right: what they send says what time it is at the gateway.
+ * The bots of one user: several lanes of signals, reads, cancels and replays that go on while the clock
+ * is set. Their own clocks are right: `ts` is the gateway's time.
  */
 import { bearer, call, json, signal as compose, type Answer } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
-import type { Person } from './users.js';
-import type { Signal, SignalTrail } from './signal-log.js';
+import type { TestUser } from './users.js';
+import type { Signal, SignalLog } from './signal-log.js';
 import type { WallClock } from './wall-clock.js';
 
 const lanes = 3;
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
-/** A bot asks again when it hears nothing for so long. */
+/** A request without an answer is repeated after this time. */
 const patienceMs = 1_500;
 const recentMax = 40;
 const oldMax = 400;
 
 export interface TraderDeps {
   readonly url: string;
-  readonly person: Person;
+  readonly user: TestUser;
   readonly wall: WallClock;
-  readonly trail: SignalTrail;
+  readonly signalLog: SignalLog;
   readonly chance: Chance;
   readonly verdict: Verdict;
   readonly idempotencyRetentionMs: number;
@@ -54,18 +54,18 @@ export class Trader {
     const { chance } = this.#deps;
     let lastRequestId = '';
     while (!this.#isStopped) {
-      const key = this.#deps.person.keys[lane] as string;
-      const deed = chance.weigh({ submit: 50, read: 25, cancel: 10, replay: 15 });
+      const key = this.#deps.user.keys[lane] as string;
+      const action = chance.weigh({ submit: 50, read: 25, cancel: 10, replay: 15 });
       const old = this.#pick();
-      if (deed === 'submit' || old === undefined) {
+      if (action === 'submit' || old === undefined) {
         const signal = await this.submit(key);
         if (signal?.requestId !== undefined) {
           const isLater = signal.requestId > lastRequestId;
           this.#hold('requestIds only grow', isLater, () => [lastRequestId, signal]);
           lastRequestId = signal.requestId;
         }
-      } else if (deed === 'read') await this.read(key, old);
-      else if (deed === 'cancel') await this.#cancel(key, old);
+      } else if (action === 'read') await this.read(key, old);
+      else if (action === 'cancel') await this.#cancel(key, old);
       else await this.#replay(key, old);
       await pause(chance.between(100, 400));
     }
@@ -73,7 +73,7 @@ export class Trader {
 
   /** Sends a signal until it is answered. @returns it, unless it was refused. */
   async submit(key: string, fields: object = {}): Promise<Signal | undefined> {
-    const { trail, wall, chance } = this.#deps;
+    const { signalLog, wall, chance } = this.#deps;
     const signalId = `time-${++this.submitted}`;
     const ttlMs = chance.between(1_000, 6_000);
     const sentAt = performance.now();
@@ -96,13 +96,13 @@ export class Trader {
       answer: undefined,
       requestId: undefined,
       acceptedAt: undefined,
-      isShaken: false,
+      wasSetMeanwhile: false,
     };
-    trail.signals.set(signalId, signal);
+    signalLog.signals.set(signalId, signal);
     const answer = await this.#post(key, '/api/v1/signals', signal.idempotencyKey, body);
     const answeredAt = performance.now();
     if (answer.status !== 202) {
-      // It was composed before the clock was set, or waited too long.
+      // It was built before the clock was set, or waited longer than its TTL.
       const isExcused =
         wall.wasSetBetween(sentAt, answeredAt) || answeredAt - sentAt >= signal.ttlMs;
       const codes = (answer.body?.error?.details ?? []).map(({ code }: { code: string }) => code);
@@ -118,20 +118,20 @@ export class Trader {
     signal.requestId = answer.body.requestId as string;
     signal.acceptedAt = Date.parse(answer.body.acceptedAt as string);
     signal.answeredAt = answeredAt;
-    signal.isShaken = wall.wasSetBetween(sentAt, answeredAt);
-    trail.accepted(signal);
+    signal.wasSetMeanwhile = wall.wasSetBetween(sentAt, answeredAt);
+    signalLog.accepted(signal);
     this.#old.push(signal);
     if (this.#old.length > oldMax) this.#old.shift();
     return signal;
   }
 
-  /** @returns the request as the gateway shows it. */
+  /** @returns the body of GET /signals/{requestId}. */
   async read(key: string, signal: Signal): Promise<any> {
     const path = `/api/v1/signals/${String(signal.requestId)}`;
     const answer = await call(this.#deps.url, 'GET', path, { headers: bearer(key) });
     this.#hold('a request can be read', answer.status === 200, () => [signal, answer.text]);
     if (answer.status !== 200) return { executions: [] };
-    this.#deps.trail.inspect(signal, answer.body, performance.now());
+    this.#deps.signalLog.inspect(signal, answer.body, performance.now());
     return answer.body;
   }
 
@@ -144,7 +144,7 @@ export class Trader {
     this.#hold('a cancel is taken or refused', isRight, () => answer.text);
   }
 
-  /** What is young by the gateway's clock is answered as it was; what is not is never done again. */
+  /** Within the retention, by the gateway's clock, the stored answer comes; later a refusal. */
   async #replay(key: string, signal: Signal): Promise<void> {
     const { wall, idempotencyRetentionMs } = this.#deps;
     const sentAt = performance.now();
@@ -164,7 +164,7 @@ export class Trader {
     }
   }
 
-  /** As a careful bot does it: the same again, until there is an answer. */
+  /** Repeats the request under the same key until an answer comes. */
   async #post(key: string, path: string, idempotencyKey: string, body?: string): Promise<Answer> {
     const headers = { ...json, ...bearer(key), 'idempotency-key': idempotencyKey };
     for (;;) {

@@ -1,10 +1,10 @@
-/** Who takes part in a run on time, each for one rule: their keys, terminals and tokens. */
+/** The users of a run, one for each limit under test: their keys, terminals and tokens. */
 import { createKey, login } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import { addUser } from '../../support/gateway-process.js';
-import { ReactingTerminal, type Manners } from '../trading-terminal.js';
+import { TradingTerminal, type BehaviourWeights } from '../trading-terminal.js';
 import type { Verdict } from '../verdict.js';
-import type { SignalTrail } from './signal-log.js';
+import type { SignalLog } from './signal-log.js';
 
 export const limits = {
   heartbeatWindowMs: 6_000,
@@ -19,7 +19,7 @@ export const limits = {
 const business = { publicApi: true, signalsPerMinute: 100_000, signalsPerDay: 100_000_000 };
 export const signalsPerMinute = 40;
 export const signalsPerDay = 12;
-/** The plans of their owners' names. */
+/** Each user is named after its plan. */
 const plans = {
   business,
   quick: { ...business, signalsPerMinute },
@@ -27,15 +27,15 @@ const plans = {
 };
 export const config = { limits, plans };
 
-export interface Person {
+export interface TestUser {
   readonly email: string;
-  /** User JWT, of the beginning. */
+  /** User JWT of the first login. */
   readonly token: string;
   readonly sessionToken: string;
   readonly keys: readonly string[];
 }
 
-const manners: Manners = {
+const behaviours: BehaviourWeights = {
   fills: 45,
   fillsInParts: 15,
   rejects: 10,
@@ -43,7 +43,7 @@ const manners: Manners = {
   stalls: 5,
   ignores: 5,
 };
-const onlyRests: Manners = {
+const onlyRests: BehaviourWeights = {
   fills: 0,
   fillsInParts: 0,
   rejects: 0,
@@ -51,10 +51,10 @@ const onlyRests: Manners = {
   stalls: 0,
   ignores: 0,
 };
-/** Each of them may make the limit's number of requests. */
+/** The rate limit is per key. */
 const keysPerPerson = 3;
 
-export function addPeople(dataDir: string, configFile: string): void {
+export function addUsers(dataDir: string, configFile: string): void {
   for (const plan of Object.keys(plans)) {
     addUser(dataDir, emailOf(plan), plan, ['--config', configFile]);
   }
@@ -64,7 +64,7 @@ function emailOf(plan: string): string {
   return `${plan}@example.com`;
 }
 
-export async function meet(url: string, plan: keyof typeof plans): Promise<Person> {
+export async function logInUser(url: string, plan: keyof typeof plans): Promise<TestUser> {
   const email = emailOf(plan);
   const { token, sessionToken } = await login(url, email);
   const keys: string[] = [];
@@ -73,40 +73,40 @@ export async function meet(url: string, plan: keyof typeof plans): Promise<Perso
 }
 
 export interface Terminals {
-  readonly steady: ReactingTerminal;
-  /** Comes and goes. */
-  readonly restless: ReactingTerminal;
-  /** Lets every order rest. */
-  readonly patient: ReactingTerminal;
+  readonly steady: TradingTerminal;
+  /** Disconnects and reconnects. */
+  readonly reconnecting: TradingTerminal;
+  /** Reports every order as working and no more. */
+  readonly resting: TradingTerminal;
 }
 
 export const accountName = 'Sim101';
-export const instances = { steady: 'desk-0', restless: 'desk-1', patient: 'desk-2' } as const;
+export const instances = { steady: 'desk-0', reconnecting: 'desk-1', resting: 'desk-2' } as const;
 
 export function createTerminals(
-  trail: SignalTrail,
+  signalLog: SignalLog,
   chance: Chance,
   verdict: Verdict,
-  /** Whether this process itself may have been too late. */
+  /** Whether a stall of this process may have caused the close. */
   isExcused: () => boolean,
 ): Terminals {
-  const make = (instanceId: string, manners: Manners): ReactingTerminal =>
-    new ReactingTerminal(
+  const make = (instanceId: string, behaviours: BehaviourWeights): TradingTerminal =>
+    new TradingTerminal(
       { instanceId, accountName },
-      manners,
+      behaviours,
       limits.heartbeatWindowMs / 5,
       chance.child(instanceId),
       {
-        onSubmit: (frame, helloAt) => trail.arrived(frame, helloAt),
-        onSaid: (executionId, status) => trail.said(executionId, status),
+        onSubmit: (frame, helloAt) => signalLog.arrived(frame, helloAt),
+        onReported: (executionId, status) => signalLog.said(executionId, status),
         onClosed: (code, isOwn) => {
           verdict.hold('a terminal that is heard stays', isOwn || isExcused(), () => code);
         },
       },
     );
   return {
-    steady: make(instances.steady, manners),
-    restless: make(instances.restless, manners),
-    patient: make(instances.patient, onlyRests),
+    steady: make(instances.steady, behaviours),
+    reconnecting: make(instances.reconnecting, behaviours),
+    resting: make(instances.resting, onlyRests),
   };
 }

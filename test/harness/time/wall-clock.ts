@@ -1,23 +1,23 @@
 /**
- * The other end of `stepped-clock`: sets the wall clock of the gateway under test, holds its loop, and
- * knows what time it is there, and when that was not certain.
+ * Controls `stepped-clock`: sets the wall clock of the gateway under test, blocks its event loop, and
+ * knows the gateway's time and when it was uncertain.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../../support/eventually.js';
-import { clockFileVariable, doneFile, type ClockOrder } from './stepped-clock.js';
+import { clockFileVariable, doneFile, type ClockCommand } from './stepped-clock.js';
 
 export class WallClock {
   offsetMs = 0;
   #number = 0;
-  /** Monotonic ms of each change: from its order until it was certainly carried out. */
+  /** Monotonic ms of each change, from the command to its confirmation. */
   readonly #changes: { readonly from: number; to: number }[] = [];
 
   constructor(readonly file: string) {
-    this.#order(0);
+    this.#write(0);
   }
 
-  /** What the gateway's process needs. */
+  /** Environment variables for the gateway's process. */
   get environment(): Readonly<Record<string, string>> {
     const preload = fileURLToPath(new URL('stepped-clock.js', import.meta.url));
     return { NODE_OPTIONS: `--import=${preload}`, [clockFileVariable]: this.file };
@@ -28,12 +28,12 @@ export class WallClock {
     return Date.now() + this.offsetMs;
   }
 
-  /** Whether it was set, or may have been, between these two moments of monotonic time. */
+  /** Whether it may have been set between these two moments, in monotonic ms. */
   wasSetBetween(from: number, to: number): boolean {
     return this.#changes.some((change) => change.from <= to && from <= change.to);
   }
 
-  /** Sets it, then holds the loop; resolves when both are over. */
+  /** Sets the clock, then blocks the event loop; resolves when both are done. */
   async set(offsetMs: number, holdMs = 0): Promise<void> {
     this.begin(offsetMs, holdMs);
     await this.settled();
@@ -45,7 +45,7 @@ export class WallClock {
       this.#changes.push({ from: performance.now(), to: Infinity });
     }
     this.offsetMs = offsetMs;
-    this.#order(holdMs);
+    this.#write(holdMs);
   }
 
   async settled(): Promise<void> {
@@ -61,10 +61,10 @@ export class WallClock {
     }
   }
 
-  /** By a new name first: the gateway must never read half an order. */
-  #order(holdMs: number): void {
-    const order: ClockOrder = { number: ++this.#number, offsetMs: this.offsetMs, holdMs };
-    writeFileSync(`${this.file}.new`, JSON.stringify(order));
+  /** Renames into place, so that the gateway never reads a partial file. */
+  #write(holdMs: number): void {
+    const command: ClockCommand = { number: ++this.#number, offsetMs: this.offsetMs, holdMs };
+    writeFileSync(`${this.file}.new`, JSON.stringify(command));
     renameSync(`${this.file}.new`, this.file);
   }
 }

@@ -1,4 +1,6 @@
-/** Reads the answers of a gateway out of all that a connection has received, a byte a character. */
+/**
+ * Parses the responses in all bytes that a connection has received (latin1: one character per byte).
+ */
 export interface Answer {
   readonly status: number;
   /** By lower-case name, every value in order. */
@@ -8,13 +10,13 @@ export interface Answer {
 
 export interface Received {
   readonly answers: readonly Answer[];
-  /** What stands behind the last whole answer. */
+  /** The bytes after the last complete response. */
   readonly rest: string;
-  /** The last answer goes on until the connection ends. */
+  /** The last response continues until the connection ends. */
   readonly isStream: boolean;
 }
 
-/** `isHead`: whether the request of this place was one. Interim answers are passed over. */
+/** `isHead`: whether the n-th request was a HEAD. Skips 1xx responses. */
 export function readAnswers(received: string, isHead: (place: number) => boolean): Received {
   const answers: Answer[] = [];
   let rest = received;
@@ -33,7 +35,7 @@ export function readAnswers(received: string, isHead: (place: number) => boolean
       return { answers, rest: '', isStream: true };
     }
     const announced = headers['content-length']?.[0];
-    // The native server's own answers heed no HEAD, and end with the connection.
+    // The native server's own responses ignore HEAD and end with the connection.
     const isNative = headers['x-trace-id'] === undefined;
     const hasBody = status !== 204 && (isNative || !isHead(answers.length));
     const length = !hasBody ? 0 : announced === undefined ? rest.length : Number(announced);

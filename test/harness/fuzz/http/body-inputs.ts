@@ -1,4 +1,4 @@
-/** Bodies of signals, from valid ones outward: members, structure and bytes. The HTTP is plain. */
+/** Bodies of signals, valid and mutated in members, structure and bytes. The HTTP is valid. */
 import type { Chance } from '../../chance.js';
 import { idOf, signalMembers, submitDraft, write, type Material } from './valid-requests.js';
 import type { Input } from './input.js';
@@ -6,7 +6,7 @@ import { changeBytes } from './mutated-inputs.js';
 
 type Members = [name: string, text: string][];
 
-/** As bytes: a byte a character. */
+/** As latin1: one character per byte. */
 const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 
 // prettier-ignore
@@ -19,7 +19,7 @@ const oddValues: readonly string[] = [
   '[]', '[1]', '{}', '{"__proto__":{"polluted":true}}', '{"constructor":{"prototype":{"polluted":true}}}', '{"a":1,"a":2}', '{"":""}', '{"toString":1,"valueOf":1,"toJSON":1,"then":1}', '[[[[]]]]', '{"length":1e9}',
 ];
 
-/** So that a payload that is hard to handle is tried often. */
+/** Weights: payloads that are hard to handle more often. */
 const payloads: Readonly<Record<string, (chance: Chance) => string>> = {
   deep: (chance) => nested(chance.between(1, 40), chance.pick(['[]', '{"a":}'])),
   'at the limit of depth': (chance) => `{"a":${nested(chance.between(13, 16), '[]')}}`,
@@ -99,7 +99,7 @@ function changeMembers(members: Members, chance: Chance): string {
   return told.join(', ');
 }
 
-/** `around`: an opening and a closing part, the inner one before the last character. */
+/** `around`: the opening and closing part of each level. */
 function nested(depth: number, around: string): string {
   return `${around.slice(0, -1).repeat(depth)}${around === '[]' ? '' : '1'}${around.slice(-1).repeat(depth)}`;
 }

@@ -1,10 +1,10 @@
-/** Bodies in chunks that are none, or hardly any, with whole requests in and behind them. */
+/** Malformed and borderline chunked bodies, with whole requests in and after them. */
 import type { Chance } from '../../chance.js';
 import { drafts, hiddenRequest, write, type Material } from './valid-requests.js';
 import type { Input } from './input.js';
 import { cut } from './plain-inputs.js';
 
-/** `hex`: the size as it should be. */
+/** `hex`: the correct size. */
 const sizes: readonly ((hex: string) => string)[] = [
   (hex) => hex,
   (hex) => hex.toUpperCase(),
@@ -62,7 +62,7 @@ export function chunkInput(material: Material): Input {
   for (let at = 0; at < draft.body.length;) {
     const data = draft.body.slice(at, at + chance.between(1, draft.body.length));
     at += data.length;
-    // Most chunks are as they should be, so that the odd one is reached.
+    // Most chunks are valid, so that the invalid one is reached.
     const isOdd = !isHonest || chance.happens(0.3);
     body += `${sizeOf(data, isOdd, chance)}${isOdd ? chance.pick(lineEnds) : '\r\n'}`;
     body += `${data}${isOdd && chance.happens(0.3) ? chance.pick(lineEnds) : '\r\n'}`;

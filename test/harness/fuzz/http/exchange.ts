@@ -1,8 +1,7 @@
 /**
- * Plays an input on a connection of its own, from an address of its own: the gateway's limits on
- * clients without a credential, and its condemning of an address, are per address. No answer depends
- * on how long anything takes: where none need come, a request on another connection that was sent
- * later and is answered shows that the gateway has read all of the input.
+ * Sends an input on its own connection from its own loopback address, since the gateway limits clients
+ * without a credential by address. No check depends on timing: where no answer is due, the answer to a
+ * later request on another connection shows that the gateway has read the whole input.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -10,26 +9,26 @@ import { readAnswers, type Received } from './answers.js';
 import type { Reading } from './http-reader.js';
 import type { Input } from './input.js';
 
-/** How long an answer is waited for that may come or not. */
+/** The wait for an answer that may or may not come. */
 const patienceMs = 2_000;
-/** By then the gateway has closed whatever is to be closed, on the slowest machine. */
+/** By then the gateway has closed the connection, also on a slow machine. */
 const closedWithinMs = 90_000;
 
-export interface Heard extends Received {
+export interface Exchange extends Received {
   /** From the first byte to the last. */
   readonly sentWithinMs: number;
-  /** The gateway closed the connection, before or behind the client. */
+  /** The gateway closed the connection, before or after the client. */
   readonly isClosed: boolean;
 }
 
-/** `reach` resolves when the gateway has read what was sent before. */
-export async function converse(
+/** `barrier` resolves when the gateway has read everything sent before the call. */
+export async function exchange(
   url: string,
   { pieces, isPlain, ending }: Input,
   { requests, end }: Reading,
   place: number,
-  reach: () => Promise<void>,
-): Promise<Heard> {
+  barrier: () => Promise<void>,
+): Promise<Exchange> {
   const { hostname, port } = new URL(url);
   const socket = connect({
     host: hostname,
@@ -54,8 +53,8 @@ export async function converse(
   });
   await once(socket, 'connect').catch(() => undefined);
   const isHead = (at: number): boolean => requests[at]?.method === 'HEAD';
-  const heard = (): Received => readAnswers(received, isHead);
-  const isOver = (): boolean => isClosed || socket.readableEnded || heard().isStream;
+  const outcome = (): Received => readAnswers(received, isHead);
+  const isOver = (): boolean => isClosed || socket.readableEnded || outcome().isStream;
   const until = async (isEnough: () => boolean, withinMs: number): Promise<void> => {
     const end = performance.now() + withinMs;
     const timer = setTimeout(stir, withinMs + 1);
@@ -69,21 +68,21 @@ export async function converse(
   await write(socket, pieces);
   const sentWithinMs = performance.now() - startedAt;
   if (ending === 'leave') {
-    if (isPlain) await until(() => heard().answers.length >= requests.length, closedWithinMs);
+    if (isPlain) await until(() => outcome().answers.length >= requests.length, closedWithinMs);
     else {
-      await reach();
-      // One more than was asked for would be one too many, and must have the time to come.
+      await barrier();
+      // A surplus answer would be a violation: give it the time to arrive.
       const asked = end === 'done' && requests.length > 0;
-      if (asked) await until(() => heard().answers.length > 0, patienceMs);
-      await reach();
+      if (asked) await until(() => outcome().answers.length > 0, patienceMs);
+      await barrier();
     }
   }
   if (ending === 'reset') socket.resetAndDestroy();
   else socket.end();
   const gone = (): boolean => isClosed || socket.readableEnded;
-  if (heard().isStream) socket.destroy();
+  if (outcome().isStream) socket.destroy();
   else if (!gone()) await until(gone, closedWithinMs);
-  const result = { ...heard(), sentWithinMs, isClosed: gone() };
+  const result = { ...outcome(), sentWithinMs, isClosed: gone() };
   socket.destroy();
   return result;
 }
@@ -98,7 +97,7 @@ async function write(socket: Socket, pieces: readonly string[]): Promise<void> {
   }
 }
 
-/** One of the sixteen million of the loopback network, other than 127.0.0.1. */
+/** An address of 127.0.0.0/8 other than 127.0.0.1. */
 function addressOf(place: number): string {
   const at = 256 + (place % (253 * 65_536));
   return `127.${1 + Math.floor(at / 65_536)}.${Math.floor(at / 256) % 256}.${at % 256}`;

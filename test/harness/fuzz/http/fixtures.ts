@@ -1,27 +1,31 @@
-/** Who and what there is in the gateway that the inputs speak of. */
+/** The credentials, orders and keys that exist in the gateway and that the inputs refer to. */
 import { call, bearer, createKey, signal, submit } from '../../../support/api.js';
 import type { Plugin } from '../../../support/plugin.js';
 import type { Member } from '../fuzzed-gateway.js';
 
-export interface Cast {
-  /** Whose credentials the inputs carry. */
+export interface Fixtures {
+  /** The user whose credentials the inputs carry. */
   readonly attacker: Member;
-  /** Of the attacker, with the scope to read events alone. */
+  /** A key of the attacker with the scope `events:read` only. */
   readonly narrowKey: string;
   readonly revokedKey: string;
-  /** A signal that was accepted. */
+  /** Of an accepted signal. */
   readonly requestId: string;
-  /** Orders that rest at the terminal and may be cancelled. */
+  /** Working orders, which may be cancelled. */
   readonly orders: readonly string[];
-  /** An order and a key that no input may touch but those that are hidden in others. */
+  /** An order and a key that only hidden requests name. */
   readonly forbiddenOrder: string;
   readonly forbiddenKeyId: number;
 }
 
 const ordersThereAre = 20;
 
-/** `terminal` is the attacker's, and answers by itself: its orders rest. */
-export async function createCast(url: string, attacker: Member, terminal: Plugin): Promise<Cast> {
+/** `terminal` is the attacker's: it reports the orders as working. */
+export async function createFixtures(
+  url: string,
+  attacker: Member,
+  terminal: Plugin,
+): Promise<Fixtures> {
   const { key: narrowKey } = await createKey(url, attacker.token, { scopes: ['events:read'] });
   const { id: forbiddenKeyId } = await createKey(url, attacker.token);
   const { key: revokedKey, id } = await createKey(url, attacker.token);

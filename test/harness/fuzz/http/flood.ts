@@ -1,33 +1,34 @@
 /**
- * Floods from one place against a gateway with the shipped limits: one key, one address without a
- * key, one that guesses passwords, each far over its limit, while a member who keeps to them is
- * served. Whoever floods gets what its limit grants and a refusal with `Retry-After` for the rest.
+ * Floods a gateway that has the shipped limits: requests of one key, of one address without a key and
+ * of one that guesses passwords, each far over its limit, while a member within the limits is served.
+ * A flood gets what its limit grants, and 429 with `Retry-After` for the rest.
  */
 import { signal, submit } from '../../../support/api.js';
 import { RawClient, request, type RawAnswer } from '../../../support/raw-client.js';
-import { GatewayUnderFire, openTerminal } from '../fuzzed-gateway.js';
-import type { FuzzTrial } from '../target.js';
+import { FuzzedGateway, openTerminal } from '../fuzzed-gateway.js';
+import { inParallel } from '../../in-parallel.js';
+import type { FuzzRun } from '../target.js';
 
 const names = ['attacker@example.com', 'victim@example.com'] as const;
 const connections = 8;
 const windowMs = 60_000;
-/** Enough to spend the largest of the limits. */
+/** More than the largest of the limits. */
 const requestsMin = 1_300;
 
 interface Flood {
   readonly name: string;
-  /** Of one minute; those before it may have taken from the same limit. */
+  /** Requests granted within a minute, less those that setting up has used. */
   readonly granted: number;
   readonly bytes: string;
-  /** What each request gets that is within the limit, and what beyond. */
+  /** Statuses of a request within the limit, and over it. */
   readonly within: number;
   readonly beyond: number;
 }
 
-export async function playFloods(trial: FuzzTrial, inputs: number): Promise<string> {
-  const { verdict } = trial;
+export async function runFloods(run: FuzzRun, inputs: number): Promise<string> {
+  const { verdict } = run;
   const startedAt = performance.now();
-  const gateway = await GatewayUnderFire.open(trial, 'floods', names, {});
+  const gateway = await FuzzedGateway.open(run, 'floods', names, {});
   const attacker = await gateway.member(names[0]);
   const victim = await gateway.member(names[1]);
   const terminal = await openTerminal(gateway.url, victim);
@@ -38,16 +39,16 @@ export async function playFloods(trial: FuzzTrial, inputs: number): Promise<stri
     { name: 'one key', granted: 1_200, bytes: request('GET', sources, [`Authorization: Bearer ${attacker.key}`]), within: 200, beyond: 429 },
     { name: 'an address without a key', granted: 60, bytes: request('GET', sources), within: 401, beyond: 429 },
     { name: 'an address that guesses keys', granted: 0, bytes: request('GET', sources, ['Authorization: Bearer svc_api_guess']), within: 401, beyond: 429 },
-    // The two members have logged in from here.
+    // The logins of the two members count too.
     { name: 'an address that guesses passwords', granted: 8, bytes: request('POST', '/api/auth/login', ['Content-Type: application/json'], guess), within: 400, beyond: 429 },
   ];
-  await gateway.holdsItsGround(victim, terminal);
+  await gateway.checkHealth(victim, terminal);
   let isOver = false;
   let served = 0;
   const serving = (async () => {
     for (; !isOver; served++) {
       const answer = await submit(gateway.url, victim.key, signal());
-      // The member keeps to the limit of its own key.
+      // The member stays within the limit of its own key.
       const isServed = answer.status === 202;
       if (!verdict.hold('who floods not is served', isServed, () => answer.text)) return;
       await terminal.next('submit', { signalId: answer.body.signalId });
@@ -58,7 +59,7 @@ export async function playFloods(trial: FuzzTrial, inputs: number): Promise<stri
   for (const flood of floods) await play(flood, each);
   isOver = true;
   await serving;
-  await gateway.holdsItsGround(victim, terminal);
+  await gateway.checkHealth(victim, terminal);
   await gateway.stop();
   return `${each * floods.length} requests in floods, ${served} signals accepted meanwhile`;
 
@@ -67,20 +68,19 @@ export async function playFloods(trial: FuzzTrial, inputs: number): Promise<stri
     count: number,
   ): Promise<void> {
     const counts = new Map<number, number>();
-    let left = count;
-    await Promise.all(
-      Array.from({ length: connections }, async () => {
-        const client = await RawClient.connect(gateway.url);
-        while (left-- > 0) {
-          await client.send(bytes);
-          const answer = await client.answer();
-          counts.set(answer?.status ?? 0, (counts.get(answer?.status ?? 0) ?? 0) + 1);
-          holdAnswer(name, answer, [within, beyond], beyond);
-        }
-        client.cut();
-      }),
+    const clients = await Promise.all(
+      Array.from({ length: connections }, () => RawClient.connect(gateway.url)),
     );
-    // Later, the first grants come back.
+    await inParallel(connections, count, async (lane) => {
+      const client = clients[lane] as RawClient;
+      await client.send(bytes);
+      const answer = await client.answer();
+      counts.set(answer?.status ?? 0, (counts.get(answer?.status ?? 0) ?? 0) + 1);
+      holdAnswer(name, answer, [within, beyond], beyond);
+      return true;
+    });
+    for (const client of clients) client.cut();
+    // After a minute the first grants leave the window.
     const isWithinMinute = performance.now() - startedAt < windowMs;
     const some = counts.get(within) ?? 0;
     const isExact = some === Math.min(granted, count);

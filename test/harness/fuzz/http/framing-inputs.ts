@@ -1,6 +1,6 @@
 /**
- * Smuggling: requests whose end two readers could see in different places, with whole requests
- * hidden behind, that would act if they were read as such.
+ * Request smuggling: requests whose end two parsers could see in different places, followed by whole
+ * requests that would act if they were parsed.
  */
 import type { Chance } from '../../chance.js';
 import { anyDraft, hiddenRequest, write, type Material } from './valid-requests.js';
@@ -13,7 +13,7 @@ const encodings: readonly string[] = [
   'chunked\x00', 'c\x00hunked', '\tchunked\t', 'identity, chunked, chunked', 'chunked\xa0', '\x85chunked',
 ]; // prettier-ignore
 
-/** `whole`: bytes up to the end of all; `own`: of the request's own body. */
+/** `whole`: length with the hidden request; `own`: length of the request's own body. */
 const lengths: readonly ((own: number, whole: number) => string)[] = [
   (own) => `${own}`,
   (_, whole) => `${whole}`,

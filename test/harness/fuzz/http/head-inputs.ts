@@ -1,4 +1,4 @@
-/** Heads that are no HTTP/1.1, or more of it than there may be, with a whole request behind them. */
+/** Heads that are malformed or exceed limits, followed by a whole request. */
 import type { Chance } from '../../chance.js';
 import { anyDraft, hiddenRequest, write, type Material } from './valid-requests.js';
 import type { Input } from './input.js';
@@ -6,7 +6,7 @@ import { cut } from './plain-inputs.js';
 
 type Change = (bytes: string, chance: Chance) => string;
 
-/** A line more, behind any of the lines of the head. */
+/** One more line, at a random place of the head. */
 function withLine(bytes: string, chance: Chance, line: string): string {
   const headEnd = bytes.indexOf('\r\n\r\n');
   const ends = [...bytes.slice(0, headEnd + 2).matchAll(/\r\n/g)].map(({ index }) => index + 2);

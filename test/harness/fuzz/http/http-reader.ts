@@ -1,24 +1,23 @@
 /**
- * A strict reader of HTTP/1.1, written from RFC 9112 and not from the gateway: what it does not read
- * as a request, the gateway must not act on. Where the native parser is known to read otherwise
- * (native-notes/http-parser.md) the end is a gap of that name, and the reader in the native manner
- * says what may be acted on: that much, and no more.
+ * A strict HTTP/1.1 parser written from RFC 9112, not from the gateway: the gateway must not act on
+ * what it rejects. Where the native parser is known to differ (native-notes/http-parser.md) the end is
+ * a named gap, and the parser in `native` mode says what the gateway may act on.
  */
 export interface ReadRequest {
   readonly method: string;
   readonly target: string;
-  /** Names in lower case, values without outer blanks, each byte a character. */
+  /** Names in lower case, values trimmed, latin1. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Undefined when the bytes end before it does, or it is none. */
+  /** Undefined when it is incomplete or malformed. */
   readonly body: string | undefined;
-  /** Where it begins in the stream, and where its line ends. */
+  /** Offsets of its beginning and of the end of its request line. */
   readonly start: number;
   readonly lineEnd: number;
-  /** Legal or harmless, but nothing that an honest client sends: it may be refused too. */
+  /** Legal, but no usual client sends it: it may also be refused. */
   readonly isOdd: boolean;
 }
 
-/** `refused`: no strict reader goes on behind it. */
+/** `refused`: a strict parser reads no further. */
 type ReadEnd = 'done' | 'cut' | `refused: ${string}` | `gap: ${string}`;
 
 export interface Reading {
@@ -28,28 +27,28 @@ export interface Reading {
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const forbiddenInHeaders = /[\0-\x08\x0a-\x1f]/;
-/** Cut off by the native parser at both ends of a value. */
+/** Trimmed by the native parser from values. */
 const aroundValues = /^[\t \x80-\xff]+|[\t \x80-\xff]+$/g;
-/** Their values are their places; `a` to `g` are ten to sixteen. */
+/** Digits by value; the native parser also reads `g`, as 16. */
 const nativeDigits = '0123456789:;<=>?@';
-/** The native parser takes more digits than sixteen; a blank or a byte beyond ASCII hides what follows. */
+/** The native parser accepts more hex digits than 16; a blank or non-ASCII byte hides what follows. */
 const nativeSize = /^[0-9:;<=>?@A-Ga-g]*(?=[\0- \x80-\xff]|$)/;
 
 type Manner = 'strict' | 'native';
 
-/** `bytes`: a character each. `cuts`: where segments may end, which the native parser heeds. */
+/** `bytes`: latin1. `cuts`: offsets where segments may end, which matter to the native parser. */
 export function readHttp(
   bytes: string,
-  manner: Manner = 'strict',
+  behaviour: Manner = 'strict',
   cuts: ReadonlySet<number> = new Set(),
 ): Reading {
   const requests: ReadRequest[] = [];
   let at = 0;
   for (;;) {
     if (at >= bytes.length) return { requests, end: 'done' };
-    const head = readHead(bytes, at, manner);
+    const head = readHead(bytes, at, behaviour);
     if (typeof head === 'string') return { requests, end: head };
-    const body = readBody(bytes, head, manner, cuts);
+    const body = readBody(bytes, head, behaviour, cuts);
     requests.push({ ...head.request, body: body.text });
     if (body.end !== undefined) return { requests, end: body.end };
     at = body.next;
@@ -59,13 +58,13 @@ export function readHttp(
 interface Head {
   readonly request: Omit<ReadRequest, 'body'>;
   readonly bodyStart: number;
-  /** Bytes that follow, or undefined where they come in chunks. */
+  /** Content length, or undefined for a chunked body. */
   readonly bodyBytes: number | undefined;
 }
 
-function readHead(bytes: string, from: number, manner: Manner): Head | ReadEnd {
+function readHead(bytes: string, from: number, behaviour: Manner): Head | ReadEnd {
   let start = from;
-  // An empty line before a request is passed over by some and refused by others.
+  // RFC 9112 lets a server skip an empty line before a request, or refuse it.
   while (bytes.startsWith('\r\n', start)) start += 2;
   const lineEnd = bytes.indexOf('\r\n', start);
   const headEnd = bytes.indexOf('\r\n\r\n', start);
@@ -80,7 +79,7 @@ function readHead(bytes: string, from: number, manner: Manner): Head | ReadEnd {
   for (const header of lines) {
     const colon = header.indexOf(':');
     if (colon === 0) {
-      if (manner === 'native') break;
+      if (behaviour === 'native') break;
       return 'gap: empty header name';
     }
     const name = header.slice(0, colon);
@@ -90,7 +89,7 @@ function readHead(bytes: string, from: number, manner: Manner): Head | ReadEnd {
     isOdd ||= !token.test(name);
     headers.push([name.toLowerCase(), value]);
   }
-  const framing = framingOf(headers, manner);
+  const framing = framingOf(headers, behaviour);
   if (typeof framing === 'string') return framing;
   const request = { method, target, headers, start, lineEnd: lineEnd + 2, isOdd };
   return { request, bodyStart: headEnd + 4, ...framing };
@@ -98,12 +97,12 @@ function readHead(bytes: string, from: number, manner: Manner): Head | ReadEnd {
 
 function framingOf(
   headers: readonly (readonly [string, string])[],
-  manner: Manner,
+  behaviour: Manner,
 ): { readonly bodyBytes: number | undefined } | ReadEnd {
   const valuesOf = (wanted: string): string[] =>
     headers
       .filter(([name]) => name === wanted)
-      .map(([, value]) => (manner === 'strict' ? value : value.replace(aroundValues, '')));
+      .map(([, value]) => (behaviour === 'strict' ? value : value.replace(aroundValues, '')));
   const [hosts, lengths, encodings] = ['host', 'content-length', 'transfer-encoding'].map(
     valuesOf,
   ) as [string[], string[], string[]];
@@ -133,10 +132,10 @@ interface Body {
 function readBody(
   bytes: string,
   { bodyStart, bodyBytes }: Head,
-  manner: Manner,
+  behaviour: Manner,
   cuts: ReadonlySet<number>,
 ): Body {
-  if (bodyBytes === undefined) return readChunks(bytes, bodyStart, manner, cuts);
+  if (bodyBytes === undefined) return readChunks(bytes, bodyStart, behaviour, cuts);
   const next = bodyStart + bodyBytes;
   if (next > bytes.length) return { text: undefined, next, end: 'cut' };
   return { text: bytes.slice(bodyStart, next), next };
@@ -163,7 +162,7 @@ const readSize: Readonly<Record<Manner, SizeReader>> = {
     let size = 0;
     let isHidden = false;
     for (let place = at; place < bytes.length; place++) {
-      // What a blank hides, it hides up to the end of its segment.
+      // A blank hides the rest of its segment.
       if (cuts.has(place)) isHidden = false;
       const character = bytes.charAt(place);
       isHidden ||= !/[!-\x7f]/.test(character);
@@ -178,16 +177,21 @@ const readSize: Readonly<Record<Manner, SizeReader>> = {
   },
 };
 
-function readChunks(bytes: string, from: number, manner: Manner, cuts: ReadonlySet<number>): Body {
+function readChunks(
+  bytes: string,
+  from: number,
+  behaviour: Manner,
+  cuts: ReadonlySet<number>,
+): Body {
   let at = from;
   let text = '';
   for (;;) {
-    const chunk = readSize[manner](bytes, at, cuts);
+    const chunk = readSize[behaviour](bytes, at, cuts);
     if (typeof chunk === 'string') return { text: undefined, next: at, end: chunk };
     const { size, dataStart } = chunk;
-    const isNative = manner === 'native';
+    const isNative = behaviour === 'native';
     at = dataStart + size + 2;
-    // The native parser does not wait for the line behind the last chunk.
+    // The native parser does not wait for the line after the last chunk.
     if (size === 0 && isNative) return { text, next: at };
     if (at > bytes.length) {
       return { text: undefined, next: at, end: size === 0 ? 'gap: end of the last chunk' : 'cut' };

@@ -1,14 +1,16 @@
-/** One conversation that a hostile client begins: what it sends, in which pieces, and how it leaves. */
+/**
+ * One input of a hostile client: the bytes, how they are split, and how the client ends the connection.
+ */
 export interface Input {
   /** Family and form, such as `framing: two hosts`. */
   readonly name: string;
-  /** A byte a character; each is written for itself. */
+  /** Latin1; each piece is one write. */
   readonly pieces: readonly string[];
   /**
-   * Nothing about its HTTP is unusual, so that every request gets the answer that the API promises.
-   * Where it is false, the gateway may refuse and close instead.
+   * The HTTP is valid and usual: every request gets the answer that the API promises. If false, the
+   * gateway may refuse it and close instead.
    */
   readonly isPlain: boolean;
-  /** `leave`: ends its half once it has its answers. The others do not wait for any. */
+  /** `leave` half-closes after its answers; the others do not wait for answers. */
   readonly ending: 'leave' | 'half-close' | 'reset';
 }

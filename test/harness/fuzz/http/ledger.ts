@@ -1,7 +1,7 @@
 /**
- * What the inputs meant to set in motion, and what the terminal and the store show of it. An effect
- * is allowed before its input is sent and certain once it was answered; whatever else happens is a
- * request that nobody made. Lives as long as the target.
+ * The effects that the inputs mean, and those that the terminal and the store show. An effect is
+ * allowed before its input is sent and certain once its 202 came; any other is a request that no input
+ * contains. Lives as long as the target.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Frame, Plugin } from '../../../support/plugin.js';
@@ -12,8 +12,8 @@ import type { MeantSignal } from './signal-model.js';
 
 interface Allowed {
   readonly signal: MeantSignal;
-  /** Of the input that means it. */
-  readonly story: string;
+  /** Name of the input that means it. */
+  readonly inputName: string;
   isCertain: boolean;
 }
 
@@ -28,7 +28,7 @@ export class Ledger {
   readonly #cancels = new Map<string, Count>();
   readonly #delivered = new Map<string, Frame>();
   readonly #revocable = new Set<number>();
-  /** Inputs of this round: what nobody meant is looked for in them. */
+  /** Inputs of this round, as evidence of an effect that none of them means. */
   #played: Input[] = [];
 
   constructor(readonly verdict: Verdict) {}
@@ -41,25 +41,25 @@ export class Ledger {
     this.#played.push(input);
   }
 
-  /** The input means this, or a documented gap lets it happen. */
-  allow(effect: Effect, story: string): void {
+  /** The input means this effect, or a documented gap permits it. */
+  allow(effect: Effect, inputName: string): void {
     if (effect.kind === 'signal') {
       const { signal } = effect;
       const known = this.#signals.get(signal.signalId) ?? [];
-      known.push({ signal, story, isCertain: false });
+      known.push({ signal, inputName, isCertain: false });
       this.#signals.set(signal.signalId, known);
     } else if (effect.kind === 'cancel') this.#cancelsOf(effect.orderRef).allowed++;
     else this.#revocable.add(effect.keyId);
   }
 
-  /** It was answered with its 202, for the first time. */
+  /** Its first 202 was received. */
   confirm(effect: Effect): void {
     if (effect.kind === 'signal') {
       for (const each of this.#signals.get(effect.signal.signalId) ?? []) each.isCertain = true;
     } else if (effect.kind === 'cancel') this.#cancelsOf(effect.orderRef).certain++;
   }
 
-  /** Another input means the same signalId, so that either may find it used. */
+  /** Another input has the same signalId, so that either may be refused as a duplicate. */
   isContested({ signal }: Effect & { kind: 'signal' }): boolean {
     return (this.#signals.get(signal.signalId)?.length ?? 0) > 1;
   }
@@ -68,7 +68,9 @@ export class Ledger {
     return this.#revocable.has(keyId);
   }
 
-  /** Takes what the terminal got, and answers its cancels, so that an order can be cancelled again. */
+  /**
+   * Records the terminal's submits, and rejects its cancels, so that an order can be cancelled again.
+   */
   follow(terminal: Plugin, firstSeq: number): void {
     let seq = firstSeq;
     terminal.socket.on('message', () => {
@@ -86,12 +88,12 @@ export class Ledger {
     return this.#delivered.has(signalId);
   }
 
-  /** Everything certain is there. */
+  /** Every certain effect has been seen. */
   get isComplete(): boolean {
     return this.#missing.length === 0 && [...this.#cancels.values()].every(isEnough);
   }
 
-  /** Call it when nothing is under way any more. */
+  /** Call it with no request pending. */
   settle(): void {
     const missing = this.#missing;
     this.verdict.hold('what was accepted is delivered', missing.length === 0, () =>
@@ -147,7 +149,7 @@ export class Ledger {
     this.verdict.hold('only what was meant is executed', isMeant, () => [
       this.#played.filter(({ pieces }) => pieces.join('').includes(signalId)),
       frame,
-      meant.map(({ story, signal }) => [story, signal]),
+      meant.map(({ inputName, signal }) => [inputName, signal]),
     ]);
     const isFirst = !this.#delivered.has(signalId);
     this.verdict.hold('nothing is executed twice', isFirst, () => frame);

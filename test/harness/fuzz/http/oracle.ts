@@ -1,46 +1,51 @@
 /**
- * Holds what an input got against what a strict reader makes of its bytes and what the
- * specification says of the requests in it.
+ * The test oracle: compares what an input got with what a strict parser reads in its bytes and what the
+ * specification says of those requests.
  */
 import { mismatchOf } from '../../../support/answer-judge.js';
 import type { Verdict } from '../../verdict.js';
 import type { Answer } from './answers.js';
-import type { Cast } from './fixtures.js';
-import type { Heard } from './exchange.js';
+import type { Fixtures } from './fixtures.js';
+import type { Exchange } from './exchange.js';
 import { readHttp, type Reading, type ReadRequest } from './http-reader.js';
 import type { Input } from './input.js';
 import type { Ledger } from './ledger.js';
 import { expectationOf, type Expectation } from './request-model.js';
 
-/** What the native server says by itself, and the gateway of what is no HTTP/1.1. */
+/** Statuses of the native server's own responses. */
 const nativeStatuses = [400, 431, 505];
-/** The refusal with which the gateway condemns a connection. */
+/** The refusal after which the gateway closes the connection. */
 const closing = '400 bad_request';
 const refusals = ['400', '431', '505', closing];
-/** Of requests of one input that stand in each other's way. */
+/** Between requests of the same input. */
 const collisions = [
   '409 idempotency_conflict',
   '409 request_in_progress',
   '409 duplicate_signal_id',
 ];
 
-/** The gateway gives a request up that is not whole after ten seconds (native-notes/request-lifetimes.md). */
+/**
+ * The gateway aborts a request that is incomplete after ten seconds
+ * (native-notes/request-lifetimes.md).
+ */
 const giveUpMs = 8_000;
 
-/** What an input means, known before it is sent. */
+/** The meaning of an input, known before it is sent. */
 interface Meaning {
   readonly reading: Reading;
-  /** Of each request of the reading, as far as the body's clock allows. */
+  /** One for each request; a signal's TTL may end before it is sent. */
   readonly expectations: readonly Expectation[];
 }
 
-export function meaningOf(input: Input, cast: Cast, ledger: Ledger): Meaning {
+export function meaningOf(input: Input, fixtures: Fixtures, ledger: Ledger): Meaning {
   ledger.playing(input);
   const bytes = input.pieces.join('');
   const reading = readHttp(bytes);
-  const expectations = reading.requests.map((request) => expectationOf(request, cast, Date.now()));
+  const expectations = reading.requests.map((request) =>
+    expectationOf(request, fixtures, Date.now()),
+  );
   const acted = reading.end.startsWith('gap')
-    ? nativeRequests(input).map((request) => expectationOf(request, cast, Date.now()))
+    ? nativeRequests(input).map((request) => expectationOf(request, fixtures, Date.now()))
     : expectations;
   for (const { effect } of acted) {
     if (effect !== undefined) ledger.allow(effect, `${input.name} (${reading.end})`);
@@ -48,7 +53,7 @@ export function meaningOf(input: Input, cast: Cast, ledger: Ledger): Meaning {
   return { reading, expectations };
 }
 
-/** Whether segments arrive as they were sent, or together, is up to the system. */
+/** Segments may arrive as they were sent or merged: both are possible. */
 function nativeRequests({ pieces }: Input): ReadRequest[] {
   const bytes = pieces.join('');
   let at = 0;
@@ -61,28 +66,28 @@ function nativeRequests({ pieces }: Input): ReadRequest[] {
 export function judge(
   verdict: Verdict,
   ledger: Ledger,
-  cast: Cast,
+  fixtures: Fixtures,
   input: Input,
   { reading, expectations }: Meaning,
-  heard: Heard,
+  outcome: Exchange,
 ): void {
-  const { answers, rest, isClosed, isStream } = heard;
+  const { answers, rest, isClosed, isStream } = outcome;
   const { requests, end } = reading;
   const hold = (rule: string, holds: boolean, more: unknown): boolean =>
-    verdict.hold(rule, holds, () => [input, reading, heard, more]);
+    verdict.hold(rule, holds, () => [input, reading, outcome, more]);
   hold('the connection is closed in the end', isClosed || input.ending === 'reset' || isStream, '');
   const isWhole =
     rest === '' || input.ending !== 'leave' || 'HTTP/1.1'.startsWith(rest.slice(0, 8));
   hold('nothing but answers is sent', isWhole, rest);
   const isGap = end.startsWith('gap');
   const most = requests.length + (end === 'done' ? 0 : 1);
-  // The native parser reads on behind a refusal: what stands there is refused as well.
+  // The native parser reads on after a refusal and refuses what follows too.
   const asked = answers.filter((answer, at) => at < most || saidBy(answer) !== closing);
   hold('no answer comes that was not asked for', isGap || asked.length <= most, most);
   if (
     input.isPlain &&
     input.ending === 'leave' &&
-    heard.sentWithinMs < giveUpMs &&
+    outcome.sentWithinMs < giveUpMs &&
     end === 'done' &&
     !isStream
   ) {
@@ -112,7 +117,7 @@ export function judge(
       input,
       request,
       expected,
-      expectationOf(request, cast, Date.now()),
+      expectationOf(request, fixtures, Date.now()),
       place,
       expected.effect?.kind === 'signal' && ledger.isContested(expected.effect),
     );
@@ -124,7 +129,7 @@ export function judge(
   });
 }
 
-/** The answer to a HEAD has no body to tell its code. */
+/** The response to a HEAD has no body with a code. */
 function isOneOf(said: string, allowed: readonly string[] | 'anything', isHead: boolean): boolean {
   if (allowed === 'anything') return true;
   return allowed.some((each) => (isHead ? each.split(' ', 1)[0] : each) === said);
@@ -147,7 +152,10 @@ function allowedOf(
 
 const head = { method: 'HEAD' };
 
-/** Where the native parser does not bear it (native-notes/http-parser.md). */
+/**
+ * Whether a request line is split, which the native parser answers with 505
+ * (native-notes/http-parser.md).
+ */
 function isCutInLine({ pieces }: Input, { start, lineEnd, method, target }: ReadRequest): boolean {
   let at = 0;
   return pieces.some((piece) => {
@@ -157,7 +165,7 @@ function isCutInLine({ pieces }: Input, { start, lineEnd, method, target }: Read
   });
 }
 
-/** A request line in pieces got its 505, and closed what came behind. */
+/** A split request line got its 505, which closes the connection. */
 function wasCut(input: Input, { requests }: Reading, answers: readonly Answer[]): boolean {
   const last = requests[answers.length - 1];
   return answers.at(-1)?.status === 505 && last !== undefined && isCutInLine(input, last);
@@ -167,7 +175,7 @@ function isNative({ headers, status }: Answer): boolean {
   return headers['x-trace-id'] === undefined && nativeStatuses.includes(status);
 }
 
-/** As the expectations are written: `422 invalid_signal v:unsupported_version`. */
+/** In the form of the expectations: `422 invalid_signal v:unsupported_version`. */
 function saidBy(answer: Answer): string {
   const { status, body } = answer;
   if (isNative(answer) || status < 400) return `${status}`;
@@ -185,7 +193,7 @@ function seenAnswer(
   { status, headers, body, request }: Answer & { readonly request: ReadRequest | undefined },
   isStream: boolean,
 ): Parameters<typeof mismatchOf>[0] {
-  // Where the request is not known it may be a HEAD, and no body need come.
+  // An unknown request may be a HEAD, without a body.
   const isUnread = isStream || (body === '' && (request ?? head).method === 'HEAD');
   return {
     request: request && { method: request.method, path: request.target },

@@ -1,6 +1,6 @@
 /**
- * What is legal, in forms that few clients use: any cut, any order and case of headers, chunks of any
- * size, many requests in one segment. Every answer is known exactly.
+ * Valid HTTP in unusual forms: any split, any order and case of headers, chunks of any size, pipelined
+ * requests. Every answer is known exactly.
  */
 import type { Chance } from '../../chance.js';
 import {
@@ -57,14 +57,14 @@ function pipelined(material: Material): Input {
   return { name: 'plain: pipelined', pieces: [requests.join('')], isPlain: true, ending: 'leave' };
 }
 
-/** Anywhere, a few times. */
+/** Splits at a few random places. */
 export function cut(bytes: string, chance: Chance): string[] {
   const cuts = Array.from({ length: chance.between(1, 5) }, () => chance.between(0, bytes.length));
   const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];
   return places.slice(1).map((end, at) => bytes.slice(places[at], end));
 }
 
-/** A byte at a time behind the request line, in which the native parser does not bear a cut. */
+/** Single bytes after the request line, which the native parser needs whole. */
 function slowly(bytes: string): string[] {
   const lineEnd = bytes.indexOf('\r\n') + 2;
   return [bytes.slice(0, lineEnd), ...bytes.slice(lineEnd).split('')];

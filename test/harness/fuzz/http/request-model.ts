@@ -1,9 +1,9 @@
 /**
- * What the specification and the contract say of one request: the answers that it may get, and what
- * it may set in motion. `anything` stands for every answer that the document knows.
+ * What the specification and the contract say of one request: the answers it may get, and its effect.
+ * `anything` stands for every documented answer.
  */
 import { routes } from '../../../../src/routes.js';
-import type { Cast } from './fixtures.js';
+import type { Fixtures } from './fixtures.js';
 import type { ReadRequest } from './http-reader.js';
 import { judgeSignal, parse, type MeantSignal } from './signal-model.js';
 
@@ -18,7 +18,7 @@ export interface Expectation {
   readonly effect?: Effect;
 }
 
-type Endpoint = (request: Asked, cast: Cast, now: number) => Expectation;
+type Endpoint = (request: Asked, fixtures: Fixtures, now: number) => Expectation;
 
 interface Asked extends ReadRequest {
   readonly parameter: string;
@@ -30,7 +30,7 @@ interface Asked extends ReadRequest {
 const anything: Expectation = { verdicts: 'anything' };
 const only = (...verdicts: string[]): Expectation => ({ verdicts });
 
-export function expectationOf(request: ReadRequest, cast: Cast, now: number): Expectation {
+export function expectationOf(request: ReadRequest, fixtures: Fixtures, now: number): Expectation {
   const { method, target } = request;
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   const values = { areTrimmed: false };
@@ -38,7 +38,7 @@ export function expectationOf(request: ReadRequest, cast: Cast, now: number): Ex
     request.headers
       .filter(([header]) => header === name)
       .map(([, value]) => {
-        // The native parser cuts bytes beyond ASCII off at both ends of a value.
+        // The native parser trims non-ASCII bytes from values.
         const kept = value.replace(/^[\t \x80-\xff]+|[\t \x80-\xff]+$/g, '');
         values.areTrimmed ||= kept !== value;
         return kept;
@@ -54,8 +54,8 @@ export function expectationOf(request: ReadRequest, cast: Cast, now: number): Ex
   }
   const parameter = decode(patternOf(route.path).exec(path)?.[1] ?? '');
   const asked = { ...request, parameter, query, all };
-  const refusal = refusalOf(route, asked, cast);
-  const expected = refusal ?? endpoints[route.operation](asked, cast, now);
+  const refusal = refusalOf(route, asked, fixtures);
+  const expected = refusal ?? endpoints[route.operation](asked, fixtures, now);
   return request.isOdd || values.areTrimmed ? { ...expected, verdicts: 'anything' } : expected;
 }
 
@@ -71,11 +71,11 @@ function decode(segment: string): string {
   }
 }
 
-/** Credential, then scope. */
+/** Checks the credential, then the scope. */
 function refusalOf(
   { credential, scope }: (typeof routes)[number],
   { all }: Asked,
-  { attacker, narrowKey }: Cast,
+  { attacker, narrowKey }: Fixtures,
 ): Expectation | undefined {
   if (credential === 'none') return undefined;
   const values = all('authorization');
@@ -95,7 +95,7 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
       const { email, password } = (value ?? {}) as Partial<Record<string, unknown>>;
       const isWhole = typeof email === 'string' && typeof password === 'string';
       if (!isWhole) return only('400 validation_failed');
-      // A full pool of checkers says so.
+      // The pool of password hashers may be full.
       return only(
         '200',
         '401 invalid_credentials',
@@ -165,7 +165,7 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
   'read-openapi': () => only('200'),
 };
 
-/** @returns undefined for a header that is missing, doubled or not allowed. */
+/** @returns undefined for a header that is missing, repeated or invalid. */
 function idempotencyKeyOf({ all }: Asked): string | undefined {
   const values = all('idempotency-key');
   const key = values[0]?.trim() ?? '';

@@ -1,11 +1,11 @@
 /**
- * What the specification says of the body of a signal, restated: the answer that the bytes must get
- * at a time, and the signal where they are one.
+ * What the specification says of the body of a signal, restated: the answer that the bytes must get at
+ * a given time, and the signal if they are valid.
  */
 export interface MeantSignal {
   readonly signalId: string;
   readonly payload: unknown;
-  /** The terminal `fuzz-1` of the first platform gets it; undefined where time decides. */
+  /** Whether the terminal `fuzz-1` receives it; undefined when it may expire before. */
   readonly isDelivered: boolean | undefined;
 }
 
@@ -19,12 +19,12 @@ const depthMax = 16;
 const unixMsMax = 253_402_300_799_999;
 const ttlMsMax = 300_000;
 const futureSkewMs = 60_000;
-/** Nearer to its end than this, a signal may expire before it is sent. */
+/** With less than this left, a signal may expire before it is sent. */
 const soonMs = 30_000;
 const platforms = ['terminal_a', 'terminal_b'];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** `body`: a byte each character. `now`: Unix ms. */
+/** `body`: latin1. `now`: Unix ms. */
 export function judgeSignal(body: string, now: number): SignalJudgement {
   if (body.length > bodyBytesMax) return { verdict: '413 request_body_too_large' };
   const parsed = parse(body);
@@ -38,7 +38,7 @@ export function judgeSignal(body: string, now: number): SignalJudgement {
   return { verdict: '202', signal: { signalId, payload, isDelivered } };
 }
 
-/** Any JSON text of the API. @returns undefined for what is malformed. */
+/** Parses JSON as the API does. @returns undefined for malformed text. */
 export function parse(body: string): { readonly value: unknown } | undefined {
   try {
     const text = utf8.decode(Buffer.from(body, 'latin1'));

@@ -1,21 +1,21 @@
 /**
- * Honest requests to every route, before they are written down as bytes. Their ids are made from the
- * seed, too far from each other for a changed byte to turn one into another.
+ * Valid requests to every route, before they are serialized. Their ids come from the seed and differ
+ * enough that no mutation of a byte turns one into another.
  */
 import type { Chance } from '../../chance.js';
-import type { Cast } from './fixtures.js';
+import type { Fixtures } from './fixtures.js';
 
 export interface Draft {
   readonly method: string;
   readonly target: string;
-  /** Header lines beside the framing, with a Host. */
+  /** Header lines with a Host, without Content-Length and Transfer-Encoding. */
   readonly lines: readonly string[];
-  /** A byte a character. */
+  /** Latin1. */
   readonly body: string;
 }
 
 export interface Material {
-  readonly cast: Cast;
+  readonly fixtures: Fixtures;
   readonly chance: Chance;
 }
 
@@ -24,70 +24,73 @@ type DraftMaker = (material: Material) => Draft;
 const source = 'platform=terminal_a&instanceId=fuzz-1&accountName=Sim101';
 
 export const drafts = {
-  submit: honestSubmit,
-  read: ({ cast, chance }) =>
-    get(`/api/v1/signals/${chance.pick([cast.requestId, 'req_none', `${cast.requestId}x`])}`, cast),
-  cancel: ({ cast, chance }) => cancelDraft({ cast, chance }, chance.pick(cast.orders)),
-  'cancel of nothing': ({ cast, chance }) => cancelDraft({ cast, chance }, 'ord_none'),
-  sources: ({ cast }) => get('/api/v1/terminal-events/sources', cast),
-  stream: ({ cast, chance }) => {
+  submit: validSubmit,
+  read: ({ fixtures, chance }) =>
+    get(
+      `/api/v1/signals/${chance.pick([fixtures.requestId, 'req_none', `${fixtures.requestId}x`])}`,
+      fixtures,
+    ),
+  cancel: ({ fixtures, chance }) => cancelDraft({ fixtures, chance }, chance.pick(fixtures.orders)),
+  'cancel of nothing': ({ fixtures, chance }) => cancelDraft({ fixtures, chance }, 'ord_none'),
+  sources: ({ fixtures }) => get('/api/v1/terminal-events/sources', fixtures),
+  stream: ({ fixtures, chance }) => {
     const query = chance.pick([
       source,
       source.replace('fuzz-1', 'none'),
       `${source}&platform=x`,
       '',
     ]);
-    return get(`/api/v1/terminal-events/stream?${query}`, cast);
+    return get(`/api/v1/terminal-events/stream?${query}`, fixtures);
   },
   document: () => ({ ...draft('GET', '/openapi.json'), body: '' }),
-  'list of keys': ({ cast }) => bearing('GET', '/api/api-keys', cast.attacker.token),
-  'revocation of nothing': ({ cast, chance }) =>
+  'list of keys': ({ fixtures }) => bearing('GET', '/api/api-keys', fixtures.attacker.token),
+  'revocation of nothing': ({ fixtures, chance }) =>
     bearing(
       'DELETE',
       `/api/api-keys/${chance.pick(['999999', 'x', '-1', '1e3'])}`,
-      cast.attacker.token,
+      fixtures.attacker.token,
     ),
-  'new key': ({ cast, chance }) => {
+  'new key': ({ fixtures, chance }) => {
     const scopes = chance.pick(['["signals:write"]', '[]', '["none"]', '{}']);
     const body = `{"name":"${chance.pick(['', 'a name'])}","scopes":${scopes}}`;
-    return withJson(bearing('POST', '/api/api-keys', cast.attacker.token), body);
+    return withJson(bearing('POST', '/api/api-keys', fixtures.attacker.token), body);
   },
-  login: ({ cast, chance }) => {
+  login: ({ fixtures, chance }) => {
     const password = chance.pick(['correct horse', 'wrong', '']);
-    const body = JSON.stringify({ email: cast.attacker.email, password });
+    const body = JSON.stringify({ email: fixtures.attacker.email, password });
     return withJson(draft('POST', '/api/auth/login'), body);
   },
-  'another key': ({ cast, chance }) => {
+  'another key': ({ fixtures, chance }) => {
     const key = chance.pick([
-      cast.narrowKey,
-      cast.revokedKey,
-      cast.attacker.token,
+      fixtures.narrowKey,
+      fixtures.revokedKey,
+      fixtures.attacker.token,
       'svc_api_none',
       '',
     ]);
-    const { body, lines, ...rest } = honestSubmit({ cast, chance });
+    const { body, lines, ...rest } = validSubmit({ fixtures, chance });
     return {
       ...rest,
       body,
       lines: [lines[0] as string, `Authorization: Bearer ${key}`, ...lines.slice(2)],
     };
   },
-  nothing: ({ cast, chance }) =>
+  nothing: ({ fixtures, chance }) =>
     get(
       chance.pick(['/', '/api', '/api/v1', '/api/v1/none', '/plugin/v1', '/API/V1/signals']),
-      cast,
+      fixtures,
     ),
-  'another method': ({ cast, chance }) =>
+  'another method': ({ fixtures, chance }) =>
     bearing(
       chance.pick(['PUT', 'PATCH', 'OPTIONS', 'TRACE', 'DELETE', 'get']),
       '/api/v1/signals',
-      cast.attacker.key,
+      fixtures.attacker.key,
     ),
 } as const satisfies Record<string, DraftMaker>;
 
 type DraftName = keyof typeof drafts;
 
-/** Answered within the turn in which they are read, so that they may be pipelined. */
+/** Answered synchronously, so that they may be pipelined. */
 export const promptDrafts: readonly DraftName[] = [
   'read',
   'sources',
@@ -96,7 +99,7 @@ export const promptDrafts: readonly DraftName[] = [
   'another method',
 ];
 
-/** In proportion to what can go wrong with them. */
+/** Weights: requests with more ways to fail more often. */
 const weights: Readonly<Record<DraftName, number>> = {
   submit: 10,
   read: 2,
@@ -118,29 +121,31 @@ export function anyDraft(material: Material): Draft {
   return drafts[material.chance.weigh(weights)](material);
 }
 
-function honestSubmit(material: Material): Draft {
+function validSubmit(material: Material): Draft {
   return submitDraft(material, signalText(idOf(material.chance)));
 }
 
-export function submitDraft({ cast, chance }: Material, body: string): Draft {
-  const request = bearing('POST', '/api/v1/signals', cast.attacker.key);
+export function submitDraft({ fixtures, chance }: Material, body: string): Draft {
+  const request = bearing('POST', '/api/v1/signals', fixtures.attacker.key);
   return withJson(
     { ...request, lines: [...request.lines, `Idempotency-Key: ${idOf(chance)}`] },
     body,
   );
 }
 
-export function cancelDraft({ cast, chance }: Material, orderRef: string): Draft {
-  const request = bearing('POST', `/api/v1/orders/${orderRef}/cancel`, cast.attacker.key);
+export function cancelDraft({ fixtures, chance }: Material, orderRef: string): Draft {
+  const request = bearing('POST', `/api/v1/orders/${orderRef}/cancel`, fixtures.attacker.key);
   return { ...request, lines: [...request.lines, `Idempotency-Key: ${idOf(chance)}`] };
 }
 
-/** A whole request that would act if it came alone, to be hidden behind or in another. */
-export function hiddenRequest({ cast, chance }: Material): string {
+/** A complete request with an effect, to be hidden after or in another. */
+export function hiddenRequest({ fixtures, chance }: Material): string {
   const kind = chance.weigh({ submit: 6, cancel: 1, revoke: 1 });
-  if (kind === 'submit') return write(drafts.submit({ cast, chance }));
-  if (kind === 'cancel') return write(cancelDraft({ cast, chance }, cast.forbiddenOrder));
-  return write(bearing('DELETE', `/api/api-keys/${cast.forbiddenKeyId}`, cast.attacker.token));
+  if (kind === 'submit') return write(drafts.submit({ fixtures, chance }));
+  if (kind === 'cancel') return write(cancelDraft({ fixtures, chance }, fixtures.forbiddenOrder));
+  return write(
+    bearing('DELETE', `/api/api-keys/${fixtures.forbiddenKeyId}`, fixtures.attacker.token),
+  );
 }
 
 /** The members of a valid signal as JSON texts. */
@@ -168,7 +173,7 @@ export function idOf(chance: Chance): string {
   return `fuzz-${chance.seed}-${chance.between(1e8, 1e9 - 1)}-${chance.between(1e8, 1e9 - 1)}`;
 }
 
-/** The bytes of a request, with its length unless a line gives a framing. */
+/** Serializes a request, with Content-Length unless a line gives a framing. */
 export function write({ method, target, lines, body }: Draft): string {
   const hasFraming = lines.some((line) => /^(?:content-length|transfer-encoding)\b/i.test(line));
   const framing = hasFraming || body === '' ? [] : [`Content-Length: ${body.length}`];
@@ -184,7 +189,7 @@ function bearing(method: string, target: string, credential: string): Draft {
   return { ...plain, lines: [...plain.lines, `Authorization: Bearer ${credential}`] };
 }
 
-function get(target: string, { attacker }: Cast): Draft {
+function get(target: string, { attacker }: Fixtures): Draft {
   return bearing('GET', target, attacker.key);
 }
 

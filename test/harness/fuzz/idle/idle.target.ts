@@ -1,7 +1,7 @@
 /**
- * The target `idle`: as many silent connections at once as there are inputs, ten thousand at the
- * most, half of them in the middle of a head, while members are served. What a connection costs is
- * measured; all of them are closed by the gateway, not by us, and leave nothing behind.
+ * The target `idle`: one silent connection per input, ten thousand at most, half of them with an
+ * incomplete head, while members are served. Measures the memory per connection; the gateway must close
+ * all of them and keep nothing.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,22 +9,22 @@ import { readFileSync } from 'node:fs';
 import { signal, submit } from '../../../support/api.js';
 import { eventually } from '../../../support/eventually.js';
 import { rawCall } from '../../../support/raw-client.js';
-import { anonymousMb, GatewayUnderFire, openTerminal } from '../fuzzed-gateway.js';
-import type { FuzzTrial } from '../target.js';
+import { anonymousMb, FuzzedGateway, openTerminal } from '../fuzzed-gateway.js';
+import type { FuzzRun } from '../target.js';
 
 const connectionsMax = 10_000;
-/** Left for the store, the terminals and the clients that are served. */
+/** Descriptors for the store, the terminals and the served clients. */
 const descriptorsSpared = 200;
 const atATime = 200;
-/** The gateway closes after ten seconds; a machine that is slow has more. */
+/** The gateway closes them after ten seconds, a slow machine later. */
 const closedWithinMs = 120_000;
-/** A socket costs less than a kilobyte; what the system holds for it is not the gateway's. */
+/** A socket takes less than a kilobyte; kernel buffers are not the gateway's memory. */
 const kilobytesEach = 16;
-/** Of a heap that grows for other reasons while members are served. */
+/** Growth of the heap by the served requests. */
 const kilobytesSpared = 100_000;
 
-export async function playIdle(trial: FuzzTrial, inputs: number): Promise<string> {
-  const { verdict } = trial;
+export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
+  const { verdict } = run;
   verdict.round = 1;
   const wanted = Math.min(inputs, connectionsMax);
   const count = Math.min(wanted, descriptorsMax() - descriptorsSpared);
@@ -34,34 +34,34 @@ export async function playIdle(trial: FuzzTrial, inputs: number): Promise<string
     );
   }
   const email = 'member@example.com';
-  const gateway = await GatewayUnderFire.open(trial, 'idle', [email], {
+  const gateway = await FuzzedGateway.open(run, 'idle', [email], {
     keyRequestsPerMinute: 1_000_000,
   });
   const member = await gateway.member(email);
   const terminal = await openTerminal(gateway.url, member);
-  await gateway.holdsItsGround(member, terminal);
+  await gateway.checkHealth(member, terminal);
   const pid = gateway.process.process.pid as number;
   const before = { descriptors: gateway.descriptors, megabytes: anonymousMb(pid) };
 
   const sockets: Socket[] = [];
-  trial.atExit(() => sockets.forEach((socket) => socket.destroy()));
-  const chance = trial.chance.child('idle');
+  run.atExit(() => sockets.forEach((socket) => socket.destroy()));
+  const chance = run.chance.child('idle');
   const head = `GET /api/v1/terminal-events/sources HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${member.key}\r\n`;
   const lineEnd = head.indexOf('\r\n') + 2;
   let closed = 0;
-  let heard = '';
+  let outcome = '';
   let isOver = false;
   const served = serveUntil(() => isOver);
   while (sockets.length < count) {
     const opened = Array.from({ length: Math.min(atATime, count - sockets.length) }, (_, at) => {
       const socket = open(gateway.url, sockets.length + at);
-      socket.on('data', (chunk) => (heard += chunk.toString('latin1')));
+      socket.on('data', (chunk) => (outcome += chunk.toString('latin1')));
       socket.on('close', () => closed++);
       return socket;
     });
     await Promise.all(opened.map((socket) => once(socket, 'connect')));
     for (const socket of opened) {
-      // A line in pieces would be answered at once (native-notes/http-parser.md).
+      // A split request line would be answered at once (native-notes/http-parser.md).
       if (chance.happens(0.5)) socket.write(head.slice(0, chance.between(lineEnd, head.length)));
     }
     sockets.push(...opened);
@@ -75,13 +75,15 @@ export async function playIdle(trial: FuzzTrial, inputs: number): Promise<string
   isOver = true;
   const signals = await served;
   verdict.hold('the gateway closes what is silent', closed === count, () => ({ closed, count }));
-  verdict.hold('nothing is answered that was not asked', heard === '', () => heard.slice(0, 500));
+  verdict.hold('nothing is answered that was not asked', outcome === '', () =>
+    outcome.slice(0, 500),
+  );
   await gateway.descriptorsBackTo(before.descriptors + 8);
-  await gateway.holdsItsGround(member, terminal);
+  await gateway.checkHealth(member, terminal);
   await gateway.stop();
   return `${count} connections, ${most} open at once, ${(grownKb / count).toFixed(1)} KB each, ${signals} signals accepted meanwhile`;
 
-  /** A request on a connection of its own and a signal, over and over. @returns how many signals. */
+  /** Repeats a request on a new connection and a signal. @returns the number of signals. */
   async function serveUntil(isEnough: () => boolean): Promise<number> {
     let signals = 0;
     for (; !isEnough(); signals++) {
@@ -96,7 +98,7 @@ export async function playIdle(trial: FuzzTrial, inputs: number): Promise<string
   }
 }
 
-/** From many addresses: one has not enough ports for all. */
+/** From many addresses, since one has too few ports. */
 function open(url: string, place: number): Socket {
   const { hostname, port } = new URL(url);
   const localAddress = `127.1.0.${1 + (place % 100)}`;
@@ -104,7 +106,7 @@ function open(url: string, place: number): Socket {
   return socket.on('error', () => undefined);
 }
 
-/** Of this process; the gateway's is the same. */
+/** Of this process, which the gateway inherits. */
 function descriptorsMax(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1]);

@@ -1,6 +1,6 @@
 /**
- * What one execution must be after all that its terminal said, in the words of the bot's status
- * answer. Numbers are compared with a tolerance: the gateway rounds sums to twelve digits.
+ * A model of one execution: what the status answer must show after the terminal's frames. Numbers are
+ * compared with a tolerance, since the gateway rounds sums to twelve digits.
  */
 import { inspect } from 'node:util';
 import { cancelEnds, cancelMoves, executionMoves } from './state-tables.js';
@@ -31,9 +31,9 @@ export class ExecutionModel {
   fills: KnownFill[] = [];
   native: Record<string, unknown> | null = null;
   cancel: CancelModel | null = null;
-  /** Statuses that bots were told, in order. */
+  /** Statuses that the stream must carry, in order. */
   readonly told: string[] = [];
-  /** Largest number that took part: what a rounding error is measured against. */
+  /** The largest number of any report, for the tolerance. */
   #scale = 1;
 
   constructor(
@@ -131,7 +131,7 @@ export class ExecutionModel {
     }
   }
 
-  /** @returns what is not as it must be in the status answer's entry, or undefined. */
+  /** @returns the differences to an entry of the status answer, or undefined. */
   mismatch(shown: any): string | undefined {
     const wrong = {
       ...this.#unlike(shown, 'status', 'reasonCode', 'delivery', 'native', 'orderRef', 'fills'),
@@ -190,7 +190,7 @@ function averageOf(fills: readonly KnownFill[]): number {
   return fills.reduce((total, { price, quantity }) => total + price * (quantity / sum), 0);
 }
 
-/** Only what the protocol names, in the order of the answer. */
+/** Only the fields of the protocol, in the order of the answer. */
 function utcFill({ fillId, price, quantity, filledAt }: KnownFill): KnownFill {
   return { fillId, price, quantity, filledAt: new Date(filledAt).toISOString() };
 }

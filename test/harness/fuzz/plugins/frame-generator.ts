@@ -1,13 +1,13 @@
 /**
- * What a hostile plugin says next: mostly words that the schemas allow, about executions that are its
- * own, somebody else's, ended, never sent or never there, with numbers that go on, jump, repeat or go
- * back; often spoilt by a mutation of their structure or text.
+ * Generates the frames of a hostile plugin: mostly valid by schema, about executions of its own, of
+ * others, ended, never sent or unknown, with numbers that continue, jump, repeat or go back; some
+ * mutated in structure or text.
  */
 import { pluginFrames, type PluginFrameType } from '../../../../src/plugins/protocol.js';
 import type { Chance } from '../../chance.js';
 import { mutate, mutateText } from './mutation.js';
 import type { SourceModel } from './source-model.js';
-import { awkwardTexts, specimen, textOf, type Schema } from './schema-values.js';
+import { edgeCaseTexts, randomValue, textOf, type Schema } from './schema-values.js';
 
 /** Identifiers that are not of the source. */
 export interface ForeignIds {
@@ -20,34 +20,34 @@ const nowhere = [
   'can_01KGA2M5000000000000000001_0_1',
   'ord_01KGA2M5000000000000000001_0',
   'e'.repeat(128),
-  ...awkwardTexts,
+  ...edgeCaseTexts,
 ];
 
 const types = { report: 8, cancel_report: 3, event: 5, ack: 3, heartbeat: 1, hello: 0.3 } as const;
 const numbering = { next: 12, jump: 2, repeat: 2, back: 2, last: 0.02 } as const;
 
-/** How much of a spoilt text is left as it should be. */
-const spoiltShare = 0.06;
+/** Share of the frames that are mutated. */
+const mutatedShare = 0.06;
 
-export class Words {
+export class FrameGenerator {
   constructor(
     readonly source: SourceModel,
     readonly foreign: ForeignIds,
     readonly chance: Chance,
-    /** Part of every text of the attacker's, by which others would recognise it. */
+    /** Part of the attacker's texts (tenant-isolation.ts). */
     readonly mark: string,
   ) {}
 
-  /** One text frame. `seq` is where the numbers of the batch stand. */
+  /** One text frame. `seq`: the last number used. */
   next(seq: number): string {
     const { chance } = this;
     const frame = this.#frame(chance.weigh(types), seq);
-    if (chance.happens(spoiltShare)) mutate(frame, chance);
+    if (chance.happens(mutatedShare)) mutate(frame, chance);
     const text = JSON.stringify(frame);
-    return chance.happens(spoiltShare / 2) ? mutateText(text, chance) : text;
+    return chance.happens(mutatedShare / 2) ? mutateText(text, chance) : text;
   }
 
-  /** What the plugin says that it knows of executions, in a hello. */
+  /** The `executions` of a hello. */
   known(): object[] {
     const { chance } = this;
     return Array.from({ length: chance.between(0, 4) }, () => {
@@ -59,7 +59,7 @@ export class Words {
 
   #frame(type: PluginFrameType, seq: number): Record<string, unknown> {
     const { chance } = this;
-    const frame = specimen(pluginFrames[type] as Schema, chance) as Record<string, unknown>;
+    const frame = randomValue(pluginFrames[type] as Schema, chance) as Record<string, unknown>;
     if (frame['seq'] !== undefined) frame['seq'] = this.#number(seq);
     if (frame['executionId'] !== undefined) frame['executionId'] = this.#executionId();
     if (frame['orderRef'] !== undefined) {
@@ -67,7 +67,7 @@ export class Words {
     }
     if (frame['cancelRequestId'] !== undefined) frame['cancelRequestId'] = this.#cancelRequestId();
     if (frame['fill'] !== undefined && chance.happens(0.8)) {
-      // Few ids, so that they repeat.
+      // A few ids, so that they repeat.
       Object.assign(frame['fill'] as object, { fillId: `fill-${chance.between(1, 4)}` });
     }
     if (type === 'event') frame['data'] = this.#data();

@@ -1,6 +1,6 @@
 /**
- * What PROTOCOL.md makes of a text: a frame, or the codes with which it may be refused. Judges with
- * a walk over the schemas of its own, so that the gateway's way of validating is not its own judge.
+ * What PROTOCOL.md makes of a text: a frame, or the error codes that may refuse it. Validates with its
+ * own walk over the schemas, not with the gateway's validator.
  */
 import { eventDataFields } from '../../../../src/events/event-data.js';
 import { pluginFrames } from '../../../../src/plugins/protocol.js';
@@ -17,7 +17,7 @@ export function judge(text: string): Judgement {
   const isTooDeep = depthOf(text) > depthMax;
   let value: unknown;
   try {
-    // A byte order mark is the encoding's, not the text's.
+    // A byte order mark is not part of the text.
     value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     return { codes: isTooDeep ? ['not_json', 'invalid_frame'] : ['not_json'] };
@@ -100,7 +100,7 @@ function isWithin({ minimum, maximum, exclusiveMinimum }: Schema, value: number)
   );
 }
 
-/** The only pattern of the protocol is that of a time: it has a zone, and names a moment. */
+/** The protocol's only pattern is a date-time with a zone, which must also exist. */
 function isMoment(text: string): boolean {
   const parts =
     /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/.exec(text);

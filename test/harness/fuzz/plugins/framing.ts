@@ -1,21 +1,21 @@
 /**
- * One connection of hand-made frames: first words that are framed oddly but rightly, which must count
- * like any others, then one thing that RFC 6455 forbids, which must end the connection and have no
- * effect, nor what comes behind it.
+ * One connection with hand-made frames: first valid messages with unusual framing, which must count
+ * like any other, then one violation of RFC 6455, which must end the connection; nothing from it on may
+ * have an effect.
  */
 import { eventually } from '../../../support/eventually.js';
 import { openPlugin } from '../../../support/plugin.js';
 import type { Chance } from '../../chance.js';
-import type { Arena } from '../test-bed.js';
-import { inTime } from '../deadline.js';
-import { encode, opcodes, textFrame, Wire } from './raw-websocket.js';
+import type { TestBed } from '../test-bed.js';
+import { withDeadline } from '../deadline.js';
+import { encode, opcodes, textFrame, RawWebSocket } from './raw-websocket.js';
 
 const { continuation, text, binary, close, ping, pong } = opcodes;
 const nothing = Buffer.alloc(0);
 const beyondFrames = 128 * 1024 + 1;
 
-/** The same words, framed otherwise. */
-const oddities: readonly ((said: string, chance: Chance) => Buffer[])[] = [
+/** Valid framings of the same message. */
+const validFramings: readonly ((said: string, chance: Chance) => Buffer[])[] = [
   (said) => [encode(textFrame(said))],
   (said) => [encode(textFrame(said, { lengthBytes: 2 }))],
   (said) => [encode(textFrame(said, { lengthBytes: 8 }))],
@@ -43,7 +43,7 @@ const oddities: readonly ((said: string, chance: Chance) => Buffer[])[] = [
   },
 ];
 
-/** What must end the connection. */
+/** Violations that must end the connection. */
 const breaches: Readonly<Record<string, (said: string) => Buffer[]>> = {
   'a reserved bit': (said) => [encode(textFrame(said, { rsv: 1 }))],
   'the bit of a compression that was not agreed on': (said) => [
@@ -97,16 +97,16 @@ const breaches: Readonly<Record<string, (said: string) => Buffer[]>> = {
 };
 
 /** @returns how many frames were sent. */
-export async function playFraming(arena: Arena, chance: Chance): Promise<number> {
-  const { verdict } = arena.trial;
-  const { sessionToken } = arena.attacker;
-  const mark = arena.isolation.markOf(arena.attacker.email);
-  const source = { instanceId: `${mark}-wire`, accountName: `${mark}-wire` };
-  const wire = await Wire.open(arena.url, sessionToken);
-  if (wire === undefined) throw new Error('the upgrade was refused');
+export async function runFraming(bed: TestBed, chance: Chance): Promise<number> {
+  const { verdict } = bed.run;
+  const { sessionToken } = bed.attacker;
+  const mark = bed.isolation.markOf(bed.attacker.email);
+  const source = { instanceId: `${mark}-socket`, accountName: `${mark}-socket` };
+  const socket = await RawWebSocket.open(bed.url, sessionToken);
+  if (socket === undefined) throw new Error('the upgrade was refused');
   const hello = { type: 'hello', platform: 'terminal_a', ...source, capabilities: [] };
-  await wire.send(encode(textFrame(JSON.stringify(hello))));
-  const welcome = await inTime(nextText(wire), () => 'no welcome on the wire');
+  await socket.send(encode(textFrame(JSON.stringify(hello))));
+  const welcome = await withDeadline(nextText(socket), () => 'no welcome on the wire');
   let seq = welcome['lastSeq'] as number;
 
   const event = (number: number): string =>
@@ -117,24 +117,24 @@ export async function playFraming(arena: Arena, chance: Chance): Promise<number>
       data: { text: `é ${mark}` },
     });
   const parts = Array.from({ length: chance.between(1, 5) }, () =>
-    chance.pick(oddities)(event(++seq), chance),
+    chance.pick(validFramings)(event(++seq), chance),
   ).flat();
   const name = chance.pick(Object.keys(breaches));
-  const breach = (breaches[name] as (said: string) => Buffer[])(event(seq + 1));
-  const bytes = Buffer.concat([...parts, ...breach, encode(textFrame(event(seq + 2)))]);
+  const violation = (breaches[name] as (said: string) => Buffer[])(event(seq + 1));
+  const bytes = Buffer.concat([...parts, ...violation, encode(textFrame(event(seq + 2)))]);
   const cuts = Array.from({ length: chance.pick([0, 1, 5, 20]) }, () =>
     chance.between(0, bytes.length),
   );
-  await wire.send(bytes, cuts);
-  await inTime(wire.client.closed(), () => `${name} does not end the connection`);
-  for (const { payload } of wire.take())
-    arena.isolation.search(arena.attacker.email, payload.toString());
+  await socket.send(bytes, cuts);
+  await withDeadline(socket.client.closed(), () => `${name} does not end the connection`);
+  for (const { payload } of socket.take())
+    bed.isolation.search(bed.attacker.email, payload.toString());
 
-  const after = await openPlugin(arena.url, sessionToken, source);
+  const after = await openPlugin(bed.url, sessionToken, source);
   after.cut();
-  const again = await openPlugin(arena.url, sessionToken, source).then(async (plugin) => {
+  const again = await openPlugin(bed.url, sessionToken, source).then(async (plugin) => {
     plugin.send(event(1));
-    const { seq: lastSeq } = await inTime(plugin.next('ack'), () => 'no acknowledgement');
+    const { seq: lastSeq } = await withDeadline(plugin.next('ack'), () => 'no acknowledgement');
     plugin.cut();
     return lastSeq as number;
   });
@@ -143,12 +143,12 @@ export async function playFraming(arena: Arena, chance: Chance): Promise<number>
     again === seq,
     () => [name, again, seq],
   );
-  return parts.length + breach.length + 1;
+  return parts.length + violation.length + 1;
 }
 
-async function nextText(wire: Wire): Promise<Record<string, unknown>> {
+async function nextText(socket: RawWebSocket): Promise<Record<string, unknown>> {
   return eventually(() => {
-    const frame = wire.take().find(({ opcode }) => opcode === text);
+    const frame = socket.take().find(({ opcode }) => opcode === text);
     return frame === undefined
       ? undefined
       : (JSON.parse(frame.payload.toString()) as Record<string, unknown>);

@@ -1,23 +1,23 @@
 /**
- * One handshake, spoilt in none, one or several of its lines: it is answered as PROTOCOL.md says, and
- * only a right one with a session token becomes a connection.
+ * One handshake with none, one or several of its lines mutated: it is answered as PROTOCOL.md says, and
+ * only a valid one with a session token is upgraded.
  */
 import { RawClient } from '../../../support/raw-client.js';
 import type { Chance } from '../../chance.js';
-import type { Arena } from '../test-bed.js';
-import { inTime } from '../deadline.js';
+import type { TestBed } from '../test-bed.js';
+import { withDeadline } from '../deadline.js';
 import { handshake, handshakeLines } from './raw-websocket.js';
 
-interface Spoiling {
+interface Mutation {
   readonly line: string;
-  /** In place of the line; none leaves it out. */
+  /** Replaces the line; empty removes it. */
   readonly instead: readonly string[];
-  /** What the answer may then be, where nothing else is spoilt; 0: closed without an answer. */
+  /** Allowed statuses if it is the only mutation; 0: closed without an answer. */
   readonly answers: readonly number[];
 }
 
-const otherTokens = (arena: Arena): string[] => {
-  const { sessionToken, token, key } = arena.attacker;
+const otherTokens = (bed: TestBed): string[] => {
+  const { sessionToken, token, key } = bed.attacker;
   return [
     key,
     token,
@@ -34,16 +34,16 @@ const otherTokens = (arena: Arena): string[] => {
   ];
 };
 
-function spoilings(arena: Arena): Spoiling[] {
-  const { sessionToken } = arena.attacker;
-  const lines = (name: string, values: readonly string[], answers: readonly number[]): Spoiling[] =>
+function mutations(bed: TestBed): Mutation[] {
+  const { sessionToken } = bed.attacker;
+  const lines = (name: string, values: readonly string[], answers: readonly number[]): Mutation[] =>
     values.map((value) => ({ line: name, instead: [`${name}: ${value}`], answers }));
   return [
     ...lines('Upgrade', ['h2c', 'websockets', ''], [426]),
     { line: 'Upgrade', instead: [], answers: [426] },
     ...lines('Sec-WebSocket-Version', ['12', '8', '', '013', '13, 8'], [400]),
     { line: 'Sec-WebSocket-Version', instead: [], answers: [400] },
-    // Without a key of 24 characters the native server sees no upgrade at all.
+    // Without a key of 24 characters the native server does not see an upgrade.
     ...lines('Sec-WebSocket-Key', ['', 'short', 'x'.repeat(25), 'x'.repeat(2000)], [426]),
     { line: 'Sec-WebSocket-Key', instead: [], answers: [426] },
     ...lines(
@@ -59,7 +59,7 @@ function spoilings(arena: Arena): Spoiling[] {
     ),
     ...lines(
       'Authorization',
-      otherTokens(arena).map((token) => `Bearer ${token}`),
+      otherTokens(bed).map((token) => `Bearer ${token}`),
       [401],
     ),
     ...lines(
@@ -87,29 +87,30 @@ const requestLines: readonly (readonly [string, readonly number[]])[] = [
   ['GET /plugin/v1 HTTP/1.0', [505, 0]],
 ];
 
-export async function playHandshake(arena: Arena, chance: Chance): Promise<number> {
-  const { verdict } = arena.trial;
-  const good = handshakeLines(arena.attacker.sessionToken);
-  const client = await RawClient.connect(arena.url);
+export async function tryHandshake(bed: TestBed, chance: Chance): Promise<number> {
+  const { verdict } = bed.run;
+  const control = handshakeLines(bed.attacker.sessionToken);
+  const client = await RawClient.connect(bed.url);
   let due: readonly number[] = [101];
   let bytes: string;
   if (chance.happens(0.15)) {
     const [line, answers] = chance.pick(requestLines);
     due = answers;
     bytes = handshake(
-      Object.entries(good).map((each) => each.join(': ')),
+      Object.entries(control).map((each) => each.join(': ')),
       line,
     );
   } else {
-    const spoilt = Array.from({ length: chance.pick([0, 1, 1, 1, 2, 3]) }, () =>
-      chance.pick(spoilings(arena)),
+    const mutated = Array.from({ length: chance.pick([0, 1, 1, 1, 2, 3]) }, () =>
+      chance.pick(mutations(bed)),
     );
-    const lines = Object.entries(good).flatMap(
-      ([name, value]) => spoilt.find(({ line }) => line === name)?.instead ?? [`${name}: ${value}`],
+    const lines = Object.entries(control).flatMap(
+      ([name, value]) =>
+        mutated.find(({ line }) => line === name)?.instead ?? [`${name}: ${value}`],
     );
-    // A line that is spoilt twice is spoilt as the first says.
-    const effective = spoilt.filter(
-      (each) => spoilt.find(({ line }) => line === each.line) === each,
+    // Of two mutations of a line the first counts.
+    const effective = mutated.filter(
+      (each) => mutated.find(({ line }) => line === each.line) === each,
     );
     const refusing = effective.filter(({ answers }) => !answers.includes(101));
     const tolerated = effective.flatMap(({ answers }) => answers);
@@ -125,14 +126,14 @@ export async function playHandshake(arena: Arena, chance: Chance): Promise<numbe
   const [method = '', path = ''] = bytes.split(' ');
   const request = { method, path };
   await client.send(bytes);
-  const answer = await inTime(client.answer({ request }), () => `no answer to ${bytes}`);
+  const answer = await withDeadline(client.answer({ request }), () => `no answer to ${bytes}`);
   const status = answer?.status ?? 0;
   verdict.hold('a handshake is answered as the protocol says', due.includes(status), () => [
     due,
     answer,
     bytes,
   ]);
-  arena.isolation.search(arena.attacker.email, answer?.head ?? '');
+  bed.isolation.search(bed.attacker.email, answer?.head ?? '');
   client.cut();
   return 1;
 }

@@ -1,10 +1,9 @@
 /**
- * How a valid frame is spoilt: a change of its structure (drop, add, retype, cross a bound, nest,
- * widen) or of its text (double a member, cut, append, escape). Some changes leave it valid; what it
- * then is, the judge says, not the mutation.
+ * Mutates a valid frame in its structure (drop, add, retype, cross a bound, nest, widen) or its text
+ * (duplicate a member, cut, append, escape). The result may still be valid: frame-oracle.ts decides.
  */
 import type { Chance } from '../../chance.js';
-import { awkwardTexts } from './schema-values.js';
+import { edgeCaseTexts } from './schema-values.js';
 
 type Holder = Record<string, unknown> | unknown[];
 
@@ -51,7 +50,7 @@ const structural = {
   text(holder: Holder, key: string, chance: Chance) {
     const before = (holder as Record<string, unknown>)[key];
     const base = typeof before === 'string' ? before : '';
-    put(holder, key, base + chance.pick(awkwardTexts));
+    put(holder, key, base + chance.pick(edgeCaseTexts));
   },
   bound(holder: Holder, key: string, chance: Chance) {
     const before = (holder as Record<string, unknown>)[key];
@@ -67,7 +66,7 @@ const structural = {
   },
 } as const;
 
-/** Changes the frame itself, one to three times; often that by which all the rest is judged. */
+/** Mutates the frame in place one to three times, often its `type`. */
 export function mutate(frame: Record<string, unknown>, chance: Chance): void {
   if (chance.happens(0.25)) put(frame, 'type', chance.pick(otherValues)());
   for (let left = chance.pick([1, 1, 2, 3]); left > 0; left--) {
@@ -83,7 +82,7 @@ const textual: readonly ((text: string, chance: Chance) => string)[] = [
   (text, chance) => text.slice(0, chance.between(0, text.length)),
   (text, chance) => text + chance.pick(['}', '\u0000', ' ', '\n\n', text, ',']),
   (text, chance) => chance.pick(['\ufeff', ' \t\r\n', '\u00a0', '[', '//']) + text,
-  // Twice the same member: the last one counts.
+  // Duplicate members: the last one counts.
   (text, chance) => text.replace('{', () => `{${text.slice(1, -1)},${chance.pick(members)},`),
   (text, chance) => `${text.slice(0, -1)},${chance.pick(members)}}`,
   (text, chance) => text.replace(/\d+/, () => chance.pick(numerals)),
@@ -127,7 +126,7 @@ function holdersIn(value: unknown): Holder[] {
   return [value as Holder, ...Object.values(value).flatMap(holdersIn)];
 }
 
-/** As JSON.parse would: a field named `__proto__` is a field. */
+/** As JSON.parse: `__proto__` becomes an own property. */
 function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, {
     value,

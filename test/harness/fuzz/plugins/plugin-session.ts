@@ -1,61 +1,61 @@
 /**
- * One life of a hostile plugin's connection: words before the hello, the hello, batches of words with
- * orders and cancels between them. Every answer is held against the model: which errors, in which
- * order, the close at the third bad frame, acknowledgements, what the stream carries, what the bot reads.
+ * One connection of a hostile plugin: frames before the hello, the hello, then batches of frames with
+ * orders and cancels between them. Every answer is compared with the model: error codes in order, the
+ * close at the third bad frame, acknowledgements, the events on the stream, and the status answers.
  */
 import { eventually } from '../../../support/eventually.js';
 import { openReader, type EventReader } from '../../../support/event-reader.js';
 import { connectPlugin, type Frame, type Plugin } from '../../../support/plugin.js';
 import type { Chance } from '../../chance.js';
-import { signalTtlMs, type Arena } from '../test-bed.js';
+import { signalTtlMs, type TestBed } from '../test-bed.js';
 import { ExecutionModel } from './execution-model.js';
 import { judge, type SaidFrame } from './frame-oracle.js';
-import { inTime } from '../deadline.js';
+import { withDeadline } from '../deadline.js';
 import { mutate } from './mutation.js';
 import { cancellable } from './state-tables.js';
 import type { SourceModel } from './source-model.js';
-import { Words } from './frame-generator.js';
+import { FrameGenerator } from './frame-generator.js';
 
 const badFramesMax = 3;
 const frameBytesMax = 128 * 1024;
-/** An acknowledgement of what never was: it is refused at once and counts for nothing. */
+/** An ack of an unknown execution: its error marks the end of a batch and is not counted as bad. */
 const barrier = { type: 'ack', executionId: 'exe_of_the_barrier' };
 const barrierCode = 'unknown_execution';
 const uncounted = ['unknown_execution', 'unknown_cancel'];
 const notHelloCodes = ['hello_expected'];
 
-export class Episode {
-  readonly #words: Words;
+export class PluginSession {
+  readonly #generator: FrameGenerator;
   #plugin!: Plugin;
   #reader: EventReader | undefined;
   #badFrames = 0;
-  /** Every change of the stream's executions since it was opened. */
+  /** Number of status changes of each execution when the stream was opened. */
   readonly #toldBefore = new Map<ExecutionModel, number>();
   readonly #said: string[] = [];
 
   constructor(
-    readonly arena: Arena,
+    readonly bed: TestBed,
     readonly source: SourceModel,
-    /** Other sources of the same user: their executions are none of this one's. */
+    /** Other sources of the same user, whose executions this one must not change. */
     siblings: readonly SourceModel[],
     readonly chance: Chance,
   ) {
-    const { isolation, attacker, held } = arena;
+    const { isolation, attacker, held } = bed;
     const foreign = {
       executionIds: [
         ...held.map(({ executionId }) => executionId),
         ...siblings.flatMap(({ executions }) => [...executions.keys()].slice(-2)),
       ],
     };
-    this.#words = new Words(source, foreign, chance, isolation.markOf(attacker.email));
+    this.#generator = new FrameGenerator(source, foreign, chance, isolation.markOf(attacker.email));
   }
 
-  /** @returns how many frames were said. */
-  async play(): Promise<number> {
-    const { chance, arena } = this;
-    this.#plugin = await connectPlugin(arena.url, arena.attacker.sessionToken);
+  /** @returns how many frames were sent. */
+  async run(): Promise<number> {
+    const { chance, bed } = this;
+    this.#plugin = await connectPlugin(bed.url, bed.attacker.sessionToken);
     this.#plugin.socket.on('message', (data: Buffer) =>
-      arena.isolation.search(arena.attacker.email, data.toString()),
+      bed.isolation.search(bed.attacker.email, data.toString()),
     );
     if (await this.#greet()) {
       for (let left = chance.between(1, 6); left > 0 && this.#isOpen(); left--) {
@@ -69,7 +69,7 @@ export class Episode {
     this.source.due = [];
     if (chance.happens(0.5)) this.#plugin.close();
     else this.#plugin.cut();
-    await inTime(this.#plugin.waitClosed(), () => 'no end of the connection');
+    await withDeadline(this.#plugin.waitClosed(), () => 'no end of the connection');
     await this.#checkStatuses();
     return this.#said.length;
   }
@@ -78,11 +78,11 @@ export class Episode {
     return this.#badFrames < badFramesMax;
   }
 
-  /** @returns whether the source is now this connection's. */
+  /** @returns whether the connection was welcomed. */
   async #greet(): Promise<boolean> {
     const { chance, source } = this;
     for (let left = chance.pick([0, 0, 0, 1, 2, 4]); left > 0 && this.#isOpen(); left--) {
-      const text = roundTripped(this.#words.next(source.lastSeq));
+      const text = roundTripped(this.#generator.next(source.lastSeq));
       const { frame, codes } = judge(text);
       if (frame?.type === 'hello' || isTooLarge(text)) continue;
       this.#say(text);
@@ -103,8 +103,8 @@ export class Episode {
         accountName,
         capabilities,
       };
-      if (chance.happens(0.5)) hello['executions'] = this.#words.known();
-      if (chance.happens(0.5)) hello['software'] = { name: this.#words.mark, version: '1' };
+      if (chance.happens(0.5)) hello['executions'] = this.#generator.known();
+      if (chance.happens(0.5)) hello['software'] = { name: this.#generator.mark, version: '1' };
       if (chance.happens(0.2)) mutate(hello, chance);
       const text = roundTripped(JSON.stringify(hello));
       const { frame, codes } = judge(text);
@@ -116,7 +116,7 @@ export class Episode {
     return false;
   }
 
-  /** A mutated hello may name a source that other episodes know under their own numbers. */
+  /** A mutated hello may name another source, whose model is elsewhere. */
   #isAnother(hello: SaidFrame): boolean {
     const { platform, instanceId, accountName } = this.source;
     return (
@@ -127,11 +127,11 @@ export class Episode {
   }
 
   async #welcomed(hello: SaidFrame): Promise<boolean> {
-    const { source, arena } = this;
-    const { verdict } = arena.trial;
+    const { source, bed } = this;
+    const { verdict } = bed.run;
     const welcome = await this.#next('welcome');
     const { lastSeq } = welcome;
-    // What came right before the end of the last connection may be on its way to the disk.
+    // The last frames of the previous connection may not be durable yet.
     const isDurable = lastSeq >= source.acknowledgedSeq && lastSeq <= source.lastSeq;
     verdict.hold('a welcome names the last number', isDurable, () => [lastSeq, source]);
     source.capabilities = hello['capabilities'] as string[];
@@ -146,12 +146,12 @@ export class Episode {
   }
 
   async #follow(): Promise<void> {
-    const { arena, source } = this;
+    const { bed, source } = this;
     if (source.isSpent) return;
-    // What the hello changed is told once it is on disk; the stream begins behind that.
+    // The stream must begin after the events that the hello causes.
     await this.#mark('begin');
     const { platform, instanceId, accountName } = source;
-    const reader = await openReader(arena.url, arena.attacker.key, {
+    const reader = await openReader(bed.url, bed.attacker.key, {
       source: { platform, instanceId, accountName },
     });
     if (reader.status !== 200) throw new Error(`stream: ${reader.status}`);
@@ -163,14 +163,14 @@ export class Episode {
   }
 
   async #order(): Promise<void> {
-    const { arena, source, chance } = this;
-    // Signals name no empty instance.
+    const { bed, source, chance } = this;
+    // A signal cannot name an empty instanceId.
     if (source.instanceId === '') return;
     const isOrder = chance.happens(0.8);
     const quantity = chance.pick([1, 3, 0.3, 1e6]);
     const acceptedAfter = Date.now();
-    const requestId = await arena.submit(
-      arena.attacker,
+    const requestId = await bed.submit(
+      bed.attacker,
       {
         platform: source.platform,
         instanceId: source.instanceId,
@@ -192,13 +192,13 @@ export class Episode {
     source.executions.set(executionId, model);
     if (!isSent) return;
     await this.#next('submit', { executionId });
-    // The frame leaves before the bot is told; what is said now must not overtake it.
+    // The submit is sent before the status says so: wait for the status.
     await eventually(async () => (await this.#shown(model)).status !== 'queued');
   }
 
   async #cancel(): Promise<void> {
-    const { arena, source, chance } = this;
-    const { verdict } = arena.trial;
+    const { bed, source, chance } = this;
+    const { verdict } = bed.run;
     const execution = [...source.executions.values()].at(-chance.between(1, 4));
     if (execution?.orderRef == null) return;
     await eventually(
@@ -214,7 +214,7 @@ export class Episode {
         : source.capabilities.includes('cancel')
           ? undefined
           : 'terminal_unavailable';
-    const answer = await arena.cancel(arena.attacker, execution.orderRef);
+    const answer = await bed.cancel(bed.attacker, execution.orderRef);
     const code = answer.body?.error?.code as string | undefined;
     if (
       !verdict.hold('a cancel is answered by the state of its order', code === due, () => [
@@ -236,7 +236,7 @@ export class Episode {
     const { chance, source } = this;
     const due: (readonly string[])[] = [];
     for (let left = chance.pick([1, 3, 10, 30]); left > 0 && this.#isOpen(); left--) {
-      const text = roundTripped(this.#words.next(source.lastSeq));
+      const text = roundTripped(this.#generator.next(source.lastSeq));
       if (isTooLarge(text)) continue;
       this.#say(text);
       const { frame, codes } = judge(text);
@@ -249,9 +249,9 @@ export class Episode {
     await this.#barrier(due);
   }
 
-  /** The errors that are due have come, and no others; and the close, if there were too many. */
+  /** Waits for the expected errors and no others, and for the close if there were too many. */
   async #barrier(due: readonly (readonly string[])[]): Promise<void> {
-    const { verdict } = this.arena.trial;
+    const { verdict } = this.bed.run;
     const isClosing = !this.#isOpen();
     if (!isClosing) this.#plugin.send(barrier);
     const codes: string[] = [];
@@ -283,7 +283,7 @@ export class Episode {
   }
 
   async #refused(codes: readonly string[], text: string): Promise<void> {
-    const { verdict } = this.arena.trial;
+    const { verdict } = this.bed.run;
     this.#badFrames++;
     const { code } = await this.#next('error');
     verdict.hold('each bad frame is answered with its code', codes.includes(code), () => [
@@ -295,33 +295,28 @@ export class Episode {
   }
 
   async #closedAsBad(): Promise<void> {
-    const { code } = await inTime(
+    const { code } = await withDeadline(
       this.#plugin.waitClosed(),
       () => `no close after ${this.#said.slice(-6).join('\n')}`,
     );
-    this.arena.trial.verdict.hold(
-      'the third bad frame closes with 4502',
-      code === 4502,
-      () => code,
-    );
+    this.bed.run.verdict.hold('the third bad frame closes with 4502', code === 4502, () => code);
   }
 
-  /** The stream carries what was said, in order, and every change of state once. */
+  /** The stream carries the plugin's events in order, and every change of status once. */
   async #checkStream(): Promise<void> {
-    const { source, arena, chance } = this;
+    const { source, bed, chance } = this;
     const reader = this.#reader;
     if (reader === undefined || source.isSpent) return;
-    const { verdict } = arena.trial;
+    const { verdict } = bed.run;
     const text = `end ${chance.between(0, 1e9)}`;
     await this.#mark(text);
-    await inTime(
+    await withDeadline(
       reader.next('terminal_message', (event) => event.data.text === text),
       () => "no end of the stream's events",
     );
     const { events } = reader;
     const due = source.due.slice(0, -1);
-    for (const { data } of events)
-      arena.isolation.search(arena.attacker.email, JSON.stringify(data));
+    for (const { data } of events) bed.isolation.search(bed.attacker.email, JSON.stringify(data));
     const own = events
       .filter(({ name, data }) => !isOfTheGateway(name, data))
       .map(({ name, data }) => ({
@@ -354,7 +349,7 @@ export class Episode {
     }
   }
 
-  /** An event whose acknowledgement says that all before it is on disk. */
+  /** Sends an event, whose acknowledgement says that everything before it is durable. */
   async #mark(text: string): Promise<void> {
     const { source } = this;
     const seq = source.lastSeq + 1;
@@ -365,7 +360,7 @@ export class Episode {
   }
 
   async #checkStatuses(): Promise<void> {
-    const { verdict } = this.arena.trial;
+    const { verdict } = this.bed.run;
     for (const execution of [...this.source.executions.values()].slice(-8)) {
       let mismatch: string | undefined;
       await eventually(async () => {
@@ -377,7 +372,7 @@ export class Episode {
   }
 
   async #shown(execution: ExecutionModel): Promise<any> {
-    const { executions } = await this.arena.read(this.arena.attacker, execution.requestId);
+    const { executions } = await this.bed.read(this.bed.attacker, execution.requestId);
     return executions[0];
   }
 
@@ -387,7 +382,7 @@ export class Episode {
   }
 
   #next(type: string, fields: object = {}): Promise<Frame> {
-    return inTime(
+    return withDeadline(
       this.#plugin.next(type, fields),
       () =>
         `no ${type} ${JSON.stringify(fields)}, but ${JSON.stringify(this.#plugin.frames)}, ` +
@@ -396,7 +391,7 @@ export class Episode {
   }
 }
 
-/** What only the gateway's own events of these names tell: the plugins here never say it. */
+/** A field that only the gateway's own events of these names have. */
 const ownFields: Readonly<Record<string, string>> = {
   command_result: 'delivery',
   cancel_update: 'requestedAt',
@@ -418,12 +413,12 @@ function firstUnlike(own: readonly unknown[], due: readonly unknown[]): unknown 
   };
 }
 
-/** Such a frame cuts the connection; the framing scenes try that. */
+/** Such a frame ends the connection, which framing.ts covers. */
 function isTooLarge(text: string): boolean {
   return Buffer.byteLength(text) > frameBytesMax;
 }
 
-/** As it is on the wire: half a pair of surrogates is none in UTF-8. */
+/** As received: UTF-8 replaces a lone surrogate. */
 function roundTripped(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -1,20 +1,21 @@
 /**
- * WebSocket framing by hand (RFC 6455): what no library would send, and the frames that come back.
- * One connection, from its handshake to its end.
+ * WebSocket framing by hand (RFC 6455), for frames that no library sends. It stands apart from the
+ * plugin driver in test/support/plugin.ts because `ws` refuses to violate the protocol. One connection,
+ * from its handshake to its end.
  */
 import { randomBytes } from 'node:crypto';
 import { RawClient } from '../../../support/raw-client.js';
 
-export interface WireFrame {
+export interface RawFrame {
   readonly opcode: number;
   readonly payload: Uint8Array;
   readonly fin?: boolean;
   /** Three bits. */
   readonly rsv?: number;
   readonly isUnmasked?: boolean;
-  /** Announced in place of the payload's own length. */
+  /** Length in the header instead of the payload's. */
   readonly length?: bigint;
-  /** Least bytes in which the length is written: 1, 2 or 8. */
+  /** Least size of the length field: 1, 2 or 8 bytes. */
   readonly lengthBytes?: 1 | 2 | 8;
 }
 
@@ -27,7 +28,7 @@ export const opcodes = {
   pong: 10,
 } as const;
 
-export function encode(frame: WireFrame): Buffer {
+export function encode(frame: RawFrame): Buffer {
   const { opcode, payload, fin = true, rsv = 0, lengthBytes = 1 } = frame;
   const length = frame.length ?? BigInt(payload.length);
   const maskBit = frame.isUnmasked === true ? 0 : 0x80;
@@ -43,11 +44,11 @@ export function encode(frame: WireFrame): Buffer {
   return Buffer.concat([Buffer.from(head), mask, masked]);
 }
 
-export function textFrame(text: string, fields: Partial<WireFrame> = {}): WireFrame {
+export function textFrame(text: string, fields: Partial<RawFrame> = {}): RawFrame {
   return { opcode: opcodes.text, payload: Buffer.from(text), ...fields };
 }
 
-/** The lines of a good handshake, by name, so that each can be spoilt. */
+/** The lines of a valid handshake by name, so that each can be mutated. */
 export function handshakeLines(bearer: string): Record<string, string> {
   return {
     Host: 'gateway',
@@ -67,21 +68,21 @@ export function handshake(
   return `${[requestLine, ...lines].join('\r\n')}\r\n\r\n`;
 }
 
-export class Wire {
+export class RawWebSocket {
   #taken = 0;
 
   private constructor(readonly client: RawClient) {}
 
   /** @returns undefined when the upgrade is refused. */
-  static async open(url: string, sessionToken: string): Promise<Wire | undefined> {
+  static async open(url: string, sessionToken: string): Promise<RawWebSocket | undefined> {
     const client = await RawClient.connect(url);
     const lines = Object.entries(handshakeLines(sessionToken)).map((line) => line.join(': '));
     await client.send(handshake(lines));
     const answer = await client.answer();
-    return answer?.status === 101 ? new Wire(client) : undefined;
+    return answer?.status === 101 ? new RawWebSocket(client) : undefined;
   }
 
-  /** Bytes in so many pieces as `cuts` says, at these places. */
+  /** Sends the bytes split at `cuts`. */
   async send(bytes: Buffer, cuts: readonly number[] = []): Promise<void> {
     let from = 0;
     for (const cut of [...cuts].sort((a, b) => a - b)) {
@@ -91,7 +92,7 @@ export class Wire {
     await this.client.send(bytes.subarray(from));
   }
 
-  /** The whole frames that have come since the last call. */
+  /** @returns the complete frames received since the last call. */
   take(): { opcode: number; payload: Buffer }[] {
     const bytes = Buffer.from(this.client.unread, 'latin1');
     const frames: { opcode: number; payload: Buffer }[] = [];

@@ -1,11 +1,10 @@
 /**
- * Values that a schema allows, made from the schema itself: optional fields come and go, lengths and
- * numbers lie at their bounds as often as between them. What a schema does not say (which execution,
- * which number) the caller lays over it.
+ * Random values that a schema allows: optional fields come and go, lengths and numbers are often at
+ * their bounds. The caller sets what a schema does not say, such as ids and numbers.
  */
 import type { Chance } from '../../chance.js';
 
-/** As much of JSON Schema as the protocol uses. */
+/** The subset of JSON Schema that the protocol uses. */
 export interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -24,8 +23,8 @@ export interface Schema {
   readonly exclusiveMinimum?: number;
 }
 
-/** Texts that readers and writers of JSON, keys and streams have stumbled over. */
-export const awkwardTexts: readonly string[] = [
+/** Texts that are known to break parsers and serializers of JSON, keys and streams. */
+export const edgeCaseTexts: readonly string[] = [
   'a',
   '0',
   ' ',
@@ -50,10 +49,10 @@ const amounts = [0, 1, 2, 3, 0.1, 0.25, 1e-9, 12.5, 5000.25, 1e6, 123456789.125]
 
 const longestListMade = 4;
 
-export function specimen(schema: Schema, chance: Chance): unknown {
+export function randomValue(schema: Schema, chance: Chance): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return chance.pick(schema.enum);
-  if (schema.anyOf !== undefined) return specimen(chance.pick(schema.anyOf), chance);
+  if (schema.anyOf !== undefined) return randomValue(chance.pick(schema.anyOf), chance);
   if (schema.nullable === true && chance.happens(0.1)) return null;
   return makers[schema.type ?? 'object']?.(schema, chance);
 }
@@ -64,13 +63,13 @@ const makers: Readonly<Record<string, Maker>> = {
   object({ properties = {}, required = [] }, chance) {
     const made: Record<string, unknown> = {};
     for (const [name, schema] of Object.entries(properties)) {
-      if (required.includes(name) || chance.happens(0.5)) made[name] = specimen(schema, chance);
+      if (required.includes(name) || chance.happens(0.5)) made[name] = randomValue(schema, chance);
     }
     return made;
   },
   array({ items = {}, maxItems = longestListMade }, chance) {
     const length = chance.between(0, Math.min(maxItems, longestListMade));
-    return Array.from({ length }, () => specimen(items, chance));
+    return Array.from({ length }, () => randomValue(items, chance));
   },
   string({ pattern, minLength = 0, maxLength = 200 }, chance) {
     return pattern === undefined ? textOf(chance, minLength, maxLength) : timeOf(chance);
@@ -92,12 +91,12 @@ export function textOf(chance: Chance, min: number, max: number): string {
   const length = chance.pick([min, max, chance.between(min, Math.min(max, 24))]);
   let text = '';
   while (text.length < length) {
-    text += chance.happens(0.3) ? chance.pick(awkwardTexts) : chance.between(0, 999).toString(36);
+    text += chance.happens(0.3) ? chance.pick(edgeCaseTexts) : chance.between(0, 999).toString(36);
   }
   return text.slice(0, length);
 }
 
-/** A moment that exists, written in one of the allowed ways. */
+/** A valid date-time in one of the allowed forms. */
 export function timeOf(chance: Chance): string {
   const moment = new Date(Date.UTC(2026, chance.between(0, 11), chance.between(1, 31)));
   const day = moment.toISOString().slice(0, 10);

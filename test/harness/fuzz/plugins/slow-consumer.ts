@@ -1,71 +1,77 @@
 /**
- * A plugin that stops reading. Where refusals pile up for it until the gateway's buffer is full, it is
- * closed as too slow; where orders do, what it did not acknowledge comes again, in order, to whoever
- * comes back under its name. The bystander trades on beside it.
+ * A plugin that stops reading. If errors fill its buffer, it is closed as too slow; if orders do, those
+ * it did not acknowledge are sent again, in order, to its next connection. The bystander is checked
+ * meanwhile.
  */
 import { connectPlugin, openPlugin } from '../../../support/plugin.js';
 import type { Chance } from '../../chance.js';
-import type { Arena } from '../test-bed.js';
-import { inTime } from '../deadline.js';
+import type { TestBed } from '../test-bed.js';
+import { withDeadline } from '../deadline.js';
 
-/** More than the buffers of two sockets and of the gateway hold together. */
+/** More than the buffers of both sockets and of the gateway hold. */
 const bytesWanted = 24 * 1024 * 1024;
 const ordersMax = 40;
 const tooSlow = 4003;
 
-/** @returns how many frames made it stand still. */
-export async function playStandstill(arena: Arena, chance: Chance): Promise<number> {
-  const mark = arena.isolation.markOf(arena.attacker.email);
+/** @returns the number of frames that were not read. */
+export async function runSlowConsumer(bed: TestBed, chance: Chance): Promise<number> {
+  const mark = bed.isolation.markOf(bed.attacker.email);
   const source = { instanceId: `${mark}-still-${chance.between(1, 1e9)}`, accountName: mark };
-  return chance.happens(0.5) ? flood(arena, source) : starve(arena, source);
+  return chance.happens(0.5) ? flood(bed, source) : stopReadingOrders(bed, source);
 }
 
-/** It says more than anybody could answer, and reads none of the answers. */
-async function flood(arena: Arena, source: object): Promise<number> {
-  const plugin = await openPlugin(arena.url, arena.attacker.sessionToken, source);
+/** Sends invalid frames and reads none of the errors. */
+async function flood(bed: TestBed, source: object): Promise<number> {
+  const plugin = await openPlugin(bed.url, bed.attacker.sessionToken, source);
   plugin.socket.pause();
-  // An id as long as allowed costs the sender most; the answer is about as long.
+  // The error is about as long as the frame.
   const wrong = JSON.stringify({ type: 'ack', executionId: 'e'.repeat(64) });
   const count = Math.ceil(bytesWanted / wrong.length);
   for (let left = count; left > 0; left--) {
     plugin.socket.send(wrong);
-    // The sender's own buffer is bounded too.
+    // Lets the sender's own buffer drain.
     if (left % 2000 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  await arena.checkBystander();
+  await bed.checkBystander();
   plugin.socket.resume();
-  const { code } = await inTime(
+  const { code } = await withDeadline(
     plugin.waitClosed(),
     () => 'a plugin that does not read is not closed',
   );
-  arena.trial.verdict.hold('a plugin that does not read is too slow', code === tooSlow, () => code);
+  bed.run.verdict.hold('a plugin that does not read is too slow', code === tooSlow, () => code);
   return count;
 }
 
-/** It takes no orders from its socket; they come again to the connection after it. */
-async function starve(arena: Arena, source: { readonly instanceId: string }): Promise<number> {
-  const { attacker } = arena;
-  const { verdict } = arena.trial;
-  const plugin = await openPlugin(arena.url, attacker.sessionToken, source);
+/** Reads no orders; they are sent again on its next connection. */
+async function stopReadingOrders(
+  bed: TestBed,
+  source: { readonly instanceId: string },
+): Promise<number> {
+  const { attacker } = bed;
+  const { verdict } = bed.run;
+  const plugin = await openPlugin(bed.url, attacker.sessionToken, source);
   plugin.socket.pause();
   const orders: string[] = [];
   for (let left = ordersMax; left > 0; left--) {
     const fields = { instanceId: source.instanceId };
-    orders.push(await arena.submit(attacker, fields, { note: 'x'.repeat(60_000) }));
+    orders.push(await bed.submit(attacker, fields, { note: 'x'.repeat(60_000) }));
   }
-  await arena.checkBystander();
+  await bed.checkBystander();
   plugin.cut();
-  const again = await connectPlugin(arena.url, attacker.sessionToken);
+  const again = await connectPlugin(bed.url, attacker.sessionToken);
   again.send({
     type: 'hello',
     platform: 'terminal_a',
-    accountName: arena.isolation.markOf(attacker.email),
+    accountName: bed.isolation.markOf(attacker.email),
     ...source,
     capabilities: ['submit'],
   });
   const came: string[] = [];
   for (const requestId of orders) {
-    const frame = await inTime(again.next('submit'), () => `${requestId} does not come again`);
+    const frame = await withDeadline(
+      again.next('submit'),
+      () => `${requestId} does not come again`,
+    );
     came.push(frame['requestId'] as string);
   }
   verdict.hold(
@@ -80,7 +86,8 @@ async function starve(arena: Arena, source: { readonly instanceId: string }): Pr
       executionId: `exe_${requestId.slice(4)}_0`,
       status: 'rejected',
     });
-  for (;;) if ((await inTime(again.next('ack'), () => 'no ack'))['seq'] >= orders.length) break;
+  for (;;)
+    if ((await withDeadline(again.next('ack'), () => 'no ack'))['seq'] >= orders.length) break;
   again.cut();
   return orders.length;
 }

@@ -1,12 +1,12 @@
 /**
- * What the gateway must hold of one source: its number, its executions, and which words it must
- * refuse. Lives over the connections of the source.
+ * A model of one source: its last number, its executions, and which frames must be refused. Kept over
+ * the connections of the source.
  */
 import type { ExecutionModel } from './execution-model.js';
 import type { SaidFrame } from './frame-oracle.js';
 import { cancellable } from './state-tables.js';
 
-/** A plugin's own event as the stream must carry it. */
+/** An event of the plugin as the stream must carry it. */
 export interface DueEvent {
   readonly name: string;
   readonly data: unknown;
@@ -15,20 +15,20 @@ export interface DueEvent {
 }
 
 const rawTextLengthMax = 8192;
-/** Longer than a busy machine takes from a hello to what follows it. */
+/** Longer than a busy machine takes from a hello to the submits after it. */
 const aboutToExpireMs = 30_000;
-/** A cancel for an order that is final is not sent. */
+/** Statuses in which a cancel is still sent. */
 const cancelableStill: readonly string[] = [...cancellable, 'dispatched'];
 
 export class SourceModel {
   lastSeq = 0;
-  /** Highest that the gateway has said to be durable. */
+  /** The highest number that the gateway has acknowledged. */
   acknowledgedSeq = 0;
   readonly executions = new Map<string, ExecutionModel>();
-  /** Events that the stream must carry since they were last taken. */
+  /** Events that the stream must still carry. */
   due: DueEvent[] = [];
   capabilities: readonly string[] = [];
-  /** Some seq was said that must be acknowledged. */
+  /** A numbered frame was sent and must be acknowledged. */
   owesAck = false;
 
   constructor(
@@ -37,12 +37,12 @@ export class SourceModel {
     readonly accountName: string,
   ) {}
 
-  /** No further number is left. */
+  /** The last safe integer is used as a number. */
   get isSpent(): boolean {
     return this.lastSeq >= Number.MAX_SAFE_INTEGER;
   }
 
-  /** @returns the code that must answer, if one must. */
+  /** @returns the error code that must answer, or undefined. */
   take(said: SaidFrame): string | undefined {
     if (said.type === 'hello') return 'hello_repeated';
     if (said.type === 'heartbeat') return undefined;
@@ -66,12 +66,12 @@ export class SourceModel {
     return undefined;
   }
 
-  /** What the hello knew of executions: reports without a number; what is not ours has no effect. */
+  /** The `executions` of a hello: reports without a number, ignored for foreign executions. */
   takeKnown(known: readonly SaidFrame[]): void {
     for (const said of known) this.#sent(said['executionId'])?.report(said);
   }
 
-  /** What must come again on a new connection, in this order; what is about to expire may. */
+  /** Submits that must be sent again on a new connection, in this order; one about to expire may. */
   redelivered(): string[] {
     if (!this.capabilities.includes('submit')) return [];
     const soon = Date.now() + aboutToExpireMs;
@@ -83,7 +83,7 @@ export class SourceModel {
       .map(({ executionId }) => executionId);
   }
 
-  /** Cancels that must come again: sent, under way, and never acknowledged. */
+  /** Cancels that must be sent again: sent, pending, and never acknowledged. */
   cancelsRepeated(): string[] {
     if (!this.capabilities.includes('cancel')) return [];
     return [...this.executions.values()].flatMap(({ status, cancel }) =>

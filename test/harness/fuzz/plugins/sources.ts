@@ -1,19 +1,19 @@
-/** The sources under whose names the hostile plugins speak; one whose numbers are used up is replaced. */
+/** The sources of the hostile plugins; one whose numbers are used up is replaced. */
 import type { Chance } from '../../chance.js';
-import type { Arena } from '../test-bed.js';
+import type { TestBed } from '../test-bed.js';
 import { SourceModel } from './source-model.js';
 import { textOf } from './schema-values.js';
 
 const sourcesAtOnce = 12;
 
 export class Sources {
-  readonly #arena: Arena;
+  readonly #bed: TestBed;
   readonly #chance: Chance;
   #sources: SourceModel[] = [];
   #made = 0;
 
-  constructor(arena: Arena, chance: Chance) {
-    this.#arena = arena;
+  constructor(bed: TestBed, chance: Chance) {
+    this.#bed = bed;
     this.#chance = chance;
   }
 
@@ -28,7 +28,7 @@ export class Sources {
   }
 
   #make(): SourceModel {
-    const mark = this.#arena.isolation.markOf(this.#arena.attacker.email);
+    const mark = this.#bed.isolation.markOf(this.#bed.attacker.email);
     const name = `${mark}-${++this.#made}-`;
     const rest = 128 - name.length;
     const instanceId = name + this.#text(rest);
@@ -37,7 +37,7 @@ export class Sources {
       : new SourceModel('terminal_b', instanceId, `${name}@server`);
   }
 
-  /** Half a pair of surrogates could not be written in the query that asks for the source's stream. */
+  /** Without lone surrogates, which a query string cannot contain. */
   #text(lengthMax: number): string {
     return Buffer.from(textOf(this.#chance, 0, lengthMax)).toString();
   }

@@ -1,4 +1,7 @@
-/** The state tables of PROTOCOL.md and the contract, written down apart from the product's. */
+/**
+ * The state tables of PROTOCOL.md and the contract, written a second time, independent of the
+ * product's.
+ */
 const ends = ['filled', 'completed', 'cancelled', 'rejected', 'expired', 'unknown'];
 
 export const executionMoves: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +28,7 @@ export const cancelMoves: Readonly<Record<string, readonly string[]>> = {
   unknown: ['pending', 'cancelled', 'rejected', 'too_late'],
 };
 
-/** What becomes of a cancel when its order ends otherwise: status and reason. */
+/** Status and reason of a pending cancel by the end of its order. */
 export const cancelEnds: Readonly<Record<string, readonly [string, string | null]>> = {
   filled: ['too_late', 'already_filled'],
   completed: ['too_late', 'already_filled'],

@@ -1,38 +1,38 @@
 /**
- * The one reader of the attacked source that behaves, and the plugin that speaks there: what the
- * plugin said must come to the reader once, whole and in order, whatever other readers do.
+ * The one well-behaved reader of the attacked source, and its plugin: every event of the plugin must
+ * reach the reader once and in order, whatever other readers do.
  */
 import { eventually } from '../../../support/eventually.js';
 import { openReader, type EventReader } from '../../../support/event-reader.js';
 import { openPlugin, type Plugin } from '../../../support/plugin.js';
-import type { Arena } from '../test-bed.js';
-import { inTime } from '../deadline.js';
+import type { TestBed } from '../test-bed.js';
+import { withDeadline } from '../deadline.js';
 import type { StreamName } from './stream-requests.js';
 
-/** Frames that are not acknowledged yet; more at once would measure the plugin's socket, not the readers. */
+/** Unacknowledged frames; more would test the plugin's socket instead of the readers. */
 const framesAtOnce = 50;
 
-export class GoodReader {
+export class ControlReader {
   readonly source: StreamName;
-  readonly #arena: Arena;
+  readonly #bed: TestBed;
   #plugin!: Plugin;
   #reader!: EventReader;
   #said = 0;
   #checked = 0;
 
-  private constructor(arena: Arena) {
-    this.#arena = arena;
-    const mark = arena.isolation.markOf(arena.attacker.email);
+  private constructor(bed: TestBed) {
+    this.#bed = bed;
+    const mark = bed.isolation.markOf(bed.attacker.email);
     this.source = { platform: 'terminal_a', instanceId: `${mark}-read`, accountName: mark };
   }
 
-  static async open(arena: Arena): Promise<GoodReader> {
-    const good = new GoodReader(arena);
-    const { sessionToken, key } = arena.attacker;
-    good.#plugin = await openPlugin(arena.url, sessionToken, good.source);
-    good.#reader = await openReader(arena.url, key, { source: good.source });
-    await good.publish(1, 10);
-    return good;
+  static async open(bed: TestBed): Promise<ControlReader> {
+    const control = new ControlReader(bed);
+    const { sessionToken, key } = bed.attacker;
+    control.#plugin = await openPlugin(bed.url, sessionToken, control.source);
+    control.#reader = await openReader(bed.url, key, { source: control.source });
+    await control.publish(1, 10);
+    return control;
   }
 
   get count(): number {
@@ -51,28 +51,29 @@ export class GoodReader {
         this.#plugin.send({ type: 'event', seq, event: 'terminal_message', data });
       }
       while (
-        (await inTime(this.#plugin.next('ack'), () => 'no ack for an event'))['seq'] < this.#said
+        (await withDeadline(this.#plugin.next('ack'), () => 'no ack for an event'))['seq'] <
+        this.#said
       );
     }
   }
 
-  /** Its place: a cursor with nothing behind it. */
+  /** A cursor after which no event is left. */
   async newest(): Promise<string> {
     await eventually(() => this.isUpToDate, 30_000);
     return this.#reader.lastId;
   }
 
-  /** Waits until the gateway has seen every other reader of it leave. */
+  /** Waits until the gateway has closed every other stream. */
   async aloneAgain(): Promise<void> {
     await eventually(async () => {
-      const text = await (await fetch(`${this.#arena.gateway.process.opsUrl}/metrics`)).text();
-      // The bystander's and this one.
+      const text = await (await fetch(`${this.#bed.gateway.process.opsUrl}/metrics`)).text();
+      // The bystander's stream and this one.
       return /^signalbox_open_streams 2$/m.test(text);
     }, 30_000);
   }
 
   async check(): Promise<void> {
-    const { verdict } = this.#arena.trial;
+    const { verdict } = this.#bed.run;
     await eventually(() => this.isUpToDate, 30_000).catch(() => undefined);
     const own = this.#own();
     const isOrdered = own.every((text, place) => text === `word ${this.#checked + place + 1}`);
@@ -88,7 +89,7 @@ export class GoodReader {
     );
     this.#checked += own.length;
     for (const { data } of this.#reader.events.splice(0)) {
-      this.#arena.isolation.search(this.#arena.attacker.email, JSON.stringify(data));
+      this.#bed.isolation.search(this.#bed.attacker.email, JSON.stringify(data));
     }
   }
 

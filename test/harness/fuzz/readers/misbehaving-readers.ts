@@ -1,31 +1,31 @@
 /**
- * Readers that no library would be: they stop, take a byte at a time, close one half, come and go
- * without reading. Each plays its part against one source and is gone again.
+ * Readers that violate the rules of a client: they stop reading, read single bytes, half-close, or
+ * leave without reading. They work on raw sockets, so they do not use test/support/event-reader.ts.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { request } from '../../../support/raw-client.js';
 import type { Chance } from '../../chance.js';
 
-export interface OddReaderDeps {
+export interface MisbehavingReaderDeps {
   readonly url: string;
   readonly key: string;
   /** Path and query of the stream. */
   readonly path: string;
   readonly chance: Chance;
-  /** Has so many events published, and waits until they are. */
+  /** Publishes `count` events and waits for their acknowledgements. */
   readonly publish: (count: number, bytes: number) => Promise<void>;
 }
 
-/** @returns what it has read, to be searched for what is not its own. */
-type OddReader = (deps: OddReaderDeps) => Promise<string>;
+/** @returns what it has read, to be searched for values of other users. */
+type MisbehavingReader = (deps: MisbehavingReaderDeps) => Promise<string>;
 
 const bytesOfAnEvent = 30_000;
-/** More than the sockets between the two hold, in events of that size. */
+/** More events of that size than the socket buffers hold. */
 const eventsToStop = 400;
 
-export const oddReaders: Readonly<Record<string, OddReader>> = {
-  /** It must be broken off, not skipped over. */
+export const misbehavingReaders: Readonly<Record<string, MisbehavingReader>> = {
+  /** Its stream must be cut; skipping events is not allowed. */
   async 'stops reading'({ publish, ...deps }) {
     const { socket, read } = await ask(deps);
     socket.pause();
@@ -77,12 +77,12 @@ export const oddReaders: Readonly<Record<string, OddReader>> = {
   },
 };
 
-function requestOf({ key, path }: Omit<OddReaderDeps, 'publish'>): string {
+function requestOf({ key, path }: Omit<MisbehavingReaderDeps, 'publish'>): string {
   return request('GET', path, [`Authorization: Bearer ${key}`]);
 }
 
 async function ask(
-  deps: Omit<OddReaderDeps, 'publish'>,
+  deps: Omit<MisbehavingReaderDeps, 'publish'>,
   waits = true,
 ): Promise<{ socket: Socket; read: () => string }> {
   const { hostname, port } = new URL(deps.url);

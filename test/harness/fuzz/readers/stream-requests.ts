@@ -1,10 +1,10 @@
 /**
- * Requests for an event stream, spoilt in their query, cursor, method or key, each with the answer
- * that the contract gives it: the first of the checks that fails, in their order.
+ * Requests for an event stream, mutated in query, cursor, method or key, each with its answer by the
+ * contract: the first check that fails, in the contract's order.
  */
 import type { Chance } from '../../chance.js';
 import { request } from '../../../support/raw-client.js';
-import { awkwardTexts } from '../plugins/schema-values.js';
+import { edgeCaseTexts } from '../plugins/schema-values.js';
 
 export interface StreamName {
   readonly platform: string;
@@ -12,13 +12,13 @@ export interface StreamName {
   readonly accountName: string;
 }
 
-export interface SpoiltRequest {
+export interface MutatedRequest {
   readonly method: string;
   readonly path: string;
   readonly bytes: string;
-  /** What the answer must be: a status, and the error's code where there is one. */
+  /** The expected status, with the error code if there is one. */
   readonly due: string;
-  /** Whether the first event must be a replay_gap; undefined where both may be. */
+  /** Whether the first event must be a replay_gap; undefined if either is allowed. */
   readonly isGap: boolean | undefined;
 }
 
@@ -26,16 +26,16 @@ const lengthMax = 128;
 const cursorLengthMax = 80;
 const epochOf = (cursor: string): string => cursor.split('-')[0] as string;
 
-/** `newest`: a cursor that the gateway has given for this user; nothing of the source is behind it. */
-export function spoiltRequest(
+/** `newest`: the cursor of the user's newest event. */
+export function mutatedRequest(
   source: StreamName,
   key: string,
   newest: string,
   chance: Chance,
-): SpoiltRequest {
-  const parameters = spoiltQuery(source, chance);
-  const cursors = spoiltCursors(newest, chance);
-  const keyLine = chance.happens(0.1) ? spoiltKey(key, chance) : `Bearer ${key}`;
+): MutatedRequest {
+  const parameters = mutatedQuery(source, chance);
+  const cursors = mutatedCursors(newest, chance);
+  const keyLine = chance.happens(0.1) ? mutatedKey(key, chance) : `Bearer ${key}`;
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const path = `/api/v1/terminal-events/stream?${query}`;
   const lines = [
@@ -59,12 +59,12 @@ export function spoiltRequest(
 
 type Parameters = [string, string][];
 
-function spoiltQuery(source: StreamName, chance: Chance): Parameters {
+function mutatedQuery(source: StreamName, chance: Chance): Parameters {
   const parameters = Object.entries(source) as Parameters;
   if (chance.happens(0.5)) return parameters;
   const place = chance.between(0, 2);
   const [name, value] = parameters[place] as [string, string];
-  const spoilers: (() => void)[] = [
+  const mutations: (() => void)[] = [
     () => parameters.splice(place, 1),
     () => parameters.push([name, value]),
     () => parameters.push([name, '']),
@@ -72,14 +72,14 @@ function spoiltQuery(source: StreamName, chance: Chance): Parameters {
     () => (parameters[place] = [name, '']),
     () =>
       (parameters[place] = [name, 'x'.repeat(chance.pick([1, lengthMax, lengthMax + 1, 1000]))]),
-    () => (parameters[place] = [name, wellFormed(value + chance.pick(awkwardTexts))]),
+    () => (parameters[place] = [name, wellFormed(value + chance.pick(edgeCaseTexts))]),
     () => (parameters[place] = [name.toUpperCase(), value]),
   ];
-  chance.pick(spoilers)();
+  chance.pick(mutations)();
   return parameters;
 }
 
-function spoiltCursors(newest: string, chance: Chance): string[] {
+function mutatedCursors(newest: string, chance: Chance): string[] {
   if (chance.happens(0.4)) return [];
   const seq = Number(newest.split('-')[1]);
   const made = [
@@ -97,7 +97,7 @@ function spoiltCursors(newest: string, chance: Chance): string[] {
     '../..',
     'x'.repeat(cursorLengthMax),
     'x'.repeat(cursorLengthMax + 1),
-    // Two of them still fit into the head that the native server takes.
+    // Two of these still fit into the head size limit of the native server.
     'y'.repeat(1000),
     '%00',
     '__proto__',
@@ -106,11 +106,11 @@ function spoiltCursors(newest: string, chance: Chance): string[] {
   return chance.happens(0.15) ? [first, chance.pick(made)] : [first];
 }
 
-function spoiltKey(key: string, chance: Chance): string {
+function mutatedKey(key: string, chance: Chance): string {
   return `Bearer ${chance.pick([key.slice(0, -1), `${key}x`, 'svc_api_', '', key.toUpperCase()])}`;
 }
 
-/** In the contract's order: the source's form, the cursor's form, whether there is such a source. */
+/** In the contract's order: the source's form, the cursor's form, whether the source exists. */
 function answerTo(parameters: Parameters, cursors: readonly string[], source: StreamName): string {
   const one = (name: string): string | undefined => {
     const values = parameters.filter((each) => each[0] === name);
@@ -138,7 +138,7 @@ function answerTo(parameters: Parameters, cursors: readonly string[], source: St
   return isThere ? '200' : '404 terminal_source_not_found';
 }
 
-/** A cursor that nobody gave, or that lies ahead, cannot be replayed. */
+/** A cursor that was never issued, or is ahead, cannot be replayed. */
 function isGapAfter(cursor: string, newest: string): boolean {
   const match = /^([0-9a-f]+)-(0|[1-9]\d{0,15})$/.exec(cursor);
   return match?.[1] !== epochOf(newest) || Number(match[2]) > Number(newest.split('-')[1]);
