@@ -11,21 +11,14 @@ import {
 import { botClock } from '../../../src/client/bot-clock.js';
 import { bearer, call, createKey } from '../../support/api.js';
 import { openCuttingProxy } from '../../support/cutting-proxy.js';
-import {
-  acknowledged,
-  cancelReport,
-  event,
-  openDesk,
-  report,
-  tell,
-  type Trader,
-} from '../../support/desk.js';
+import { acknowledged, cancelReport, event, report, tell } from '../../support/frames.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
 import { signalboxCli } from '../../support/gateway-process.js';
 import { hello, type Plugin } from '../../support/plugin.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 const { platform, instanceId, accountName } = hello;
 const source = { platform, instanceId, accountName };
 const traceId = /^[0-9a-f]{32}$/;
@@ -37,18 +30,18 @@ const hurriedClock = {
     botClock.setTimer(delayMs < 15_000 ? delayMs / 20 : delayMs, task),
 };
 
-function botOf(trader: { readonly key: string }, baseUrl = desk.url): BotClient {
-  return createBotClient({ baseUrl, apiKey: trader.key });
+function botOf(user: { readonly key: string }, baseUrl = gateway.url): BotClient {
+  return createBotClient({ baseUrl, apiKey: user.key });
 }
 
 function hurriedBotOf(
-  trader: { readonly key: string },
-  baseUrl = desk.url,
+  user: { readonly key: string },
+  baseUrl = gateway.url,
   onResponse: (response: Response) => void = () => undefined,
 ): BotClient {
   return createBotClient({
     baseUrl,
-    apiKey: trader.key,
+    apiKey: user.key,
     // The time-out of an attempt is not a wait: at this length the clock does not hurry it.
     timeoutMs: 30_000,
     clock: hurriedClock,
@@ -102,10 +95,10 @@ async function followed(bot: BotClient): Promise<AsyncIterator<StreamItem, void,
 }
 
 t.test('sources are told as the gateway has them', async (t) => {
-  const trader = await desk.trader();
-  const bot = botOf(trader);
+  const user = await gateway.user();
+  const bot = botOf(user);
   t.strictSame(valueOf(await bot.sources()), []);
-  const plugin = await desk.plugin(trader);
+  const plugin = await gateway.plugin(user);
   const [known, ...others] = valueOf(await bot.sources());
   t.match(known, { ...source, connected: true, capabilities: ['submit', 'cancel'] });
   t.equal(new Date(known!.lastSeenAt).toISOString(), known?.lastSeenAt);
@@ -115,8 +108,8 @@ t.test('sources are told as the gateway has them', async (t) => {
 });
 
 t.test('a signal that is sent again is the same request', async (t) => {
-  const trader = await desk.trader();
-  const bot = botOf(trader);
+  const user = await gateway.user();
+  const bot = botOf(user);
   const prepared = bot.prepare(limitOrder, { idempotencyKey: 'a key 1' });
   const first = valueOf(await bot.send(prepared));
   const again = valueOf(await bot.send(prepared, { resumed: true }));
@@ -129,9 +122,9 @@ t.test('a signal that is sent again is the same request', async (t) => {
 t.test(
   'a cancel that is sent again is the same cancel, and reaches the terminal once',
   async (t) => {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
-    const bot = botOf(trader);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const bot = botOf(user);
     const order = await rest(bot, plugin, 1);
     const prepared = bot.prepareCancel(order.orderRef);
     const first = valueOf(await bot.sendCancel(prepared));
@@ -154,9 +147,9 @@ t.test(
 );
 
 t.test('every refusal of a cancel is told with its code, and nothing is in doubt', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const bot = botOf(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const bot = botOf(user);
   const [first, second] = [await rest(bot, plugin, 1), await rest(bot, plugin, 2)];
   const filled = await rest(bot, plugin, 3);
   await tell(plugin, report(4, filled.executionId, 'filled', { filledQuantity: 1 }));
@@ -185,17 +178,17 @@ t.test('every refusal of a cancel is told with its code, and nothing is in doubt
   await eventually(async () => valueOf(await bot.sources())[0]?.connected === false);
   await refused(bot.cancel(second.orderRef), 409, 'terminal_unavailable', second.requestId);
 
-  const { key } = await createKey(desk.url, trader.token, { scopes: ['events:read'] });
+  const { key } = await createKey(gateway.url, user.token, { scopes: ['events:read'] });
   await refused(botOf({ key }).cancel(second.orderRef), 403, 'insufficient_scope');
   await refused(botOf({ key: 'svc_api_wrong' }).cancel(second.orderRef), 401, 'invalid_api_key');
 });
 
 t.test('every refusal of a stream ends it with its code', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const { key } = await createKey(desk.url, trader.token, { scopes: ['signals:read'] });
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const { key } = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
   const long = 'x'.repeat(129);
-  const bot = botOf(trader);
+  const bot = botOf(user);
   const streams: readonly [AsyncIterator<StreamItem>, number, string][] = [
     [bot.events({ ...source, accountName: long }), 400, 'invalid_terminal_source'],
     [bot.events(source, { lastEventId: long }), 400, 'invalid_event_cursor'],
@@ -211,9 +204,9 @@ t.test('every refusal of a stream ends it with its code', async (t) => {
 });
 
 t.test('events are what the contract says, field by field', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const bot = botOf(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const bot = botOf(user);
   const items = await followed(bot);
   const order = await rest(bot, plugin, 1);
   const seen: TerminalEvent[] = [];
@@ -255,10 +248,10 @@ t.test('events are what the contract says, field by field', async (t) => {
 });
 
 t.test('over cuts while a terminal talks, every event comes once and in order', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const proxy = await openCuttingProxy(t, desk.url);
-  const items = await followed(hurriedBotOf(trader, proxy.url));
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const proxy = await openCuttingProxy(t, gateway.url);
+  const items = await followed(hurriedBotOf(user, proxy.url));
   const count = 600;
   const talking = (async () => {
     for (let seq = 1; seq <= count; seq++) {
@@ -283,15 +276,15 @@ t.test('over cuts while a terminal talks, every event comes once and in order', 
 });
 
 t.test('a fourth stream waits until there is room', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const readers = [
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
   ];
   const statuses: number[] = [];
-  const bot = hurriedBotOf(trader, desk.url, ({ status, headers }) => {
+  const bot = hurriedBotOf(user, gateway.url, ({ status, headers }) => {
     statuses.push(status);
     if (status !== 429) return;
     t.equal(headers.get('Retry-After'), '1');
@@ -306,15 +299,15 @@ t.test('a fourth stream waits until there is room', async (t) => {
 });
 
 async function openStreams(): Promise<number> {
-  const { text } = await call(desk.gateway.opsUrl, 'GET', '/metrics');
+  const { text } = await call(gateway.process.opsUrl, 'GET', '/metrics');
   return Number(/^signalbox_open_streams (\d+)$/m.exec(text)?.[1]);
 }
 
 t.test('leaving a stream frees its place at once', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const refused: number[] = [];
-  const bot = hurriedBotOf(trader, desk.url, ({ status }) => {
+  const bot = hurriedBotOf(user, gateway.url, ({ status }) => {
     if (status !== 200) refused.push(status);
   });
   for (let round = 0; round < 8; round++) {
@@ -328,41 +321,41 @@ t.test('leaving a stream frees its place at once', async (t) => {
 
 const ends: readonly [
   name: string,
-  end: (trader: Trader) => unknown,
+  end: (user: TestUser) => unknown,
   status: number,
   code: string,
 ][] = [
   [
     'a key that is revoked',
     ({ token, keyId }) =>
-      call(desk.url, 'DELETE', `/api/api-keys/${keyId}`, { headers: bearer(token) }),
+      call(gateway.url, 'DELETE', `/api/api-keys/${keyId}`, { headers: bearer(token) }),
     401,
     'invalid_api_key',
   ],
   [
     'a user who is deleted',
-    ({ email }) => signalboxCli(desk.dataDir, ['user', 'delete', email]),
+    ({ email }) => signalboxCli(gateway.dataDir, ['user', 'delete', email]),
     401,
     'invalid_api_key',
   ],
   [
     'a plan without the Public API',
-    ({ email }) => signalboxCli(desk.dataDir, ['user', 'set', email, '--plan', 'basic']),
+    ({ email }) => signalboxCli(gateway.dataDir, ['user', 'set', email, '--plan', 'basic']),
     403,
     'business_plan_required',
   ],
 ];
 for (const [name, end, status, code] of ends) {
   t.test(`${name} ends an open stream with ${code}`, async (t) => {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
-    const items = await followed(hurriedBotOf(trader));
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const items = await followed(hurriedBotOf(user));
     const failure = failureOf(
       (async () => {
         while ((await items.next()).done !== true);
       })(),
     );
-    await end(trader);
+    await end(user);
     t.match(await failure, { failure: { kind: 'refused', status, code } });
     plugin.close();
   });

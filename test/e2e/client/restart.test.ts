@@ -2,7 +2,7 @@
 import t from 'tap';
 import { createBotClient, type StreamItem } from '../../../src/client/bot-client.js';
 import { createKey, login } from '../../support/api.js';
-import { cancelReport, report, tell } from '../../support/desk.js';
+import { cancelReport, report, tell } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, dataDirIn, startGateway } from '../../support/gateway-process.js';
 import { hello, openPlugin } from '../../support/plugin.js';

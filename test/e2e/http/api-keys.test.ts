@@ -1,26 +1,39 @@
 /** POST, GET and DELETE /api/api-keys: every rule of the records, bodies and answers. */
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { bearer, call, createKey, json, signal, submit, type Answer } from '../../support/api.js';
+import {
+  type Answer,
+  bearer,
+  call,
+  codeOf,
+  createKey,
+  get,
+  json,
+  post,
+  signal,
+  submit,
+  verdict,
+} from '../../support/api.js';
 import { rawCall } from '../../support/raw-client.js';
-import { codeOf, get, openWorld, post, until, verdict } from '../../support/world.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
+const gateway = await startTestGateway(t);
 const path = '/api/api-keys';
 const sources = '/api/v1/terminal-events/sources';
 const dayMs = 86_400_000;
 
-const create = (token: string, body: unknown) => post(world.url, path, body, token);
+const create = (token: string, body: unknown) => post(gateway.url, path, body, token);
 const valid = (fields: object = {}) => ({ name: 'bot', scopes: ['signals:read'], ...fields });
 const remove = (token: string, id: string | number) =>
-  call(world.url, 'DELETE', `${path}/${id}`, { headers: token === '' ? {} : bearer(token) });
-const list = (token: string) => get(world.url, path, token);
+  call(gateway.url, 'DELETE', `${path}/${id}`, { headers: token === '' ? {} : bearer(token) });
+const list = (token: string) => get(gateway.url, path, token);
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 t.test(
   'create answers 201 with the record, the secret, and headers that forbid every cache',
   async (t) => {
-    const { token } = await world.member();
+    const { token } = await gateway.user();
     const expiresAt = inMs(dayMs);
     const answer = await create(token, {
       name: '  my bot ',
@@ -48,8 +61,8 @@ t.test(
 );
 
 t.test('the list shows the caller his keys in full but for the secret', async (t) => {
-  const { token, keyId } = await world.member();
-  const stranger = await world.member();
+  const { token, keyId } = await gateway.user();
+  const stranger = await gateway.user();
   const made = await create(token, valid());
   const { key, ...record } = made.body;
   const answer = await list(token);
@@ -68,13 +81,13 @@ t.test('the list shows the caller his keys in full but for the secret', async (t
 });
 
 t.test('a user without keys has an empty list', async (t) => {
-  const { token, keyId } = await world.member();
+  const { token, keyId } = await gateway.user();
   await remove(token, keyId);
   t.equal((await list(token)).text, '[]');
 });
 
 t.test('names have 1 to 80 characters after the trim', async (t) => {
-  const { token, keyId } = await world.member();
+  const { token, keyId } = await gateway.user();
   await remove(token, keyId);
   for (const name of [
     undefined,
@@ -107,7 +120,7 @@ t.test('names have 1 to 80 characters after the trim', async (t) => {
 });
 
 t.test('scopes are a list of supported ones, at least one, each once', async (t) => {
-  const { token } = await world.member();
+  const { token } = await gateway.user();
   const bad = [
     undefined,
     null,
@@ -133,7 +146,7 @@ t.test('scopes are a list of supported ones, at least one, each once', async (t)
 });
 
 t.test('expiresAt has a time zone, lies in the future and at most 365 days ahead', async (t) => {
-  const { token } = await world.member();
+  const { token } = await gateway.user();
   // prettier-ignore
   const bad = [
     inMs(-1000), inMs(-365 * dayMs), inMs(365 * dayMs + 60_000), inMs(dayMs).slice(0, -1), inMs(dayMs).slice(0, 10),
@@ -162,7 +175,7 @@ t.test('expiresAt has a time zone, lies in the future and at most 365 days ahead
 });
 
 t.test('an offset decides whether a time is past', async (t) => {
-  const { token } = await world.member();
+  const { token } = await gateway.user();
   const local = inMs(0).slice(0, -5);
   t.equal(
     verdict(await create(token, valid({ expiresAt: `${local}+01:00` }))),
@@ -172,13 +185,13 @@ t.test('an offset decides whether a time is past', async (t) => {
 });
 
 t.test('an expired key is refused, still listed, not counted, and may be revoked', async (t) => {
-  const { token } = await world.member();
-  const short = await createKey(world.url, token, { expiresAt: inMs(4_000) });
-  for (let i = 0; i < 3; i++) await createKey(world.url, token);
+  const { token } = await gateway.user();
+  const short = await createKey(gateway.url, token, { expiresAt: inMs(4_000) });
+  for (let i = 0; i < 3; i++) await createKey(gateway.url, token);
   t.equal(codeOf(await create(token, valid())), 'active_key_limit_reached');
-  t.equal((await get(world.url, sources, short.key)).status, 200);
+  t.equal((await get(gateway.url, sources, short.key)).status, 200);
   const refused = await until(
-    () => get(world.url, sources, short.key),
+    () => get(gateway.url, sources, short.key),
     ({ status }) => status !== 200,
   );
   t.equal(verdict(refused), '401 invalid_api_key');
@@ -189,8 +202,8 @@ t.test('an expired key is refused, still listed, not counted, and may be revoked
 });
 
 t.test('five active keys are the limit, and revoking one makes room', async (t) => {
-  const { token, keyId } = await world.member();
-  for (let i = 0; i < 4; i++) await createKey(world.url, token);
+  const { token, keyId } = await gateway.user();
+  for (let i = 0; i < 4; i++) await createKey(gateway.url, token);
   const sixth = await create(token, valid());
   t.equal(verdict(sixth), '400 active_key_limit_reached');
   t.same(Object.keys(sixth.body), ['code', 'message']);
@@ -200,7 +213,7 @@ t.test('five active keys are the limit, and revoking one makes room', async (t) 
 });
 
 t.test('of 20 creations at once exactly as many succeed as there is room for', async (t) => {
-  const { token } = await world.member();
+  const { token } = await gateway.user();
   const answers = await Promise.all(Array.from({ length: 20 }, () => create(token, valid())));
   const made = answers.filter(({ status }) => status === 201);
   t.equal(made.length, 4);
@@ -215,13 +228,13 @@ t.test('of 20 creations at once exactly as many succeed as there is room for', a
 });
 
 t.test('the checks of create come in the contract’s order, each pair proved', async (t) => {
-  const { token } = await world.member();
-  const full = await world.member();
-  for (let i = 0; i < 4; i++) await createKey(world.url, full.token);
-  const basic = await world.member('basic');
+  const { token } = await gateway.user();
+  const full = await gateway.user();
+  for (let i = 0; i < 4; i++) await createKey(gateway.url, full.token);
+  const basic = await gateway.user({ plan: 'basic' });
   const text = { 'content-type': 'text/plain' };
   const send = (bearerToken: string, body: string, headers: Record<string, string> = json) =>
-    call(world.url, 'POST', path, { headers: { ...headers, ...bearer(bearerToken) }, body });
+    call(gateway.url, 'POST', path, { headers: { ...headers, ...bearer(bearerToken) }, body });
   const large = 'x'.repeat(66_000);
   const bad = (fields: object) => JSON.stringify(fields);
 
@@ -239,7 +252,7 @@ t.test('the checks of create come in the contract’s order, each pair proved', 
   t.equal(codeOf(await send(full.token, bad(valid({ expiresAt: 1 })))), 'invalid_expiration');
   t.equal(codeOf(await send(full.token, bad(valid()))), 'active_key_limit_reached');
 
-  world.cli('api', 'disable');
+  await gateway.command('api', 'disable');
   t.equal(codeOf(await send('nonsense', bad(valid()))), 'invalid_token', '401 before 503');
   t.equal(
     codeOf(await send(basic.token, bad(valid()))),
@@ -248,12 +261,12 @@ t.test('the checks of create come in the contract’s order, each pair proved', 
   );
   t.equal(codeOf(await send(token, bad(valid()), text)), 'public_api_disabled', '503 before 415');
   t.equal(codeOf(await send(token, large)), 'public_api_disabled', '503 before 413');
-  world.cli('api', 'enable');
+  await gateway.command('api', 'enable');
   t.equal((await send(token, bad(valid()))).status, 201);
 });
 
 t.test('a body that is no object, or has hostile fields, does no harm', async (t) => {
-  const { token } = await world.member();
+  const { token } = await gateway.user();
   for (const body of [
     'null',
     '[]',
@@ -269,37 +282,37 @@ t.test('a body that is no object, or has hostile fields, does no harm', async (t
 });
 
 t.test('a disabled Public API stops creation only: listing and revoking go on', async (t) => {
-  const { token, keyId } = await world.member();
-  world.cli('api', 'disable');
+  const { token, keyId } = await gateway.user();
+  await gateway.command('api', 'disable');
   const refused = await create(token, valid());
   t.equal(verdict(refused), '503 public_api_disabled');
   t.same(Object.keys(refused.body), ['code', 'message']);
   t.equal((await list(token)).status, 200);
   t.equal((await remove(token, keyId)).status, 204);
-  world.cli('api', 'enable');
+  await gateway.command('api', 'enable');
 });
 
 t.test(
   'delete answers 204 without a body, and again, and the key is refused at once',
   async (t) => {
-    const { token, key, keyId } = await world.member();
-    t.equal((await get(world.url, sources, key)).status, 200);
+    const { token, key, keyId } = await gateway.user();
+    t.equal((await get(gateway.url, sources, key)).status, 200);
     const removed = await remove(token, keyId);
     t.equal(removed.status, 204);
     t.equal(removed.text, '');
-    t.equal(verdict(await get(world.url, sources, key)), '401 invalid_api_key');
-    t.equal(verdict(await submit(world.url, key, signal())), '401 invalid_api_key');
+    t.equal(verdict(await get(gateway.url, sources, key)), '401 invalid_api_key');
+    t.equal(verdict(await submit(gateway.url, key, signal())), '401 invalid_api_key');
     t.same((await list(token)).body, []);
     const lines = [`Authorization: Bearer ${token}`];
-    const again = await rawCall(world.url, 'DELETE', `${path}/${keyId}`, lines);
+    const again = await rawCall(gateway.url, 'DELETE', `${path}/${keyId}`, lines);
     t.equal(again?.status, 204);
     t.equal(again?.headers['content-length'], undefined, 'HTTP forbids a length here');
   },
 );
 
 t.test('404 for ids that are unknown, foreign or no integer', async (t) => {
-  const { token, keyId } = await world.member();
-  const stranger = await world.member();
+  const { token, keyId } = await gateway.user();
+  const stranger = await gateway.user();
   // prettier-ignore
   const ids = [stranger.keyId, 999_999_999, 0, -keyId, `${keyId}.0`, `0${keyId}`, `+${keyId}`, `${keyId}e0`, `0x${keyId.toString(16)}`,
     'abc', '1.5', 'NaN', '99999999999999999999', '%20', `${keyId}%20`, '%00', '%zz', '__proto__'];
@@ -308,19 +321,19 @@ t.test('404 for ids that are unknown, foreign or no integer', async (t) => {
     t.equal(verdict(answer), '404 key_not_found', String(id));
     t.same(Object.keys(answer.body), ['code', 'message']);
   }
-  t.equal((await get(world.url, sources, stranger.key)).status, 200, 'the foreign key lives on');
+  t.equal((await get(gateway.url, sources, stranger.key)).status, 200, 'the foreign key lives on');
   t.equal((await list(token)).body.length, 1);
 });
 
 t.test('lastUsedAt appears with the first use and moves with later ones', async (t) => {
-  const { token, key } = await world.member();
+  const { token, key } = await gateway.user();
   t.equal((await list(token)).body[0].lastUsedAt, null);
-  await get(world.url, sources, key);
+  await get(gateway.url, sources, key);
   const first = (await list(token)).body[0].lastUsedAt;
   t.ok(Math.abs(Date.parse(first) - Date.now()) < 10_000, first);
   const moved = await until(
     async () => {
-      await get(world.url, sources, key);
+      await get(gateway.url, sources, key);
       return (await list(token)).body[0].lastUsedAt;
     },
     (lastUsedAt) => lastUsedAt > first,
@@ -335,60 +348,60 @@ async function everyKeyEndpoint(token: string, id: number): Promise<Answer[]> {
 t.test(
   'a plan without the Public API gets 403 everywhere, at once and until it changes back',
   async (t) => {
-    const { email, token, key, keyId } = await world.member();
-    world.cli('user', 'set', email, '--plan', 'basic');
+    const { email, token, key, keyId } = await gateway.user();
+    await gateway.command('user', 'set', email, '--plan', 'basic');
     for (const answer of await everyKeyEndpoint(token, keyId)) {
       t.equal(verdict(answer), '403 business_plan_required');
       t.same(Object.keys(answer.body), ['code', 'message']);
     }
-    const refused = await get(world.url, sources, key);
+    const refused = await get(gateway.url, sources, key);
     t.equal(verdict(refused), '403 business_plan_required');
     t.same(Object.keys(refused.body), ['error']);
-    world.cli('user', 'set', email, '--plan', 'business');
-    t.equal((await get(world.url, sources, key)).status, 200);
+    await gateway.command('user', 'set', email, '--plan', 'business');
+    t.equal((await get(gateway.url, sources, key)).status, 200);
     t.equal((await list(token)).body.length, 1, 'and nothing was revoked meanwhile');
   },
 );
 
 t.test('a deleted user’s token and keys get 401 at once', async (t) => {
-  const { email, token, key, keyId } = await world.member();
-  world.cli('user', 'delete', email);
+  const { email, token, key, keyId } = await gateway.user();
+  await gateway.command('user', 'delete', email);
   for (const answer of await everyKeyEndpoint(token, keyId)) {
     t.equal(verdict(answer), '401 invalid_token');
     t.same(Object.keys(answer.body), ['code', 'message']);
   }
-  t.equal(verdict(await get(world.url, sources, key)), '401 invalid_api_key');
+  t.equal(verdict(await get(gateway.url, sources, key)), '401 invalid_api_key');
 });
 
 t.test('a key that the operator revokes is refused at once', async (t) => {
-  const { key, keyId } = await world.member();
-  world.cli('key', 'revoke', String(keyId));
-  t.equal(verdict(await get(world.url, sources, key)), '401 invalid_api_key');
+  const { key, keyId } = await gateway.user();
+  await gateway.command('key', 'revoke', String(keyId));
+  t.equal(verdict(await get(gateway.url, sources, key)), '401 invalid_api_key');
 });
 
 t.test('keys, their uses and revocations survive a restart', async (t) => {
-  const { token, key, keyId } = await world.member();
-  const other = await createKey(world.url, token);
+  const { token, key, keyId } = await gateway.user();
+  const other = await createKey(gateway.url, token);
   await remove(token, other.id);
-  await get(world.url, sources, key);
+  await get(gateway.url, sources, key);
   const before = (await list(token)).text;
-  t.equal(await world.gateway.stop(), 0);
-  await world.start();
+  t.equal(await gateway.process.stop(), 0);
+  await gateway.start();
   t.equal((await list(token)).text, before);
-  t.equal((await get(world.url, sources, key)).status, 200);
-  t.equal(verdict(await get(world.url, sources, other.key)), '401 invalid_api_key');
+  t.equal((await get(gateway.url, sources, key)).status, 200);
+  t.equal(verdict(await get(gateway.url, sources, other.key)), '401 invalid_api_key');
   t.equal((await remove(token, other.id)).status, 204);
   t.ok(
-    (await createKey(world.url, token)).id > Math.max(keyId, other.id),
+    (await createKey(gateway.url, token)).id > Math.max(keyId, other.id),
     'ids are never used twice',
   );
 });
 
 t.test('no secret reaches the store in clear', async (t: Test) => {
-  const { key, token, sessionToken } = await world.member();
+  const { key, token, sessionToken } = await gateway.user();
   const { readFileSync, readdirSync } = await import('node:fs');
-  for (const name of readdirSync(world.dataDir)) {
-    const bytes = readFileSync(`${world.dataDir}/${name}`);
+  for (const name of readdirSync(gateway.dataDir)) {
+    const bytes = readFileSync(`${gateway.dataDir}/${name}`);
     for (const secret of [key, key.slice(8), token, sessionToken]) {
       t.notOk(bytes.includes(secret), `${name} holds no secret`);
     }

@@ -1,20 +1,21 @@
 /** Each door takes its own credential only, and no forgery of it. */
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto';
 import t from 'tap';
-import { bearer, call, login } from '../../support/api.js';
+import { bearer, call, get, login, verdict } from '../../support/api.js';
 import { rawCall } from '../../support/raw-client.js';
-import { get, openWorld, until, verdict } from '../../support/world.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway } from '../../support/gateway.js';
 
 const secret = 'a-secret-of-the-test-that-is-long-enough-to-be-one';
 const environment = { SIGNALBOX_JWT_SECRET: secret };
-const world = await openWorld(t, { environment });
+const gateway = await startTestGateway(t, { environment });
 const keys = '/api/api-keys';
 const sources = '/api/v1/terminal-events/sources';
-const member = await world.member();
+const user = await gateway.user();
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
-const [head = '', claims = '', signature = ''] = member.token.split('.');
+const [head = '', claims = '', signature = ''] = user.token.split('.');
 
 function forge(
   changedHead: object,
@@ -30,7 +31,7 @@ function forge(
 t.test(
   'the way in which these forgeries are made gives a valid token when nothing is forged',
   async (t) => {
-    t.equal((await get(world.url, keys, forge({}, {}, 'sha256'))).status, 200);
+    t.equal((await get(gateway.url, keys, forge({}, {}, 'sha256'))).status, 200);
   },
 );
 
@@ -38,7 +39,7 @@ t.test('no forged user token opens the key endpoints', async (t) => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const rsaText = `${encode({ ...decode(head), alg: 'RS256' })}.${claims}`;
   const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
-  const stranger = await world.member();
+  const stranger = await gateway.user();
   const strangerClaims = decode(stranger.token.split('.')[1] ?? '');
   const past = Date.now() - 1000;
   // prettier-ignore
@@ -64,26 +65,26 @@ t.test('no forged user token opens the key endpoints', async (t) => {
     'an older generation': forge({}, { gen: 0 }, 'sha256'),
     'no signature': `${head}.${claims}.`,
     'two parts': `${head}.${claims}`,
-    'four parts': `${member.token}.${signature}`,
-    'a signature cut short': member.token.slice(0, -1),
-    'another text for the same signature': sameSignature(member.token),
+    'four parts': `${user.token}.${signature}`,
+    'a signature cut short': user.token.slice(0, -1),
+    'another text for the same signature': sameSignature(user.token),
     'a space inside': `${head}. ${claims}.${signature}`,
-    'a session token': member.sessionToken,
-    'an API key': member.key,
+    'a session token': user.sessionToken,
+    'an API key': user.key,
     'nonsense': 'nonsense',
     'dots alone': '..',
     'a long text': 'x'.repeat(2_000),
   };
   for (const [name, token] of Object.entries(forgeries)) {
-    const answer = await get(world.url, keys, token);
+    const answer = await get(gateway.url, keys, token);
     t.equal(verdict(answer), '401 invalid_token', name);
     t.same(Object.keys(answer.body), ['code', 'message'], name);
   }
 });
 
 t.test('a user token ends with its lifetime', async (t) => {
-  const short = await openWorld(t, { limits: { userTokenLifetimeMs: 4_000 } });
-  const { token } = await short.member();
+  const short = await startTestGateway(t, { limits: { userTokenLifetimeMs: 4_000 } });
+  const { token } = await short.user();
   t.equal((await get(short.url, keys, token)).status, 200);
   const refused = await until(
     () => get(short.url, keys, token),
@@ -93,15 +94,13 @@ t.test('a user token ends with its lifetime', async (t) => {
 });
 
 t.test('tokens survive a restart, because the secret does', async (t) => {
-  const kept = await openWorld(t);
-  const { token } = await kept.member();
-  await kept.gateway.stop();
-  await kept.start();
-  t.equal((await get(kept.url, keys, token)).status, 200);
+  const { token } = await gateway.user();
+  await gateway.restart('SIGTERM');
+  t.equal((await get(gateway.url, keys, token)).status, 200);
 });
 
 t.test('the Public API takes API keys only', async (t) => {
-  const { key, token, sessionToken } = member;
+  const { key, token, sessionToken } = user;
   // prettier-ignore
   const wrong: Record<string, string> = {
     'a user token': token,
@@ -117,7 +116,7 @@ t.test('the Public API takes API keys only', async (t) => {
     'a name of a prototype': '__proto__',
   };
   for (const [name, credential] of Object.entries(wrong)) {
-    const answer = await get(world.url, sources, credential);
+    const answer = await get(gateway.url, sources, credential);
     t.equal(verdict(answer), '401 invalid_api_key', name);
     t.same(Object.keys(answer.body), ['error'], name);
     t.equal(answer.headers.get('ratelimit'), null, name);
@@ -131,49 +130,49 @@ t.test('exactly one Authorization header of the form Bearer is a credential', as
     [['Authorization:'], 401],
     [['Authorization: Bearer'], 401],
     [['Authorization: Bearer '], 401],
-    [[`Authorization: ${member.key}`], 401],
-    [[`Authorization: Basic ${Buffer.from(`user:${member.key}`).toString('base64')}`], 401],
-    [[`Authorization: Bearer${member.key}`], 401],
-    [[`Authorization: Bearer ${member.key}, Bearer ${member.key}`], 401],
-    [[`Authorization: Bearer ${member.key}`, `Authorization: Bearer ${member.key}`], 401],
-    [[`Authorization: Bearer x`, `Authorization: Bearer ${member.key}`], 401],
-    [[`Authorization: Bearer ${member.key}`], 200],
-    [[`AUTHORIZATION: bearer ${member.key}`], 200],
-    [[`authorization: BEARER ${member.key}`], 200],
+    [[`Authorization: ${user.key}`], 401],
+    [[`Authorization: Basic ${Buffer.from(`user:${user.key}`).toString('base64')}`], 401],
+    [[`Authorization: Bearer${user.key}`], 401],
+    [[`Authorization: Bearer ${user.key}, Bearer ${user.key}`], 401],
+    [[`Authorization: Bearer ${user.key}`, `Authorization: Bearer ${user.key}`], 401],
+    [[`Authorization: Bearer x`, `Authorization: Bearer ${user.key}`], 401],
+    [[`Authorization: Bearer ${user.key}`], 200],
+    [[`AUTHORIZATION: bearer ${user.key}`], 200],
+    [[`authorization: BEARER ${user.key}`], 200],
   ];
   for (const [lines, status] of rows) {
-    const answer = await rawCall(world.url, 'GET', sources, lines);
+    const answer = await rawCall(gateway.url, 'GET', sources, lines);
     t.equal(answer?.status, status, JSON.stringify(lines).slice(0, 60));
   }
 });
 
 t.test('a key in the query or in the body is none', async (t) => {
   const answer = await get(
-    world.url,
-    `${sources}?access_token=${member.key}&authorization=Bearer%20${member.key}`,
+    gateway.url,
+    `${sources}?access_token=${user.key}&authorization=Bearer%20${user.key}`,
   );
   t.equal(verdict(answer), '401 invalid_api_key');
 });
 
 t.test('401 names the scheme that is wanted', async (t) => {
   for (const path of [keys, sources]) {
-    const answer = await get(world.url, path);
+    const answer = await get(gateway.url, path);
     t.match(answer.headers.get('www-authenticate'), /^Bearer/);
   }
 });
 
 t.test('ended sessions leave user token and API key alone', async (t) => {
-  const other = await world.member();
-  world.cli('session', 'revoke', other.email);
-  t.equal((await get(world.url, keys, other.token)).status, 200);
-  t.equal((await get(world.url, sources, other.key)).status, 200);
-  t.ok((await login(world.url, other.email)).token);
+  const other = await gateway.user();
+  await gateway.command('session', 'revoke', other.email);
+  t.equal((await get(gateway.url, keys, other.token)).status, 200);
+  t.equal((await get(gateway.url, sources, other.key)).status, 200);
+  t.ok((await login(gateway.url, other.email)).token);
 });
 
 t.test('login needs no credential and is not disturbed by a wrong one', async (t) => {
-  const answer = await call(world.url, 'POST', '/api/auth/login', {
+  const answer = await call(gateway.url, 'POST', '/api/auth/login', {
     headers: { 'content-type': 'application/json', ...bearer('nonsense') },
-    body: JSON.stringify({ email: member.email, password: 'correct horse' }),
+    body: JSON.stringify({ email: user.email, password: 'correct horse' }),
   });
   t.equal(answer.status, 200);
 });

@@ -1,13 +1,23 @@
 /** What a bot is told when the disk takes no more: never a success that is none, never a false end. */
 import t from 'tap';
-import { bearer, call, signal, status, submit, type Answer } from '../../support/api.js';
-import { codeOf, openWorld, until, verdict } from '../../support/world.js';
+import {
+  type Answer,
+  bearer,
+  call,
+  codeOf,
+  signal,
+  status,
+  submit,
+  verdict,
+} from '../../support/api.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
-const { key } = await world.member();
-const small = await submit(world.url, key, signal(), 'small');
-await world.gateway.stop();
-await world.start({ fileBlocksMax: 3_000 });
+const gateway = await startTestGateway(t);
+const { key } = await gateway.user();
+const small = await submit(gateway.url, key, signal(), 'small');
+await gateway.process.stop();
+await gateway.start({ fileBlocksMax: 3_000 });
 
 const large = () => signal({ payload: { pad: 'x'.repeat(60_000) } });
 const accepted: { body: string; idempotencyKey: string; answer: Answer }[] = [];
@@ -19,7 +29,7 @@ t.test(
     for (let i = 0; i < 1_000 && failed.body === ''; i++) {
       const body = JSON.stringify(large());
       const idempotencyKey = `large-${i}`;
-      const answer = await submit(world.url, key, body, idempotencyKey);
+      const answer = await submit(gateway.url, key, body, idempotencyKey);
       if (answer.status === 202) {
         accepted.push({ body, idempotencyKey, answer });
         continue;
@@ -28,26 +38,29 @@ t.test(
       t.same(Object.keys(answer.body), ['error']);
       failed = { body, idempotencyKey };
     }
-    const retry = await submit(world.url, key, failed.body, failed.idempotencyKey);
+    const retry = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(verdict(retry), '409 idempotency_outcome_unknown');
-    const other = await submit(world.url, key, signal(), failed.idempotencyKey);
+    const other = await submit(gateway.url, key, signal(), failed.idempotencyKey);
     t.equal(verdict(other), '409 idempotency_conflict', 'the key stays bound to its operation');
     const { signalId } = JSON.parse(failed.body) as { signalId: string };
-    t.equal(verdict(await submit(world.url, key, signal({ signalId }))), '409 duplicate_signal_id');
+    t.equal(
+      verdict(await submit(gateway.url, key, signal({ signalId }))),
+      '409 duplicate_signal_id',
+    );
   },
 );
 
 t.test('what was accepted before is read and replayed meanwhile', async (t) => {
-  t.equal((await status(world.url, key, small.body.requestId)).status, 200);
+  t.equal((await status(gateway.url, key, small.body.requestId)).status, 200);
   for (const { body, idempotencyKey, answer } of accepted) {
-    t.equal((await submit(world.url, key, body, idempotencyKey)).text, answer.text);
-    t.equal((await status(world.url, key, answer.body.requestId)).status, 200);
+    t.equal((await submit(gateway.url, key, body, idempotencyKey)).text, answer.text);
+    t.equal((await status(gateway.url, key, answer.body.requestId)).status, 200);
   }
 });
 
 t.test('the doubt is cleared once the disk takes writes again', async (t) => {
   const cleared = await until(
-    () => submit(world.url, key, failed.body, failed.idempotencyKey),
+    () => submit(gateway.url, key, failed.body, failed.idempotencyKey),
     (answer) => codeOf(answer) !== 'idempotency_outcome_unknown',
   );
   // It was looked at anew: it fails again, unless the store found room in what it had freed.
@@ -57,17 +70,17 @@ t.test('the doubt is cleared once the disk takes writes again', async (t) => {
 t.test(
   'with room again the retry is accepted once, and all that was accepted is still there',
   async (t) => {
-    await world.gateway.kill();
-    await world.start();
-    const retried = await submit(world.url, key, failed.body, failed.idempotencyKey);
+    await gateway.process.kill();
+    await gateway.start();
+    const retried = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(retried.status, 202);
-    const again = await submit(world.url, key, failed.body, failed.idempotencyKey);
+    const again = await submit(gateway.url, key, failed.body, failed.idempotencyKey);
     t.equal(again.text, retried.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
     for (const { body, idempotencyKey, answer } of accepted) {
-      t.equal((await submit(world.url, key, body, idempotencyKey)).text, answer.text);
+      t.equal((await submit(gateway.url, key, body, idempotencyKey)).text, answer.text);
     }
-    const sources = await call(world.url, 'GET', '/api/v1/terminal-events/sources', {
+    const sources = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
       headers: bearer(key),
     });
     t.equal(sources.status, 200);

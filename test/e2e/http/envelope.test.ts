@@ -1,12 +1,12 @@
 /** The validation of POST /api/v1/signals: every row of its table, every boundary, all at once. */
 import t, { type Test } from 'tap';
-import { signal, status, submit } from '../../support/api.js';
+import { signal, status, submit, verdict } from '../../support/api.js';
 import { openPlugin } from '../../support/plugin.js';
-import { openWorld, verdict } from '../../support/world.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
-const { key, sessionToken } = await world.member();
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+const { key, sessionToken } = await gateway.user();
 
 const unixMsMax = 253_402_300_799_999;
 const without = (name: string) =>

@@ -1,17 +1,29 @@
 /** What every request to /api/v1/* meets before its endpoint: routes, switch, credential, plan, scope. */
 import t, { type Test } from 'tap';
-import { bearer, call, createKey, json, signal, submit, type Answer } from '../../support/api.js';
+import {
+  type Answer,
+  bearer,
+  call,
+  codeOf,
+  createKey,
+  get,
+  json,
+  signal,
+  submit,
+  verdict,
+} from '../../support/api.js';
 import { openPlugin } from '../../support/plugin.js';
 import { rawCall, RawClient, request } from '../../support/raw-client.js';
-import { codeOf, get, openWorld, until, verdict } from '../../support/world.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
-const member = await world.member();
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+const user = await gateway.user();
 const sources = '/api/v1/terminal-events/sources';
 const stream =
   '/api/v1/terminal-events/stream?platform=terminal_a&instanceId=desk-1&accountName=Sim101';
-const accepted = await submit(url, member.key, signal());
+const accepted = await submit(url, user.key, signal());
 const read = `/api/v1/signals/${accepted.body.requestId}`;
 
 /** Method, path and the scope that opens it; answered by the endpoint itself with this verdict. */
@@ -36,7 +48,7 @@ function isV1Error(t: Test, answer: Answer, code: string, name = code): void {
 
 t.test('each scope opens its own endpoints and no other', async (t) => {
   for (const scope of scopes) {
-    const { token } = member;
+    const { token } = user;
     const { key, id } = await createKey(url, token, { scopes: [scope] });
     for (const { method, path, scope: needed, inside } of endpoints) {
       const answer = await call(url, method, path, { headers: bearer(key) });
@@ -53,7 +65,7 @@ t.test('a path that is none gets 404 in the envelope of its part of the API', as
   const v1 = ['/api/v1', '/api/v1/', '/api/v1/nothing', '/api/v1/signals/', `${read}/`, `${read}/executions`, '/api/v1//signals',
     '/api/v1/Signals', '/api/v1/%73ignals', '/api/v1/orders/ord_x', '/api/v1/orders/ord_x/cancel/', '/api/v1/terminal-events'];
   for (const path of v1) {
-    for (const headers of [{}, bearer(member.key)]) {
+    for (const headers of [{}, bearer(user.key)]) {
       const answer = await call(url, 'GET', path, { headers });
       t.equal(answer.status, 404, path);
       isV1Error(t, answer, 'not_found', path);
@@ -105,7 +117,7 @@ t.test(
 
 t.test('methods that HTTP does not know, or that browsers hide, do no harm', async (t) => {
   for (const method of ['FOO', 'TRACE', 'PROPFIND', 'get', 'G-T', 'POSTPOST']) {
-    const answer = await rawCall(url, method, sources, [`Authorization: Bearer ${member.key}`]);
+    const answer = await rawCall(url, method, sources, [`Authorization: Bearer ${user.key}`]);
     t.ok(
       answer === undefined || answer.status >= 400 || method === 'get',
       `${method}: ${answer?.status}`,
@@ -113,24 +125,24 @@ t.test('methods that HTTP does not know, or that browsers hide, do no harm', asy
   }
   const connect = await rawCall(url, 'CONNECT', '/api/v1/signals');
   t.ok(connect === undefined || connect.status >= 400);
-  t.equal((await get(url, sources, member.key)).status, 200);
+  t.equal((await get(url, sources, user.key)).status, 200);
 });
 
 t.test(
   'the checks come in the order route, switch, credential, plan, scope, endpoint',
   async (t) => {
-    const { email, token, key } = await world.member();
+    const { email, token, key } = await gateway.user();
     const narrow = await createKey(url, token, { scopes: ['signals:read'] });
     const write = (bearerToken: string) =>
       call(url, 'POST', '/api/v1/signals', { headers: bearer(bearerToken) });
 
     t.equal(codeOf(await write('nonsense')), 'invalid_api_key', 'credential before endpoint');
     t.equal(codeOf(await write(narrow.key)), 'insufficient_scope', 'scope before endpoint');
-    world.cli('user', 'set', email, '--plan', 'basic');
+    await gateway.command('user', 'set', email, '--plan', 'basic');
     t.equal(codeOf(await write('nonsense')), 'invalid_api_key', 'credential before plan');
     t.equal(codeOf(await write(narrow.key)), 'business_plan_required', 'plan before scope');
     t.equal(codeOf(await write(key)), 'business_plan_required', 'plan before endpoint');
-    world.cli('api', 'disable');
+    await gateway.command('api', 'disable');
     t.equal(
       codeOf(await get(url, '/api/v1/nothing', 'nonsense')),
       'not_found',
@@ -144,22 +156,18 @@ t.test(
     t.equal(codeOf(await write('nonsense')), 'public_api_disabled', 'switch before credential');
     t.equal(codeOf(await write(narrow.key)), 'public_api_disabled', 'switch before plan and scope');
     for (const { method, path } of endpoints) {
-      const answer = await call(url, method, path, { headers: bearer(member.key) });
+      const answer = await call(url, method, path, { headers: bearer(user.key) });
       t.equal(answer.status, 503, path);
       isV1Error(t, answer, 'public_api_disabled', path);
     }
-    world.cli('api', 'enable');
-    t.equal(
-      verdict(await write(member.key)),
-      '415 unsupported_media_type',
-      'enabled again, at once',
-    );
+    await gateway.command('api', 'enable');
+    t.equal(verdict(await write(user.key)), '415 unsupported_media_type', 'enabled again, at once');
   },
 );
 
 t.test('a key that expires in use is refused from that moment', async (t) => {
   const expiresAt = Date.now() + 4_000;
-  const { key } = await createKey(url, member.token, {
+  const { key } = await createKey(url, user.token, {
     expiresAt: new Date(expiresAt).toISOString(),
   });
   const client = await RawClient.connect(url);
@@ -178,17 +186,17 @@ t.test('a key that expires in use is refused from that moment', async (t) => {
 t.test(
   'HEAD answers every GET route with the headers of GET and no body, again and again',
   async (t) => {
-    const plugin = await openPlugin(url, member.sessionToken);
+    const plugin = await openPlugin(url, user.sessionToken);
     t.teardown(() => plugin.close());
     const client = await RawClient.connect(url);
     t.teardown(() => client.cut());
     // prettier-ignore
     const rows: [path: string, token: string, status: number][] = [
-    [read, member.key, 200],
-    [sources, member.key, 200],
-    ['/api/api-keys', member.token, 200],
-    ['/api/v1/signals/req_nothing', member.key, 404],
-    ['/api/v1/terminal-events/stream', member.key, 400],
+    [read, user.key, 200],
+    [sources, user.key, 200],
+    ['/api/api-keys', user.token, 200],
+    ['/api/v1/signals/req_nothing', user.key, 404],
+    ['/api/v1/terminal-events/stream', user.key, 400],
     [sources, 'nonsense', 401],
     ['/api/api-keys', 'nonsense', 401],
     ['/api/v1/nothing', '', 404],
@@ -219,17 +227,17 @@ t.test(
 );
 
 t.test('HEAD of the event stream answers its headers and ends', async (t) => {
-  const plugin = await openPlugin(url, member.sessionToken, { instanceId: 'head' });
+  const plugin = await openPlugin(url, user.sessionToken, { instanceId: 'head' });
   t.teardown(() => plugin.close());
   const path = stream.replace('desk-1', 'head');
   for (let i = 0; i < 5; i++) {
     const client = await RawClient.connect(url);
-    await client.send(request('HEAD', path, [`Authorization: Bearer ${member.key}`]));
+    await client.send(request('HEAD', path, [`Authorization: Bearer ${user.key}`]));
     const head = await client.answer({ isHead: true });
     t.equal(head?.status, 200);
     t.equal(head?.headers['content-type']?.[0], 'text/event-stream');
     t.equal(head?.headers['cache-control']?.[0], 'no-store');
-    await client.send(request('GET', sources, [`Authorization: Bearer ${member.key}`]));
+    await client.send(request('GET', sources, [`Authorization: Bearer ${user.key}`]));
     t.equal((await client.answer())?.status, 200, 'the connection goes on');
     client.cut();
   }
@@ -238,14 +246,14 @@ t.test('HEAD of the event stream answers its headers and ends', async (t) => {
 t.test('HEAD that the limit of bodies or an abort meets leaves the process alive', async (t) => {
   for (const path of [read, '/api/v1/signals', '/api/auth/login', '/nothing']) {
     const client = await RawClient.connect(url);
-    await client.send(request('HEAD', path, [`Authorization: Bearer ${member.key}`], '{"a":1}'));
+    await client.send(request('HEAD', path, [`Authorization: Bearer ${user.key}`], '{"a":1}'));
     await client.answer({ isHead: true });
     client.cut();
     const aborted = await RawClient.connect(url);
     await aborted.send(request('HEAD', path, ['Content-Length: 100000']));
     aborted.cut();
   }
-  t.equal((await get(url, sources, member.key)).status, 200);
+  t.equal((await get(url, sources, user.key)).status, 200);
 });
 
 t.test(
@@ -253,7 +261,7 @@ t.test(
   async (t) => {
     const ids = new Set<string>();
     for (const path of [sources, read, '/api/v1/nothing', '/nothing', '/api/api-keys']) {
-      for (const token of [member.key, '']) {
+      for (const token of [user.key, '']) {
         const id = (await get(url, path, token)).headers.get('x-trace-id') ?? '';
         t.match(id, /^[0-9a-f]{32}$/, path);
         ids.add(id);
@@ -296,7 +304,7 @@ t.test(
 t.test(
   'RateLimit and its policy are on every answer to a valid key, errors included',
   async (t) => {
-    const { email, token, key } = await world.member();
+    const { email, token, key } = await gateway.user();
     const narrow = await createKey(url, token, { scopes: ['events:read'] });
     const answers: Answer[] = [
       await get(url, sources, key),
@@ -313,7 +321,7 @@ t.test(
       await get(url, '/api/v1/terminal-events/stream', key),
       await get(url, stream, key),
     ];
-    world.cli('user', 'set', email, '--frozen', 'true');
+    await gateway.command('user', 'set', email, '--frozen', 'true');
     answers.push(await submit(url, key, signal()));
     t.same(
       answers.map(({ status }) => status),
@@ -329,7 +337,7 @@ t.test(
     const other = await get(url, read, narrow.key);
     t.equal(other.status, 403);
     t.match(other.headers.get('ratelimit'), /^"key";r=1199;/, 'each key has a limit of its own');
-    world.cli('user', 'set', email, '--plan', 'basic');
+    await gateway.command('user', 'set', email, '--plan', 'basic');
     t.match((await get(url, sources, narrow.key)).headers.get('ratelimit'), /^"key";r=1198;/);
   },
 );
@@ -340,6 +348,6 @@ t.test('a plain request to the plugin path does no harm', async (t) => {
 });
 
 t.test('unknown query parameters are ignored', async (t) => {
-  t.equal((await get(url, `${sources}?a=%zz&b=%4&a&%00`, member.key)).status, 200);
-  t.equal((await get(url, `${read}?x`, member.key)).status, 200);
+  t.equal((await get(url, `${sources}?a=%zz&b=%4&a&%00`, user.key)).status, 200);
+  t.equal((await get(url, `${read}?x`, user.key)).status, 200);
 });

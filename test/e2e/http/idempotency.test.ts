@@ -1,38 +1,41 @@
 /** One operation per Idempotency-Key and user: replay, conflict, in progress, and when a key is free. */
 import t from 'tap';
 import {
+  type Answer,
   bearer,
   call,
+  codeOf,
   createKey,
   json,
   signal,
   status,
   submit,
-  type Answer,
+  verdict,
 } from '../../support/api.js';
 import { openPlugin } from '../../support/plugin.js';
 import { rawCall, request, RawClient } from '../../support/raw-client.js';
-import { codeOf, openWorld, until, verdict, type Member } from '../../support/world.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 100_000 },
   small: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 2 },
 };
-const world = await openWorld(t, { plans });
+const gateway = await startTestGateway(t, { plans });
 
-function cancel(member: Member, orderRef: string, key: string, body?: string): Promise<Answer> {
-  return call(world.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
-    headers: { ...bearer(member.key), 'idempotency-key': key },
+function cancel(user: TestUser, orderRef: string, key: string, body?: string): Promise<Answer> {
+  return call(gateway.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
+    headers: { ...bearer(user.key), 'idempotency-key': key },
     ...(body === undefined ? {} : { body }),
   });
 }
 
 t.test('a retry gets the stored answer byte for byte, and is marked as replayed', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const body = JSON.stringify(signal());
-  const first = await submit(world.url, key, body, 'k');
+  const first = await submit(gateway.url, key, body, 'k');
   for (let i = 0; i < 3; i++) {
-    const again = await submit(world.url, key, body, 'k');
+    const again = await submit(gateway.url, key, body, 'k');
     t.equal(again.status, 202);
     t.equal(again.text, first.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
@@ -43,13 +46,13 @@ t.test('a retry gets the stored answer byte for byte, and is marked as replayed'
 });
 
 t.test('a retry runs nothing again: the terminal gets one frame', async (t) => {
-  const { key, sessionToken } = await world.member();
-  const plugin = await openPlugin(world.url, sessionToken);
+  const { key, sessionToken } = await gateway.user();
+  const plugin = await openPlugin(gateway.url, sessionToken);
   t.teardown(() => plugin.close());
   const body = JSON.stringify(signal());
-  const first = await submit(world.url, key, body, 'k');
-  await submit(world.url, key, body, 'k');
-  const next = await submit(world.url, key, signal(), 'next');
+  const first = await submit(gateway.url, key, body, 'k');
+  await submit(gateway.url, key, body, 'k');
+  const next = await submit(gateway.url, key, signal(), 'next');
   await plugin.next('submit', { requestId: next.body.requestId });
   t.same(
     plugin.frames.filter(({ type }) => type === 'submit').map(({ requestId }) => requestId),
@@ -58,35 +61,35 @@ t.test('a retry runs nothing again: the terminal gets one frame', async (t) => {
 });
 
 t.test('a retry succeeds after the TTL has passed, and a new operation would not', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const fields = signal({ ts: Date.now() - 56_000, ttlMs: 60_000 });
   const body = JSON.stringify(fields);
-  const first = await submit(world.url, key, body, 'k');
+  const first = await submit(gateway.url, key, body, 'k');
   t.equal(first.status, 202);
   await until(
     () => Promise.resolve(Date.now()),
     (now) => now > Number(fields['ts']) + 60_000,
   );
-  const again = await submit(world.url, key, body, 'k');
+  const again = await submit(gateway.url, key, body, 'k');
   t.equal(again.text, first.text);
-  const other = await submit(world.url, key, { ...fields, signalId: 'other' }, 'other');
+  const other = await submit(gateway.url, key, { ...fields, signalId: 'other' }, 'other');
   t.same(other.body.error.details, [{ field: 'ttlMs', code: 'signal_expired' }]);
 });
 
 t.test('a retry uses no quota, and is answered when the quota is used up', async (t) => {
-  const { key } = await world.member('small');
+  const { key } = await gateway.user({ plan: 'small' });
   const body = JSON.stringify(signal());
-  const first = await submit(world.url, key, body, 'k');
-  for (let i = 0; i < 5; i++) await submit(world.url, key, body, 'k');
-  t.equal((await submit(world.url, key, signal())).status, 202);
-  t.equal(codeOf(await submit(world.url, key, signal())), 'daily_signal_limit_exceeded');
-  t.equal((await submit(world.url, key, body, 'k')).text, first.text);
+  const first = await submit(gateway.url, key, body, 'k');
+  for (let i = 0; i < 5; i++) await submit(gateway.url, key, body, 'k');
+  t.equal((await submit(gateway.url, key, signal())).status, 202);
+  t.equal(codeOf(await submit(gateway.url, key, signal())), 'daily_signal_limit_exceeded');
+  t.equal((await submit(gateway.url, key, body, 'k')).text, first.text);
 });
 
 t.test('another body under the key is a conflict, down to one space', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const body = JSON.stringify(signal());
-  await submit(world.url, key, body, 'k');
+  await submit(gateway.url, key, body, 'k');
   for (const other of [
     `${body} `,
     ` ${body}`,
@@ -96,30 +99,34 @@ t.test('another body under the key is a conflict, down to one space', async (t) 
     'null',
   ]) {
     t.equal(
-      verdict(await submit(world.url, key, other, 'k')),
+      verdict(await submit(gateway.url, key, other, 'k')),
       '409 idempotency_conflict',
       other.slice(0, 12),
     );
   }
-  t.equal((await submit(world.url, key, body, 'k')).status, 202, 'the first one is still answered');
+  t.equal(
+    (await submit(gateway.url, key, body, 'k')).status,
+    202,
+    'the first one is still answered',
+  );
 });
 
 t.test('the key is trimmed of outer spaces, and nothing else is made equal', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const body = JSON.stringify(signal());
   const lines = (idempotencyKey: string) => [
     `Authorization: Bearer ${key}`,
     'Content-Type: application/json',
     `Idempotency-Key:${idempotencyKey}`,
   ];
-  const first = await rawCall(world.url, 'POST', '/api/v1/signals', lines('Key'), body);
+  const first = await rawCall(gateway.url, 'POST', '/api/v1/signals', lines('Key'), body);
   for (const same of [' Key', '   Key   ', 'Key ']) {
-    const again = await rawCall(world.url, 'POST', '/api/v1/signals', lines(same), body);
+    const again = await rawCall(gateway.url, 'POST', '/api/v1/signals', lines(same), body);
     t.equal(again?.body, first?.body, `"${same}"`);
     t.same(again?.headers['idempotent-replayed'], ['true']);
   }
   for (const other of ['key', 'K ey', 'Key.', '"Key"']) {
-    const answer = await rawCall(world.url, 'POST', '/api/v1/signals', lines(other), body);
+    const answer = await rawCall(gateway.url, 'POST', '/api/v1/signals', lines(other), body);
     t.equal(answer?.status, 409, other);
     t.match(answer?.body, 'duplicate_signal_id', other);
   }
@@ -128,19 +135,19 @@ t.test('the key is trimmed of outer spaces, and nothing else is made equal', asy
 t.test(
   'a key belongs to the user: shared by all of his API keys, and by nobody else',
   async (t) => {
-    const ann = await world.member();
-    const bob = await world.member();
-    const second = await createKey(world.url, ann.token);
+    const ann = await gateway.user();
+    const bob = await gateway.user();
+    const second = await createKey(gateway.url, ann.token);
     const body = JSON.stringify(signal());
-    const first = await submit(world.url, ann.key, body, 'shared');
-    const again = await submit(world.url, second.key, body, 'shared');
+    const first = await submit(gateway.url, ann.key, body, 'shared');
+    const again = await submit(gateway.url, second.key, body, 'shared');
     t.equal(again.text, first.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
     t.equal(
-      codeOf(await submit(world.url, second.key, signal(), 'shared')),
+      codeOf(await submit(gateway.url, second.key, signal(), 'shared')),
       'idempotency_conflict',
     );
-    const others = await submit(world.url, bob.key, body, 'shared');
+    const others = await submit(gateway.url, bob.key, body, 'shared');
     t.equal(others.status, 202);
     t.equal(others.headers.get('idempotent-replayed'), null);
     t.not(others.body.requestId, first.body.requestId);
@@ -150,13 +157,13 @@ t.test(
 t.test(
   'of 50 identical requests at once one is accepted, and all that succeed get its answer',
   async (t) => {
-    const { key, sessionToken } = await world.member();
-    const plugin = await openPlugin(world.url, sessionToken);
+    const { key, sessionToken } = await gateway.user();
+    const plugin = await openPlugin(gateway.url, sessionToken);
     t.teardown(() => plugin.close());
     for (let round = 0; round < 5; round++) {
       const body = JSON.stringify(signal());
       const answers = await Promise.all(
-        Array.from({ length: 50 }, () => submit(world.url, key, body, `round-${round}`)),
+        Array.from({ length: 50 }, () => submit(gateway.url, key, body, `round-${round}`)),
       );
       const accepted = answers.filter(({ status }) => status === 202);
       const busy = answers.filter(({ status }) => status !== 202);
@@ -172,7 +179,7 @@ t.test(
       const frame = await plugin.next('submit', { requestId: accepted[0]?.body.requestId });
       t.ok(frame['executionId']);
     }
-    const last = await submit(world.url, key, signal());
+    const last = await submit(gateway.url, key, signal());
     await plugin.next('submit', { requestId: last.body.requestId });
     t.equal(
       plugin.frames.filter(({ type }) => type === 'submit').length,
@@ -185,7 +192,7 @@ t.test(
 t.test(
   'an acceptance under way is request_in_progress to a retry and a conflict to another body',
   async (t) => {
-    const { key } = await world.member();
+    const { key } = await gateway.user();
     const lines = [
       `Authorization: Bearer ${key}`,
       'Content-Type: application/json',
@@ -198,7 +205,7 @@ t.test(
         const name = `k-${Math.random()}`;
         const head = lines.map((line) => line.replace(/ k$/, ` ${name}`));
         const clients = await Promise.all(
-          Array.from({ length: 12 }, () => RawClient.connect(world.url)),
+          Array.from({ length: 12 }, () => RawClient.connect(gateway.url)),
         );
         clients.forEach(
           (client, index) =>
@@ -221,50 +228,50 @@ t.test(
 );
 
 t.test('the same key for the other endpoint is a conflict, in both directions', async (t) => {
-  const member = await world.member();
-  const plugin = await openPlugin(world.url, member.sessionToken);
+  const user = await gateway.user();
+  const plugin = await openPlugin(gateway.url, user.sessionToken);
   t.teardown(() => plugin.close());
   const body = JSON.stringify(signal());
-  const { requestId } = (await submit(world.url, member.key, body, 'for-submit')).body;
+  const { requestId } = (await submit(gateway.url, user.key, body, 'for-submit')).body;
   const frame = await plugin.next('submit', { requestId });
   const orderRef = String(frame['orderRef']);
   plugin.send({ type: 'report', seq: 1, executionId: frame['executionId'], status: 'working' });
   await until(
-    () => status(world.url, member.key, requestId),
+    () => status(gateway.url, user.key, requestId),
     (answer) => answer.body.executions[0].status === 'working',
   );
-  t.equal(verdict(await cancel(member, orderRef, 'for-submit')), '409 idempotency_conflict');
-  t.equal((await cancel(member, orderRef, 'for-cancel')).status, 202);
+  t.equal(verdict(await cancel(user, orderRef, 'for-submit')), '409 idempotency_conflict');
+  t.equal((await cancel(user, orderRef, 'for-cancel')).status, 202);
   t.equal(
-    verdict(await submit(world.url, member.key, signal(), 'for-cancel')),
+    verdict(await submit(gateway.url, user.key, signal(), 'for-cancel')),
     '409 idempotency_conflict',
   );
   t.equal(
-    verdict(await submit(world.url, member.key, `cancel ${orderRef}`, 'for-cancel')),
+    verdict(await submit(gateway.url, user.key, `cancel ${orderRef}`, 'for-cancel')),
     '409 idempotency_conflict',
   );
 });
 
 t.test('replays survive a drained and a killed gateway, byte for byte', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const body = JSON.stringify(signal());
-  const first = await submit(world.url, key, body, 'k');
+  const first = await submit(gateway.url, key, body, 'k');
   for (const end of ['stop', 'kill'] as const) {
-    await world.gateway[end]();
-    await world.start();
-    const again = await submit(world.url, key, body, 'k');
+    await gateway.process[end]();
+    await gateway.start();
+    const again = await submit(gateway.url, key, body, 'k');
     t.equal(again.status, 202, end);
     t.equal(again.text, first.text, end);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
-    t.equal(codeOf(await submit(world.url, key, signal(), 'k')), 'idempotency_conflict');
-    t.equal(codeOf(await submit(world.url, key, body, 'other')), 'duplicate_signal_id');
+    t.equal(codeOf(await submit(gateway.url, key, signal(), 'k')), 'idempotency_conflict');
+    t.equal(codeOf(await submit(gateway.url, key, body, 'other')), 'duplicate_signal_id');
   }
 });
 
 t.test('after its retention a key is free again, and the signalId is not', async (t) => {
   const idempotencyRetentionMs = 3_000;
-  const short = await openWorld(t, { limits: { idempotencyRetentionMs } });
-  const { key } = await short.member();
+  const short = await startTestGateway(t, { limits: { idempotencyRetentionMs } });
+  const { key } = await short.user();
   const body = JSON.stringify(signal());
   const acceptedFrom = Date.now();
   const first = await submit(short.url, key, body, 'k');
@@ -281,23 +288,23 @@ t.test('after its retention a key is free again, and the signalId is not', async
 });
 
 t.test('an abort before the answer leaves one operation behind its key', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const lines = [
     `Authorization: Bearer ${key}`,
     'Content-Type: application/json',
     'Idempotency-Key: aborted',
   ];
   const body = JSON.stringify(signal());
-  const client = await RawClient.connect(world.url);
+  const client = await RawClient.connect(gateway.url);
   await client.send(request('POST', '/api/v1/signals', lines, body));
   client.cut();
   const again = await until(
-    () => submit(world.url, key, body, 'aborted'),
+    () => submit(gateway.url, key, body, 'aborted'),
     (answer) => codeOf(answer) !== 'request_in_progress',
   );
   t.equal(again.status, 202);
-  t.equal((await submit(world.url, key, body, 'aborted')).text, again.text);
-  const unheard = await call(world.url, 'POST', '/api/v1/signals', {
+  t.equal((await submit(gateway.url, key, body, 'aborted')).text, again.text);
+  const unheard = await call(gateway.url, 'POST', '/api/v1/signals', {
     headers: { ...json, ...bearer(key), 'idempotency-key': 'never-used' },
     body,
   });

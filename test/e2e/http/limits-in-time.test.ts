@@ -3,8 +3,18 @@
  * Retry-After never too early. All of them are watched at once, so that the minute is waited for once.
  */
 import t, { type Test } from 'tap';
-import { bearer, call, createKey, json, signal, submit, type Answer } from '../../support/api.js';
-import { get, openWorld, verdict } from '../../support/world.js';
+import {
+  type Answer,
+  bearer,
+  call,
+  createKey,
+  get,
+  json,
+  signal,
+  submit,
+  verdict,
+} from '../../support/api.js';
+import { startTestGateway } from '../../support/gateway.js';
 
 const windowMs = 60_000;
 /** The client's clock and the gateway's may be read at two sides of one millisecond. */
@@ -12,7 +22,7 @@ const slackMs = 2;
 const sources = '/api/v1/terminal-events/sources';
 
 const capacity = { key: 20, unauthenticated: 7, login: 6, signals: 5 };
-const world = await openWorld(t, {
+const gateway = await startTestGateway(t, {
   limits: {
     keyRequestsPerMinute: capacity.key,
     unauthenticatedAttemptsPerMinute: capacity.unauthenticated,
@@ -24,7 +34,7 @@ const world = await openWorld(t, {
   },
   flags: ['--trust-proxy', '127.0.0.1'],
 });
-const { url } = world;
+const { url } = gateway;
 
 /** One limit: how many a minute, how to ask once on behalf of one client, and what a refusal is. */
 interface Limited {
@@ -37,9 +47,9 @@ interface Limited {
 
 let clients = 0;
 const nextAddress = () => `192.0.2.${++clients}`;
-const member = await world.member();
-const signaller = await world.member();
-const watcher = await world.member();
+const user = await gateway.user();
+const signaller = await gateway.user();
+const watcher = await gateway.user();
 
 const limiteds: Limited[] = [
   {
@@ -47,7 +57,7 @@ const limiteds: Limited[] = [
     capacity: capacity.key,
     refusal: '429 api_rate_limited',
     newClient: async () => {
-      const { key } = await createKey(url, member.token, { scopes: ['events:read'] });
+      const { key } = await createKey(url, user.token, { scopes: ['events:read'] });
       return () => get(url, sources, key);
     },
   },
@@ -198,7 +208,7 @@ t.test('while the limits are watched', async (t) => {
 });
 
 t.test('of many requests at once a key gets exactly its limit', async (t) => {
-  const other = await createKey(url, member.token, { scopes: ['events:read'] });
+  const other = await createKey(url, user.token, { scopes: ['events:read'] });
   const answers = await Promise.all(
     Array.from({ length: 3 * capacity.key }, () => get(url, sources, other.key)),
   );
@@ -229,13 +239,13 @@ t.test(
     await Promise.all(Array.from({ length: capacity.key }, () => get(url, sources, key)));
     const write = () => submit(url, key, '{');
     t.equal(verdict(await write()), '429 api_rate_limited', 'before scope and endpoint');
-    world.cli('user', 'set', email, '--plan', 'basic');
+    await gateway.command('user', 'set', email, '--plan', 'basic');
     t.equal(verdict(await write()), '429 api_rate_limited', 'before the plan');
-    world.cli('api', 'disable');
+    await gateway.command('api', 'disable');
     t.equal(verdict(await write()), '503 public_api_disabled', 'after the switch');
-    world.cli('api', 'enable');
+    await gateway.command('api', 'enable');
     t.equal(verdict(await get(url, '/api/v1/nothing', key)), '404 not_found', 'after the route');
-    world.cli('user', 'delete', email);
+    await gateway.command('user', 'delete', email);
     t.equal(verdict(await write()), '401 invalid_api_key', 'after the credential');
   },
 );

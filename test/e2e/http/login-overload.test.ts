@@ -1,18 +1,18 @@
 /** What happens when more logins come than passwords can be hashed. */
 import { availableParallelism } from 'node:os';
 import t from 'tap';
-import { submit, signal } from '../../support/api.js';
+import { get, post, signal, submit, verdict } from '../../support/api.js';
 import { password } from '../../support/gateway-process.js';
-import { get, openWorld, post, verdict } from '../../support/world.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
+const gateway = await startTestGateway(t);
 
 t.test(
   'with the hash queue full login answers 503, and everything else goes on answering',
   async (t) => {
-    const { email, key } = await world.member();
+    const { email, key } = await gateway.user();
     const logins = Array.from({ length: 150 + 4 * availableParallelism() }, (_, index) =>
-      post(world.url, '/api/auth/login', {
+      post(gateway.url, '/api/auth/login', {
         email: index % 2 === 0 ? email : 'nobody@example.com',
         password,
       }),
@@ -31,8 +31,8 @@ t.test(
     t.same(Object.keys(refused.body), ['code', 'message']);
     t.ok(Number(refused.headers.get('retry-after')) >= 1);
 
-    t.equal((await submit(world.url, key, signal())).status, 202);
-    t.equal((await get(world.url, '/api/v1/terminal-events/sources', key)).status, 200);
+    t.equal((await submit(gateway.url, key, signal())).status, 202);
+    t.equal((await get(gateway.url, '/api/v1/terminal-events/sources', key)).status, 200);
     const loggedInBefore = loggedIn;
 
     const verdicts = (await Promise.all(logins)).map(verdict);
@@ -48,7 +48,7 @@ t.test(
     t.ok(admitted >= 64, `${admitted} were admitted and all of them served`);
     t.ok(loggedInBefore < admitted, 'the others were answered while logins still waited');
     t.equal(
-      verdict(await post(world.url, '/api/auth/login', { email, password })),
+      verdict(await post(gateway.url, '/api/auth/login', { email, password })),
       '200',
       'and it recovers',
     );

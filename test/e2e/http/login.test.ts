@@ -1,11 +1,11 @@
 /** POST /api/auth/login, row by row. */
 import t from 'tap';
-import { bearer, call, createKey, json } from '../../support/api.js';
+import { bearer, call, codeOf, createKey, json, post, verdict } from '../../support/api.js';
 import { addUser, password, signalboxCli } from '../../support/gateway-process.js';
-import { codeOf, openWorld, post, verdict } from '../../support/world.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t, { flags: ['--log-level', 'trace'] });
-const { url, dataDir } = world;
+const gateway = await startTestGateway(t, { flags: ['--log-level', 'trace'] });
+const { url, dataDir } = gateway;
 const path = '/api/auth/login';
 addUser(dataDir, 'Ann@Example.com');
 
@@ -71,12 +71,12 @@ t.test('email_not_confirmed is only told to who has the right password', async (
   t.equal(verdict(right), '403 email_not_confirmed');
   t.same(Object.keys(right.body), ['code', 'message']);
   t.equal(verdict(await login({ email, password: 'wrong horse' })), '401 invalid_credentials');
-  world.cli('user', 'set', email, '--confirmed', 'true');
+  await gateway.command('user', 'set', email, '--confirmed', 'true');
   t.equal(verdict(await login({ email, password })), '200');
 });
 
 t.test('a changed password holds at once and ends the tokens of the old one', async (t) => {
-  const { email, token } = await world.member();
+  const { email, token } = await gateway.user();
   const changed = signalboxCli(
     dataDir,
     ['user', 'set', email, '--password-stdin'],
@@ -208,6 +208,6 @@ t.test('a traceparent is taken over, and a wrong one is not', async (t) => {
 t.test('nothing secret is in the log', async (t) => {
   const { body } = await login({ email: 'Ann@Example.com', password });
   await call(url, 'POST', path, { headers: json, body: '{' });
-  const log = world.gateway.log();
+  const log = gateway.process.log();
   for (const secret of [password, body.token, body.sessionToken]) t.notOk(log.includes(secret));
 });

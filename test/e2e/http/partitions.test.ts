@@ -3,11 +3,11 @@
  * address or IPv6 /64 that the socket or a trusted proxy names. Every subtest is another client.
  */
 import t from 'tap';
-import { bearer, call, json, type Answer } from '../../support/api.js';
+import { type Answer, bearer, call, json, verdict } from '../../support/api.js';
 import { addUser, password } from '../../support/gateway-process.js';
-import { openWorld, verdict } from '../../support/world.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const proxied = await openWorld(t, {
+const proxied = await startTestGateway(t, {
   limits: { loginAttemptsPerMinute: 10, unauthenticatedAttemptsPerMinute: 60 },
   flags: ['--trust-proxy', '127.0.0.1,10.0.0.0/8'],
 });
@@ -99,7 +99,7 @@ t.test(
 t.test(
   'a valid key is never slowed by the failed attempts of its address, and does not lift them',
   async (t) => {
-    const { key } = await proxied.member();
+    const { key } = await proxied.user();
     const client = '192.0.2.7';
     await Promise.all(Array.from({ length: 61 }, () => knockFrom(proxied.url, client)));
     t.equal(verdict(await knockFrom(proxied.url, client)), '429 api_rate_limited');
@@ -135,7 +135,7 @@ t.test('the client is the right-most address that no trusted proxy holds', async
 });
 
 t.test('nobody believes X-Forwarded-For without --trust-proxy', async (t) => {
-  const open = await openWorld(t, {
+  const open = await startTestGateway(t, {
     limits: { loginAttemptsPerMinute: 3, unauthenticatedAttemptsPerMinute: 3 },
   });
   const answers: Answer[] = [];
@@ -147,7 +147,7 @@ t.test('nobody believes X-Forwarded-For without --trust-proxy', async (t) => {
 });
 
 t.test('a proxy outside the list is not believed', async (t) => {
-  const open = await openWorld(t, {
+  const open = await startTestGateway(t, {
     limits: { loginAttemptsPerMinute: 3 },
     flags: ['--trust-proxy', '10.0.0.0/8'],
   });
@@ -157,7 +157,7 @@ t.test('a proxy outside the list is not believed', async (t) => {
 });
 
 t.test('a gateway on ::1 serves IPv6 clients and counts them', async (t) => {
-  const open = await openWorld(t, {
+  const open = await startTestGateway(t, {
     limits: { unauthenticatedAttemptsPerMinute: 3 },
     flags: ['--host', '::1'],
   });

@@ -1,11 +1,12 @@
 /** GET /api/v1/signals/{requestId}: the shape of the answer, field by field, and who may see it. */
 import t, { type Test } from 'tap';
-import { createKey, signal, status, submit } from '../../support/api.js';
+import { createKey, get, signal, status, submit, verdict } from '../../support/api.js';
 import { openPlugin } from '../../support/plugin.js';
-import { get, openWorld, until, verdict } from '../../support/world.js';
+import { until } from '../../support/eventually.js';
+import { startTestGateway } from '../../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
+const gateway = await startTestGateway(t);
+const { url } = gateway;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 const requestFields = [
@@ -31,7 +32,7 @@ function isWhole(t: Test, body: any): void {
 }
 
 t.test('a signal for which no terminal is there is denied, and completed at once', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const sent = signal({ platform: 'terminal_b,terminal_a', ts: Date.now() - 1_000, ttlMs: 5_000 });
   const accepted = (await submit(url, key, sent)).body;
   const answer = await status(url, key, accepted.requestId);
@@ -81,7 +82,7 @@ t.test('a signal for which no terminal is there is denied, and completed at once
 });
 
 t.test('a command that is no order has no orderRef and no terms of an order', async (t) => {
-  const { key } = await world.member();
+  const { key } = await gateway.user();
   const payload = { instrument: 'ES', side: 'buy', quantity: 1 };
   for (const fields of [
     { type: 'position', cmd: 'close' },
@@ -108,7 +109,7 @@ t.test('a command that is no order has no orderRef and no terms of an order', as
 });
 
 t.test('an order’s way is read back at each step', async (t) => {
-  const { key, sessionToken } = await world.member();
+  const { key, sessionToken } = await gateway.user();
   const plugin = await openPlugin(url, sessionToken, { instanceId: 'desk', accountName: 'Sim' });
   t.teardown(() => plugin.close());
   const payload = {
@@ -201,26 +202,26 @@ t.test('an order’s way is read back at each step', async (t) => {
   t.ok(cancelled.execution.updatedAt >= working.execution.updatedAt);
   t.equal(cancelled.execution.dispatchedAt, dispatched.execution.dispatchedAt);
 
-  await world.gateway.kill();
-  await world.start();
+  await gateway.process.kill();
+  await gateway.start();
   t.same(
-    (await status(world.url, key, requestId)).body.executions[0],
+    (await status(gateway.url, key, requestId)).body.executions[0],
     cancelled.execution,
     'and survives a kill',
   );
 });
 
 t.test('404 for what is unknown, foreign or malformed, and nothing tells them apart', async (t) => {
-  const ann = await world.member();
-  const bob = await world.member();
-  const { requestId } = (await submit(world.url, ann.key, signal())).body;
-  t.equal((await status(world.url, ann.key, requestId)).status, 200);
+  const ann = await gateway.user();
+  const bob = await gateway.user();
+  const { requestId } = (await submit(gateway.url, ann.key, signal())).body;
+  t.equal((await status(gateway.url, ann.key, requestId)).status, 200);
   const messages = new Set<string>();
   // prettier-ignore
   const ids = ['req_01AAAAAAAAAAAAAAAAAAAAAAAA', requestId.toLowerCase(), requestId.slice(0, -1), `${requestId}0`, requestId.slice(4),
     `exe_${requestId.slice(4)}_0`, 'x', '%00', '%zz', '%2f', '__proto__', 'x'.repeat(1_000), `${requestId}%20`, `${requestId}%00`];
   for (const [id, { key }] of [[requestId, bob] as const, ...ids.map((id) => [id, ann] as const)]) {
-    const answer = await get(world.url, `/api/v1/signals/${id}`, key);
+    const answer = await get(gateway.url, `/api/v1/signals/${id}`, key);
     t.equal(verdict(answer), '404 request_not_found', id.slice(0, 40));
     t.same(Object.keys(answer.body), ['error']);
     messages.add(answer.body.error.message);
@@ -229,8 +230,8 @@ t.test('404 for what is unknown, foreign or malformed, and nothing tells them ap
 });
 
 t.test('any key of the user with the scope reads what another one sent', async (t) => {
-  const { key, token } = await world.member();
-  const reader = await createKey(world.url, token, { scopes: ['signals:read'] });
-  const { requestId } = (await submit(world.url, key, signal())).body;
-  t.equal((await status(world.url, reader.key, requestId)).status, 200);
+  const { key, token } = await gateway.user();
+  const reader = await createKey(gateway.url, token, { scopes: ['signals:read'] });
+  const { requestId } = (await submit(gateway.url, key, signal())).body;
+  t.equal((await status(gateway.url, reader.key, requestId)).status, 200);
 });

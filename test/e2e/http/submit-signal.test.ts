@@ -1,18 +1,28 @@
 /** POST /api/v1/signals: its answers, its errors and their order; validation has a file of its own. */
 import t from 'tap';
-import { bearer, call, json, signal, status, submit, type Answer } from '../../support/api.js';
+import {
+  type Answer,
+  bearer,
+  call,
+  codeOf,
+  json,
+  signal,
+  status,
+  submit,
+  verdict,
+} from '../../support/api.js';
 import { rawCall } from '../../support/raw-client.js';
-import { codeOf, openWorld, verdict } from '../../support/world.js';
+import { startTestGateway } from '../../support/gateway.js';
 
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 100_000 },
   slow: { publicApi: true, signalsPerMinute: 1, signalsPerDay: 10 },
   small: { publicApi: true, signalsPerMinute: 1, signalsPerDay: 1 },
 };
-const world = await openWorld(t, { plans });
-const { url } = world;
+const gateway = await startTestGateway(t, { plans });
+const { url } = gateway;
 const path = '/api/v1/signals';
-const { key } = await world.member();
+const { key } = await gateway.user();
 
 function send(
   bearerToken: string,
@@ -236,21 +246,21 @@ t.test('nesting of 16 levels is read, 17 is not, and brackets in texts do not co
 });
 
 t.test('a frozen account accepts nothing, reads on, and is thawed at once', async (t) => {
-  const member = await world.member();
-  const before = await submit(url, member.key, signal());
-  world.cli('user', 'set', member.email, '--frozen', 'true');
-  t.equal(verdict(await submit(url, member.key, signal())), '403 account_frozen');
-  t.equal((await status(url, member.key, before.body.requestId)).status, 200);
-  world.cli('user', 'set', member.email, '--frozen', 'false');
-  t.equal((await submit(url, member.key, signal())).status, 202);
+  const user = await gateway.user();
+  const before = await submit(url, user.key, signal());
+  await gateway.command('user', 'set', user.email, '--frozen', 'true');
+  t.equal(verdict(await submit(url, user.key, signal())), '403 account_frozen');
+  t.equal((await status(url, user.key, before.body.requestId)).status, 200);
+  await gateway.command('user', 'set', user.email, '--frozen', 'false');
+  t.equal((await submit(url, user.key, signal())).status, 202);
 });
 
 t.test('a frozen account still gets the answer of what it did before', async (t) => {
-  const member = await world.member();
+  const user = await gateway.user();
   const body = valid();
-  const first = await submit(url, member.key, body, 'before-the-frost');
-  world.cli('user', 'set', member.email, '--frozen', 'true');
-  const again = await submit(url, member.key, body, 'before-the-frost');
+  const first = await submit(url, user.key, body, 'before-the-frost');
+  await gateway.command('user', 'set', user.email, '--frozen', 'true');
+  const again = await submit(url, user.key, body, 'before-the-frost');
   t.equal(again.status, 202);
   t.equal(again.text, first.text);
 });
@@ -258,7 +268,7 @@ t.test('a frozen account still gets the answer of what it did before', async (t)
 t.test(
   '409 duplicate_signal_id for a signalId of the same user, whatever else differs',
   async (t) => {
-    const other = await world.member();
+    const other = await gateway.user();
     const body = signal();
     const { signalId } = body;
     t.equal((await submit(url, key, body)).status, 202);
@@ -300,14 +310,14 @@ t.test('a signalId may be any text', async (t) => {
 });
 
 t.test('429 tells which quota is used up, and when it comes back', async (t) => {
-  const slow = await world.member('slow');
+  const slow = await gateway.user({ plan: 'slow' });
   t.equal((await submit(url, slow.key, signal())).status, 202);
   const minute = await submit(url, slow.key, signal());
   t.equal(verdict(minute), '429 signal_rate_limit_exceeded');
   const minuteWait = Number(minute.headers.get('retry-after'));
   t.ok(minuteWait >= 50 && minuteWait <= 60, `${minuteWait}`);
 
-  const small = await world.member('small');
+  const small = await gateway.user({ plan: 'small' });
   t.equal((await submit(url, small.key, signal())).status, 202);
   const day = await submit(url, small.key, signal());
   t.equal(verdict(day), '429 daily_signal_limit_exceeded', 'the day before the minute');
@@ -317,9 +327,9 @@ t.test('429 tells which quota is used up, and when it comes back', async (t) => 
 });
 
 t.test('the checks come in the contract’s order, each pair proved', async (t) => {
-  const member = await world.member('slow');
+  const user = await gateway.user({ plan: 'slow' });
   const used = signal();
-  t.equal((await submit(url, member.key, used, 'used')).status, 202);
+  t.equal((await submit(url, user.key, used, 'used')).status, 202);
   const text = { 'content-type': 'text/plain' };
   const badKey = { 'idempotency-key': 'k'.repeat(129) };
   const usedKey = { 'idempotency-key': 'used' };
@@ -327,7 +337,7 @@ t.test('the checks come in the contract’s order, each pair proved', async (t) 
   const invalid = JSON.stringify({ ...used, v: 2 });
   const duplicate = JSON.stringify({ ...used, cmd: 'other' });
   const post = (body: string, headers: Record<string, string> = {}) =>
-    send(member.key, body, headers).then(codeOf);
+    send(user.key, body, headers).then(codeOf);
 
   t.equal(
     await post(valid(), { ...text, ...badKey }),
@@ -352,7 +362,7 @@ t.test('the checks come in the contract’s order, each pair proved', async (t) 
   t.equal(await post(duplicate), 'duplicate_signal_id', 'the signalId before the quota');
   t.equal(await post(invalid), 'invalid_signal', 'the validation before signalId and quota');
   t.equal(await post(valid()), 'signal_rate_limit_exceeded');
-  world.cli('user', 'set', member.email, '--frozen', 'true');
+  await gateway.command('user', 'set', user.email, '--frozen', 'true');
   t.equal(await post('{'), 'malformed_json', 'the JSON before the frost');
   t.equal(await post('{', usedKey), 'idempotency_conflict', 'the look-up before the frost');
   t.equal(await post(invalid), 'account_frozen', 'the frost before the validation');
@@ -361,14 +371,14 @@ t.test('the checks come in the contract’s order, each pair proved', async (t) 
 });
 
 t.test('a refused signal uses up neither quota nor signalId nor key', async (t) => {
-  const member = await world.member('slow');
+  const user = await gateway.user({ plan: 'slow' });
   const body = signal();
   const refusals = [
-    await submit(url, member.key, '{', 'mine'),
-    await submit(url, member.key, { ...body, v: 2 }, 'mine'),
-    await submit(url, member.key, 'x'.repeat(66_000), 'mine'),
+    await submit(url, user.key, '{', 'mine'),
+    await submit(url, user.key, { ...body, v: 2 }, 'mine'),
+    await submit(url, user.key, 'x'.repeat(66_000), 'mine'),
     await call(url, 'POST', path, {
-      headers: { ...bearer(member.key), 'content-type': 'a/b', 'idempotency-key': 'mine' },
+      headers: { ...bearer(user.key), 'content-type': 'a/b', 'idempotency-key': 'mine' },
       body: 'x',
     }),
   ];
@@ -376,15 +386,15 @@ t.test('a refused signal uses up neither quota nor signalId nor key', async (t) 
     refusals.map((answer) => answer.status),
     [400, 422, 413, 415],
   );
-  world.cli('user', 'set', member.email, '--frozen', 'true');
-  t.equal(verdict(await submit(url, member.key, body, 'mine')), '403 account_frozen');
-  world.cli('user', 'set', member.email, '--frozen', 'false');
-  t.equal((await submit(url, member.key, body, 'mine')).status, 202);
+  await gateway.command('user', 'set', user.email, '--frozen', 'true');
+  t.equal(verdict(await submit(url, user.key, body, 'mine')), '403 account_frozen');
+  await gateway.command('user', 'set', user.email, '--frozen', 'false');
+  t.equal((await submit(url, user.key, body, 'mine')).status, 202);
   const next = signal();
-  t.equal(verdict(await submit(url, member.key, next, 'next')), '429 signal_rate_limit_exceeded');
-  world.cli('user', 'set', member.email, '--plan', 'business');
+  t.equal(verdict(await submit(url, user.key, next, 'next')), '429 signal_rate_limit_exceeded');
+  await gateway.command('user', 'set', user.email, '--plan', 'business');
   t.equal(
-    (await submit(url, member.key, next, 'next')).status,
+    (await submit(url, user.key, next, 'next')).status,
     202,
     'what a quota refused is free too',
   );

@@ -1,45 +1,38 @@
 /** A cancel, from the 202 over the plugin that holds the order to its outcome. */
 import t from 'tap';
-import {
-  acknowledged,
-  cancelReport,
-  openDesk,
-  report,
-  tell,
-  type HandedOrder,
-  type Trader,
-} from '../../support/desk.js';
+import { acknowledged, cancelReport, report, tell } from '../../support/frames.js';
+import { type HandedOrder, startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import type { Frame, Plugin } from '../../support/plugin.js';
 import { RawClient, request } from '../../support/raw-client.js';
 
 const cancelConfirmTimeoutMs = 1_000;
 const executionConfirmTimeoutMs = 1_200;
-const desk = await openDesk(t, {
+const gateway = await startTestGateway(t, {
   limits: { cancelConfirmTimeoutMs, executionConfirmTimeoutMs },
-  traders: 32,
+  users: 32,
 });
 
 interface Scene {
-  readonly trader: Trader;
+  readonly user: TestUser;
   readonly plugin: Plugin;
   readonly order: HandedOrder;
 }
 
 /** A plugin with an order that rests. Numbered frames go on from seq 2. */
 async function resting(): Promise<Scene> {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
   await tell(plugin, report(1, order.executionId, 'working'));
-  return { trader, plugin, order };
+  return { user, plugin, order };
 }
 
-const read = ({ trader, order }: Scene): Promise<any> => desk.execution(trader, order.requestId);
+const read = ({ user, order }: Scene): Promise<any> => gateway.execution(user, order.requestId);
 
 /** Asks for the cancel and takes the frame in. */
 async function cancelled(scene: Scene): Promise<Frame> {
-  const answer = await desk.cancel(scene.trader, scene.order.orderRef);
+  const answer = await gateway.cancel(scene.user, scene.order.orderRef);
   if (answer.status !== 202) throw new Error(answer.text);
   return scene.plugin.next('cancel', { cancelRequestId: answer.body.cancelRequestId });
 }
@@ -53,8 +46,8 @@ async function cancelBecomes(scene: Scene, status: string): Promise<any> {
 
 t.test('the frame goes to the plugin that holds the order, and to no other', async (t) => {
   const scene = await resting();
-  const sibling = await desk.plugin(scene.trader, { instanceId: 'desk-2' });
-  const stranger = await desk.plugin(await desk.trader());
+  const sibling = await gateway.plugin(scene.user, { instanceId: 'desk-2' });
+  const stranger = await gateway.plugin(await gateway.user());
   const frame = await cancelled(scene);
   const { executionId, orderRef } = scene.order;
   const { cancel } = await cancelBecomes(scene, 'dispatched');
@@ -112,7 +105,7 @@ t.test('a report of the execution alone ends the cancel as well', async (t) => {
 t.test('rejected: the order lives on and another cancel may be asked for', async (t) => {
   const scene = await resting();
   const first = await cancelled(scene);
-  const refused = await desk.cancel(scene.trader, scene.order.orderRef);
+  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
   t.equal(refused.body.error.code, 'cancel_already_in_progress');
   await tell(
     scene.plugin,
@@ -141,7 +134,7 @@ t.test('too_late: the order was filled', async (t) => {
     status: 'filled',
     cancel: { status: 'too_late', reasonCode: 'already_filled' },
   });
-  const again = await desk.cancel(scene.trader, scene.order.orderRef);
+  const again = await gateway.cancel(scene.user, scene.order.orderRef);
   t.equal(again.body.error.code, 'order_not_cancellable');
   scene.plugin.close();
 });
@@ -176,46 +169,46 @@ t.test('without the capability or the connection the terminal is unavailable', a
   const scene = await resting();
   scene.plugin.cut();
   await eventually(async () => {
-    const { body } = await desk.cancel(scene.trader, scene.order.orderRef);
+    const { body } = await gateway.cancel(scene.user, scene.order.orderRef);
     return body.error?.code === 'terminal_unavailable';
   });
-  const unable = await desk.plugin(scene.trader, { capabilities: ['submit'] });
-  const refused = await desk.cancel(scene.trader, scene.order.orderRef);
+  const unable = await gateway.plugin(scene.user, { capabilities: ['submit'] });
+  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
   t.equal(refused.status, 409);
   t.equal(refused.body.error.code, 'terminal_unavailable');
   t.equal(refused.body.requestId, scene.order.requestId);
   t.equal((await read(scene)).cancel, null, 'nothing is queued');
   unable.cut();
-  const able = await desk.plugin(scene.trader);
-  t.equal((await desk.cancel(scene.trader, scene.order.orderRef)).status, 202);
+  const able = await gateway.plugin(scene.user);
+  t.equal((await gateway.cancel(scene.user, scene.order.orderRef)).status, 202);
   await able.next('cancel');
   able.close();
 });
 
 t.test('only an order that a terminal may hold can be cancelled', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const codeOf = async (orderRef: string): Promise<string> =>
-    (await desk.cancel(trader, orderRef)).body.error?.code;
+    (await gateway.cancel(user, orderRef)).body.error?.code;
 
-  const order = await desk.order(trader, plugin);
+  const order = await gateway.order(user, plugin);
   await eventually(async () => {
-    const { status } = await desk.execution(trader, order.requestId);
+    const { status } = await gateway.execution(user, order.requestId);
     return status === 'dispatched';
   });
   t.equal(await codeOf(order.orderRef), 'order_not_cancellable', 'dispatched');
   for (const [index, status] of ['filled', 'rejected', 'expired'].entries()) {
-    const ended = await desk.order(trader, plugin);
+    const ended = await gateway.order(user, plugin);
     await tell(plugin, report(index + 1, ended.executionId, status));
     t.equal(await codeOf(ended.orderRef), 'order_not_cancellable', status);
   }
-  const denied = await desk.submit(trader, { platform: 'terminal_b' });
-  const { orderRef } = await desk.execution(trader, denied);
+  const denied = await gateway.submit(user, { platform: 'terminal_b' });
+  const { orderRef } = await gateway.execution(user, denied);
   t.equal(await codeOf(orderRef), 'order_not_cancellable', 'denied');
 
-  const other = await desk.trader();
+  const other = await gateway.user();
   t.equal(
-    (await desk.cancel(other, order.orderRef)).body.error.code,
+    (await gateway.cancel(other, order.orderRef)).body.error.code,
     'order_not_found',
     'not ours',
   );
@@ -232,10 +225,10 @@ t.test('only an order that a terminal may hold can be cancelled', async (t) => {
 });
 
 t.test('an order of unknown fate may be cancelled', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin);
-  const scene = { trader, plugin, order };
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  const scene = { user, plugin, order };
   await eventually(async () => (await read(scene)).status === 'unknown');
   const { cancelRequestId } = await cancelled(scene);
   await tell(plugin, cancelReport(1, cancelRequestId, 'cancelled'));
@@ -249,7 +242,7 @@ t.test('an order of unknown fate may be cancelled', async (t) => {
 
 t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t) => {
   const scene = await resting();
-  const first = await desk.cancel(scene.trader, scene.order.orderRef, 'same-cancel');
+  const first = await gateway.cancel(scene.user, scene.order.orderRef, 'same-cancel');
   t.equal(first.status, 202);
   const { cancelRequestId, requestedAt } = first.body;
   const { executionId, orderRef, requestId, frame } = scene.order;
@@ -263,13 +256,13 @@ t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t
     requestedAt,
   });
   await scene.plugin.next('cancel');
-  const again = await desk.cancel(scene.trader, orderRef, 'same-cancel');
+  const again = await gateway.cancel(scene.user, orderRef, 'same-cancel');
   t.equal(again.text, first.text);
   t.equal(again.headers.get('idempotent-replayed'), 'true');
   await barrierOf(scene.plugin);
   t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
-  const other = await desk.order(scene.trader, scene.plugin);
-  const conflict = await desk.cancel(scene.trader, other.orderRef, 'same-cancel');
+  const other = await gateway.order(scene.user, scene.plugin);
+  const conflict = await gateway.cancel(scene.user, other.orderRef, 'same-cancel');
   t.equal(conflict.body.error.code, 'idempotency_conflict');
   scene.plugin.close();
 });
@@ -277,7 +270,7 @@ t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t
 t.test('of cancels that come at once one is accepted and one frame leaves', async (t) => {
   const scene = await resting();
   const answers = await Promise.all(
-    Array.from({ length: 8 }, () => desk.cancel(scene.trader, scene.order.orderRef)),
+    Array.from({ length: 8 }, () => gateway.cancel(scene.user, scene.order.orderRef)),
   );
   t.equal(answers.filter(({ status }) => status === 202).length, 1);
   t.equal(
@@ -294,26 +287,26 @@ t.test('it is sent again after a reconnect until it is acknowledged', async (t) 
   const scene = await resting();
   const frame = await cancelled(scene);
   scene.plugin.cut();
-  const second = await desk.plugin(scene.trader);
+  const second = await gateway.plugin(scene.user);
   t.same(await second.next('cancel'), frame);
   second.send({ type: 'ack', cancelRequestId: frame['cancelRequestId'] });
   await cancelBecomes(scene, 'pending');
   second.cut();
-  const third = await desk.plugin(scene.trader);
+  const third = await gateway.plugin(scene.user);
   await barrierOf(third);
   t.notOk(third.frames.some(({ type }) => type === 'cancel'));
   third.close();
 });
 
 t.test('an order whose cancel was asked for is not sent again, its cancel is', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin);
-  const scene = { trader, plugin, order };
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  const scene = { user, plugin, order };
   await eventually(async () => (await read(scene)).status === 'unknown');
   const frame = await cancelled(scene);
   plugin.cut();
-  const again = await desk.plugin(trader);
+  const again = await gateway.plugin(user);
   t.same(await again.next('cancel'), frame);
   await barrierOf(again);
   t.same(again.frames, [], 'a terminal that never had the order must not get it now');
@@ -325,15 +318,15 @@ t.test('its target lost before the frame could leave: not_sent', async (t) => {
   const rounds = 20;
   for (let round = 0; round < rounds; round++) {
     const scene = await resting();
-    const { trader, order, plugin } = scene;
-    const client = await RawClient.connect(desk.url);
+    const { user, order, plugin } = scene;
+    const client = await RawClient.connect(gateway.url);
     const bytes = request('POST', `/api/v1/orders/${order.orderRef}/cancel`, [
-      `Authorization: Bearer ${trader.key}`,
+      `Authorization: Bearer ${user.key}`,
       'Idempotency-Key: lost',
     ]);
     await client.send(request('GET', '/openapi.json'));
     await client.answer();
-    const { pid } = desk.gateway.process;
+    const { pid } = gateway.process.process;
     process.kill(pid as number, 'SIGSTOP');
     await client.send(bytes);
     plugin.cut();
@@ -347,13 +340,13 @@ t.test('its target lost before the frame could leave: not_sent', async (t) => {
     });
     if (cancel.status !== 'not_sent') continue;
     t.equal(cancel.reasonCode, 'terminal_lost_before_send');
-    const back = await desk.plugin(trader);
+    const back = await gateway.plugin(user);
     await barrierOf(back);
     t.notOk(
       back.frames.some(({ type }) => type === 'cancel'),
       'it is not sent later',
     );
-    t.equal((await desk.cancel(trader, order.orderRef)).status, 202, 'a new one may be asked for');
+    t.equal((await gateway.cancel(user, order.orderRef)).status, 202, 'a new one may be asked for');
     await back.next('cancel');
     back.close();
     return;
@@ -362,14 +355,14 @@ t.test('its target lost before the frame could leave: not_sent', async (t) => {
 });
 
 t.test('a fill against a cancel ends in one of both, never in both', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const seen: Record<string, number> = {};
   for (let round = 0; round < 40; round++) {
-    const order = await desk.order(trader, plugin);
+    const order = await gateway.order(user, plugin);
     const first = 10 * round + 1;
     await tell(plugin, report(first, order.executionId, 'working'));
-    const asked = desk.cancel(trader, order.orderRef);
+    const asked = gateway.cancel(user, order.orderRef);
     if (round % 4 === 0) plugin.send(report(first + 1, order.executionId, 'filled'));
     const answer = await asked;
     if (round % 4 === 1) plugin.send(report(first + 1, order.executionId, 'filled'));
@@ -381,7 +374,7 @@ t.test('a fill against a cancel ends in one of both, never in both', async (t) =
       t.equal(answer.body.error.code, 'order_not_cancellable');
     }
     await barrierOf(plugin, first + 5);
-    const { status, cancel } = await desk.execution(trader, order.requestId);
+    const { status, cancel } = await gateway.execution(user, order.requestId);
     const end = `${status} ${cancel?.status}`;
     seen[end] = (seen[end] ?? 0) + 1;
   }

@@ -1,11 +1,12 @@
 /** The life of an execution as a terminal reports it and a bot reads it. */
 import t from 'tap';
-import { acknowledged, openDesk, report, tell, type HandedOrder } from '../../support/desk.js';
+import { acknowledged, report, tell } from '../../support/frames.js';
+import { type HandedOrder, startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import type { Plugin } from '../../support/plugin.js';
 import { reasonGroups } from '../../../src/model/reason-codes.js';
 
-const desk = await openDesk(t, { traders: 48 });
+const gateway = await startTestGateway(t, { users: 48 });
 const quantity10 = {
   payload: { instrument: 'ES', side: 'buy', executionType: 'limit', limitPrice: 100, quantity: 10 },
 };
@@ -17,15 +18,15 @@ const fill = (fillId: string, quantity: number, price: number) => ({
 });
 
 async function setUp(fields: object = {}) {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin, fields);
-  return { trader, plugin, order, read: () => desk.execution(trader, order.requestId) };
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin, fields);
+  return { user, plugin, order, read: () => gateway.execution(user, order.requestId) };
 }
 
 t.test('a submit frame carries the whole signal', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const ts = Date.now();
   const payload = {
     instrument: 'ES',
@@ -34,7 +35,7 @@ t.test('a submit frame carries the whole signal', async (t) => {
     quantity: 2,
     note: 'ü',
   };
-  const { frame, requestId, executionId, orderRef } = await desk.order(trader, plugin, {
+  const { frame, requestId, executionId, orderRef } = await gateway.order(user, plugin, {
     signalId: 'my-signal',
     ts,
     ttlMs: 30_000,
@@ -52,7 +53,7 @@ t.test('a submit frame carries the whole signal', async (t) => {
     ts,
     expiresAt: new Date(ts + 30_000).toISOString(),
   });
-  const close = await desk.order(trader, plugin, {
+  const close = await gateway.order(user, plugin, {
     type: 'position',
     cmd: 'close',
     payload: { instrument: 'ES' },
@@ -162,16 +163,16 @@ const backward: Record<string, { before: string[]; word: string }> = {
 };
 
 t.test('a report that moves backwards is acknowledged and ignored', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   let seq = 0;
   for (const [name, { before, word }] of Object.entries(backward)) {
-    const order = await desk.order(trader, plugin);
+    const order = await gateway.order(user, plugin);
     for (const status of before) await tell(plugin, report(++seq, order.executionId, status));
-    const stood = await desk.execution(trader, order.requestId);
+    const stood = await gateway.execution(user, order.requestId);
     t.equal(stood.status, before.at(-1));
     await tell(plugin, report(++seq, order.executionId, word, { native: { text: 'late' } }));
-    t.same(await desk.execution(trader, order.requestId), stood, name);
+    t.same(await gateway.execution(user, order.requestId), stood, name);
   }
   plugin.close();
 });
@@ -188,17 +189,17 @@ t.test('every end that a terminal can report is read back with its reason', asyn
       (reason): [string, string] => ['rejected', reason],
     ),
   ];
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const orders: HandedOrder[] = [];
   for (const [index, [status, reasonCode]] of ends.entries()) {
-    const order = await desk.order(trader, plugin);
+    const order = await gateway.order(user, plugin);
     orders.push(order);
     await tell(
       plugin,
       report(index + 1, order.executionId, status, reasonCode === undefined ? {} : { reasonCode }),
     );
-    const execution = await desk.execution(trader, order.requestId);
+    const execution = await gateway.execution(user, order.requestId);
     t.equal(execution.status, status, `${status} ${reasonCode ?? ''}`);
     t.equal(execution.reasonCode, reasonCode ?? null);
     t.equal(execution.delivery, 'confirmed');
@@ -235,9 +236,9 @@ t.test('a report before the ack does as well', async (t) => {
 });
 
 t.test('what a plugin knows at hello counts as reports', async (t) => {
-  const { trader, plugin, order, read } = await setUp(quantity10);
+  const { user, plugin, order, read } = await setUp(quantity10);
   plugin.cut();
-  const again = await desk.plugin(trader, {
+  const again = await gateway.plugin(user, {
     executions: [
       { executionId: order.executionId, status: 'partially_filled', fill: fill('f1', 4, 100) },
       { executionId: 'exe_unheard_of', status: 'filled' },

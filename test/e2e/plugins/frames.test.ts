@@ -1,10 +1,11 @@
 /** Frames that are none, frames from tomorrow, and the numbers that make each take effect once. */
 import t from 'tap';
-import { acknowledged, event, openDesk, report, tell } from '../../support/desk.js';
+import { acknowledged, event, report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { hello } from '../../support/plugin.js';
 import { openReader } from '../../support/event-reader.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 
 const badFrames: Record<string, { frame: object | string; code: string }> = {
   'no JSON': { frame: '{"type":', code: 'not_json' },
@@ -81,16 +82,16 @@ const badFrames: Record<string, { frame: object | string; code: string }> = {
 t.test(
   'a bad frame is answered with its code, takes no seq, and leaves the connection up',
   async (t) => {
-    const trader = await desk.trader();
+    const user = await gateway.user();
     for (const [name, { frame, code }] of Object.entries(badFrames)) {
-      const plugin = await desk.plugin(trader);
+      const plugin = await gateway.plugin(user);
       plugin.send(frame);
       const error = await plugin.next('error');
       t.equal(error['code'], code, name);
       t.type(error['message'], 'string');
       plugin.cut();
     }
-    const plugin = await desk.plugin(trader);
+    const plugin = await gateway.plugin(user);
     await tell(plugin, event(1));
     t.pass('seq 1 is still to be had');
     plugin.close();
@@ -98,7 +99,7 @@ t.test(
 );
 
 t.test('the third bad frame closes with 4502', async (t) => {
-  const plugin = await desk.plugin(await desk.trader());
+  const plugin = await gateway.plugin(await gateway.user());
   plugin.send('one');
   await plugin.next('error', { code: 'not_json' });
   plugin.send({ type: 'two' });
@@ -110,7 +111,7 @@ t.test('the third bad frame closes with 4502', async (t) => {
 });
 
 t.test('a binary frame is a bad frame like any other', async (t) => {
-  const plugin = await desk.plugin(await desk.trader());
+  const plugin = await gateway.plugin(await gateway.user());
   const bytes = Buffer.from(JSON.stringify(event(1)));
   plugin.socket.send(bytes, { binary: true });
   await plugin.next('error', { code: 'not_text' });
@@ -123,39 +124,39 @@ t.test('a binary frame is a bad frame like any other', async (t) => {
 t.test(
   'a frame above 128 KiB cuts the connection, one of exactly that size does not',
   async (t) => {
-    const trader = await desk.trader();
+    const user = await gateway.user();
     const sized = (bytes: number): string => {
       const frame = event(1, { rawText: '' });
       const room = bytes - Buffer.byteLength(JSON.stringify(frame));
       return JSON.stringify({ ...frame, rawText: 'x'.repeat(room) });
     };
-    const plugin = await desk.plugin(trader);
+    const plugin = await gateway.plugin(user);
     plugin.send(sized(128 * 1024));
     await acknowledged(plugin, 1);
     plugin.send(sized(128 * 1024 + 1));
     t.equal((await plugin.waitClosed()).code, 1006, 'the native server cuts without a close frame');
-    const again = await desk.plugin(trader);
+    const again = await gateway.plugin(user);
     await tell(again, event(2));
     again.close();
   },
 );
 
 t.test('text that is not UTF-8 never reaches anybody', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const bytes = Buffer.from(JSON.stringify(event(1, { rawText: '\u00e9' })));
   bytes[bytes.indexOf(0xc3) + 1] = 0x28;
   plugin.socket.send(bytes, { binary: false });
   t.ok((await plugin.waitClosed()).code >= 1002, 'cut');
-  const again = await desk.plugin(trader);
+  const again = await gateway.plugin(user);
   await tell(again, event(1));
   again.close();
 });
 
 t.test('fields from tomorrow are ignored', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
   plugin.send({ type: 'ack', executionId: order.executionId, mood: 'good' });
   await tell(
     plugin,
@@ -167,14 +168,14 @@ t.test('fields from tomorrow are ignored', async (t) => {
   await acknowledged(plugin, 2);
   plugin.send({ type: 'heartbeat', load: 0.1 });
   await tell(plugin, event(3));
-  t.equal((await desk.execution(trader, order.requestId)).status, 'working');
+  t.equal((await gateway.execution(user, order.requestId)).status, 'working');
   plugin.close();
 });
 
 t.test('a seq takes effect once, and a repeat is acknowledged again', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const reader = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, event(1, { data: { text: 'first' } }));
   await tell(plugin, event(1, { data: { text: 'again' } }));
   await tell(plugin, event(2, { data: { text: 'second' } }));
@@ -188,9 +189,9 @@ t.test('a seq takes effect once, and a repeat is acknowledged again', async (t) 
 });
 
 t.test('a seq may jump, and what it jumped over is then too late', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const reader = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, event(10, { data: { text: 'ten' } }));
   plugin.send(event(4, { data: { text: 'four' } }));
   t.equal((await plugin.next('ack'))['seq'], 10, 'acknowledged up to the newest');
@@ -202,8 +203,8 @@ t.test('a seq may jump, and what it jumped over is then too late', async (t) => 
 });
 
 t.test('a refused frame takes no seq, but a later acknowledgement passes over it', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   plugin.send(event(5, { event: 'no_such_event' }));
   plugin.send(event(6));
   await plugin.next('error', { code: 'invalid_frame' });
@@ -213,9 +214,9 @@ t.test('a refused frame takes no seq, but a later acknowledgement passes over it
 });
 
 t.test('the seq is counted for each source by itself', async (t) => {
-  const trader = await desk.trader();
-  const one = await desk.plugin(trader);
-  const two = await desk.plugin(trader, { instanceId: 'desk-2' });
+  const user = await gateway.user();
+  const one = await gateway.plugin(user);
+  const two = await gateway.plugin(user, { instanceId: 'desk-2' });
   await tell(one, event(50));
   await tell(two, event(1));
   t.pass('1 is new for the second source');
@@ -224,7 +225,7 @@ t.test('the seq is counted for each source by itself', async (t) => {
 });
 
 t.test('a burst of frames is acknowledged to its end, in order', async (t) => {
-  const plugin = await desk.plugin(await desk.trader());
+  const plugin = await gateway.plugin(await gateway.user());
   const count = 2_000;
   for (let seq = 1; seq <= count; seq++) plugin.send(event(seq));
   let last = 0;
@@ -238,12 +239,12 @@ t.test('a burst of frames is acknowledged to its end, in order', async (t) => {
 });
 
 t.test('what a plugin says of another source or of nothing has no effect', async (t) => {
-  const trader = await desk.trader();
-  const owner = await desk.plugin(trader);
-  const order = await desk.order(trader, owner);
-  const other = await desk.plugin(trader, { instanceId: 'desk-2' });
-  const stranger = await desk.plugin(await desk.trader());
-  const before = await desk.execution(trader, order.requestId);
+  const user = await gateway.user();
+  const owner = await gateway.plugin(user);
+  const order = await gateway.order(user, owner);
+  const other = await gateway.plugin(user, { instanceId: 'desk-2' });
+  const stranger = await gateway.plugin(await gateway.user());
+  const before = await gateway.execution(user, order.requestId);
 
   for (const plugin of [other, stranger]) {
     for (const [index, executionId] of [order.executionId, 'exe_0', '__proto__'].entries()) {
@@ -265,24 +266,24 @@ t.test('what a plugin says of another source or of nothing has no effect', async
     await tell(plugin, event(10, { executionId: order.executionId }));
     t.equal(plugin.closed, undefined, 'such words are well-formed: they never close');
   }
-  const imposter = await desk.plugin(trader, {
+  const imposter = await gateway.plugin(user, {
     instanceId: 'desk-3',
     executions: [{ executionId: order.executionId, status: 'filled' }],
   });
   await tell(imposter, event(1));
-  t.same(await desk.execution(trader, order.requestId), before);
+  t.same(await gateway.execution(user, order.requestId), before);
   for (const plugin of [owner, other, stranger, imposter]) plugin.close();
 });
 
 t.test('lastSeq outlives a restart and a crash of the gateway', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const order = await desk.order(trader, plugin);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
   await tell(plugin, report(3, order.executionId, 'working'));
   await tell(plugin, event(8));
   for (const end of ['SIGKILL', 'SIGTERM'] as const) {
-    await desk.restart(end);
-    const again = await desk.plugin(trader, { ...hello });
+    await gateway.restart(end);
+    const again = await gateway.plugin(user, { ...hello });
     again.send({ ...hello });
     await again.next('error', { code: 'hello_repeated' });
     again.send(event(8));

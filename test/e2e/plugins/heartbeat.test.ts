@@ -1,23 +1,24 @@
 /** Signs of life: who is silent is given up, and what that makes of its source. */
 import t from 'tap';
 import { bearer, call } from '../../support/api.js';
-import { event, openDesk, type Trader } from '../../support/desk.js';
+import { event } from '../../support/frames.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { connectPlugin, hello } from '../../support/plugin.js';
 
 const heartbeatWindowMs = 3_000;
-const desk = await openDesk(t, { limits: { heartbeatWindowMs } });
+const gateway = await startTestGateway(t, { limits: { heartbeatWindowMs } });
 
-async function sourcesOf(trader: Trader): Promise<any[]> {
-  const answer = await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
-    headers: bearer(trader.key),
+async function sourcesOf(user: TestUser): Promise<any[]> {
+  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
+    headers: bearer(user.key),
   });
   t.equal(answer.status, 200);
   return answer.body.sources;
 }
 
 t.test('a silent plugin is closed with 4002, and not before its window is over', async (t) => {
-  const plugin = await desk.plugin(await desk.trader());
+  const plugin = await gateway.plugin(await gateway.user());
   const startedAt = performance.now();
   t.same(await plugin.waitClosed(), { code: 4002, reason: 'heartbeat_missed' });
   const waited = performance.now() - startedAt;
@@ -32,14 +33,14 @@ t.test('any frame is a sign of life', async (t) => {
   };
   const speakers = await Promise.all(
     Object.entries(words).map(async ([name, word]) => {
-      const plugin = await desk.plugin(await desk.trader());
+      const plugin = await gateway.plugin(await gateway.user());
       let seq = 0;
       const timer = setInterval(() => plugin.send(word(++seq)), heartbeatWindowMs / 5);
       return { name, plugin, timer };
     }),
   );
   for (let round = 0; round < 2; round++) {
-    const silent = await desk.plugin(await desk.trader());
+    const silent = await gateway.plugin(await gateway.user());
     t.equal((await silent.waitClosed()).code, 4002);
   }
   for (const { name, plugin, timer } of speakers) {
@@ -52,13 +53,13 @@ t.test('any frame is a sign of life', async (t) => {
 t.test(
   'a plugin that keeps to the welcome’s heartbeatMs stays, however short the window',
   async (t) => {
-    const { sessionToken } = await desk.trader();
-    const plugin = await connectPlugin(desk.url, sessionToken);
+    const { sessionToken } = await gateway.user();
+    const plugin = await connectPlugin(gateway.url, sessionToken);
     plugin.send(hello);
     const { heartbeatMs } = (await plugin.next('welcome')) as unknown as { heartbeatMs: number };
     t.ok(heartbeatMs <= heartbeatWindowMs / 2, `asked for one every ${heartbeatMs} ms`);
     const timer = setInterval(() => plugin.send({ type: 'heartbeat' }), heartbeatMs);
-    const silent = await desk.plugin(await desk.trader());
+    const silent = await gateway.plugin(await gateway.user());
     await silent.waitClosed();
     t.equal(plugin.closed, undefined);
     clearInterval(timer);
@@ -67,27 +68,27 @@ t.test(
 );
 
 t.test('online, stale, offline: told to the streams and seen in the list of sources', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const stream = await openReader(desk.url, trader.key);
-  t.match(await sourcesOf(trader), [
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const stream = await openReader(gateway.url, user.key);
+  t.match(await sourcesOf(user), [
     { ...{ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }, connected: true },
   ]);
   plugin.cut();
   const status = async (): Promise<string> => (await stream.next('source_status')).data.data.status;
   t.equal(await status(), 'stale');
-  t.match(await sourcesOf(trader), [{ connected: false, capabilities: ['submit', 'cancel'] }]);
+  t.match(await sourcesOf(user), [{ connected: false, capabilities: ['submit', 'cancel'] }]);
   t.equal(await status(), 'offline');
-  t.same(await sourcesOf(trader), []);
-  const late = await desk.submit(trader);
-  t.match(await desk.execution(trader, late), {
+  t.same(await sourcesOf(user), []);
+  const late = await gateway.submit(user);
+  t.match(await gateway.execution(user, late), {
     status: 'denied',
     reasonCode: 'no_active_terminal',
   });
 
-  const back = await desk.plugin(trader);
+  const back = await gateway.plugin(user);
   t.equal(await status(), 'online');
-  const newer = await desk.plugin(trader);
+  const newer = await gateway.plugin(user);
   t.equal(await status(), 'replaced');
   t.equal(await status(), 'online');
   t.equal((await back.waitClosed()).code, 4501);

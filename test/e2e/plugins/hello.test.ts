@@ -1,23 +1,24 @@
 /** The first words of a plugin, and what the gateway answers. */
 import t from 'tap';
 import { bearer, call } from '../../support/api.js';
-import { event, openDesk, tell } from '../../support/desk.js';
+import { event, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { connectPlugin, hello } from '../../support/plugin.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 
 t.test('who says no hello within 5 seconds is closed', async (t) => {
-  const { sessionToken } = await desk.trader();
+  const { sessionToken } = await gateway.user();
   const startedAt = performance.now();
-  const plugin = await connectPlugin(desk.url, sessionToken);
+  const plugin = await connectPlugin(gateway.url, sessionToken);
   t.equal((await plugin.waitClosed()).code, 4502);
   const waited = performance.now() - startedAt;
   t.ok(waited >= 4_990, `closed after ${waited} ms`);
 });
 
 t.test('hello must be the first frame', async (t) => {
-  const { sessionToken } = await desk.trader();
-  const plugin = await connectPlugin(desk.url, sessionToken);
+  const { sessionToken } = await gateway.user();
+  const plugin = await connectPlugin(gateway.url, sessionToken);
   plugin.send(event(1));
   await plugin.next('error', { code: 'hello_expected' });
   plugin.send(hello);
@@ -27,8 +28,8 @@ t.test('hello must be the first frame', async (t) => {
 });
 
 t.test('welcome tells connection, heartbeat, time and the last seq', async (t) => {
-  const trader = await desk.trader();
-  const first = await connectPlugin(desk.url, trader.sessionToken);
+  const user = await gateway.user();
+  const first = await connectPlugin(gateway.url, user.sessionToken);
   first.send(hello);
   const welcome = await first.next('welcome');
   t.same(Object.keys(welcome).sort(), [
@@ -45,7 +46,7 @@ t.test('welcome tells connection, heartbeat, time and the last seq', async (t) =
   await tell(first, event(7));
   first.cut();
 
-  const second = await connectPlugin(desk.url, trader.sessionToken);
+  const second = await connectPlugin(gateway.url, user.sessionToken);
   second.send(hello);
   const again = await second.next('welcome');
   t.equal(again['lastSeq'], 7, 'continues after a reconnect');
@@ -54,12 +55,12 @@ t.test('welcome tells connection, heartbeat, time and the last seq', async (t) =
 });
 
 t.test('a second hello is refused and changes nothing', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   plugin.send({ ...hello, instanceId: 'desk-2' });
   await plugin.next('error', { code: 'hello_repeated' });
   await tell(plugin, event(1));
-  const sources = await sourcesOf(trader.key);
+  const sources = await sourcesOf(user.key);
   t.same(
     sources.map((source) => source.instanceId),
     ['desk-1'],
@@ -68,8 +69,8 @@ t.test('a second hello is refused and changes nothing', async (t) => {
 });
 
 t.test('an unknown platform and a wrong form of account are refused by name', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await connectPlugin(desk.url, trader.sessionToken);
+  const user = await gateway.user();
+  const plugin = await connectPlugin(gateway.url, user.sessionToken);
   plugin.send({ ...hello, platform: 'terminal_z' });
   await plugin.next('error', { code: 'unknown_platform' });
   plugin.send({ ...hello, platform: 'terminal_b', accountName: 'Sim101' });
@@ -77,13 +78,13 @@ t.test('an unknown platform and a wrong form of account are refused by name', as
   plugin.send({ ...hello, platform: 'terminal_b', accountName: '12345@Broker-Demo' });
   await plugin.next('welcome');
   t.same(
-    (await sourcesOf(trader.key)).map(({ platform, accountName }) => [platform, accountName]),
+    (await sourcesOf(user.key)).map(({ platform, accountName }) => [platform, accountName]),
     [['terminal_b', '12345@Broker-Demo']],
   );
   plugin.close();
 
   for (const accountName of ['@Broker', '12345@', '12345', 'a@b@c', '12 345@Broker']) {
-    const other = await connectPlugin(desk.url, trader.sessionToken);
+    const other = await connectPlugin(gateway.url, user.sessionToken);
     other.send({ ...hello, platform: 'terminal_b', accountName });
     await other.next('error', { code: 'invalid_account' });
     other.cut();
@@ -107,9 +108,9 @@ const bounds: Record<string, { fields: object; isTaken: boolean }> = {
 };
 
 t.test('the fields of hello keep to their bounds', async (t) => {
-  const { sessionToken } = await desk.trader();
+  const { sessionToken } = await gateway.user();
   for (const [name, { fields, isTaken }] of Object.entries(bounds)) {
-    const plugin = await connectPlugin(desk.url, sessionToken);
+    const plugin = await connectPlugin(gateway.url, sessionToken);
     plugin.send({ ...hello, ...fields });
     const answer = await (isTaken
       ? plugin.next('welcome')
@@ -120,7 +121,7 @@ t.test('the fields of hello keep to their bounds', async (t) => {
 });
 
 async function sourcesOf(key: string): Promise<any[]> {
-  const answer = await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
+  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
     headers: bearer(key),
   });
   return answer.body.sources;

@@ -1,31 +1,31 @@
 /** Sources that were seen before the gateway's end: active after it, and offline in their time. */
 import t from 'tap';
 import { bearer, call } from '../../support/api.js';
-import { openDesk } from '../../support/desk.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
 
 /** Longer than a restart takes on a busy machine. */
 const heartbeatWindowMs = 10_000;
-const desk = await openDesk(t, { limits: { heartbeatWindowMs } });
+const gateway = await startTestGateway(t, { limits: { heartbeatWindowMs } });
 
 for (const end of ['SIGKILL', 'SIGTERM'] as const) {
   t.test(`a source that stays away over ${end} goes offline in its time`, async (t) => {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
     const connectedAt = performance.now();
     const timer = setInterval(() => plugin.send({ type: 'heartbeat' }), 100);
     // What was last heard counts, and is on disk soon enough.
     await eventually(() => performance.now() > connectedAt + heartbeatWindowMs / 4);
     clearInterval(timer);
-    await desk.restart(end);
+    await gateway.restart(end);
     const sources = async (): Promise<any[]> =>
       (
-        await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
-          headers: bearer(trader.key),
+        await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
+          headers: bearer(user.key),
         })
       ).body.sources;
-    const stream = await openReader(desk.url, trader.key);
+    const stream = await openReader(gateway.url, user.key);
     t.equal(stream.status, 200, 'still active');
     t.match(await sources(), [{ connected: false }]);
     const { data } = await stream.next('source_status');

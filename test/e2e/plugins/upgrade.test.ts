@@ -5,14 +5,26 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { findUser } from '../../../src/auth/accounts.js';
 import { createSession } from '../../../src/auth/session-token.js';
-import { openStore } from '../../../src/store/lmdb-store.js';
 import { bearer, call, createKey, login } from '../../support/api.js';
-import { openDesk } from '../../support/desk.js';
-import { signalboxCli } from '../../support/gateway-process.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { connectPlugin, openPlugin } from '../../support/plugin.js';
 import { RawClient, rawCall, request } from '../../support/raw-client.js';
 
-const desk = await openDesk(t);
+let expired = '';
+let ending = '';
+/** Longer than the gateway takes to start on a busy machine. */
+const endingAfterMs = 10_000;
+const gateway = await startTestGateway(t, {
+  emails: ['sessions@example.com'],
+  prepare: async (store) => {
+    const user = findUser(store, 'sessions@example.com');
+    if (user === undefined) throw new Error('no such user');
+    const now = Date.now();
+    expired = await createSession(store, user, now - 60_000, 59_999);
+    ending = await createSession(store, user, now, endingAfterMs);
+  },
+});
+const endingPlugin = await openPlugin(gateway.url, ending);
 const protocol = 'signalbox.plugin.v1';
 const upgrade = ['Connection: Upgrade', 'Upgrade: websocket'];
 const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
@@ -23,7 +35,7 @@ async function upgradeStatus(
   headers: Record<string, string>,
   protocols: string | string[] = protocol,
 ): Promise<number | undefined> {
-  const socket = new WebSocket(`${desk.url.replace('http', 'ws')}/plugin/v1`, protocols, {
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/plugin/v1`, protocols, {
     headers,
   });
   socket.on('error', () => undefined);
@@ -38,13 +50,8 @@ async function upgradeStatus(
 }
 
 t.test('an upgrade without a valid session token is a 401', async (t) => {
-  const trader = await desk.trader();
-  const store = openStore(desk.dataDir);
-  t.teardown(() => store.close());
-  const user = findUser(store, trader.email);
-  if (user === undefined) throw new Error('no such user');
-  const expired = await createSession(store, user, Date.now() - 60_000, 59_999);
-  const valid = trader.sessionToken;
+  const user = await gateway.user();
+  const valid = user.sessionToken;
   const lastFlipped = valid.slice(0, -1) + (valid.endsWith('A') ? 'E' : 'A');
 
   const refused: Record<string, Record<string, string>> = {
@@ -55,8 +62,8 @@ t.test('an upgrade without a valid session token is a 401', async (t) => {
     'a wrong token': bearer(lastFlipped),
     'a cut token': bearer(valid.slice(0, -1)),
     'an expired session': bearer(expired),
-    'an API key': bearer(trader.key),
-    'a user token': bearer(trader.token),
+    'an API key': bearer(user.key),
+    'a user token': bearer(user.token),
   };
   for (const [name, headers] of Object.entries(refused)) {
     t.equal(await upgradeStatus(headers), 401, name);
@@ -65,45 +72,45 @@ t.test('an upgrade without a valid session token is a 401', async (t) => {
 });
 
 t.test('a revoked session and a deleted user are refused with 401 at once', async (t) => {
-  const revoked = await desk.trader();
-  signalboxCli(desk.dataDir, ['session', 'revoke', revoked.email]);
+  const revoked = await gateway.user();
+  await gateway.command('session', 'revoke', revoked.email);
   t.equal(await upgradeStatus(bearer(revoked.sessionToken)), 401, 'revoked');
-  const { sessionToken } = await login(desk.url, revoked.email);
+  const { sessionToken } = await login(gateway.url, revoked.email);
   t.equal(await upgradeStatus(bearer(sessionToken)), 101, 'a session made after that works');
 
-  const deleted = await desk.trader();
-  signalboxCli(desk.dataDir, ['user', 'delete', deleted.email]);
+  const deleted = await gateway.user();
+  await gateway.command('user', 'delete', deleted.email);
   t.equal(await upgradeStatus(bearer(deleted.sessionToken)), 401, 'deleted');
 });
 
 t.test('the session token opens nothing but the plugin socket', async (t) => {
-  const { sessionToken } = await desk.trader();
-  const asKey = await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
+  const { sessionToken } = await gateway.user();
+  const asKey = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
     headers: bearer(sessionToken),
   });
   t.equal(asKey.status, 401);
   t.equal(asKey.body.error.code, 'invalid_api_key');
-  await t.rejects(createKey(desk.url, sessionToken), /401/);
+  await t.rejects(createKey(gateway.url, sessionToken), /401/);
 });
 
 t.test(
   'a client that does not offer the subprotocol is refused, and the chosen one is told',
   async (t) => {
-    const { sessionToken } = await desk.trader();
+    const { sessionToken } = await gateway.user();
     const headers = bearer(sessionToken);
     t.equal(await upgradeStatus(headers, []), 400, 'none offered');
     t.equal(await upgradeStatus(headers, 'signalbox.plugin.v2'), 400, 'another offered');
     t.equal(await upgradeStatus(headers, ['chat', protocol]), 101, 'among others');
-    const plugin = await connectPlugin(desk.url, sessionToken);
+    const plugin = await connectPlugin(gateway.url, sessionToken);
     t.equal(plugin.socket.protocol, protocol);
     plugin.cut();
   },
 );
 
 t.test('the WebSocket version must be 13 and the upgrade must be asked for', async (t) => {
-  const { sessionToken } = await desk.trader();
+  const { sessionToken } = await gateway.user();
   const attempt = async (lines: string[]): Promise<number | undefined> => {
-    const answer = await rawCall(desk.url, 'GET', '/plugin/v1', [
+    const answer = await rawCall(gateway.url, 'GET', '/plugin/v1', [
       bearerLine(sessionToken),
       `Sec-WebSocket-Protocol: ${protocol}`,
       ...lines,
@@ -119,7 +126,7 @@ t.test('the WebSocket version must be 13 and the upgrade must be asked for', asy
 
 t.test('a plain request to the plugin path gets 426', async (t) => {
   for (const method of ['GET', 'POST']) {
-    const answer = await call(desk.url, method, '/plugin/v1');
+    const answer = await call(gateway.url, method, '/plugin/v1');
     t.equal(answer.status, 426, method);
     t.equal(answer.body.code, 'upgrade_required');
     t.equal(answer.headers.get('upgrade'), 'websocket');
@@ -127,25 +134,19 @@ t.test('a plain request to the plugin path gets 426', async (t) => {
 });
 
 t.test('a connection ends with its session, as 4503', async (t) => {
-  const trader = await desk.trader();
-  const store = openStore(desk.dataDir);
-  t.teardown(() => store.close());
-  const user = findUser(store, trader.email);
-  if (user === undefined) throw new Error('no such user');
-  const plugin = await openPlugin(desk.url, await createSession(store, user, Date.now(), 2_000));
-  t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
+  t.same(await endingPlugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
 });
 
 t.test('clients that are cut in the middle of the upgrade leave nothing behind', async (t) => {
-  const trader = await desk.trader();
-  const lines = [bearerLine(trader.sessionToken), `Sec-WebSocket-Protocol: ${protocol}`];
+  const user = await gateway.user();
+  const lines = [bearerLine(user.sessionToken), `Sec-WebSocket-Protocol: ${protocol}`];
   const bytes = request('GET', '/plugin/v1', [...lines, ...upgrade, key, version]);
   for (const length of [20, bytes.length - 2, bytes.length]) {
-    const client = await RawClient.connect(desk.url);
+    const client = await RawClient.connect(gateway.url);
     await client.send(bytes.slice(0, length));
     client.cut();
   }
-  const plugin = await desk.plugin(trader);
+  const plugin = await gateway.plugin(user);
   t.equal(plugin.closed, undefined);
   plugin.close();
 });

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { pluginPath, subprotocol } from '../../../src/plugins/protocol.js';
 import { routes, type Route } from '../../../src/routes.js';
-import { openDesk } from '../../support/desk.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { password } from '../../support/gateway-process.js';
 import { rawCall, type RawAnswer } from '../../support/raw-client.js';
 
-const desk = await openDesk(t, { traders: 1 });
-const trader = await desk.trader();
-const secret = readFileSync(join(desk.dataDir, 'jwt-secret'), 'utf8').trim();
+const gateway = await startTestGateway(t, { users: 1 });
+const user = await gateway.user();
+const secret = readFileSync(join(gateway.dataDir, 'jwt-secret'), 'utf8').trim();
 
 /** What a door asks for; `session` is the plugin socket's. */
 type Lock = Route['credential'] | 'session';
@@ -67,23 +67,23 @@ const doors: readonly Door[] = [
 ];
 
 const credentials: Readonly<Record<Exclude<Lock, 'none'>, string>> = {
-  'user-token': trader.token,
-  'api-key': trader.key,
-  session: trader.sessionToken,
+  'user-token': user.token,
+  'api-key': user.key,
+  session: user.sessionToken,
 };
 
 /** What a thief may hold who has read a list, a disk or a memory, and what is no credential at all. */
 const noCredentials: Readonly<Record<string, string>> = {
   'the password': password,
-  'the hash under which the store keeps the API key': hashOf(trader.key),
-  'the hash of the session token': hashOf(trader.sessionToken),
-  'an API key made of the hash': `svc_api_${hashOf(trader.key)}`,
-  'a session token made of the API key': `sbs_${trader.key.slice('svc_api_'.length)}`,
-  'an API key made of the session token': `svc_api_${trader.sessionToken.slice('sbs_'.length)}`,
-  'what a list shows of the API key': `${trader.key.slice(0, 14)}...`,
+  'the hash under which the store keeps the API key': hashOf(user.key),
+  'the hash of the session token': hashOf(user.sessionToken),
+  'an API key made of the hash': `svc_api_${hashOf(user.key)}`,
+  'a session token made of the API key': `sbs_${user.key.slice('svc_api_'.length)}`,
+  'an API key made of the session token': `svc_api_${user.sessionToken.slice('sbs_'.length)}`,
+  'what a list shows of the API key': `${user.key.slice(0, 14)}...`,
   'the secret that signs user tokens': secret,
-  'the id of the API key': `${trader.keyId}`,
-  'the email': trader.email,
+  'the id of the API key': `${user.keyId}`,
+  'the email': user.email,
 };
 
 /** Places in which a credential is none. */
@@ -108,7 +108,7 @@ const places: Readonly<Record<string, (text: string) => { line?: string; query?:
 async function knock(door: Door, line?: string, query = ''): Promise<string> {
   const path = query === '' ? door.path : `${door.path}?${query}`;
   const lines = line === undefined ? door.lines : [...door.lines, line];
-  return told(await rawCall(desk.url, door.method, path, lines));
+  return told(await rawCall(gateway.url, door.method, path, lines));
 }
 
 /** `401 invalid_token`, `200 `. */
@@ -157,10 +157,10 @@ t.test('the right credential in another place is none', async (t) => {
 
 t.test('the ops port has no credential, and none changes what it says', async (t) => {
   for (const path of ['/healthz', '/readyz', '/nothing']) {
-    const plain = await rawCall(desk.gateway.opsUrl, 'GET', path);
+    const plain = await rawCall(gateway.process.opsUrl, 'GET', path);
     for (const text of Object.values(credentials)) {
       const line = `Authorization: Bearer ${text}`;
-      const answer = await rawCall(desk.gateway.opsUrl, 'GET', path, [line]);
+      const answer = await rawCall(gateway.process.opsUrl, 'GET', path, [line]);
       t.equal(answer?.status, plain?.status, path);
       t.equal(answer?.body, plain?.body, path);
     }

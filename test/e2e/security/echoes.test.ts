@@ -8,14 +8,15 @@ import { pluginPath, subprotocol } from '../../../src/plugins/protocol.js';
 import { routes, type Route } from '../../../src/routes.js';
 import { createLog } from '../../../src/telemetry/log.js';
 import { signal } from '../../support/api.js';
-import { event, openDesk, report, tell } from '../../support/desk.js';
+import { event, report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { openReader, sourceQuery } from '../../support/event-reader.js';
 import { RawClient, request } from '../../support/raw-client.js';
 
-const desk = await openDesk(t, { traders: 1, config: { logLevel: 'trace' } });
-const trader = await desk.trader();
-const terminal = await desk.plugin(trader);
-const order = await desk.order(trader, terminal);
+const gateway = await startTestGateway(t, { users: 1, config: { logLevel: 'trace' } });
+const user = await gateway.user();
+const terminal = await gateway.plugin(user);
+const order = await gateway.order(user, terminal);
 
 /** What somebody would like to see on a line of its own. */
 const planted = 'X-Planted: yes';
@@ -66,7 +67,7 @@ function faultIn(head: string, body: string): string | undefined {
  * @returns the fault of the answer, or of there being none.
  */
 async function faultOf(bytes: string, path = ''): Promise<string | undefined> {
-  const client = await RawClient.connect(desk.url);
+  const client = await RawClient.connect(gateway.url);
   await client.send(bytes);
   const answer = await client.answer(path === '' ? {} : { request: { method: 'GET', path } });
   const fault = answer === undefined ? 'no answer' : faultIn(answer.head, answer.body);
@@ -78,7 +79,7 @@ async function faultOf(bytes: string, path = ''): Promise<string | undefined> {
 }
 
 function usualLines(route: Route): string[] {
-  const credential = route.credential === 'user-token' ? trader.token : trader.key;
+  const credential = route.credential === 'user-token' ? user.token : user.key;
   return [
     `Authorization: Bearer ${credential}`,
     'Content-Type: application/json',
@@ -122,7 +123,7 @@ for (const route of routes) {
 t.test('an upgrade answers with lines of the gateway alone', async (t) => {
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
   const usual = {
-    Authorization: `Bearer ${trader.sessionToken}`,
+    Authorization: `Bearer ${user.sessionToken}`,
     'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
     'Sec-WebSocket-Protocol': subprotocol,
     'Sec-WebSocket-Extensions': 'permessage-deflate',
@@ -142,7 +143,7 @@ t.test('a head with bytes that it must not hold gets an answer of ours or none',
   for (const [name, separator] of Object.entries(forbidden)) {
     for (const header of [...decisive, ...idle]) {
       const lines = [...usualLines(submit), `${header}: a${separator}${planted}`];
-      const client = await RawClient.connect(desk.url);
+      const client = await RawClient.connect(gateway.url);
       await client.send(request('POST', submit.path, lines, '{}'));
       // The native parser waits for ever for the end of such a head: who has said all gets its end.
       client.socket.end();
@@ -164,7 +165,7 @@ t.test('what was accepted comes back as data: in answers, replays and lists', as
     const key = `key${carried[name] ?? ''}`.replace('\x7f', '');
     const lines = [...usualLines(route as Route).slice(0, 2), `Idempotency-Key: ${key}${name}`];
     for (const attempt of ['first', 'replayed']) {
-      const client = await RawClient.connect(desk.url);
+      const client = await RawClient.connect(gateway.url);
       await client.send(request('POST', '/api/v1/signals', lines, body));
       const answer = await client.answer();
       t.equal(answer?.status, 202, `${name}, ${attempt}`);
@@ -180,13 +181,13 @@ t.test('no text of a terminal begins a line of an event stream', async (t) => {
   const eventLine = /^(?:id: [0-9a-f]+-\d+|event: [a-z_]+|data: \{.*\}|retry: \d+|:.*|)$/s;
   const odd = `a\r\n\r\nid: 0-1\nevent: replay_gap\ndata: {}\n\nb\rdata: x\u2028\u0085\0`;
   const source = { instanceId: odd, accountName: odd };
-  const named = await desk.plugin(trader, { ...source, software: { name: odd, version: odd } });
-  const reader = await openReader(desk.url, trader.key, { source });
+  const named = await gateway.plugin(user, { ...source, software: { name: odd, version: odd } });
+  const reader = await openReader(gateway.url, user.key, { source });
   let stream = '';
   reader.response.on('data', (text: string) => (stream += text));
   const data = { text: odd, level: odd, [odd]: odd };
   await tell(named, event(1, { data, rawText: odd, executionId: odd.slice(0, 99), orderRef: 'x' }));
-  const own = await openReader(desk.url, trader.key);
+  const own = await openReader(gateway.url, user.key);
   own.response.on('data', (text: string) => (stream += text));
   const native = { orderId: odd, state: odd, code: odd, text: odd };
   await tell(terminal, report(1, order.executionId, 'rejected', { native }));
@@ -213,9 +214,9 @@ t.test('no value begins a line of the log', async (t: Test) => {
   t.equal(written.length, 6);
   for (const text of written) t.match(text, /^\{[^\r\n]*\}\n$/);
 
-  const lines = desk.gateway.log().trimEnd().split('\n');
+  const lines = gateway.process.log().trimEnd().split('\n');
   for (const line of lines) t.match(JSON.parse(line), { level: /^(?:trace|debug|info|warn)$/ });
-  t.notMatch(desk.gateway.log(), /planted/i);
+  t.notMatch(gateway.process.log(), /planted/i);
   t.ok(lines.length >= 1, 'the most talkative level says something');
 });
 

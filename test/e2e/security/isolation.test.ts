@@ -6,15 +6,16 @@
 import t, { type Test } from 'tap';
 import { bearer, call, json, signal, type Answer } from '../../support/api.js';
 import type { Operation } from '../../../src/routes.js';
-import { event, openDesk, report, tell, type Trader } from '../../support/desk.js';
+import { event, report, tell } from '../../support/frames.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { connectPlugin, hello } from '../../support/plugin.js';
 
-const desk = await openDesk(t, { traders: 2 });
-const ann = await desk.trader();
-const eve = await desk.trader();
-const terminal = await desk.plugin(ann);
-const order = await desk.order(ann, terminal, { signalId: 'ann-1' });
+const gateway = await startTestGateway(t, { users: 2 });
+const ann = await gateway.user();
+const eve = await gateway.user();
+const terminal = await gateway.plugin(ann);
+const order = await gateway.order(ann, terminal, { signalId: 'ann-1' });
 await tell(terminal, report(1, order.executionId, 'working'));
 const sent = JSON.stringify(signal({ signalId: 'ann-2', platform: 'terminal_b' }));
 const stored = await ask(ann, 'POST', '/api/v1/signals', 'ann-key', sent);
@@ -106,19 +107,19 @@ t.test('Idempotency-Key and signalId are each user’s own', async (t) => {
 });
 
 t.test('a signal reaches the terminals of its sender alone', async (t) => {
-  const requestId = await desk.submit(eve);
-  t.match(await desk.execution(eve, requestId), { status: 'denied' }, 'Eve has no terminal');
-  const next = await desk.order(ann, terminal);
+  const requestId = await gateway.submit(eve);
+  t.match(await gateway.execution(eve, requestId), { status: 'denied' }, 'Eve has no terminal');
+  const next = await gateway.order(ann, terminal);
   t.notOk(terminal.frames.some((frame) => frame.type === 'submit'));
   t.notOk(next.requestId === requestId);
 });
 
 t.test('a terminal of the same name is another terminal', async (t) => {
-  const own = await desk.plugin(eve);
+  const own = await gateway.plugin(eve);
   t.equal(terminal.closed, undefined, 'it does not replace Ann’s');
   await sameRefusal(t, own, { type: 'ack', executionId: order.executionId });
   await sameRefusal(t, own, report(1, order.executionId, 'filled', { filledQuantity: 1 }));
-  const { body } = await desk.cancel(ann, order.orderRef);
+  const { body } = await gateway.cancel(ann, order.orderRef);
   await terminal.next('cancel');
   const { cancelRequestId } = body;
   await sameRefusal(t, own, { type: 'ack', cancelRequestId });
@@ -129,9 +130,9 @@ t.test('a terminal of the same name is another terminal', async (t) => {
     status: 'cancelled',
   });
   const { executionId } = order;
-  const knowing = await desk.plugin(eve, { executions: [{ executionId, status: 'filled' }] });
+  const knowing = await gateway.plugin(eve, { executions: [{ executionId, status: 'filled' }] });
   await tell(knowing, event(9));
-  t.match(await desk.execution(ann, order.requestId), {
+  t.match(await gateway.execution(ann, order.requestId), {
     status: 'working',
     fills: [],
     cancel: { status: 'dispatched' },
@@ -140,9 +141,9 @@ t.test('a terminal of the same name is another terminal', async (t) => {
 });
 
 t.test('a new terminal of the same name is not told what Ann’s has said', async (t) => {
-  const own = await desk.plugin(ann, { instanceId: 'desk-3' });
+  const own = await gateway.plugin(ann, { instanceId: 'desk-3' });
   await tell(own, event(41));
-  const other = await connectPlugin(desk.url, eve.sessionToken);
+  const other = await connectPlugin(gateway.url, eve.sessionToken);
   other.send({ ...hello, instanceId: 'desk-3' });
   t.equal((await other.next('welcome'))['lastSeq'], 0);
   own.cut();
@@ -150,15 +151,15 @@ t.test('a new terminal of the same name is not told what Ann’s has said', asyn
 });
 
 t.test('events reach the readers of their own user alone, whatever they name', async (t) => {
-  const own = await desk.plugin(eve);
-  const annReads = await openReader(desk.url, ann.key);
-  const eveReads = await openReader(desk.url, eve.key);
+  const own = await gateway.plugin(eve);
+  const annReads = await openReader(gateway.url, ann.key);
+  const eveReads = await openReader(gateway.url, eve.key);
   await tell(terminal, event(2, { data: { text: 'of Ann' } }));
   const { executionId, orderRef } = order;
   await tell(own, event(15, { data: { text: 'of Eve' }, executionId, orderRef }));
   const seen = await eveReads.next('terminal_message');
   t.match(seen.data, { data: { text: 'of Eve' }, executionId: null, orderRef: null });
-  const back = await openReader(desk.url, eve.key, {
+  const back = await openReader(gateway.url, eve.key, {
     cursor: (await annReads.next('terminal_message')).id,
   });
   await tell(own, event(16, { data: { text: 'of Eve again' } }));
@@ -173,10 +174,10 @@ t.test('events reach the readers of their own user alone, whatever they name', a
 });
 
 t.test('a limit that one user has spent leaves the other’s alone', async (t) => {
-  const readers = await Promise.all([1, 2, 3].map(() => openReader(desk.url, ann.key)));
-  t.equal((await openReader(desk.url, ann.key)).status, 429);
-  const own = await desk.plugin(eve);
-  const eveReads = await openReader(desk.url, eve.key);
+  const readers = await Promise.all([1, 2, 3].map(() => openReader(gateway.url, ann.key)));
+  t.equal((await openReader(gateway.url, ann.key)).status, 429);
+  const own = await gateway.plugin(eve);
+  const eveReads = await openReader(gateway.url, eve.key);
   t.equal(eveReads.status, 200);
   for (const reader of [...readers, eveReads]) reader.close();
   own.cut();
@@ -185,7 +186,7 @@ t.test('a limit that one user has spent leaves the other’s alone', async (t) =
 /** Says this of Ann's, then of what there never was. The gateway must not know either. */
 async function sameRefusal(
   t: Test,
-  plugin: Awaited<ReturnType<typeof desk.plugin>>,
+  plugin: Awaited<ReturnType<typeof gateway.plugin>>,
   frame: { readonly [field: string]: unknown },
 ): Promise<void> {
   const name = 'executionId' in frame ? 'executionId' : 'cancelRequestId';
@@ -205,19 +206,19 @@ async function annsView(): Promise<unknown> {
     keys: keys.body.length,
     key: { ...key, lastUsedAt: null },
     source: { ...source, lastSeenAt: null },
-    execution: await desk.execution(ann, order.requestId),
+    execution: await gateway.execution(ann, order.requestId),
   };
 }
 
 function ask(
-  who: Trader,
+  who: TestUser,
   method: string,
   path: string,
   idempotencyKey?: string,
   body?: string,
 ): Promise<Answer> {
   const token = path.startsWith('/api/v1/') ? who.key : who.token;
-  return call(desk.url, method, path, {
+  return call(gateway.url, method, path, {
     headers: {
       ...bearer(token),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),

@@ -14,7 +14,8 @@ import { pluginPath, subprotocol } from '../../../src/plugins/protocol.js';
 import { routes, type Route } from '../../../src/routes.js';
 import { bearer, call, json, signal } from '../../support/api.js';
 import { startCommand } from '../../support/command.js';
-import { event, openDesk, report, tell } from '../../support/desk.js';
+import { event, report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
 import { signalboxCli } from '../../support/gateway-process.js';
@@ -28,11 +29,11 @@ const search = new SecretSearch();
 const shownOfKey = 'svc_api_'.length + 6;
 const email = 'ann@example.com';
 
-const desk = await openDesk(t, { traders: 0, config: { logLevel: 'trace' } });
-const { gateway, url, dataDir } = desk;
+const gateway = await startTestGateway(t, { users: 0, config: { logLevel: 'trace' } });
+const { url, dataDir } = gateway;
 const folder = join(dataDir, '..');
 let stdout = '';
-gateway.process.stdout?.on('data', (text) => (stdout += String(text)));
+gateway.process.process.stdout?.on('data', (text) => (stdout += String(text)));
 
 const password = newPassword();
 const laterPassword = newPassword();
@@ -118,13 +119,13 @@ t.test('a plugin and a reader say and hear no secret', async (t) => {
   const reader = await openReader(url, secrets['key'] as string);
   let stream = '';
   reader.response.on('data', (text: string) => (stream += text));
-  const trader = { email, keyId: 0, token: '', sessionToken: '', key: secrets['key'] as string };
-  const order = await desk.order(trader, plugin);
+  const user = { email, keyId: 0, token: '', sessionToken: '', key: secrets['key'] as string };
+  const order = await gateway.order(user, plugin);
   await tell(plugin, report(1, order.executionId, 'working'));
-  search.look('the answer to a cancel', (await desk.cancel(trader, order.orderRef)).text);
+  search.look('the answer to a cancel', (await gateway.cancel(user, order.orderRef)).text);
   await tell(plugin, event(2));
   await reader.next('terminal_message');
-  search.look('the status of a signal', JSON.stringify(await desk.read(trader, order.requestId)));
+  search.look('the status of a signal', JSON.stringify(await gateway.read(user, order.requestId)));
   search.look('the frames of a plugin', frames.join('\n'));
   search.look('a stream', stream);
   t.match(frames.join('\n'), /"type":"submit"[^]*"type":"cancel"/);
@@ -137,7 +138,7 @@ t.test('the ops port knows none', async () => {
   for (const secret of Object.values(secrets)) {
     const odd = encodeURIComponent(secret);
     for (const path of [`/${odd}`, `/metrics?x=${odd}`, `/readyz?${odd}`, '/healthz']) {
-      const answer = await rawCall(gateway.opsUrl, 'GET', path, [
+      const answer = await rawCall(gateway.process.opsUrl, 'GET', path, [
         `Authorization: Bearer ${bytesOf(secret)}`,
       ]);
       search.look(`the ops port at ${path.slice(0, 9)}`, `${answer?.head}\n${answer?.body}`);
@@ -173,7 +174,7 @@ const lines: readonly (readonly string[])[] = [
   ['key', 'list', email],
   ['config'],
   ['doctor', '--port', '0', '--ops-port', '0'],
-  ['stats', '--once', '--url', gateway.opsUrl],
+  ['stats', '--once', '--url', gateway.process.opsUrl],
   ['openapi'],
   ['api', 'disable'],
   ['api', 'enable'],
@@ -233,7 +234,7 @@ t.test('no command tells a secret', async (t) => {
 });
 
 t.test('no file holds a secret but the one that signs user tokens', async (t) => {
-  t.equal(await gateway.stop(), 0);
+  t.equal(await gateway.process.stop(), 0);
   const files = filesIn(folder);
   for (const name of [
     'data/data.mdb',
@@ -253,7 +254,7 @@ t.test('no file holds a secret but the one that signs user tokens', async (t) =>
 });
 
 t.test('the log is as silent, at its most talkative', async (t) => {
-  const log = gateway.log();
+  const log = gateway.process.log();
   t.match(log, '"msg":"serving"');
   t.notMatch(log, /"level":"(?:error|fatal)"/, 'none of this was an error of the gateway');
   search.look('the log', log);

@@ -7,20 +7,21 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import { encoded, openToken, respelt, signText, signToken } from '../../support/token-forgery.js';
-import { get, openWorld, verdict } from '../../support/world.js';
+import { get, verdict } from '../../support/api.js';
+import { startTestGateway } from '../../support/gateway.js';
 
 const secret = 'a-secret-of-the-test-that-is-long-enough-to-be-one';
-const world = await openWorld(t, { environment: { SIGNALBOX_JWT_SECRET: secret } });
+const gateway = await startTestGateway(t, { environment: { SIGNALBOX_JWT_SECRET: secret } });
 const keys = '/api/api-keys';
-const { token } = await world.member();
-const stranger = openToken((await world.member()).token);
+const { token } = await gateway.user();
+const stranger = openToken((await gateway.user()).token);
 const { header, claims, signature } = openToken(token);
 const [headerPart = '', claimsPart = ''] = token.split('.');
 const now = Math.floor(Date.now() / 1000);
 
-/** The JSON text of an object with one more member, before the others or behind them. */
-const withFirst = (text: string, member: string) => `{${member},${text.slice(1)}`;
-const withLast = (text: string, member: string) => `${text.slice(0, -1)},${member}}`;
+/** The JSON text of an object with one more user, before the others or behind them. */
+const withFirst = (text: string, user: string) => `{${user},${text.slice(1)}`;
+const withLast = (text: string, user: string) => `${text.slice(0, -1)},${user}}`;
 const changed = (text: string, fields: object) =>
   JSON.stringify({ ...(JSON.parse(text) as object), ...fields });
 
@@ -118,7 +119,7 @@ t.test(
   async (t) => {
     t.equal(signToken(header, claims, secret), token);
     t.equal(
-      (await get(world.url, keys, signToken(header, changed(claims, {}), secret))).status,
+      (await get(gateway.url, keys, signToken(header, changed(claims, {}), secret))).status,
       200,
     );
     t.ok(respelt(signature), 'a signature of 32 bytes has a second spelling');
@@ -131,7 +132,7 @@ for (const [who, table] of Object.entries({ bySpelling, bySecret })) {
       // A segment whose length is a multiple of three has no second spelling.
       if (altered === undefined) continue;
       t.not(altered, token, name);
-      const answer = await get(world.url, keys, altered);
+      const answer = await get(gateway.url, keys, altered);
       t.equal(verdict(answer), '401 invalid_token', name);
       t.same(Object.keys(answer.body), ['code', 'message'], name);
     }
@@ -141,7 +142,7 @@ for (const [who, table] of Object.entries({ bySpelling, bySecret })) {
 t.test(
   'the token itself still opens them, and none of this was an error of the gateway',
   async (t) => {
-    t.equal((await get(world.url, keys, token)).status, 200);
-    t.notMatch(world.gateway.log(), /"level":"(?:error|fatal)"/);
+    t.equal((await get(gateway.url, keys, token)).status, 200);
+    t.notMatch(gateway.process.log(), /"level":"(?:error|fatal)"/);
   },
 );

@@ -1,19 +1,20 @@
 /** At shutdown streams end properly, and their clients come back spread over time. */
 import t from 'tap';
-import { event, openDesk, tell } from '../../support/desk.js';
+import { event, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 
-const desk = await openDesk(t, { limits: { streamsPerUserMax: 20 } });
+const gateway = await startTestGateway(t, { limits: { streamsPerUserMax: 20 } });
 
 t.test('every stream ends properly with a retry of its own, and the exit code is 0', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const readers = await Promise.all(
-    Array.from({ length: 20 }, () => openReader(desk.url, trader.key)),
+    Array.from({ length: 20 }, () => openReader(gateway.url, user.key)),
   );
   await tell(plugin, event(1));
   for (const reader of readers) await reader.next('terminal_message');
-  const exit = desk.gateway.stop();
+  const exit = gateway.process.stop();
   for (const reader of readers) t.equal(await reader.waitEnd(), 'properly');
   t.equal(await exit, 0);
   const delays = readers.map(({ retries }) => retries.at(-1) as number);

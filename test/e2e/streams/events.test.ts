@@ -1,21 +1,22 @@
 /** What the events of a stream say: those of the terminal, and those of the gateway itself. */
 import t from 'tap';
 import { pluginEventNames } from '../../../src/events/event-names.js';
-import { cancelReport, event, openDesk, report, tell } from '../../support/desk.js';
+import { cancelReport, event, report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 const rawTextLengthMax = 8_192;
 
 async function setUp() {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const reader = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const reader = await openReader(gateway.url, user.key);
   t.teardown(() => {
     reader.close();
     plugin.close();
   });
-  return { trader, plugin, reader };
+  return { user, plugin, reader };
 }
 
 t.test('an event has every common field, and null for what it does not say', async (t) => {
@@ -81,8 +82,8 @@ t.test('rawText is cut to 8192 characters and marked, the event itself is kept',
 });
 
 t.test('an event is linked to its order by executionId or orderRef', async (t) => {
-  const { trader, plugin, reader } = await setUp();
-  const order = await desk.order(trader, plugin, { signalId: 'linked' });
+  const { user, plugin, reader } = await setUp();
+  const order = await gateway.order(user, plugin, { signalId: 'linked' });
   const { requestId, executionId, orderRef } = order;
   const linked = { requestId, signalId: 'linked', executionId, orderRef };
   const words: [object, object][] = [
@@ -98,10 +99,10 @@ t.test('an event is linked to its order by executionId or orderRef', async (t) =
 });
 
 t.test('one source’s stream tells nothing of another source or user', async (t) => {
-  const { trader, plugin, reader } = await setUp();
-  const sibling = await desk.plugin(trader, { instanceId: 'desk-2' });
-  const stranger = await desk.plugin(await desk.trader());
-  const other = await desk.order(trader, sibling, { instanceId: 'desk-2' });
+  const { user, plugin, reader } = await setUp();
+  const sibling = await gateway.plugin(user, { instanceId: 'desk-2' });
+  const stranger = await gateway.plugin(await gateway.user());
+  const other = await gateway.order(user, sibling, { instanceId: 'desk-2' });
   await tell(sibling, report(1, other.executionId, 'filled'));
   await tell(sibling, event(2, { executionId: other.executionId }));
   await tell(stranger, event(1));
@@ -117,8 +118,8 @@ t.test('one source’s stream tells nothing of another source or user', async (t
 t.test(
   'command_result for each change of an execution, with the execution as a bot reads it',
   async (t) => {
-    const { trader, plugin, reader } = await setUp();
-    const order = await desk.order(trader, plugin);
+    const { user, plugin, reader } = await setUp();
+    const order = await gateway.order(user, plugin);
     const { requestId, executionId, orderRef } = order;
     const fill = { fillId: 'f', price: 5, quantity: 1, filledAt: '2026-01-01T00:00:00.000Z' };
     plugin.send({ type: 'ack', executionId });
@@ -136,7 +137,7 @@ t.test(
       statuses.push(last.status);
     }
     t.same(statuses, ['dispatched', 'submitted', 'working', 'filled']);
-    t.same(last, await desk.execution(trader, requestId));
+    t.same(last, await gateway.execution(user, requestId));
     await tell(plugin, event(5));
     await reader.next('terminal_message');
     t.equal(reader.events.filter(({ name }) => name === 'command_result').length, 0);
@@ -144,24 +145,24 @@ t.test(
 );
 
 t.test('what never leaves the gateway is told as well', async (t) => {
-  const { trader, plugin, reader } = await setUp();
+  const { user, plugin, reader } = await setUp();
   plugin.cut();
   await reader.next('source_status', ({ data }) => data.status === 'stale');
-  await desk.submit(trader, { ttlMs: 1, ts: Date.now() + 1_000 });
+  await gateway.submit(user, { ttlMs: 1, ts: Date.now() + 1_000 });
   const expired = (await reader.next('command_result')).data.data;
   t.match(expired, { status: 'expired', reasonCode: 'ttl_expired', delivery: 'not_sent' });
-  const mute = await desk.plugin(trader, { capabilities: [] });
-  await desk.submit(trader);
+  const mute = await gateway.plugin(user, { capabilities: [] });
+  await gateway.submit(user);
   const denied = (await reader.next('command_result')).data.data;
   t.match(denied, { status: 'denied', reasonCode: 'terminal_capability_missing' });
   mute.close();
 });
 
 t.test('cancel_update for each change of a cancel', async (t) => {
-  const { trader, plugin, reader } = await setUp();
-  const order = await desk.order(trader, plugin);
+  const { user, plugin, reader } = await setUp();
+  const order = await gateway.order(user, plugin);
   await tell(plugin, report(1, order.executionId, 'working'));
-  const answer = await desk.cancel(trader, order.orderRef);
+  const answer = await gateway.cancel(user, order.orderRef);
   const { cancelRequestId } = await plugin.next('cancel');
   plugin.send({ type: 'ack', cancelRequestId });
   await tell(plugin, cancelReport(2, cancelRequestId, 'cancelled'));
@@ -174,7 +175,7 @@ t.test('cancel_update for each change of a cancel', async (t) => {
     statuses.push(last.status);
   }
   t.same(statuses, ['requested', 'dispatched', 'pending', 'cancelled']);
-  t.same(last, (await desk.execution(trader, order.requestId)).cancel);
+  t.same(last, (await gateway.execution(user, order.requestId)).cancel);
   t.equal(last.cancelRequestId, answer.body.cancelRequestId);
   const result = await reader.next('command_result', ({ data }) => data.status === 'cancelled');
   t.match(result.data.data, { reasonCode: 'cancelled_by_api', cancel: last });

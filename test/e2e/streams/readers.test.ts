@@ -1,12 +1,13 @@
 /** Readers that read fast, slowly, no more, or are gone: none is skipped over, none costs the others. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { acknowledged, event, openDesk, tell, type Trader } from '../../support/desk.js';
+import { acknowledged, event, tell } from '../../support/frames.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 const pendingEventsMax = 256;
 
 const numberOf = ({ data }: { data: any }): number => data.data.number;
@@ -28,23 +29,23 @@ async function publishLarge(plugin: Plugin, first: number, last: number): Promis
 }
 
 /** Whether the user has all three slots, although one was taken. */
-async function isReaderGone(trader: Trader): Promise<boolean> {
+async function isReaderGone(user: TestUser): Promise<boolean> {
   const others = [
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
   ];
   for (const other of others) other.close();
   return others.every(({ status }) => status === 200);
 }
 
 t.test('a burst of 5000 events reaches three readers whole and in order', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const readers = [
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
-    await openReader(desk.url, trader.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
+    await openReader(gateway.url, user.key),
   ];
   const count = 5_000;
   for (const seq of countTo(count)) plugin.send(event(seq, { data: { number: seq } }));
@@ -61,17 +62,17 @@ t.test('a burst of 5000 events reaches three readers whole and in order', async 
 let heldBySockets = 0;
 
 t.test('a reader that stops reading is closed, and costs bounded memory', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const pid = desk.gateway.process.pid as number;
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const pid = gateway.process.process.pid as number;
   // The replay memory, which every user may fill, is not the reader's cost.
   const first = 1_000;
   await publishLarge(plugin, 1, first);
-  const stopped = await openReader(desk.url, trader.key);
+  const stopped = await openReader(gateway.url, user.key);
   stopped.stopReading();
   const before = anonymousBytes(pid);
   let last = first;
-  while (!(await isReaderGone(trader)) && last < 20_000) {
+  while (!(await isReaderGone(user)) && last < 20_000) {
     await publishLarge(plugin, last + 1, last + 50);
     last += 50;
   }
@@ -87,7 +88,7 @@ t.test('a reader that stops reading is closed, and costs bounded memory', async 
   const pending = last - first - heldBySockets;
   t.ok(pending > pendingEventsMax && pending <= pendingEventsMax + 60, `with ${pending} pending`);
 
-  const resumed = await openReader(desk.url, trader.key, { cursor: stopped.lastId });
+  const resumed = await openReader(gateway.url, user.key, { cursor: stopped.lastId });
   await resumed.received(1);
   t.equal(numberOf(resumed.events[0] as never), first + heldBySockets + 1, 'it resumes in place');
   resumed.close();
@@ -97,9 +98,9 @@ t.test('a reader that stops reading is closed, and costs bounded memory', async 
 t.test('a slow reader that is within its bound recovers without loss', async (t) => {
   const count = heldBySockets + pendingEventsMax / 2;
   for (let round = 0; round < 2; round++) {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
-    const slow = await openReader(desk.url, trader.key);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const slow = await openReader(gateway.url, user.key);
     slow.stopReading();
     await publishLarge(plugin, 1, count);
     slow.readAgain();
@@ -112,9 +113,9 @@ t.test('a slow reader that is within its bound recovers without loss', async (t)
 });
 
 t.test('a reader that stops and goes on again and again loses nothing', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const slow = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const slow = await openReader(gateway.url, user.key);
   const rounds = 24;
   const each = 200;
   for (let round = 0; round < rounds; round++) {
@@ -131,14 +132,14 @@ t.test('a reader that stops and goes on again and again loses nothing', async (t
 t.test(
   'readers that vanish in the middle leave the others whole and their slots free',
   async (t) => {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
-    const steady = await openReader(desk.url, trader.key);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const steady = await openReader(gateway.url, user.key);
     let seq = 0;
     for (let round = 0; round < 10; round++) {
       const dying = [
-        await openReader(desk.url, trader.key),
-        await openReader(desk.url, trader.key),
+        await openReader(gateway.url, user.key),
+        await openReader(gateway.url, user.key),
       ];
       t.ok(dying.every(({ status }) => status === 200));
       for (let sent = 0; sent < 50; sent++) plugin.send(event(++seq, { data: { number: seq } }));
@@ -146,14 +147,14 @@ t.test(
       await acknowledged(plugin, seq);
       await eventually(async () => {
         const probes = [
-          await openReader(desk.url, trader.key),
-          await openReader(desk.url, trader.key),
+          await openReader(gateway.url, user.key),
+          await openReader(gateway.url, user.key),
         ];
         for (const probe of probes) probe.close();
         return probes.every(({ status }) => status === 200);
       });
       await eventually(async () => {
-        const probe = await openReader(desk.url, trader.key);
+        const probe = await openReader(gateway.url, user.key);
         probe.close();
         return probe.status === 200;
       });
@@ -166,11 +167,11 @@ t.test(
 );
 
 t.test('a stopped reader does not delay the ones that read', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const stopped = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const stopped = await openReader(gateway.url, user.key);
   stopped.stopReading();
-  const steady = await openReader(desk.url, trader.key);
+  const steady = await openReader(gateway.url, user.key);
   await publishLarge(plugin, 1, 2_000);
   await steady.received(2_000);
   t.same(numbersIn(steady), countTo(2_000));

@@ -3,22 +3,23 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { EventSource } from 'eventsource';
 import t from 'tap';
-import { acknowledged, event, openDesk } from '../../support/desk.js';
+import { acknowledged, event } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openCuttingProxy } from '../../support/cutting-proxy.js';
 import { sourceQuery } from '../../support/event-reader.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 const path = `/api/v1/terminal-events/stream?${sourceQuery()}`;
 
 t.test('eventsource streams, and resumes by itself without loss after cuts', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const proxy = await openCuttingProxy(t, desk.url);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const proxy = await openCuttingProxy(t, gateway.url);
   const cursors: (string | undefined)[] = [];
   const source = new EventSource(proxy.url + path, {
     fetch: (input, init) => {
-      const headers = { ...init.headers, authorization: `Bearer ${trader.key}` };
+      const headers = { ...init.headers, authorization: `Bearer ${user.key}` };
       cursors.push((headers as Record<string, string>)['Last-Event-ID']);
       return fetch(input, { ...init, headers });
     },
@@ -58,13 +59,13 @@ t.test('eventsource streams, and resumes by itself without loss after cuts', asy
 });
 
 t.test('eventsource gives up when its key is revoked', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const source = new EventSource(desk.url + path, {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const source = new EventSource(gateway.url + path, {
     fetch: (input, init) =>
       fetch(input, {
         ...init,
-        headers: { ...init.headers, authorization: `Bearer ${trader.key}` },
+        headers: { ...init.headers, authorization: `Bearer ${user.key}` },
       }),
   });
   await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
@@ -73,9 +74,9 @@ t.test('eventsource gives up when its key is revoked', async (t) => {
       if (code !== undefined) resolve(code);
     });
   });
-  await fetch(`${desk.url}/api/api-keys/${trader.keyId}`, {
+  await fetch(`${gateway.url}/api/api-keys/${user.keyId}`, {
     method: 'DELETE',
-    headers: { authorization: `Bearer ${trader.token}` },
+    headers: { authorization: `Bearer ${user.token}` },
   });
   t.equal(await refused, 401);
   t.equal(source.readyState, source.CLOSED);
@@ -88,14 +89,14 @@ t.test(
   'curl -N shows each event as it comes',
   hasCurl ? {} : { skip: 'SKIPPED: curl is not installed, so the stream was not tried with it' },
   async (t) => {
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
     const curl = spawn('curl', [
       '-sSN',
       '-i',
       '-H',
-      `Authorization: Bearer ${trader.key}`,
-      desk.url + path,
+      `Authorization: Bearer ${user.key}`,
+      gateway.url + path,
     ]);
     const ended = once(curl, 'exit');
     let text = '';
@@ -110,9 +111,9 @@ t.test(
       text,
       /\r\n\r\nretry: 1000\n\nid: [0-9a-f]+-\d+\nevent: terminal_message\ndata: \{.*\}\n\nid: /,
     );
-    await fetch(`${desk.url}/api/api-keys/${trader.keyId}`, {
+    await fetch(`${gateway.url}/api/api-keys/${user.keyId}`, {
       method: 'DELETE',
-      headers: { authorization: `Bearer ${trader.token}` },
+      headers: { authorization: `Bearer ${user.token}` },
     });
     t.same(await ended, [0, null], 'the end is a proper one');
     plugin.close();

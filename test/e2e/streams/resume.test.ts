@@ -1,12 +1,13 @@
 /** Where a stream begins: live, after a cursor without a seam, or with a gap that it owns up to. */
 import t from 'tap';
-import { acknowledged, type Desk, event, openDesk, tell, type Trader } from '../../support/desk.js';
+import { acknowledged, event, tell } from '../../support/frames.js';
+import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
 
 const replayEventsMax = 400;
-const desk = await openDesk(t, { limits: { replayEventsMax } });
+const gateway = await startTestGateway(t, { limits: { replayEventsMax } });
 
 const numberOf = ({ data }: { data: any }): number => data.data.number;
 const numbered = (seq: number, number = seq) => event(seq, { data: { number } });
@@ -22,19 +23,19 @@ function countTo(last: number, first = 1): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-async function setUp(at: Desk = desk): Promise<{ trader: Trader; plugin: Plugin }> {
-  const trader = await at.trader();
-  return { trader, plugin: await at.plugin(trader) };
+async function setUp(at: TestGateway = gateway): Promise<{ user: TestUser; plugin: Plugin }> {
+  const user = await at.user();
+  return { user, plugin: await at.plugin(user) };
 }
 
 t.test('without a cursor only what comes from now on', async (t) => {
-  const { trader, plugin } = await setUp();
+  const { user, plugin } = await setUp();
   await tell(plugin, numbered(1));
-  const reader = await openReader(desk.url, trader.key);
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, numbered(2));
   t.equal(numberOf(await reader.next('terminal_message')), 2);
   t.equal(reader.count, 1);
-  const empty = await openReader(desk.url, trader.key, { cursor: '' });
+  const empty = await openReader(gateway.url, user.key, { cursor: '' });
   await tell(plugin, numbered(3));
   t.equal(numberOf(await empty.next('terminal_message')), 3, 'an empty cursor is none');
   reader.close();
@@ -43,8 +44,8 @@ t.test('without a cursor only what comes from now on', async (t) => {
 });
 
 t.test('ids are <epoch>-<seq>, grow by the user, and eventId repeats them', async (t) => {
-  const { trader, plugin } = await setUp();
-  const reader = await openReader(desk.url, trader.key);
+  const { user, plugin } = await setUp();
+  const reader = await openReader(gateway.url, user.key);
   for (const seq of [1, 2, 3]) await tell(plugin, numbered(seq));
   const events = [];
   for (let count = 0; count < 3; count++) events.push(await reader.next('terminal_message'));
@@ -58,16 +59,16 @@ t.test('ids are <epoch>-<seq>, grow by the user, and eventId repeats them', asyn
 });
 
 t.test('after a cursor comes everything since, then live, of its source alone', async (t) => {
-  const { trader, plugin } = await setUp();
-  const other = await desk.plugin(trader, { instanceId: 'desk-2' });
-  const first = await openReader(desk.url, trader.key);
+  const { user, plugin } = await setUp();
+  const other = await gateway.plugin(user, { instanceId: 'desk-2' });
+  const first = await openReader(gateway.url, user.key);
   for (const seq of countTo(10)) {
     await tell(plugin, numbered(seq));
     await tell(other, numbered(seq, 1_000 + seq));
   }
   t.same(await takeUntil(first, 10), countTo(10));
   const ids = new Map<number, string>();
-  const again = await openReader(desk.url, trader.key, { cursor: first.lastId });
+  const again = await openReader(gateway.url, user.key, { cursor: first.lastId });
   first.close();
   for (const seq of countTo(20, 11)) await tell(plugin, numbered(seq));
   while (ids.size < 10) {
@@ -76,7 +77,7 @@ t.test('after a cursor comes everything since, then live, of its source alone', 
   }
   t.same([...ids.keys()], countTo(20, 11));
   for (const cut of [11, 15, 19]) {
-    const resumed = await openReader(desk.url, trader.key, { cursor: ids.get(cut) as string });
+    const resumed = await openReader(gateway.url, user.key, { cursor: ids.get(cut) as string });
     t.same(await takeUntil(resumed, 20), countTo(20, cut + 1), `after ${cut}`);
     t.equal(resumed.events.length, 0);
     resumed.close();
@@ -89,8 +90,8 @@ t.test('after a cursor comes everything since, then live, of its source alone', 
 t.test(
   'over cuts at any moment of concurrent publishing nothing is lost, doubled or moved',
   async (t) => {
-    const { trader, plugin } = await setUp();
-    const noise = await desk.plugin(trader, { instanceId: 'desk-2' });
+    const { user, plugin } = await setUp();
+    const noise = await gateway.plugin(user, { instanceId: 'desk-2' });
     const count = 1_500;
     let published = 0;
     const publishing = (async () => {
@@ -108,7 +109,11 @@ t.test(
     let cursor: string | undefined;
     let cuts = 0;
     while (seen.at(-1) !== count) {
-      const reader = await openReader(desk.url, trader.key, cursor === undefined ? {} : { cursor });
+      const reader = await openReader(
+        gateway.url,
+        user.key,
+        cursor === undefined ? {} : { cursor },
+      );
       const wanted = 1 + Math.floor(Math.random() * 120);
       for (let taken = 0; taken < wanted && seen.at(-1) !== count; taken++) {
         const next = await reader.next('terminal_message');
@@ -127,8 +132,8 @@ t.test(
 );
 
 t.test('a cursor that cannot be replayed: one replay_gap, then live', async (t) => {
-  const { trader, plugin } = await setUp();
-  const reader = await openReader(desk.url, trader.key);
+  const { user, plugin } = await setUp();
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, numbered(1));
   const { id } = await reader.next('terminal_message');
   const [epoch, seq] = id.split('-') as [string, string];
@@ -147,7 +152,7 @@ t.test('a cursor that cannot be replayed: one replay_gap, then live', async (t) 
   };
   let number = 1;
   for (const [name, cursor] of Object.entries(gone)) {
-    const resumed = await openReader(desk.url, trader.key, { cursor });
+    const resumed = await openReader(gateway.url, user.key, { cursor });
     t.equal(resumed.status, 200, name);
     await tell(plugin, numbered(++number));
     await resumed.received(2);
@@ -159,7 +164,7 @@ t.test('a cursor that cannot be replayed: one replay_gap, then live', async (t) 
     t.same(resumed.events[0]?.data, { reason: 'cursor_not_available' });
     t.equal(numberOf(resumed.events[1]!), number);
 
-    const afterGap = await openReader(desk.url, trader.key, { cursor: resumed.events[0]!.id });
+    const afterGap = await openReader(gateway.url, user.key, { cursor: resumed.events[0]!.id });
     t.equal(numberOf(await afterGap.next('terminal_message')), number, 'the gap’s own id resumes');
     afterGap.close();
     resumed.close();
@@ -170,18 +175,18 @@ t.test('a cursor that cannot be replayed: one replay_gap, then live', async (t) 
 t.test(
   'what is beyond the number of replayed events is a gap, what is within is not',
   async (t) => {
-    const { trader, plugin } = await setUp();
-    const reader = await openReader(desk.url, trader.key);
+    const { user, plugin } = await setUp();
+    const reader = await openReader(gateway.url, user.key);
     const total = replayEventsMax + 10;
     for (const seq of countTo(total)) plugin.send(numbered(seq));
     await acknowledged(plugin, total);
     const ids: string[] = [];
     while (ids.length < total) ids.push((await reader.next('terminal_message')).id);
     reader.close();
-    const within = await openReader(desk.url, trader.key, { cursor: ids[9] as string });
+    const within = await openReader(gateway.url, user.key, { cursor: ids[9] as string });
     t.same(await takeUntil(within, total), countTo(total, 11), 'the whole memory');
     within.close();
-    const beyond = await openReader(desk.url, trader.key, { cursor: ids[8] as string });
+    const beyond = await openReader(gateway.url, user.key, { cursor: ids[8] as string });
     t.ok(await beyond.next('replay_gap'));
     t.equal(beyond.count, 1);
     beyond.close();
@@ -190,15 +195,15 @@ t.test(
 );
 
 t.test('a busy source does not push another one’s reader into a gap', async (t) => {
-  const { trader, plugin } = await setUp();
-  const busy = await desk.plugin(trader, { instanceId: 'busy' });
-  const reader = await openReader(desk.url, trader.key);
+  const { user, plugin } = await setUp();
+  const busy = await gateway.plugin(user, { instanceId: 'busy' });
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, numbered(1));
   const { id } = await reader.next('terminal_message');
   reader.close();
   for (const seq of countTo(replayEventsMax + 50)) busy.send(numbered(seq));
   await acknowledged(busy, replayEventsMax + 50);
-  const resumed = await openReader(desk.url, trader.key, { cursor: id });
+  const resumed = await openReader(gateway.url, user.key, { cursor: id });
   await tell(plugin, numbered(2));
   t.equal(numberOf(await resumed.next('terminal_message')), 2);
   t.equal(resumed.count, 1, 'nothing of its source was lost, so there is no gap');
@@ -208,14 +213,14 @@ t.test('a busy source does not push another one’s reader into a gap', async (t
 });
 
 t.test('what is older than the memory’s age is a gap', async (t) => {
-  const forgetful = await openDesk(t, { limits: { replayAgeMs: 1_000 } });
-  const { trader, plugin } = await setUp(forgetful);
-  const reader = await openReader(forgetful.url, trader.key);
+  const forgetful = await startTestGateway(t, { limits: { replayAgeMs: 1_000 } });
+  const { user, plugin } = await setUp(forgetful);
+  const reader = await openReader(forgetful.url, user.key);
   for (const seq of [1, 2]) await tell(plugin, numbered(seq));
   const { id } = await reader.next('terminal_message');
   reader.close();
   const gap = await eventually(async () => {
-    const resumed = await openReader(forgetful.url, trader.key, { cursor: id });
+    const resumed = await openReader(forgetful.url, user.key, { cursor: id });
     await resumed.received(1);
     resumed.close();
     return resumed.events[0]?.name === 'replay_gap';
@@ -225,14 +230,14 @@ t.test('what is older than the memory’s age is a gap', async (t) => {
 });
 
 t.test('a cursor from before a restart is a gap', async (t) => {
-  const { trader, plugin } = await setUp();
-  const reader = await openReader(desk.url, trader.key);
+  const { user, plugin } = await setUp();
+  const reader = await openReader(gateway.url, user.key);
   await tell(plugin, numbered(1));
   const { id } = await reader.next('terminal_message');
   for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-    await desk.restart(end);
-    const back = await desk.plugin(trader);
-    const resumed = await openReader(desk.url, trader.key, { cursor: id });
+    await gateway.restart(end);
+    const back = await gateway.plugin(user);
+    const resumed = await openReader(gateway.url, user.key, { cursor: id });
     t.same((await resumed.next('replay_gap')).data, { reason: 'cursor_not_available' }, end);
     resumed.close();
     back.cut();
