@@ -31,5 +31,10 @@ export function openDesk(
   { traders, ...options }: TestGatewayOptions & { readonly traders?: number } = {},
 ): Promise<Desk> {
   const users = traders === undefined ? {} : { users: traders };
-  return openTestGateway(t, new Desk(dataDirIn(t.testdir()), { ...options, ...users }));
+  const limits = {
+    loginAttemptsPerMinute: 10_000,
+    unauthenticatedAttemptsPerMinute: 10_000,
+    ...options.limits,
+  };
+  return openTestGateway(t, new Desk(dataDirIn(t.testdir()), { ...options, ...users, limits }));
 }
