@@ -1,25 +1,23 @@
 /** A bot over a restart of its gateway: it submits, follows, and cancels, and notices what it missed. */
 import t from 'tap';
 import { createBotClient, type StreamItem } from '../../src/client/bot-client.js';
-import { createKey, login } from '../support/api.js';
 import { cancelReport, report, tell } from '../support/frames.js';
 import { eventually } from '../support/eventually.js';
-import { addUser, dataDirIn, startGateway } from '../support/gateway-process.js';
+import { startTestGateway } from '../support/gateway.js';
 import { hello, openPlugin } from '../support/plugin.js';
 
 const { platform, instanceId, accountName } = hello;
 const source = { platform, instanceId, accountName };
-const email = 'bot@example.com';
+
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+/** As a service has it: the bots go on asking at the same address. */
+const samePort = { flags: ['--port', new URL(url).port] };
 
 for (const end of ['stop', 'kill'] as const) {
   t.test(`an order is followed and cancelled over a ${end} of the gateway`, async (t) => {
-    const dataDir = dataDirIn(t.testdir());
-    addUser(dataDir, email);
-    let gateway = await startGateway({ dataDir });
-    t.teardown(() => gateway.kill());
-    const { url } = gateway;
-    const { token, sessionToken } = await login(url, email);
-    const bot = createBotClient({ baseUrl: url, apiKey: (await createKey(url, token)).key });
+    const { key, sessionToken } = await gateway.user();
+    const bot = createBotClient({ baseUrl: url, apiKey: key });
 
     let plugin = await openPlugin(url, sessionToken);
     t.match(await bot.sources(), { ok: true, value: [{ ...source, connected: true }] });
@@ -63,8 +61,8 @@ for (const end of ['stop', 'kill'] as const) {
     t.match(await execution(), { status: 'working', orderRef, cancel: null });
 
     t.notOk(items.some(({ kind }) => kind === 'replay_gap'));
-    await gateway[end]();
-    gateway = await startGateway({ dataDir, flags: ['--port', new URL(url).port] });
+    await gateway.process[end]();
+    await gateway.start(samePort);
     t.equal(gateway.url, url);
     const executions = [{ executionId, status: 'working', filledQuantity: 0 }];
     plugin = await openPlugin(url, sessionToken, { executions });
@@ -97,13 +95,7 @@ for (const end of ['stop', 'kill'] as const) {
 const note = { type: 'event', event: 'terminal_message', data: { text: 'here' } };
 
 t.test('what is missed before the first event is told as a gap', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, email);
-  let gateway = await startGateway({ dataDir });
-  t.teardown(() => gateway.kill());
-  const { url } = gateway;
-  const { token, sessionToken } = await login(url, email);
-  const { key } = await createKey(url, token);
+  const { key, sessionToken } = await gateway.user();
   (await openPlugin(url, sessionToken)).close();
 
   let streams = 0;
@@ -116,8 +108,8 @@ t.test('what is missed before the first event is told as a gap', async (t) => {
   const events = bot.events(source);
   const first = events.next();
   await eventually(() => streams === 1);
-  await gateway.kill();
-  gateway = await startGateway({ dataDir, flags: ['--port', new URL(url).port] });
+  await gateway.process.kill();
+  await gateway.start(samePort);
   t.match((await first).value, { kind: 'replay_gap', reason: 'cursor_not_available' });
   await events.return();
 });

@@ -1,5 +1,5 @@
 /** A cancel asked for before a crash: finished after it or called unknown, never forgotten. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
@@ -17,51 +17,56 @@ async function resting() {
   return { user, plugin, order, read: () => gateway.execution(user, order.requestId) };
 }
 
-t.test('a cancel from before a crash is finished after it', async (t) => {
-  const { user, order, read } = await resting();
-  const answer = await gateway.cancel(user, order.orderRef);
+const finished = await resting();
+const retried = await resting();
+const abandoned = await resting();
+const final = await resting();
+const finishedCancel = await gateway.cancel(finished.user, finished.order.orderRef);
+const firstAnswer = await gateway.cancel(retried.user, retried.order.orderRef, 'over-the-crash');
+await gateway.cancel(abandoned.user, abandoned.order.orderRef);
+await gateway.cancel(final.user, final.order.orderRef);
+await final.plugin.next('cancel');
+await tell(final.plugin, report(2, final.order.executionId, 'filled'));
+t.match(await final.read(), { status: 'filled', cancel: { status: 'too_late' } });
+
+t.test('a cancel is never sent again for an order that is final', async (t) => {
+  final.plugin.cut();
+  await isSentNothing(t);
+});
+
+t.test('the gateway is killed', async () => {
   await gateway.restart('SIGKILL');
-  const again = await gateway.plugin(user);
+});
+
+t.test('a cancel from before a crash is finished after it', async (t) => {
+  const again = await gateway.plugin(finished.user);
   const { cancelRequestId } = await again.next('cancel');
-  t.equal(cancelRequestId, answer.body.cancelRequestId);
+  t.equal(cancelRequestId, finishedCancel.body.cancelRequestId);
   await tell(again, cancelReport(2, cancelRequestId, 'cancelled'));
-  t.match(await read(), { status: 'cancelled', cancel: { status: 'cancelled' } });
+  t.match(await finished.read(), { status: 'cancelled', cancel: { status: 'cancelled' } });
   again.close();
 });
 
 t.test('a retry of the cancel over a crash replays', async (t) => {
-  const { user, order } = await resting();
-  const first = await gateway.cancel(user, order.orderRef, 'over-the-crash');
-  await gateway.restart('SIGKILL');
-  const again = await gateway.cancel(user, order.orderRef, 'over-the-crash');
-  t.equal(again.text, first.text);
+  const again = await gateway.cancel(retried.user, retried.order.orderRef, 'over-the-crash');
+  t.equal(again.text, firstAnswer.text);
   t.equal(again.headers.get('idempotent-replayed'), 'true');
 });
 
+t.test('a cancel is not sent after a crash either for an order that is final', isSentNothing);
+
 t.test('a cancel from before a crash whose plugin stays away is unknown', async (t) => {
-  const { user, order, read } = await resting();
-  await gateway.cancel(user, order.orderRef);
-  await gateway.restart('SIGKILL');
   const execution = await eventually(async () => {
-    const latest = await read();
+    const latest = await abandoned.read();
     return latest.cancel.status === 'unknown' && latest;
   });
   t.match(execution, { status: 'working', cancel: { reasonCode: 'cancel_timeout' } });
 });
 
-t.test('a cancel is never sent again for an order that is final', async (t) => {
-  const { user, plugin, order, read } = await resting();
-  await gateway.cancel(user, order.orderRef);
-  await plugin.next('cancel');
-  await tell(plugin, report(2, order.executionId, 'filled'));
-  t.match(await read(), { status: 'filled', cancel: { status: 'too_late' } });
-  plugin.cut();
-  for (const end of [undefined, 'SIGKILL'] as const) {
-    if (end !== undefined) await gateway.restart(end);
-    const again = await gateway.plugin(user);
-    again.send({ type: 'event', seq: 100, event: 'terminal_message' });
-    await acknowledged(again, 100);
-    t.same(again.frames, []);
-    again.cut();
-  }
-});
+async function isSentNothing(t: Test): Promise<void> {
+  const again = await gateway.plugin(final.user);
+  again.send({ type: 'event', seq: 100, event: 'terminal_message' });
+  await acknowledged(again, 100);
+  t.same(again.frames, []);
+  again.cut();
+}

@@ -136,6 +136,15 @@ const inVainMin = 20;
 /** The first minute's grants come back well before the second's, however slow the answers are. */
 const watchMs = 115_000;
 
+/** Often around the moment when a grant must come back, and now and then in between. */
+function pauseMs(attempts: readonly Attempt[], capacity: number): number {
+  const granted = attempts.filter(({ isGranted }) => isGranted);
+  const oldest = granted.at(-capacity);
+  if (oldest === undefined) return 25;
+  const untilReturn = oldest.answeredAt + windowMs - performance.now();
+  return Math.abs(untilReturn) < 500 ? 25 : Math.min(500, Math.max(25, untilReturn - 450));
+}
+
 /** Asks all the time for more than a minute; what was granted and refused must fit to each other. */
 async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promise<void> {
   const ask = await newClient();
@@ -149,7 +158,7 @@ async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promis
   await sleep(3_000);
   while (!isEnough() && performance.now() < end) {
     attempts.push(await attempt(ask, refusal));
-    await sleep(40);
+    await sleep(pauseMs(attempts, capacity));
   }
   const granted = attempts.filter(({ isGranted }) => isGranted);
   const refused = attempts.filter(({ isGranted }) => !isGranted);

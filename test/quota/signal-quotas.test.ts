@@ -37,28 +37,12 @@ for (const plan of ['minute', 'day'] as const) {
   t.test(
     `the quota per ${plan} is exact over concurrent signals and over all keys of the account`,
     async (t) => {
-      const { key, token } = await gateway.user({ plan: plan });
+      const { key, token } = await gateway.user({ plan });
       const second = await createKey(gateway.url, token);
       const answers = await Promise.all([many(20, key), many(20, second.key)]);
       t.same(tally(answers.flat()), { '202': 8, [`429 ${refusals[plan]}`]: 32 });
     },
   );
-
-  t.test(`the quota per ${plan} counts on exactly after SIGTERM and after SIGKILL`, async (t) => {
-    const { key } = await gateway.user({ plan: plan });
-    t.same(tally(await many(3, key)), { '202': 3 });
-    await gateway.process.stop();
-    await gateway.start();
-    t.same(tally(await many(3, key)), { '202': 3 });
-    await gateway.process.kill();
-    await gateway.start();
-    t.same(tally(await many(10, key)), { '202': 2, [`429 ${refusals[plan]}`]: 8 });
-    await gateway.process.kill();
-    await gateway.start();
-    const answers = await many(3, key);
-    t.same(tally(answers), { [`429 ${refusals[plan]}`]: 3 });
-    for (const { headers } of answers) t.ok(Number(headers.get('retry-after')) >= 1);
-  });
 }
 
 t.test('signals that a kill interrupts count if, and only if, they were accepted', async (t) => {
@@ -136,13 +120,35 @@ t.test('a signalId is accepted once, however many requests bring it at once', as
   }
 });
 
-t.test('a signalId stays taken after SIGTERM and SIGKILL', async (t) => {
-  const { key } = await gateway.user();
+t.test('quotas count on and signalIds stay taken over SIGTERM and SIGKILL', async (t) => {
+  const users = {
+    minute: await gateway.user({ plan: 'minute' }),
+    day: await gateway.user({ plan: 'day' }),
+  };
+  const names = ['minute', 'day'] as const;
   const body = signal();
-  t.equal((await submit(gateway.url, key, body)).status, 202);
-  for (const end of ['stop', 'kill'] as const) {
-    await gateway.process[end]();
-    await gateway.start();
-    t.equal(codeOf(await submit(gateway.url, key, body)), 'duplicate_signal_id', end);
+  const other = await gateway.user();
+  const isTaken = async (): Promise<void> => {
+    t.equal(codeOf(await submit(gateway.url, other.key, body)), 'duplicate_signal_id');
+  };
+  t.equal((await submit(gateway.url, other.key, body)).status, 202);
+  for (const name of names) t.same(tally(await many(3, users[name].key)), { '202': 3 }, name);
+
+  await gateway.restart('SIGTERM');
+  await isTaken();
+  for (const name of names) t.same(tally(await many(3, users[name].key)), { '202': 3 }, name);
+
+  await gateway.restart('SIGKILL');
+  await isTaken();
+  for (const name of names) {
+    const expected = { '202': 2, [`429 ${refusals[name]}`]: 8 };
+    t.same(tally(await many(10, users[name].key)), expected, name);
+  }
+
+  await gateway.restart('SIGKILL');
+  for (const name of names) {
+    const answers = await many(3, users[name].key);
+    t.same(tally(answers), { [`429 ${refusals[name]}`]: 3 }, name);
+    for (const { headers } of answers) t.ok(Number(headers.get('retry-after')) >= 1);
   }
 });

@@ -4,7 +4,7 @@ import { dataDirIn, type GatewayProcess } from './gateway-process.js';
 import { openTestGateway, TestGateway, type TestGatewayOptions, type TestUser } from './gateway.js';
 
 export * from './frames.js';
-export type { HandedOrder, TestUser as Trader } from './gateway.js';
+export type { TestUser as Trader } from './gateway.js';
 
 export class Desk extends TestGateway {
   get gateway(): GatewayProcess {

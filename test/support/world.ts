@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { dataDirIn, signalboxCli, type GatewayProcess } from './gateway-process.js';
 import { openTestGateway, TestGateway, type TestGatewayOptions, type TestUser } from './gateway.js';
 
-export { codeOf, get, post, verdict } from './api.js';
+export { codeOf, get, verdict } from './api.js';
 export { until } from './eventually.js';
 
 export class World extends TestGateway {
