@@ -9,7 +9,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/limits.js';
-import { openDesk } from '../support/desk.js';
+import { startTestGateway } from '../support/gateway.js';
 import { password } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf, differences, play, type Block } from '../support/page.js';
@@ -24,7 +24,7 @@ const runs = blocks.filter(({ language }) => ['sh', 'js'].includes(language));
 /** What stands alone, without a command that it answers. */
 const samples = blocks.filter((block) => !runs.includes(block));
 const skip = ['bash', 'curl'].map((name) => missing(name, ['--version'])).find(Boolean) ?? false;
-const desk = await openDesk(t, { traders: 3 });
+const gateway = await startTestGateway(t, { users: 3 });
 
 t.test('the tables are the code’s', async (t) => {
   t.equal(
@@ -44,16 +44,16 @@ t.test(
     // The first to make keys on this gateway, so that their numbers are the page's.
     const edit = (text: string): string =>
       text
-        .replaceAll('http://127.0.0.1:8080', desk.url)
-        .replaceAll('ann@example.com', 'trader-2@example.com');
+        .replaceAll('http://127.0.0.1:8080', gateway.url)
+        .replaceAll('ann@example.com', 'user-2@example.com');
     await play(t, runs, shell, edit);
   },
 );
 
 t.test('a bot that died while it waited for the answer finds its order again', async (t) => {
   const directory = t.testdir();
-  const { key } = await desk.trader();
-  const proxy = await openMutedProxy(t, desk.url);
+  const { key } = await gateway.user();
+  const proxy = await openMutedProxy(t, gateway.url);
   const program = runs.find(({ text }) => text.includes("'pending.json'")) as Block;
   writeFileSync(join(directory, 'pending.mjs'), program.text);
   const start = (baseUrl: string) =>
@@ -72,7 +72,7 @@ t.test('a bot that died while it waited for the answer finds its order again', a
     requestId: string;
   };
 
-  const second = start(desk.url);
+  const second = start(gateway.url);
   let output = '';
   second.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(second, 'close');
@@ -80,8 +80,8 @@ t.test('a bot that died while it waited for the answer finds its order again', a
 });
 
 t.test('the 429 on the page is what a bot gets that is too fast', { skip }, async (t) => {
-  const { key } = await desk.trader();
-  const url = `${desk.url}/api/v1/terminal-events/sources`;
+  const { key } = await gateway.user();
+  const url = `${gateway.url}/api/v1/terminal-events/sources`;
   const ask = (address: string): string => {
     const args = ['-si', address, '-H', `Authorization: Bearer ${key}`];
     return spawnSync('curl', args, { encoding: 'utf8' }).stdout;

@@ -6,13 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import { createKey, login, signal, status, submit } from '../support/api.js';
+import { createKey, login, signal, status, submit, verdict } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { addUser, dataDirIn } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
-import { verdict } from '../support/world.js';
 
 t.setTimeout(300_000);
 const ops = new URL('../../../ops/', import.meta.url).pathname;

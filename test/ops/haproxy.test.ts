@@ -5,8 +5,8 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import t from 'tap';
 import { limits } from '../../src/limits.js';
-import { bearer, json, signal, type Answer } from '../support/api.js';
-import { event, report, tell } from '../support/desk.js';
+import { type Answer, bearer, json, signal, verdict } from '../support/api.js';
+import { event, report, tell } from '../support/frames.js';
 import { ann, attemptsMax, bob, type Edge, openEdge } from '../support/edge.js';
 import { eventually } from '../support/eventually.js';
 import { checkConfiguration, haproxyFolder } from '../support/haproxy.js';
@@ -19,7 +19,6 @@ import {
   type TlsMember,
   type TlsServer,
 } from '../support/tls-client.js';
-import { verdict } from '../support/world.js';
 
 const skip = missing('haproxy', ['-v']);
 t.setTimeout(300_000);
@@ -59,14 +58,14 @@ t.test(
   'each user lives on one node, with everything: login, signals, plugin, stream',
   { skip },
   async (t) => {
-    for (const [host, member] of [
+    for (const [host, user] of [
       [ann, annMember],
       [bob, bobMember],
     ] as const) {
       const server = at(host);
-      const plugin = await tlsPlugin(server, member.sessionToken);
-      const stream = await tlsReader(server, member.key);
-      const accepted = await submit(server, member.key, 'once');
+      const plugin = await tlsPlugin(server, user.sessionToken);
+      const stream = await tlsReader(server, user.key);
+      const accepted = await submit(server, user.key, 'once');
       t.equal(accepted.status, 202, accepted.text);
       t.equal(accepted.headers.get('strict-transport-security'), 'max-age=31536000');
       t.equal(accepted.headers.get('uwebsockets'), null);

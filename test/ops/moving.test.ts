@@ -1,13 +1,12 @@
 /** A user moves from one node to another as ops/scaling.md says, while bots and terminals go on. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { bearer, call, json, signal, type Answer } from '../support/api.js';
-import { report, tell } from '../support/desk.js';
+import { type Answer, bearer, call, json, signal, verdict } from '../support/api.js';
+import { report, tell } from '../support/frames.js';
 import { ann, bob, carol, type Edge, openEdge } from '../support/edge.js';
 import { signalboxCli } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { tlsCall, tlsMember, tlsPlugin, tlsReader } from '../support/tls-client.js';
-import { verdict } from '../support/world.js';
 
 const skip = missing('haproxy', ['-v']);
 t.setTimeout(300_000);
@@ -41,7 +40,7 @@ t.test(
   async (t) => {
     const edge = await openEdge(t);
     const { haproxy, first, second, files } = edge;
-    const member = await tlsMember(edge.at(ann, '127.0.0.11'), 'ann@example.com');
+    const user = await tlsMember(edge.at(ann, '127.0.0.11'), 'ann@example.com');
     const others = [
       submitter(edge, bob, (await tlsMember(edge.at(bob, '127.0.0.12'), 'bob@example.com')).key),
       submitter(
@@ -50,12 +49,12 @@ t.test(
         (await tlsMember(edge.at(carol, '127.0.0.13'), 'carol@example.com')).key,
       ),
     ];
-    const submit = submitter(edge, ann, member.key);
+    const submit = submitter(edge, ann, user.key);
     const read = (requestId: string): Promise<Answer> =>
-      tlsCall(edge.at(ann), 'GET', `/api/v1/signals/${requestId}`, { headers: bearer(member.key) });
+      tlsCall(edge.at(ann), 'GET', `/api/v1/signals/${requestId}`, { headers: bearer(user.key) });
 
-    const plugin = await tlsPlugin(edge.at(ann), member.sessionToken);
-    const stream = await tlsReader(edge.at(ann), member.key);
+    const plugin = await tlsPlugin(edge.at(ann), user.sessionToken);
+    const stream = await tlsReader(edge.at(ann), user.key);
     const body = JSON.stringify(signal({ ttlMs: 300_000 }));
     const accepted = await submit(body, 'before');
     t.equal(accepted.status, 202, accepted.text);
@@ -76,14 +75,14 @@ t.test(
     operate(first.dataDir, 'user', 'export', 'ann@example.com', file, '--freeze');
     const { code } = await plugin.waitClosed();
     t.ok(code >= 4000 && code < 4500, `told to come back: ${code}`);
-    await t.rejects(tlsPlugin(edge.at(ann), member.sessionToken), /503/);
+    await t.rejects(tlsPlugin(edge.at(ann), user.sessionToken), /503/);
     operate(second.dataDir, 'user', 'import', file);
     t.equal(await setMap('node-2'), '');
     operate(first.dataDir, 'user', 'delete', 'ann@example.com');
     t.equal(await stream.waitEnd(), 'properly', 'a stream of the old node ends');
 
-    const again = await tlsPlugin(edge.at(ann), member.sessionToken);
-    const events = await tlsReader(edge.at(ann), member.key, { 'last-event-id': stream.lastId });
+    const again = await tlsPlugin(edge.at(ann), user.sessionToken);
+    const events = await tlsReader(edge.at(ann), user.key, { 'last-event-id': stream.lastId });
     t.equal((await events.next('replay_gap')).data.reason, 'cursor_not_available');
     await tell(again, report(2, order['executionId'], 'filled'));
     await events.next('command_result', (data) => data.data.status === 'filled');
@@ -97,7 +96,7 @@ t.test(
     t.equal((await submit(JSON.stringify(signal()), 'during')).status, 202);
 
     const old = await call(first.gateway.url, 'GET', `/api/v1/signals/${requestId}`, {
-      headers: bearer(member.key),
+      headers: bearer(user.key),
     });
     t.equal(verdict(old), '401 invalid_api_key', 'the old node does not know the key any more');
     for (const other of others) t.equal((await other(JSON.stringify(signal()), 'on')).status, 202);

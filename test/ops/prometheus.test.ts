@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { call } from '../support/api.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
-import { openDesk, report, tell } from '../support/desk.js';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
 import { startGateway } from '../support/gateway-process.js';
@@ -56,16 +57,16 @@ t.test(
     skip: missing('prometheus', ['--version']),
   },
   async (t) => {
-    const desk = await openDesk(t);
-    const trader = await desk.trader();
-    const plugin = await desk.plugin(trader);
-    await openReader(desk.url, trader.key);
-    const { executionId } = await desk.order(trader, plugin);
+    const gateway = await startTestGateway(t);
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    await openReader(gateway.url, user.key);
+    const { executionId } = await gateway.order(user, plugin);
     await tell(plugin, report(1, executionId, 'filled'));
-    await call(desk.url, 'GET', '/api/v1/terminal-events/sources');
+    await call(gateway.url, 'GET', '/api/v1/terminal-events/sources');
 
     // Beside the desk's data: a second testdir of the same test would empty the first.
-    const directory = dirname(desk.dataDir);
+    const directory = dirname(gateway.dataDir);
     const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
     writeFileSync(cert, certificatePem);
     writeFileSync(key, privateKeyPem);
@@ -74,7 +75,7 @@ t.test(
       flags: ['--tls-cert', cert, '--tls-key', key],
     });
     t.teardown(() => tlsGateway.kill());
-    const targets = [desk.gateway.opsUrl, tlsGateway.opsUrl].map((url) => new URL(url).host);
+    const targets = [gateway.process.opsUrl, tlsGateway.opsUrl].map((url) => new URL(url).host);
     const prometheus = await startPrometheus(t, join(directory, 'prometheus'), targets);
 
     await t.test('both gateways are scraped', async (t) => {

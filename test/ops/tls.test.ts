@@ -5,7 +5,7 @@ import { Agent } from 'node:https';
 import { connect, type ConnectionOptions } from 'node:tls';
 import t from 'tap';
 import { bearer, json, signal } from '../support/api.js';
-import { event, report, tell } from '../support/desk.js';
+import { event, report, tell } from '../support/frames.js';
 import { addUser, signalboxCli, startGateway } from '../support/gateway-process.js';
 import { issueCertificate } from '../support/own-certificate.js';
 import { tlsCall, tlsMember, tlsPlugin, tlsReader, type TlsServer } from '../support/tls-client.js';

@@ -101,3 +101,31 @@ export function submit(
 export function status(url: string, key: string, requestId: string): Promise<Answer> {
   return call(url, 'GET', `/api/v1/signals/${requestId}`, { headers: bearer(key) });
 }
+
+/** POST with a JSON body, and a bearer where one is given. */
+export function post(
+  url: string,
+  path: string,
+  body: unknown,
+  token = '',
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return call(url, 'POST', path, {
+    headers: { ...json, ...(token === '' ? {} : bearer(token)), ...headers },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+  });
+}
+
+export function get(url: string, path: string, token = ''): Promise<Answer> {
+  return call(url, 'GET', path, { headers: token === '' ? {} : bearer(token) });
+}
+
+/** The error code of an answer in either envelope. */
+export function codeOf(answer: Answer): string {
+  return answer.body?.error?.code ?? answer.body?.code ?? `${answer.status} without a code`;
+}
+
+/** `409 duplicate_signal_id`, or just `202`. */
+export function verdict(answer: Answer): string {
+  return answer.status < 400 ? `${answer.status}` : `${answer.status} ${codeOf(answer)}`;
+}

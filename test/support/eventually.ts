@@ -17,3 +17,17 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, intervalMs));
   }
 }
+
+/** Asks again until the answer will do; fails the test's promise when it never does. */
+export async function until<T>(
+  ask: () => Promise<T>,
+  isEnough: (answer: T) => boolean,
+): Promise<T> {
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    const answer = await ask();
+    if (isEnough(answer)) return answer;
+    if (performance.now() > deadline) throw new Error(`still: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

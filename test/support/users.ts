@@ -1,30 +1,36 @@
 /**
- * Users put into a store directly, whether or not a gateway runs on it: the command would do the same
- * in a process of its own for each of them, while the test's own event loop stands still.
+ * Users put into a store directly, before a gateway owns it: the command would take a process and a
+ * slow hash for each. Logging in is cheap too, because a hash names its own cost.
  */
 import { addUser } from '../../src/auth/accounts.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { prepareDataDirectory } from '../../src/store/data-directory.js';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { hash } from '../../src/workers/hash-worker.js';
-import { password } from './gateway-process.js';
+import type { Store } from '../../src/store/store.js';
 
-let passwordHash: string | undefined;
+/** Argon2id of `password`, which is `correct horse`, with 8 KiB and one pass. */
+const passwordHash =
+  '$argon2id$v=19$m=8,t=1,p=1$c2FsdCBvZiB0aGUgdGVzdHM$T6mHDTDugQHLiQq/N1lFlMGLLgml/HrMgvJLWgLI8N8';
 
-/** Adds confirmed users with the password `correct horse`. */
+export interface NewUser {
+  readonly email: string;
+  readonly plan: string;
+}
+
+/** Adds confirmed users with the tests' password, then does what else the store is wanted for. */
 export async function addUsers(
   dataDir: string,
-  emails: readonly string[],
-  plan = 'business',
+  users: readonly NewUser[],
+  prepare?: (store: Store) => Promise<void>,
 ): Promise<void> {
-  passwordHash ??= hash(password);
   prepareDataDirectory(dataDir);
   const store = openStore(dataDir);
   const ids = createIdSource(systemClock);
-  for (const email of emails) {
-    const now = systemClock.now();
-    await addUser(store, ids, { email, plan, passwordHash, confirmed: true, now });
-  }
+  const now = systemClock.now();
+  await Promise.all(
+    users.map((user) => addUser(store, ids, { ...user, passwordHash, confirmed: true, now })),
+  );
+  await prepare?.(store);
   await store.close();
 }

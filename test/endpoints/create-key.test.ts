@@ -1,0 +1,253 @@
+/** POST /api/api-keys: every rule of its body, the limit of keys, and the order of its checks. */
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { bearer, call, codeOf, createKey, get, json, post, verdict } from '../support/api.js';
+import { until } from '../support/eventually.js';
+import { startTestGateway } from '../support/gateway.js';
+
+const gateway = await startTestGateway(t);
+const path = '/api/api-keys';
+const sources = '/api/v1/terminal-events/sources';
+const dayMs = 86_400_000;
+
+const create = (token: string, body: unknown) => post(gateway.url, path, body, token);
+const valid = (fields: object = {}) => ({ name: 'bot', scopes: ['signals:read'], ...fields });
+const remove = (token: string, id: string | number) =>
+  call(gateway.url, 'DELETE', `${path}/${id}`, { headers: bearer(token) });
+const list = (token: string) => get(gateway.url, path, token);
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+t.test(
+  'create answers 201 with the record, the secret, and headers that forbid every cache',
+  async (t) => {
+    const { token } = await gateway.user();
+    const expiresAt = inMs(dayMs);
+    const answer = await create(token, {
+      name: '  my bot ',
+      scopes: ['signals:write', 'events:read'],
+      expiresAt,
+    });
+    t.equal(answer.status, 201);
+    const { key, id, createdAt, displayPrefix, ...rest } = answer.body;
+    t.same(rest, {
+      name: 'my bot',
+      scopes: ['events:read', 'signals:write'],
+      expiresAt,
+      lastUsedAt: null,
+      revokedAt: null,
+    });
+    t.ok(Number.isInteger(id));
+    t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    t.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 10_000);
+    t.match(key, /^svc_api_[A-Za-z0-9_-]{43,}$/, 'at least 256 bits');
+    t.ok(displayPrefix.endsWith('...') && key.startsWith(displayPrefix.slice(0, -3)));
+    t.ok(displayPrefix.length > 'svc_api_...'.length && displayPrefix.length <= 24);
+    t.equal(answer.headers.get('cache-control'), 'no-store, max-age=0');
+    t.equal(answer.headers.get('pragma'), 'no-cache');
+  },
+);
+
+t.test('names have 1 to 80 characters after the trim', async (t) => {
+  const { token, keyId } = await gateway.user();
+  await remove(token, keyId);
+  for (const name of [
+    undefined,
+    null,
+    '',
+    '   ',
+    '\t\n',
+    7,
+    ['bot'],
+    'n'.repeat(81),
+    '😀'.repeat(41),
+  ]) {
+    t.equal(
+      verdict(await create(token, valid({ name }))),
+      '400 invalid_name',
+      String(name).slice(0, 20),
+    );
+  }
+  for (const name of [
+    'n',
+    'n'.repeat(80),
+    ` ${'n'.repeat(80)} `,
+    '😀'.repeat(40),
+    '<b>"name"</b>\r\nX: y',
+  ]) {
+    const answer = await create(token, valid({ name }));
+    t.equal(answer.status, 201, name.slice(0, 20));
+    t.equal(answer.body.name, name.trim());
+  }
+});
+
+t.test('scopes are a list of supported ones, at least one, each once', async (t) => {
+  const { token } = await gateway.user();
+  const bad = [
+    undefined,
+    null,
+    [],
+    'signals:read',
+    { 0: 'signals:read', length: 1 },
+    ['signals:read', 'signals:read'],
+    ['signals:read', 'admin'],
+    ['Signals:Read'],
+    [' signals:read'],
+    ['__proto__'],
+    ['constructor'],
+    [null],
+    [['signals:read']],
+  ];
+  for (const scopes of bad) {
+    const answer = await create(token, valid({ scopes }));
+    t.equal(verdict(answer), '400 invalid_scopes', JSON.stringify(scopes));
+    t.same(Object.keys(answer.body), ['code', 'message']);
+  }
+  const all = ['signals:write', 'signals:read', 'orders:cancel', 'events:read'];
+  t.same((await create(token, valid({ scopes: all }))).body.scopes, [...all].reverse().sort());
+});
+
+t.test('expiresAt has a time zone, lies in the future and at most 365 days ahead', async (t) => {
+  const { token } = await gateway.user();
+  // prettier-ignore
+  const bad = [
+    inMs(-1000), inMs(-365 * dayMs), inMs(365 * dayMs + 60_000), inMs(dayMs).slice(0, -1), inMs(dayMs).slice(0, 10),
+    Date.now() + dayMs, String(Date.now() + dayMs), '', 'tomorrow', '2099-02-30T00:00:00Z', true, {}, [inMs(dayMs)],
+    `${inMs(dayMs).slice(0, -1)}+25:00`, `${inMs(dayMs).slice(0, -1)} Europe/Berlin`,
+  ];
+  for (const expiresAt of bad) {
+    t.equal(
+      verdict(await create(token, valid({ expiresAt }))),
+      '400 invalid_expiration',
+      JSON.stringify(expiresAt),
+    );
+  }
+  const local = inMs(dayMs).slice(0, -5);
+  const rows: [string | null, string | null][] = [
+    [null, null],
+    [`${local}+02:00`, new Date(Date.parse(`${local}Z`) - 7_200_000).toISOString()],
+    [`${local}-05:30`, new Date(Date.parse(`${local}Z`) + 19_800_000).toISOString()],
+  ];
+  for (const [expiresAt, expected] of rows) {
+    const answer = await create(token, valid({ expiresAt }));
+    t.equal(answer.status, 201, String(expiresAt));
+    t.equal(answer.body.expiresAt, expected);
+  }
+  t.equal((await create(token, valid({ expiresAt: inMs(365 * dayMs - 60_000) }))).status, 201);
+});
+
+t.test('an offset decides whether a time is past', async (t) => {
+  const { token } = await gateway.user();
+  const local = inMs(0).slice(0, -5);
+  t.equal(
+    verdict(await create(token, valid({ expiresAt: `${local}+01:00` }))),
+    '400 invalid_expiration',
+  );
+  t.equal((await create(token, valid({ expiresAt: `${local}-01:00` }))).status, 201);
+});
+
+t.test('an expired key is refused, still listed, not counted, and may be revoked', async (t) => {
+  const { token } = await gateway.user();
+  const short = await createKey(gateway.url, token, { expiresAt: inMs(4_000) });
+  for (let i = 0; i < 3; i++) await createKey(gateway.url, token);
+  t.equal(codeOf(await create(token, valid())), 'active_key_limit_reached');
+  t.equal((await get(gateway.url, sources, short.key)).status, 200);
+  const refused = await until(
+    () => get(gateway.url, sources, short.key),
+    ({ status }) => status !== 200,
+  );
+  t.equal(verdict(refused), '401 invalid_api_key');
+  t.equal((await list(token)).body.length, 5);
+  t.equal((await create(token, valid())).status, 201);
+  t.equal((await remove(token, short.id)).status, 204);
+  t.equal((await list(token)).body.length, 5);
+});
+
+t.test('five active keys are the limit, and revoking one makes room', async (t) => {
+  const { token, keyId } = await gateway.user();
+  for (let i = 0; i < 4; i++) await createKey(gateway.url, token);
+  const sixth = await create(token, valid());
+  t.equal(verdict(sixth), '400 active_key_limit_reached');
+  t.same(Object.keys(sixth.body), ['code', 'message']);
+  t.equal((await remove(token, keyId)).status, 204);
+  t.equal((await create(token, valid())).status, 201);
+  t.equal(codeOf(await create(token, valid())), 'active_key_limit_reached');
+});
+
+t.test('of 20 creations at once exactly as many succeed as there is room for', async (t) => {
+  const { token } = await gateway.user();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => create(token, valid())));
+  const made = answers.filter(({ status }) => status === 201);
+  t.equal(made.length, 4);
+  t.ok(
+    answers.every(
+      (answer) => answer.status === 201 || codeOf(answer) === 'active_key_limit_reached',
+    ),
+  );
+  t.equal(new Set(made.map(({ body }) => body.id)).size, 4);
+  t.equal(new Set(made.map(({ body }) => body.key)).size, 4);
+  t.equal((await list(token)).body.length, 5);
+});
+
+t.test('the checks of create come in the contract’s order, each pair proved', async (t) => {
+  const { token } = await gateway.user();
+  const full = await gateway.user();
+  for (let i = 0; i < 4; i++) await createKey(gateway.url, full.token);
+  const basic = await gateway.user({ plan: 'basic' });
+  const text = { 'content-type': 'text/plain' };
+  const send = (bearerToken: string, body: string, headers: Record<string, string> = json) =>
+    call(gateway.url, 'POST', path, { headers: { ...headers, ...bearer(bearerToken) }, body });
+  const large = 'x'.repeat(66_000);
+  const bad = (fields: object) => JSON.stringify(fields);
+
+  t.equal(codeOf(await send('nonsense', '{', text)), 'invalid_token');
+  t.equal(codeOf(await send(basic.token, large, text)), 'business_plan_required');
+  t.equal(codeOf(await send(token, large, text)), 'unsupported_media_type');
+  t.equal(codeOf(await send(token, '{', text)), 'unsupported_media_type');
+  t.equal(codeOf(await send(token, large)), 'request_body_too_large');
+  t.equal(codeOf(await send(full.token, '{"name":')), 'malformed_json');
+  t.equal(codeOf(await send(full.token, bad({ scopes: [], expiresAt: 1 }))), 'invalid_name');
+  t.equal(
+    codeOf(await send(full.token, bad({ name: 'n', scopes: [], expiresAt: 1 }))),
+    'invalid_scopes',
+  );
+  t.equal(codeOf(await send(full.token, bad(valid({ expiresAt: 1 })))), 'invalid_expiration');
+  t.equal(codeOf(await send(full.token, bad(valid()))), 'active_key_limit_reached');
+
+  await gateway.command('api', 'disable');
+  t.equal(codeOf(await send('nonsense', bad(valid()))), 'invalid_token', '401 before 503');
+  t.equal(
+    codeOf(await send(basic.token, bad(valid()))),
+    'business_plan_required',
+    '403 before 503',
+  );
+  t.equal(codeOf(await send(token, bad(valid()), text)), 'public_api_disabled', '503 before 415');
+  t.equal(codeOf(await send(token, large)), 'public_api_disabled', '503 before 413');
+  await gateway.command('api', 'enable');
+  t.equal((await send(token, bad(valid()))).status, 201);
+});
+
+t.test('a body that is no object, or has hostile fields, does no harm', async (t) => {
+  const { token } = await gateway.user();
+  for (const body of [
+    'null',
+    '[]',
+    '"x"',
+    '7',
+    '{"__proto__":{"name":"n","scopes":["signals:read"]}}',
+  ]) {
+    t.equal(verdict(await create(token, body)), '400 invalid_name', body);
+  }
+  const named =
+    '{"name":"n","scopes":["signals:read"],"__proto__":{"expiresAt":1},"constructor":1}';
+  t.equal((await create(token, named)).body.expiresAt, null);
+});
+
+t.test('no secret reaches the store in clear', async (t) => {
+  const { key, token, sessionToken } = await gateway.user();
+  for (const name of readdirSync(gateway.dataDir)) {
+    const bytes = readFileSync(`${gateway.dataDir}/${name}`);
+    for (const secret of [key, key.slice(8), token, sessionToken]) {
+      t.notOk(bytes.includes(secret), `${name} holds no secret`);
+    }
+  }
+});

@@ -1,0 +1,188 @@
+import t from 'tap';
+import { Exchange, type RequestContext } from '../../src/http/exchange.js';
+import { RequestHead } from '../../src/http/request-head.js';
+import type { HttpRequest } from '../../src/http/uws.js';
+import { routes } from '../../src/routes.js';
+import { RecordedResponse } from '../support/recorded-response.js';
+
+const traceId = '0'.repeat(31) + '1';
+
+function setUp(
+  change: Partial<RequestContext> = {},
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const response = new RecordedResponse();
+  const statuses: number[] = [];
+  const errors: unknown[] = [];
+  const request: Pick<HttpRequest, 'forEach'> = {
+    forEach(take) {
+      for (const [name, value] of Object.entries(headers)) take(name, value);
+    },
+  };
+  const exchange = new Exchange(
+    response.native,
+    {
+      partitionOf: () => '192.0.2.1',
+      ended: (_, status) => statuses.push(status),
+      failed: (_, error) => errors.push(error),
+    },
+    new RequestHead(request as HttpRequest),
+    {
+      isHead: false,
+      traceId,
+      route: undefined,
+      routeIndex: -1,
+      parameter: '',
+      query: '',
+      startedAt: 0,
+      ...change,
+    },
+  );
+  return { exchange, response, statuses, errors };
+}
+
+t.test('an answer has its status, the trace id, its type and its body, once', async (t) => {
+  const { exchange, response, statuses } = setUp();
+  exchange.rateLimit = { policy: 'p', state: 's' };
+  exchange.reply(202, '{}', [['Location', '/x']]);
+  t.equal(response.status, '202 Accepted');
+  t.same(response.headers, [
+    `X-Trace-Id: ${traceId}`,
+    'RateLimit-Policy: p',
+    'RateLimit: s',
+    'Location: /x',
+    'Content-Type: application/json; charset=utf-8',
+  ]);
+  t.equal(response.body, '{}');
+  exchange.reply(200, 'again');
+  exchange.fail('internal_error');
+  t.equal(
+    exchange.openStream('', { onDrained: () => undefined, onClosed: () => undefined }),
+    undefined,
+  );
+  t.same(statuses, [202]);
+  t.equal(exchange.isOver, true);
+});
+
+t.test('nothing is written once the client is gone', async (t) => {
+  const { exchange, response, statuses } = setUp();
+  response.abort();
+  exchange.reply(200, '{}');
+  exchange.fail('internal_error');
+  t.equal(response.status, '');
+  t.same(statuses, [0]);
+});
+
+t.test('a HEAD gets the length and no body; 204 gets neither', async (t) => {
+  const head = setUp({ isHead: true });
+  head.exchange.reply(200, '{"a":"ü"}');
+  t.equal(head.response.body, undefined);
+  t.ok(head.response.headers.includes('Content-Length: 10'));
+  const none = setUp();
+  none.exchange.reply(204, '');
+  t.equal(none.response.isEnded, true);
+  t.equal(none.response.body, undefined);
+  t.same(none.response.headers, [`X-Trace-Id: ${traceId}`]);
+});
+
+t.test('a line break in a header’s value becomes a space', async (t) => {
+  const { exchange, response } = setUp();
+  exchange.reply(200, '', [['X-Value', 'a\r\nSet-Cookie: b\0']]);
+  t.ok(response.headers.includes('X-Value: a  Set-Cookie: b '));
+});
+
+t.test('an error has the envelope of its route', async (t) => {
+  const legacy = routes.find(({ envelope }) => envelope === 'legacy');
+  const v1 = routes.find(({ envelope }) => envelope !== 'legacy');
+  const details = [{ field: 'a', code: 'required' }];
+  const old = setUp({ route: legacy });
+  old.exchange.fail('validation_failed', { details });
+  t.match(JSON.parse(old.response.body ?? ''), { code: 'validation_failed', errors: details });
+  const current = setUp({ route: v1 });
+  current.exchange.fail('invalid_signal', { details, requestId: 'req_1' });
+  t.match(JSON.parse(current.response.body ?? ''), {
+    error: { code: 'invalid_signal', traceId, details },
+    requestId: 'req_1',
+  });
+});
+
+t.test('an error has the headers that its status asks for', async (t) => {
+  const rows = [
+    { code: 'api_rate_limited', failure: { retryAfter: 0.2 }, line: 'Retry-After: 1' },
+    { code: 'api_rate_limited', failure: { retryAfter: 1.2 }, line: 'Retry-After: 2' },
+    { code: 'method_not_allowed', failure: { allow: 'GET' }, line: 'Allow: GET' },
+    { code: 'invalid_api_key', failure: {}, line: 'WWW-Authenticate: Bearer' },
+    { code: 'upgrade_required', failure: {}, line: 'Upgrade: websocket' },
+    { code: 'bad_request', failure: { close: 'announced' }, line: 'Connection: close' },
+  ] as const;
+  for (const { code, failure, line } of rows) {
+    const { exchange, response } = setUp();
+    exchange.fail(code, failure);
+    t.ok(response.headers.includes(line), `${code}: ${line}`);
+    t.equal(response.closesAfter, false);
+  }
+  const forced = setUp();
+  forced.exchange.fail('bad_request', { close: 'forced' });
+  t.equal(forced.response.closesAfter, true);
+});
+
+t.test('a body comes whole, in however many parts', async (t) => {
+  for (const parts of [['{"a":1}'], ['{"a"', ':1}'], ['', '{', '"a":1', '}'], ['{"a":1}', '']]) {
+    for (const headers of [{}, { 'content-length': '7' }]) {
+      const { exchange, response } = setUp({}, headers);
+      const bodies: string[] = [];
+      exchange.readBody(100, (body) => void bodies.push(Buffer.from(body).toString()));
+      parts.forEach((part, index) => response.receive(part, index === parts.length - 1));
+      t.same(bodies, ['{"a":1}'], JSON.stringify(parts));
+    }
+  }
+});
+
+t.test('a body beyond the limit is 413, as announced or as it comes', async (t) => {
+  const announced = setUp({}, { 'content-length': '101' });
+  announced.exchange.readBody(100, () => void t.fail('it was not to be read'));
+  t.equal(announced.response.status, '413 Payload Too Large');
+  const comes = setUp();
+  comes.exchange.readBody(100, () => void t.fail('it was not to be read'));
+  comes.response.receive('x'.repeat(60), false);
+  comes.response.receive('x'.repeat(60), false);
+  t.equal(comes.response.status, '413 Payload Too Large');
+  comes.response.receive('x', true);
+  t.same(comes.statuses, [413]);
+});
+
+t.test('a throw in an endpoint is told and answered with 500, also a late one', async (t) => {
+  const bug = new Error('bug');
+  const { exchange, response, errors } = setUp();
+  exchange.run(() => {
+    throw bug;
+  });
+  t.equal(response.status, '500 Internal Server Error');
+  t.same(errors, [bug]);
+  const late = setUp();
+  late.exchange.run(() => Promise.reject(bug));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(late.response.status, '500 Internal Server Error');
+  t.same(late.errors, [bug]);
+});
+
+t.test(
+  'a stream is left open after its head and first words; a HEAD gets the head alone',
+  async (t) => {
+    const { exchange, response, statuses } = setUp();
+    const ends: string[] = [];
+    const events = { onDrained: () => undefined, onClosed: (end: string) => void ends.push(end) };
+    t.ok(exchange.openStream('retry: 1000\n\n', events));
+    t.equal(response.status, '200 OK');
+    t.ok(response.headers.includes('Content-Type: text/event-stream'));
+    t.same(response.written, ['retry: 1000\n\n']);
+    t.equal(response.isEnded, false);
+    response.abort();
+    t.same(ends, ['left']);
+    t.same(statuses, [200]);
+    const head = setUp({ isHead: true });
+    t.equal(head.exchange.openStream('retry: 1000\n\n', events), undefined);
+    t.same(head.response.written, []);
+    t.equal(head.response.isEnded, true);
+  },
+);

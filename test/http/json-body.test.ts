@@ -1,0 +1,27 @@
+import t from 'tap';
+import { parseJson } from '../../src/http/json-body.js';
+
+const parse = (text: string, depthMax = 16) => parseJson(Buffer.from(text), depthMax)?.value;
+
+t.test('JSON of any kind is read, with white space around it', async (t) => {
+  t.same(parse(' {"a":[1,"ü"]}\r\n'), { a: [1, 'ü'] });
+  t.equal(parse('7'), 7);
+  t.equal(parseJson(Buffer.from('null'), 16)?.value, null);
+});
+
+t.test('what is no strict JSON is refused', async (t) => {
+  for (const text of ['', ' ', '{', "{'a':1}", '{"a":1,}', '[1] 2', '\ufeff{}', 'undefined']) {
+    t.equal(parseJson(Buffer.from(text), 16), undefined, JSON.stringify(text));
+  }
+});
+
+t.test('bytes that are no UTF-8 are refused', async (t) => {
+  t.equal(parseJson(Uint8Array.from([0x22, 0xff, 0x22]), 16), undefined);
+  t.equal(parseJson(Uint8Array.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 16), undefined);
+});
+
+t.test('it may be nested as deep as the limit says, and no deeper', async (t) => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  t.same(parse(nested(3), 3), [[[]]]);
+  t.equal(parse(nested(4), 3), undefined);
+});

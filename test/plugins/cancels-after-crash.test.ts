@@ -1,0 +1,72 @@
+/** A cancel asked for before a crash: finished after it or called unknown, never forgotten. */
+import t, { type Test } from 'tap';
+import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
+import { startTestGateway } from '../support/gateway.js';
+import { eventually } from '../support/eventually.js';
+
+/** Longer than a restart takes on a busy machine. */
+const cancelConfirmTimeoutMs = 10_000;
+const gateway = await startTestGateway(t, { limits: { cancelConfirmTimeoutMs } });
+
+/** A plugin with an order that rests. Numbered frames go on from seq 2. */
+async function resting() {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  return { user, plugin, order, read: () => gateway.execution(user, order.requestId) };
+}
+
+const finished = await resting();
+const retried = await resting();
+const abandoned = await resting();
+const final = await resting();
+const finishedCancel = await gateway.cancel(finished.user, finished.order.orderRef);
+const firstAnswer = await gateway.cancel(retried.user, retried.order.orderRef, 'over-the-crash');
+await gateway.cancel(abandoned.user, abandoned.order.orderRef);
+await gateway.cancel(final.user, final.order.orderRef);
+await final.plugin.next('cancel');
+await tell(final.plugin, report(2, final.order.executionId, 'filled'));
+t.match(await final.read(), { status: 'filled', cancel: { status: 'too_late' } });
+
+t.test('a cancel is never sent again for an order that is final', async (t) => {
+  final.plugin.cut();
+  await isSentNothing(t);
+});
+
+t.test('the gateway is killed', async () => {
+  await gateway.restart('SIGKILL');
+});
+
+t.test('a cancel from before a crash is finished after it', async (t) => {
+  const again = await gateway.plugin(finished.user);
+  const { cancelRequestId } = await again.next('cancel');
+  t.equal(cancelRequestId, finishedCancel.body.cancelRequestId);
+  await tell(again, cancelReport(2, cancelRequestId, 'cancelled'));
+  t.match(await finished.read(), { status: 'cancelled', cancel: { status: 'cancelled' } });
+  again.close();
+});
+
+t.test('a retry of the cancel over a crash replays', async (t) => {
+  const again = await gateway.cancel(retried.user, retried.order.orderRef, 'over-the-crash');
+  t.equal(again.text, firstAnswer.text);
+  t.equal(again.headers.get('idempotent-replayed'), 'true');
+});
+
+t.test('a cancel is not sent after a crash either for an order that is final', isSentNothing);
+
+t.test('a cancel from before a crash whose plugin stays away is unknown', async (t) => {
+  const execution = await eventually(async () => {
+    const latest = await abandoned.read();
+    return latest.cancel.status === 'unknown' && latest;
+  });
+  t.match(execution, { status: 'working', cancel: { reasonCode: 'cancel_timeout' } });
+});
+
+async function isSentNothing(t: Test): Promise<void> {
+  const again = await gateway.plugin(final.user);
+  again.send({ type: 'event', seq: 100, event: 'terminal_message' });
+  await acknowledged(again, 100);
+  t.same(again.frames, []);
+  again.cut();
+}

@@ -1,0 +1,397 @@
+/** A cancel, from the 202 over the plugin that holds the order to its outcome. */
+import t from 'tap';
+import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
+import { type HandedOrder, startTestGateway, type TestUser } from '../support/gateway.js';
+import { eventually } from '../support/eventually.js';
+import type { Frame, Plugin } from '../support/plugin.js';
+import { RawClient, request } from '../support/raw-client.js';
+
+const cancelConfirmTimeoutMs = 1_000;
+const executionConfirmTimeoutMs = 1_200;
+const gateway = await startTestGateway(t, {
+  limits: { cancelConfirmTimeoutMs, executionConfirmTimeoutMs },
+  users: 32,
+});
+
+interface Scene {
+  readonly user: TestUser;
+  readonly plugin: Plugin;
+  readonly order: HandedOrder;
+}
+
+/** A plugin with an order that rests. Numbered frames go on from seq 2. */
+async function resting(): Promise<Scene> {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  return { user, plugin, order };
+}
+
+const read = ({ user, order }: Scene): Promise<any> => gateway.execution(user, order.requestId);
+
+/** Asks for the cancel and takes the frame in. */
+async function cancelled(scene: Scene): Promise<Frame> {
+  const answer = await gateway.cancel(scene.user, scene.order.orderRef);
+  if (answer.status !== 202) throw new Error(answer.text);
+  return scene.plugin.next('cancel', { cancelRequestId: answer.body.cancelRequestId });
+}
+
+async function cancelBecomes(scene: Scene, status: string): Promise<any> {
+  return eventually(async () => {
+    const execution = await read(scene);
+    return execution.cancel?.status === status && execution;
+  });
+}
+
+t.test('the frame goes to the plugin that holds the order, and to no other', async (t) => {
+  const scene = await resting();
+  const sibling = await gateway.plugin(scene.user, { instanceId: 'desk-2' });
+  const stranger = await gateway.plugin(await gateway.user());
+  const frame = await cancelled(scene);
+  const { executionId, orderRef } = scene.order;
+  const { cancel } = await cancelBecomes(scene, 'dispatched');
+  t.same(frame, {
+    type: 'cancel',
+    cancelRequestId: cancel.cancelRequestId,
+    executionId,
+    orderRef,
+  });
+  for (const other of [sibling, stranger]) {
+    await barrierOf(other);
+    t.notOk(other.frames.some(({ type }) => type === 'cancel'));
+    other.close();
+  }
+  scene.plugin.close();
+});
+
+t.test('ack makes it pending, and a report cancels the order', async (t) => {
+  const scene = await resting();
+  const { cancelRequestId } = await cancelled(scene);
+  scene.plugin.send({ type: 'ack', cancelRequestId });
+  t.equal((await cancelBecomes(scene, 'pending')).status, 'working');
+  const native = { state: 'Cancelled' };
+  await tell(scene.plugin, cancelReport(2, cancelRequestId, 'cancelled', { native }));
+  t.match(await read(scene), {
+    status: 'cancelled',
+    reasonCode: 'cancelled_by_api',
+    native,
+    cancel: { status: 'cancelled', reasonCode: null },
+  });
+  scene.plugin.close();
+});
+
+t.test('one ack may name the order and its cancel', async (t) => {
+  const scene = await resting();
+  const { cancelRequestId } = await cancelled(scene);
+  scene.plugin.send({ type: 'ack', executionId: scene.order.executionId, cancelRequestId });
+  await cancelBecomes(scene, 'pending');
+  t.pass('although the order was confirmed before');
+  scene.plugin.close();
+});
+
+t.test('a report of the execution alone ends the cancel as well', async (t) => {
+  const scene = await resting();
+  await cancelled(scene);
+  await tell(scene.plugin, report(2, scene.order.executionId, 'cancelled'));
+  t.match(await read(scene), {
+    status: 'cancelled',
+    reasonCode: 'cancelled_by_api',
+    cancel: { status: 'cancelled' },
+  });
+  scene.plugin.close();
+});
+
+t.test('rejected: the order lives on and another cancel may be asked for', async (t) => {
+  const scene = await resting();
+  const first = await cancelled(scene);
+  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
+  t.equal(refused.body.error.code, 'cancel_already_in_progress');
+  await tell(
+    scene.plugin,
+    cancelReport(2, first['cancelRequestId'], 'rejected', { reasonCode: 'unable_to_cancel' }),
+  );
+  t.match(await read(scene), {
+    status: 'working',
+    cancel: { status: 'rejected', reasonCode: 'unable_to_cancel' },
+  });
+  const second = await cancelled(scene);
+  t.not(second['cancelRequestId'], first['cancelRequestId']);
+  await tell(scene.plugin, cancelReport(3, second['cancelRequestId'], 'cancelled'));
+  t.match(await read(scene), { status: 'cancelled', cancel: { status: 'cancelled' } });
+  scene.plugin.close();
+});
+
+t.test('too_late: the order was filled', async (t) => {
+  const scene = await resting();
+  const { cancelRequestId } = await cancelled(scene);
+  await tell(
+    scene.plugin,
+    cancelReport(2, cancelRequestId, 'too_late', { reasonCode: 'already_filled' }),
+  );
+  await tell(scene.plugin, report(3, scene.order.executionId, 'filled'));
+  t.match(await read(scene), {
+    status: 'filled',
+    cancel: { status: 'too_late', reasonCode: 'already_filled' },
+  });
+  const again = await gateway.cancel(scene.user, scene.order.orderRef);
+  t.equal(again.body.error.code, 'order_not_cancellable');
+  scene.plugin.close();
+});
+
+t.test('unconfirmed in time it is unknown, and a late report corrects that', async (t) => {
+  const correct = async (outcome: string): Promise<void> => {
+    const scene = await resting();
+    const { cancelRequestId } = await cancelled(scene);
+    scene.plugin.send({ type: 'ack', cancelRequestId });
+    const execution = await cancelBecomes(scene, 'unknown');
+    t.match(execution, { status: 'working', cancel: { reasonCode: 'cancel_timeout' } });
+    const took = Date.parse(execution.cancel.updatedAt) - Date.parse(execution.cancel.requestedAt);
+    t.ok(took >= cancelConfirmTimeoutMs - 5, `called so after ${took} ms`);
+    await tell(scene.plugin, cancelReport(2, cancelRequestId, outcome));
+    t.equal((await read(scene)).cancel.status, outcome);
+    if (outcome === 'pending') t.ok(await cancelBecomes(scene, 'unknown'), 'its time begins anew');
+    scene.plugin.close();
+  };
+  await Promise.all(['cancelled', 'rejected', 'too_late', 'pending'].map(correct));
+});
+
+t.test('after an unknown a new cancel is allowed', async (t) => {
+  const scene = await resting();
+  await cancelled(scene);
+  await cancelBecomes(scene, 'unknown');
+  const { cancelRequestId } = await cancelled(scene);
+  t.match(cancelRequestId, /_2$/);
+  scene.plugin.close();
+});
+
+t.test('without the capability or the connection the terminal is unavailable', async (t) => {
+  const scene = await resting();
+  scene.plugin.cut();
+  await eventually(async () => {
+    const { body } = await gateway.cancel(scene.user, scene.order.orderRef);
+    return body.error?.code === 'terminal_unavailable';
+  });
+  const unable = await gateway.plugin(scene.user, { capabilities: ['submit'] });
+  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
+  t.equal(refused.status, 409);
+  t.equal(refused.body.error.code, 'terminal_unavailable');
+  t.equal(refused.body.requestId, scene.order.requestId);
+  t.equal((await read(scene)).cancel, null, 'nothing is queued');
+  unable.cut();
+  const able = await gateway.plugin(scene.user);
+  t.equal((await gateway.cancel(scene.user, scene.order.orderRef)).status, 202);
+  await able.next('cancel');
+  able.close();
+});
+
+t.test('only an order that a terminal may hold can be cancelled', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const codeOf = async (orderRef: string): Promise<string> =>
+    (await gateway.cancel(user, orderRef)).body.error?.code;
+
+  const order = await gateway.order(user, plugin);
+  await eventually(async () => {
+    const { status } = await gateway.execution(user, order.requestId);
+    return status === 'dispatched';
+  });
+  t.equal(await codeOf(order.orderRef), 'order_not_cancellable', 'dispatched');
+  for (const [index, status] of ['filled', 'rejected', 'expired'].entries()) {
+    const ended = await gateway.order(user, plugin);
+    await tell(plugin, report(index + 1, ended.executionId, status));
+    t.equal(await codeOf(ended.orderRef), 'order_not_cancellable', status);
+  }
+  const denied = await gateway.submit(user, { platform: 'terminal_b' });
+  const { orderRef } = await gateway.execution(user, denied);
+  t.equal(await codeOf(orderRef), 'order_not_cancellable', 'denied');
+
+  const other = await gateway.user();
+  t.equal(
+    (await gateway.cancel(other, order.orderRef)).body.error.code,
+    'order_not_found',
+    'not ours',
+  );
+  for (const wrong of [
+    'ord_1',
+    order.executionId,
+    order.orderRef.toLowerCase(),
+    '%00',
+    'x'.repeat(500),
+  ]) {
+    t.equal(await codeOf(wrong), 'order_not_found', wrong.slice(0, 20));
+  }
+  plugin.close();
+});
+
+t.test('an order of unknown fate may be cancelled', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  const scene = { user, plugin, order };
+  await eventually(async () => (await read(scene)).status === 'unknown');
+  const { cancelRequestId } = await cancelled(scene);
+  await tell(plugin, cancelReport(1, cancelRequestId, 'cancelled'));
+  t.match(await read(scene), {
+    status: 'cancelled',
+    delivery: 'confirmed',
+    cancel: { status: 'cancelled' },
+  });
+  plugin.close();
+});
+
+t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t) => {
+  const scene = await resting();
+  const first = await gateway.cancel(scene.user, scene.order.orderRef, 'same-cancel');
+  t.equal(first.status, 202);
+  const { cancelRequestId, requestedAt } = first.body;
+  const { executionId, orderRef, requestId, frame } = scene.order;
+  t.same(first.body, {
+    cancelRequestId,
+    orderRef,
+    executionId,
+    requestId,
+    signalId: frame['signalId'],
+    status: 'requested',
+    requestedAt,
+  });
+  await scene.plugin.next('cancel');
+  const again = await gateway.cancel(scene.user, orderRef, 'same-cancel');
+  t.equal(again.text, first.text);
+  t.equal(again.headers.get('idempotent-replayed'), 'true');
+  await barrierOf(scene.plugin);
+  t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
+  const other = await gateway.order(scene.user, scene.plugin);
+  const conflict = await gateway.cancel(scene.user, other.orderRef, 'same-cancel');
+  t.equal(conflict.body.error.code, 'idempotency_conflict');
+  scene.plugin.close();
+});
+
+t.test('of cancels that come at once one is accepted and one frame leaves', async (t) => {
+  const scene = await resting();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => gateway.cancel(scene.user, scene.order.orderRef)),
+  );
+  t.equal(answers.filter(({ status }) => status === 202).length, 1);
+  t.equal(
+    answers.filter(({ body }) => body.error?.code === 'cancel_already_in_progress').length,
+    7,
+  );
+  await scene.plugin.next('cancel');
+  await barrierOf(scene.plugin);
+  t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
+  scene.plugin.close();
+});
+
+t.test('it is sent again after a reconnect until it is acknowledged', async (t) => {
+  const scene = await resting();
+  const frame = await cancelled(scene);
+  scene.plugin.cut();
+  const second = await gateway.plugin(scene.user);
+  t.same(await second.next('cancel'), frame);
+  second.send({ type: 'ack', cancelRequestId: frame['cancelRequestId'] });
+  await cancelBecomes(scene, 'pending');
+  second.cut();
+  const third = await gateway.plugin(scene.user);
+  await barrierOf(third);
+  t.notOk(third.frames.some(({ type }) => type === 'cancel'));
+  third.close();
+});
+
+t.test('an order whose cancel was asked for is not sent again, its cancel is', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  const scene = { user, plugin, order };
+  await eventually(async () => (await read(scene)).status === 'unknown');
+  const frame = await cancelled(scene);
+  plugin.cut();
+  const again = await gateway.plugin(user);
+  t.same(await again.next('cancel'), frame);
+  await barrierOf(again);
+  t.same(again.frames, [], 'a terminal that never had the order must not get it now');
+  again.close();
+});
+
+t.test('its target lost before the frame could leave: not_sent', async (t) => {
+  // Stopped, the process finds both at once when it goes on: first the request, then the cut.
+  const rounds = 20;
+  for (let round = 0; round < rounds; round++) {
+    const scene = await resting();
+    const { user, order, plugin } = scene;
+    const client = await RawClient.connect(gateway.url);
+    const bytes = request('POST', `/api/v1/orders/${order.orderRef}/cancel`, [
+      `Authorization: Bearer ${user.key}`,
+      'Idempotency-Key: lost',
+    ]);
+    await client.send(request('GET', '/openapi.json'));
+    await client.answer();
+    const { pid } = gateway.process.process;
+    process.kill(pid as number, 'SIGSTOP');
+    await client.send(bytes);
+    plugin.cut();
+    process.kill(pid as number, 'SIGCONT');
+    const answer = await client.answer();
+    client.cut();
+    if (answer?.status !== 202) continue;
+    const { cancel } = await eventually(async () => {
+      const execution = await read(scene);
+      return execution.cancel.status !== 'requested' && execution;
+    });
+    if (cancel.status !== 'not_sent') continue;
+    t.equal(cancel.reasonCode, 'terminal_lost_before_send');
+    const back = await gateway.plugin(user);
+    await barrierOf(back);
+    t.notOk(
+      back.frames.some(({ type }) => type === 'cancel'),
+      'it is not sent later',
+    );
+    t.equal((await gateway.cancel(user, order.orderRef)).status, 202, 'a new one may be asked for');
+    await back.next('cancel');
+    back.close();
+    return;
+  }
+  t.fail(`not seen in ${rounds} rounds`);
+});
+
+t.test('a fill against a cancel ends in one of both, never in both', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const seen: Record<string, number> = {};
+  for (let round = 0; round < 40; round++) {
+    const order = await gateway.order(user, plugin);
+    const first = 10 * round + 1;
+    await tell(plugin, report(first, order.executionId, 'working'));
+    const asked = gateway.cancel(user, order.orderRef);
+    if (round % 4 === 0) plugin.send(report(first + 1, order.executionId, 'filled'));
+    const answer = await asked;
+    if (round % 4 === 1) plugin.send(report(first + 1, order.executionId, 'filled'));
+    if (answer.status === 202) {
+      const { cancelRequestId } = answer.body;
+      plugin.send(cancelReport(first + 2, cancelRequestId, 'cancelled'));
+      if (round % 4 === 2) plugin.send(report(first + 3, order.executionId, 'filled'));
+    } else {
+      t.equal(answer.body.error.code, 'order_not_cancellable');
+    }
+    await barrierOf(plugin, first + 5);
+    const { status, cancel } = await gateway.execution(user, order.requestId);
+    const end = `${status} ${cancel?.status}`;
+    seen[end] = (seen[end] ?? 0) + 1;
+  }
+  const allowed = ['filled undefined', 'filled too_late', 'cancelled cancelled'];
+  t.same(
+    Object.keys(seen).filter((end) => !allowed.includes(end)),
+    [],
+    JSON.stringify(seen),
+  );
+  t.ok(seen['filled too_late'] && seen['cancelled cancelled'], 'both were seen');
+  plugin.close();
+});
+
+/** What the gateway sent before it dealt with this is then in `frames`. */
+async function barrierOf(plugin: Plugin, seq = ++barriers): Promise<void> {
+  plugin.send({ type: 'event', seq, event: 'terminal_message' });
+  await acknowledged(plugin, seq);
+}
+
+let barriers = 1_000;

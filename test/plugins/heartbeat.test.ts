@@ -1,0 +1,97 @@
+/** Signs of life: who is silent is given up, and what that makes of its source. */
+import t from 'tap';
+import { bearer, call } from '../support/api.js';
+import { event } from '../support/frames.js';
+import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { openReader } from '../support/event-reader.js';
+import { connectPlugin, hello } from '../support/plugin.js';
+
+const heartbeatWindowMs = 3_000;
+const gateway = await startTestGateway(t, { limits: { heartbeatWindowMs } });
+
+async function sourcesOf(user: TestUser): Promise<any[]> {
+  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
+    headers: bearer(user.key),
+  });
+  t.equal(answer.status, 200);
+  return answer.body.sources;
+}
+
+t.test('a silent plugin is closed with 4002, and not before its window is over', async (t) => {
+  const plugin = await gateway.plugin(await gateway.user());
+  const startedAt = performance.now();
+  t.same(await plugin.waitClosed(), { code: 4002, reason: 'heartbeat_missed' });
+  const waited = performance.now() - startedAt;
+  t.ok(waited >= heartbeatWindowMs - 50, `closed after ${waited} ms`);
+});
+
+t.test('any frame is a sign of life', async (t) => {
+  const words: Record<string, (seq: number) => object> = {
+    heartbeat: () => ({ type: 'heartbeat' }),
+    event: (seq) => event(seq),
+    ack: () => ({ type: 'ack', executionId: 'exe_nothing' }),
+  };
+  const speakers = await Promise.all(
+    Object.entries(words).map(async ([name, word]) => {
+      const plugin = await gateway.plugin(await gateway.user());
+      let seq = 0;
+      const timer = setInterval(() => plugin.send(word(++seq)), heartbeatWindowMs / 5);
+      return { name, plugin, timer };
+    }),
+  );
+  for (let round = 0; round < 2; round++) {
+    const silent = await gateway.plugin(await gateway.user());
+    t.equal((await silent.waitClosed()).code, 4002);
+  }
+  for (const { name, plugin, timer } of speakers) {
+    t.equal(plugin.closed, undefined, name);
+    clearInterval(timer);
+    plugin.close();
+  }
+});
+
+t.test(
+  'a plugin that keeps to the welcome’s heartbeatMs stays, however short the window',
+  async (t) => {
+    const { sessionToken } = await gateway.user();
+    const plugin = await connectPlugin(gateway.url, sessionToken);
+    plugin.send(hello);
+    const { heartbeatMs } = (await plugin.next('welcome')) as unknown as { heartbeatMs: number };
+    t.ok(heartbeatMs <= heartbeatWindowMs / 2, `asked for one every ${heartbeatMs} ms`);
+    const timer = setInterval(() => plugin.send({ type: 'heartbeat' }), heartbeatMs);
+    const silent = await gateway.plugin(await gateway.user());
+    await silent.waitClosed();
+    t.equal(plugin.closed, undefined);
+    clearInterval(timer);
+    plugin.close();
+  },
+);
+
+t.test('online, stale, offline: told to the streams and seen in the list of sources', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const stream = await openReader(gateway.url, user.key);
+  t.match(await sourcesOf(user), [
+    { ...{ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }, connected: true },
+  ]);
+  plugin.cut();
+  const status = async (): Promise<string> => (await stream.next('source_status')).data.data.status;
+  t.equal(await status(), 'stale');
+  t.match(await sourcesOf(user), [{ connected: false, capabilities: ['submit', 'cancel'] }]);
+  t.equal(await status(), 'offline');
+  t.same(await sourcesOf(user), []);
+  const late = await gateway.submit(user);
+  t.match(await gateway.execution(user, late), {
+    status: 'denied',
+    reasonCode: 'no_active_terminal',
+  });
+
+  const back = await gateway.plugin(user);
+  t.equal(await status(), 'online');
+  const newer = await gateway.plugin(user);
+  t.equal(await status(), 'replaced');
+  t.equal(await status(), 'online');
+  t.equal((await back.waitClosed()).code, 4501);
+  stream.close();
+  newer.close();
+});

@@ -1,0 +1,156 @@
+/** Who may open a plugin connection, and what comes of everybody else. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { findUser } from '../../src/auth/accounts.js';
+import { createSession } from '../../src/auth/session-token.js';
+import { bearer, call, createKey, login } from '../support/api.js';
+import { startTestGateway } from '../support/gateway.js';
+import { connectPlugin, openPlugin } from '../support/plugin.js';
+import { RawClient, rawCall, request } from '../support/raw-client.js';
+
+let expired = '';
+let ending = '';
+/** Longer than the gateway takes to start on a busy machine. */
+const endingAfterMs = 10_000;
+const gateway = await startTestGateway(t, {
+  emails: ['sessions@example.com'],
+  prepare: async (store) => {
+    const user = findUser(store, 'sessions@example.com');
+    if (user === undefined) throw new Error('no such user');
+    const now = Date.now();
+    expired = await createSession(store, user, now - 60_000, 59_999);
+    ending = await createSession(store, user, now, endingAfterMs);
+  },
+});
+const endingPlugin = await openPlugin(gateway.url, ending);
+const protocol = 'signalbox.plugin.v1';
+const upgrade = ['Connection: Upgrade', 'Upgrade: websocket'];
+const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+const version = 'Sec-WebSocket-Version: 13';
+
+/** @returns the status that an attempt to upgrade is answered with; 101 where it succeeds. */
+async function upgradeStatus(
+  headers: Record<string, string>,
+  protocols: string | string[] = protocol,
+): Promise<number | undefined> {
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/plugin/v1`, protocols, {
+    headers,
+  });
+  socket.on('error', () => undefined);
+  const status = await Promise.race([
+    once(socket, 'open').then(() => 101),
+    (once(socket, 'unexpected-response') as Promise<[unknown, IncomingMessage]>).then(
+      ([, response]) => response.statusCode,
+    ),
+  ]);
+  socket.terminate();
+  return status;
+}
+
+t.test('an upgrade without a valid session token is a 401', async (t) => {
+  const user = await gateway.user();
+  const valid = user.sessionToken;
+  const lastFlipped = valid.slice(0, -1) + (valid.endsWith('A') ? 'E' : 'A');
+
+  const refused: Record<string, Record<string, string>> = {
+    'no header': {},
+    'an empty token': { authorization: 'Bearer ' },
+    'another scheme': { authorization: `Basic ${valid}` },
+    'the bare token': { authorization: valid },
+    'a wrong token': bearer(lastFlipped),
+    'a cut token': bearer(valid.slice(0, -1)),
+    'an expired session': bearer(expired),
+    'an API key': bearer(user.key),
+    'a user token': bearer(user.token),
+  };
+  for (const [name, headers] of Object.entries(refused)) {
+    t.equal(await upgradeStatus(headers), 401, name);
+  }
+  t.equal(await upgradeStatus(bearer(valid)), 101, 'a valid one is let in');
+});
+
+t.test('a revoked session and a deleted user are refused with 401 at once', async (t) => {
+  const revoked = await gateway.user();
+  await gateway.command('session', 'revoke', revoked.email);
+  t.equal(await upgradeStatus(bearer(revoked.sessionToken)), 401, 'revoked');
+  const { sessionToken } = await login(gateway.url, revoked.email);
+  t.equal(await upgradeStatus(bearer(sessionToken)), 101, 'a session made after that works');
+
+  const deleted = await gateway.user();
+  await gateway.command('user', 'delete', deleted.email);
+  t.equal(await upgradeStatus(bearer(deleted.sessionToken)), 401, 'deleted');
+});
+
+t.test('the session token opens nothing but the plugin socket', async (t) => {
+  const { sessionToken } = await gateway.user();
+  const asKey = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
+    headers: bearer(sessionToken),
+  });
+  t.equal(asKey.status, 401);
+  t.equal(asKey.body.error.code, 'invalid_api_key');
+  await t.rejects(createKey(gateway.url, sessionToken), /401/);
+});
+
+t.test(
+  'a client that does not offer the subprotocol is refused, and the chosen one is told',
+  async (t) => {
+    const { sessionToken } = await gateway.user();
+    const headers = bearer(sessionToken);
+    t.equal(await upgradeStatus(headers, []), 400, 'none offered');
+    t.equal(await upgradeStatus(headers, 'signalbox.plugin.v2'), 400, 'another offered');
+    t.equal(await upgradeStatus(headers, ['chat', protocol]), 101, 'among others');
+    const plugin = await connectPlugin(gateway.url, sessionToken);
+    t.equal(plugin.socket.protocol, protocol);
+    plugin.cut();
+  },
+);
+
+t.test('the WebSocket version must be 13 and the upgrade must be asked for', async (t) => {
+  const { sessionToken } = await gateway.user();
+  const attempt = async (lines: string[]): Promise<number | undefined> => {
+    const answer = await rawCall(gateway.url, 'GET', '/plugin/v1', [
+      bearerLine(sessionToken),
+      `Sec-WebSocket-Protocol: ${protocol}`,
+      ...lines,
+    ]);
+    return answer?.status;
+  };
+  t.equal(await attempt([...upgrade, key, version]), 101, 'as it must be');
+  t.equal(await attempt([...upgrade, key, 'Sec-WebSocket-Version: 8']), 400, 'version 8');
+  t.equal(await attempt([...upgrade, key]), 400, 'no version');
+  t.equal(await attempt([key, version]), 426, 'a key but no Upgrade header');
+  t.equal(await attempt([]), 426, 'a plain GET');
+});
+
+t.test('a plain request to the plugin path gets 426', async (t) => {
+  for (const method of ['GET', 'POST']) {
+    const answer = await call(gateway.url, method, '/plugin/v1');
+    t.equal(answer.status, 426, method);
+    t.equal(answer.body.code, 'upgrade_required');
+    t.equal(answer.headers.get('upgrade'), 'websocket');
+  }
+});
+
+t.test('a connection ends with its session, as 4503', async (t) => {
+  t.same(await endingPlugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
+});
+
+t.test('clients that are cut in the middle of the upgrade leave nothing behind', async (t) => {
+  const user = await gateway.user();
+  const lines = [bearerLine(user.sessionToken), `Sec-WebSocket-Protocol: ${protocol}`];
+  const bytes = request('GET', '/plugin/v1', [...lines, ...upgrade, key, version]);
+  for (const length of [20, bytes.length - 2, bytes.length]) {
+    const client = await RawClient.connect(gateway.url);
+    await client.send(bytes.slice(0, length));
+    client.cut();
+  }
+  const plugin = await gateway.plugin(user);
+  t.equal(plugin.closed, undefined);
+  plugin.close();
+});
+
+function bearerLine(token: string): string {
+  return `Authorization: ${bearer(token).authorization}`;
+}

@@ -1,0 +1,123 @@
+/** Orders whose fate nobody tells: called unknown in time, for the right reason, and corrected later. */
+import t from 'tap';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { eventually } from '../support/eventually.js';
+
+const executionConfirmTimeoutMs = 2_500;
+const gateway = await startTestGateway(t, { limits: { executionConfirmTimeoutMs } });
+
+async function becomes(user: TestUser, requestId: string, status: string): Promise<any> {
+  return eventually(async () => {
+    const execution = await gateway.execution(user, requestId);
+    return execution.status === status && execution;
+  });
+}
+
+t.test('sent and never confirmed: confirmation_timeout, and not before its time', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const silent = await gateway.order(user, plugin);
+  const noted = await gateway.order(user, plugin);
+  plugin.send({ type: 'ack', executionId: noted.executionId });
+  const first = await becomes(user, silent.requestId, 'unknown');
+  t.match(first, { reasonCode: 'confirmation_timeout', delivery: 'sent', confirmedAt: null });
+  const took = Date.parse(first.updatedAt) - Date.parse(first.dispatchedAt);
+  t.ok(took >= executionConfirmTimeoutMs - 5, `called so after ${took} ms`);
+  const second = await becomes(user, noted.requestId, 'unknown');
+  t.match(
+    second,
+    { reasonCode: 'confirmation_timeout', delivery: 'confirmed' },
+    'an ack alone confirms nothing but its receipt',
+  );
+  plugin.close();
+});
+
+t.test('an unknown is corrected by whatever a late report proves', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const statuses = [
+    'submitted',
+    'working',
+    'partially_filled',
+    'filled',
+    'completed',
+    'cancelled',
+    'rejected',
+    'expired',
+  ];
+  const orders = [];
+  for (const status of statuses) orders.push({ status, ...(await gateway.order(user, plugin)) });
+  for (const [index, { status, requestId, executionId }] of orders.entries()) {
+    await becomes(user, requestId, 'unknown');
+    await tell(plugin, report(index + 1, executionId, status));
+    const execution = await gateway.execution(user, requestId);
+    t.match(execution, { status, reasonCode: null, delivery: 'confirmed' });
+  }
+  plugin.close();
+});
+
+t.test('an order that was confirmed in time stays what it is', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const resting = await gateway.order(user, plugin);
+  await tell(plugin, report(1, resting.executionId, 'working'));
+  const silent = await gateway.order(user, plugin);
+  await becomes(user, silent.requestId, 'unknown');
+  t.equal((await gateway.execution(user, resting.requestId)).status, 'working');
+  plugin.close();
+});
+
+t.test('the plugin that carried it is gone: disconnected_after_send', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  plugin.cut();
+  const execution = await becomes(user, order.requestId, 'unknown');
+  t.match(execution, { reasonCode: 'disconnected_after_send', delivery: 'sent' });
+  const again = await gateway.plugin(user);
+  const repeated = await again.next('submit', { executionId: order.executionId });
+  t.ok(repeated, 'it was never acknowledged, so it is sent again while its TTL lasts');
+  await tell(again, report(1, order.executionId, 'filled'));
+  t.equal((await gateway.execution(user, order.requestId)).status, 'filled');
+  again.close();
+});
+
+t.test('the gateway has restarted in between: gateway_restarted', async (t) => {
+  const user = await gateway.user();
+  for (const end of ['SIGKILL', 'SIGTERM'] as const) {
+    const plugin = await gateway.plugin(user);
+    const order = await gateway.order(user, plugin);
+    plugin.send({ type: 'ack', executionId: order.executionId });
+    await becomes(user, order.requestId, 'submitted');
+    await gateway.restart(end);
+    const execution = await becomes(user, order.requestId, 'unknown');
+    t.match(execution, { reasonCode: 'gateway_restarted', delivery: 'confirmed' }, end);
+    const again = await gateway.plugin(user, {
+      executions: [{ executionId: order.executionId, status: 'filled' }],
+    });
+    await becomes(user, order.requestId, 'filled');
+    again.cut();
+  }
+});
+
+t.test('a request is completed once each of its executions is final', async (t) => {
+  const user = await gateway.user();
+  const one = await gateway.plugin(user);
+  const two = await gateway.plugin(user, { instanceId: 'desk-2' });
+  const requestId = await gateway.submit(user);
+  const frames = [await one.next('submit'), await two.next('submit')];
+  await tell(one, report(1, frames[0]?.['executionId'], 'filled'));
+  const { requestStatus } = await readRequest(user, requestId);
+  t.equal(requestStatus, 'accepted');
+  await eventually(async () => (await readRequest(user, requestId)).requestStatus === 'completed');
+  t.same((await readRequest(user, requestId)).statuses, ['filled', 'unknown']);
+  one.close();
+  two.close();
+});
+
+async function readRequest(user: TestUser, requestId: string) {
+  const answer = await gateway.read(user, requestId);
+  const statuses = answer.executions.map(({ status }: { status: string }) => status);
+  return { requestStatus: answer.status, statuses };
+}

@@ -1,0 +1,194 @@
+/**
+ * A gateway process of a test file's own, with users to spare: each subtest takes users that no other
+ * one has, so that limits and terminals of one never touch another. Limits that a file does not test
+ * are raised out of its way. Ends with the test.
+ */
+import type { Test } from 'tap';
+import type { Store } from '../../src/store/store.js';
+import { call, createKey, login, signal, status, submit } from './api.js';
+import { startCommand } from './command.js';
+import {
+  dataDirIn,
+  startGateway,
+  type GatewayOptions,
+  type GatewayProcess,
+} from './gateway-process.js';
+import { openPlugin, type Frame, type Plugin } from './plugin.js';
+import { addUsers, type NewUser } from './users.js';
+
+export interface TestUser {
+  readonly email: string;
+  /** The user JWT. */
+  readonly token: string;
+  readonly sessionToken: string;
+  /** A key with every scope, unless other fields were asked for; empty where the plan allows none. */
+  readonly key: string;
+  readonly keyId: number;
+}
+
+export interface TestGatewayOptions extends Omit<GatewayOptions, 'dataDir' | 'config'> {
+  readonly limits?: Readonly<Record<string, number>>;
+  readonly plans?: Readonly<Record<string, object>>;
+  /** Further parts of the config file. */
+  readonly config?: object;
+  /** Users of the plan `business`; of other plans there are a few each. */
+  readonly users?: number;
+  /** Users with these emails, whom `user` does not give away. */
+  readonly emails?: readonly string[];
+  /** Runs on the store before the gateway has it, once. */
+  readonly prepare?: (store: Store) => Promise<void>;
+}
+
+/** An order that a plugin has been handed, as both sides know it. */
+export interface HandedOrder {
+  readonly requestId: string;
+  readonly executionId: string;
+  readonly orderRef: string;
+  readonly frame: Frame;
+}
+
+const defaultUsers = 40;
+const usersOfOtherPlans = 6;
+
+export class TestGateway {
+  process!: GatewayProcess;
+  readonly #taken = new Map<string, number>();
+  #cancels = 0;
+
+  constructor(
+    readonly dataDir: string,
+    readonly options: TestGatewayOptions,
+  ) {}
+
+  get url(): string {
+    return this.process.url;
+  }
+
+  /** Starts, again on the same data, with these options in place of the first ones where given. */
+  async start(changed: TestGatewayOptions = {}): Promise<void> {
+    const { limits, plans, config, ...process } = { ...this.options, ...changed };
+    this.process = await startGateway({
+      ...process,
+      dataDir: this.dataDir,
+      config: {
+        ...config,
+        limits: {
+          loginAttemptsPerMinute: 1_000_000,
+          unauthenticatedAttemptsPerMinute: 1_000_000,
+          ...limits,
+        },
+        ...(plans === undefined ? {} : { plans }),
+      },
+    });
+  }
+
+  /** Ends the process and starts again on the same data; the ports are new ones. */
+  async restart(end: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (end === 'SIGKILL') await this.process.kill();
+    else await this.process.stop();
+    await this.start();
+  }
+
+  /** Runs the operator's command on the data directory. @returns its standard output. */
+  command(...args: string[]): Promise<string> {
+    return this.commandWithInput('', ...args);
+  }
+
+  async commandWithInput(input: string, ...args: string[]): Promise<string> {
+    const flags = ['--data-dir', this.dataDir, '--config', `${this.dataDir}.config.json`];
+    const { code, stdout, stderr } = await startCommand([...args, ...flags], input).ended;
+    if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  /** A user whom no other subtest has, logged in, with a key where the plan allows one. */
+  async user(wish: { readonly plan?: string; readonly key?: object } = {}): Promise<TestUser> {
+    const { plan = 'business', key: fields } = wish;
+    const index = this.#taken.get(plan) ?? 0;
+    this.#taken.set(plan, index + 1);
+    const email = emailOf(plan, index);
+    const { token, sessionToken } = await login(this.url, email);
+    const { key, id } =
+      plan === 'basic' ? { key: '', id: 0 } : await createKey(this.url, token, fields);
+    return { email, token, sessionToken, key, keyId: id };
+  }
+
+  plugin(user: { readonly sessionToken: string }, fields: object = {}): Promise<Plugin> {
+    return openPlugin(this.url, user.sessionToken, fields);
+  }
+
+  /** Submits an order and waits until the plugin has it. */
+  async order(user: TestUser, plugin: Plugin, fields: object = {}): Promise<HandedOrder> {
+    const requestId = await this.submit(user, fields);
+    const frame = await plugin.next('submit', { requestId });
+    return { requestId, executionId: frame['executionId'], orderRef: frame['orderRef'], frame };
+  }
+
+  /** @returns the requestId. */
+  async submit(user: TestUser, fields: object = {}): Promise<string> {
+    const answer = await submit(this.url, user.key, signal(fields));
+    if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
+    return answer.body.requestId;
+  }
+
+  /** The request as a bot reads it. */
+  async read(user: TestUser, requestId: string): Promise<any> {
+    const answer = await status(this.url, user.key, requestId);
+    if (answer.status !== 200) throw new Error(`status: ${answer.status} ${answer.text}`);
+    return answer.body;
+  }
+
+  /** The first execution of the request. */
+  async execution(user: TestUser, requestId: string): Promise<any> {
+    return (await this.read(user, requestId)).executions[0];
+  }
+
+  /** Asks for the cancel of an order. */
+  cancel(user: TestUser, orderRef: string, idempotencyKey = `cancel-${++this.#cancels}`) {
+    return call(this.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
+      headers: { authorization: `Bearer ${user.key}`, 'idempotency-key': idempotencyKey },
+    });
+  }
+}
+
+export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Promise<TestGateway> {
+  return openTestGateway(t, new TestGateway(dataDirIn(t.testdir()), options));
+}
+
+/** Makes the users and starts it. */
+export async function openTestGateway<Gateway extends TestGateway>(
+  t: Test,
+  gateway: Gateway,
+): Promise<Gateway> {
+  // Processes are started: on a busy machine that takes its time.
+  t.setTimeout(300_000);
+  await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
+  await gateway.start();
+  t.teardown(async () => {
+    if (gateway.process.process.exitCode === null) await gateway.process.kill();
+  });
+  return gateway;
+}
+
+function usersFor({
+  users = defaultUsers,
+  plans = {},
+  emails = [],
+}: TestGatewayOptions): NewUser[] {
+  const others = new Set(['basic', ...Object.keys(plans)]);
+  others.delete('business');
+  const counts: [plan: string, count: number][] = [
+    ['business', users],
+    ...[...others].map((plan): [string, number] => [plan, usersOfOtherPlans]),
+  ];
+  return [
+    ...counts.flatMap(([plan, count]) =>
+      Array.from({ length: count }, (_, index) => ({ email: emailOf(plan, index), plan })),
+    ),
+    ...emails.map((email) => ({ email, plan: 'business' })),
+  ];
+}
+
+function emailOf(plan: string, index: number): string {
+  return `${plan}-${index}@example.com`;
+}

@@ -1,0 +1,107 @@
+/** A response of the native server that records what is called on it, and checks the rules of corks. */
+import type { HttpResponse } from '../../src/http/uws.js';
+
+export class RecordedResponse {
+  status = '';
+  /** Header lines of the status text and of `writeHeader`. */
+  readonly headers: string[] = [];
+  readonly written: string[] = [];
+  /** The argument of `end`; undefined until then, and where it is ended without a body. */
+  body: string | undefined;
+  isEnded = false;
+  isClosed = false;
+  closesAfter = false;
+  /** What `write` returns: false once the socket takes no more. */
+  isWritable = true;
+  #corks = 0;
+  #onAborted: () => void = () => undefined;
+  #onWritable: () => boolean = () => true;
+  #onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
+
+  get native(): HttpResponse {
+    return this as unknown as HttpResponse;
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.#onAborted();
+  }
+
+  /** The socket takes bytes again. */
+  drain(): void {
+    this.isWritable = true;
+    this.#onWritable();
+  }
+
+  /** A part of the request's body comes. */
+  receive(text: string, isLast: boolean): void {
+    const bytes = new TextEncoder().encode(text);
+    this.#onData(bytes.buffer, isLast);
+  }
+
+  onAborted(task: () => void): this {
+    this.#onAborted = task;
+    return this;
+  }
+
+  onWritable(task: () => boolean): this {
+    this.#onWritable = task;
+    return this;
+  }
+
+  onData(task: (chunk: ArrayBuffer, isLast: boolean) => void): this {
+    this.#onData = task;
+    return this;
+  }
+
+  cork(work: () => void): this {
+    this.#corks++;
+    work();
+    this.#corks--;
+    return this;
+  }
+
+  writeStatus(text: string): this {
+    this.#mayWrite();
+    const [status = '', ...headers] = text.split('\r\n');
+    this.status = status;
+    this.headers.push(...headers);
+    return this;
+  }
+
+  writeHeader(name: string, value: string): this {
+    this.#mayWrite();
+    this.headers.push(`${name}: ${value}`);
+    return this;
+  }
+
+  write(bytes: string | Uint8Array): boolean {
+    this.#mayWrite();
+    this.written.push(Buffer.from(bytes as Uint8Array).toString());
+    return this.isWritable;
+  }
+
+  end(body?: string, closesAfter = false): this {
+    this.#mayWrite();
+    this.isEnded = true;
+    this.body = body;
+    this.closesAfter = closesAfter;
+    return this;
+  }
+
+  endWithoutBody(): this {
+    this.#mayWrite();
+    this.isEnded = true;
+    return this;
+  }
+
+  close(): this {
+    this.isClosed = true;
+    return this;
+  }
+
+  #mayWrite(): void {
+    if (this.isEnded || this.isClosed) throw new Error('written after the end');
+    if (this.#corks !== 1) throw new Error('written outside of a cork');
+  }
+}

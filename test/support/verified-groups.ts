@@ -1,0 +1,77 @@
+/**
+ * Groups of tests whose subject rarely changes: what packages do, and the benchmarks. A group runs
+ * unless `test/verified.json` has, for this platform, the fingerprint of what it depends on: the
+ * lock file and the group's own folders as they were when it last passed. `npm run test:all` runs
+ * every group and writes that record. The folders are read from the working tree, not from git, so
+ * that an uncommitted change counts.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Group {
+  readonly name: string;
+  /** What it depends on beside the lock file. */
+  readonly folders: readonly string[];
+  /** Its test files, below build/test/. */
+  readonly tests: RegExp;
+}
+
+export const groups: readonly Group[] = [
+  {
+    name: 'native',
+    folders: ['native-notes', 'test/native'],
+    // The notes name files in all of test/, so that their links always have to be checked.
+    tests: /^native\/(?!notes\.)/,
+  },
+  { name: 'bench', folders: ['bench', 'test/bench'], tests: /^bench\// },
+];
+
+/** By group and platform, such as `node20-linux-x64`. */
+type VerifiedRecord = Partial<Record<string, Partial<Record<string, string>>>>;
+
+const recordPath = 'test/verified.json';
+
+export const platform = `node${process.versions.node.split('.')[0] ?? ''}-${process.platform}-${process.arch}`;
+
+export function groupOf(testFile: string): Group | undefined {
+  return groups.find(({ tests }) => tests.test(testFile));
+}
+
+/** SHA-256 over the names and contents of the lock file and all files of the group's folders. */
+export function fingerprintOf(root: string, { folders }: Group): string {
+  const hash = createHash('sha256');
+  for (const file of ['package-lock.json', ...folders.flatMap((folder) => filesIn(root, folder))]) {
+    const content = readFileSync(join(root, file));
+    hash.update(`${file}\n${content.length}\n`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function filesIn(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+    .sort();
+}
+
+export function isVerified(root: string, group: Group): boolean {
+  return readRecord(root)[group.name]?.[platform] === fingerprintOf(root, group);
+}
+
+/** Records that the group has passed as it is now; what is recorded of others stays. */
+export function recordVerified(root: string, group: Group): void {
+  const record = readRecord(root);
+  const platforms = { ...record[group.name], [platform]: fingerprintOf(root, group) };
+  const text = JSON.stringify(sorted({ ...record, [group.name]: sorted(platforms) }), null, 2);
+  writeFileSync(join(root, recordPath), `${text}\n`);
+}
+
+function readRecord(root: string): VerifiedRecord {
+  const file = join(root, recordPath);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VerifiedRecord) : {};
+}
+
+function sorted<T>(table: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
