@@ -32,19 +32,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** A clock that runs `then` after the task of each timer. */
-export function withAfterTimer(clock: Clock, then: () => void): Clock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    setTimer: (delayMs, task) =>
-      clock.setTimer(delayMs, () => {
-        task();
-        then();
-      }),
-  };
-}
-
 /** Runs `task` every `intervalMs` until cancelled; the next run is set after the last has returned. */
 export function every(clock: Clock, intervalMs: number, task: () => void): Timer {
   let timer = clock.setTimer(intervalMs, run);
