@@ -3,6 +3,7 @@
  * one another. Owns the order in which everything starts and, in reverse, ends.
  */
 import { availableParallelism } from 'node:os';
+import { createAdminServer } from './admin/server.js';
 import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
 import { createCreateKey } from './endpoints/create-key.js';
@@ -10,7 +11,6 @@ import { createCancelOrder } from './endpoints/cancel-order.js';
 import { createListSources } from './endpoints/list-sources.js';
 import { createStreamEvents } from './endpoints/stream-events.js';
 import { EventStreams } from './events/event-streams.js';
-import { everyUser } from './auth/change-notice.js';
 import { CancelAcceptance } from './signals/cancel-acceptance.js';
 import { createListKeys } from './endpoints/list-keys.js';
 import { createLogin } from './endpoints/login.js';
@@ -24,7 +24,7 @@ import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
-import { every, systemClock, withAfterTimer } from './lib/clock.js';
+import { every, systemClock } from './lib/clock.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { Presence } from './plugins/presence.js';
 import { FrameHandler } from './plugins/frame-handler.js';
@@ -43,8 +43,8 @@ import { Deadlines } from './lib/deadlines.js';
 import { createEnvelopeReader } from './signals/envelope.js';
 import { ExecutionBook } from './signals/execution-book.js';
 import { Idempotency } from './signals/idempotency.js';
-import { ChangeWatch } from './store/change-watch.js';
-import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
+import { prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
+import { lockDirectory } from './store/directory-lock.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
 import { WriteQueue } from './store/write-queue.js';
@@ -75,9 +75,7 @@ const eventAgingMs = 30_000;
 
 export async function createGateway(settings: Settings, log: Log): Promise<Gateway> {
   const { limits, plans, platforms } = settings;
-  // A loop that is held between a timer and the requests of its turn would judge them by what the
-  // timer read: by keys that were revoked since, and without users that were made since.
-  const clock = withAfterTimer(systemClock, () => store.refresh());
+  const clock = systemClock;
   const ids = createIdSource(clock);
   const instruments = createInstruments(routes);
   const version = readVersion();
@@ -87,7 +85,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   if (warning !== undefined) log.warn(warning);
   const binary = checkNativeBinary();
   if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
-  const lock = lockDirectory(settings.dataDir);
+  const lock = await lockDirectory(settings.dataDir, 'gateway');
   const health = new StorageHealth(clock);
   const store = openStore(settings.dataDir, {
     clock: systemClock,
@@ -247,7 +245,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   /** Looks again at what a user has open, after a change to the user, a key or a session. */
   function recheckUser(userId: string): void {
-    if (userId === everyUser) return streams.recheckAll();
     presence.recheck(userId);
     streams.recheck(userId);
     if (store.get('users', userId) !== undefined) return;
@@ -257,15 +254,31 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     quota.forget(userId);
   }
 
-  const changes = new ChangeWatch({
-    store,
-    writer,
+  const admin = createAdminServer({
     clock,
-    onChange: recheckUser,
-    onArrival: (userId) => {
-      presence.adopt(userId);
-      book.adopt(userId);
+    version,
+    context: {
+      store,
+      clock,
+      ids,
+      settings,
+      importing: new Set(),
+      effects: {
+        userChanged: recheckUser,
+        publicApiChanged: () => streams.recheckAll(),
+        adoptUser: (userId) => {
+          presence.adopt(userId);
+          book.adopt(userId);
+        },
+        // A transaction comes after every write before it.
+        settled: async () => {
+          await store.transact(() => undefined);
+          await writer.settled();
+        },
+      },
     },
+    onError: (error, operation) =>
+      unexpected({ err: error, operation }, 'an operation of the operator failed'),
   });
   const sweep = createSweep({
     store,
@@ -350,6 +363,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   async function closeAll(): Promise<void> {
     deadlines.stop();
+    await admin.stop();
     await store.close();
     await hashPool.close();
     await ops.close();
@@ -362,6 +376,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     registry.load();
     book.load();
     presence.awaitAll();
+    await admin.listen();
     const listener = await listen(app, settings.host, settings.port);
     if (listener !== undefined) return { listener, opsUrl };
     throw new StartRefused(
@@ -374,7 +389,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     await closeAll();
     throw error;
   });
-  changes.start();
   sweep.start();
   const aging = every(clock, eventAgingMs, () =>
     hub.age((userId) => store.get('users', userId) !== undefined),
@@ -394,11 +408,12 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       listener.close();
       presence.drain();
       streams.drain();
-      changes.stop();
+      admin.drain();
       sweep.stop();
       aging.cancel();
-      const drained = await waitUntil(() => http.openExchanges === 0, drainMs);
-      if (!drained) log.warn({ open: http.openExchanges }, 'some requests got no answer in time');
+      const openCount = (): number => http.openExchanges + admin.operationsUnderWay;
+      const drained = await waitUntil(() => openCount() === 0, drainMs);
+      if (!drained) log.warn({ open: openCount() }, 'some requests got no answer in time');
       registry.stop();
       await keyUses.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the last uses of API keys could not be written');
