@@ -6,7 +6,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
 import { systemClock } from '../lib/clock.js';
-import type { Settings } from '../settings.js';
 import { isStoreDirectory, prepareDataDirectory } from '../store/data-directory.js';
 import {
   busyMessage,
@@ -18,7 +17,7 @@ import {
 import { StartRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
 import { converse, type Ending, type RowSource } from './conversation.js';
-import type { Operation, Rows } from './operation.js';
+import type { Operation, OperationContext, Rows } from './operation.js';
 import { operations, type ResultOf } from './operations.js';
 import { asOwnerOf } from './owner.js';
 import type { OperationName, RequestOf } from './requests.js';
@@ -37,7 +36,7 @@ export interface PerformOptions extends RowSource {
 }
 
 export async function perform<N extends OperationName>(
-  settings: Settings,
+  settings: OperationContext['settings'],
   name: N,
   request: RequestOf<N>,
   options: PerformOptions = {},
@@ -54,7 +53,7 @@ export async function perform<N extends OperationName>(
 }
 
 async function attempt(
-  settings: Settings,
+  settings: OperationContext['settings'],
   name: OperationName,
   request: unknown,
   options: PerformOptions,

@@ -1,14 +1,13 @@
 /** Carries out an operation in the command's own process, which holds the directory's lock meanwhile. */
 import { systemClock } from '../lib/clock.js';
 import { createIdSource } from '../lib/ids.js';
-import type { Settings } from '../settings.js';
 import { openStore } from '../store/lmdb-store.js';
-import { noEffects, type Operation, type Rows } from './operation.js';
+import { noEffects, type Operation, type OperationContext, type Rows } from './operation.js';
 import { operations } from './operations.js';
 import type { OperationName } from './requests.js';
 
 export async function performLocally(
-  settings: Settings,
+  settings: OperationContext['settings'],
   name: OperationName,
   request: unknown,
   rows: Rows,

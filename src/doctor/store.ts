@@ -58,14 +58,15 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   return judgeStore(message.report, clock.now());
 };
 
-export function judgeStore(found: StoreReport, now: number): Finding[] {
+/** @param by who has read it, if not this command. */
+export function judgeStore(found: StoreReport, now: number, by = ''): Finding[] {
   const { records, users, damages, damageCount, halfImported, newestAt } = found;
   const rest = damageCount - damages.length;
   return [
     damageCount === 0
       ? report.ok(
-          `The store has format ${storeFormat}; all ${records} records (users: ${users}) are read ` +
-            'and agree with each other.',
+          `The store has format ${storeFormat}; all ${records} records (users: ${users}) are read` +
+            `${by} and agree with each other.`,
         )
       : report.problem(
           `${damageCount} of ${records} records are damaged: ${damages.join(' ')}` +
@@ -101,10 +102,14 @@ interface Examination {
 async function askGateway(settings: Settings, now: number, pid: number): Promise<Finding[]> {
   const found = await perform(settings, 'store.examine', {});
   if (!('refused' in found)) {
-    const note = `The running gateway (process ${pid}) has read its store for this.`;
-    return [...judgeStore(found, now), report.ok(note)];
+    return judgeStore(found, now, ` by the running gateway (process ${pid})`);
   }
-  return [report.problem(`The store could not be examined: ${found.message}`, 'See above.')];
+  return [
+    report.problem(
+      `The store was not examined: ${found.message}`,
+      'Bring the gateway back to work, or stop it, and run this again.',
+    ),
+  ];
 }
 
 /** In a process of its own, under the lock of the directory, so that no gateway opens it meanwhile. */

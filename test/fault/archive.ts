@@ -3,12 +3,15 @@
  * what is over goes, what must be retained stays whole, and what was cut off half-way is done by the
  * next life. Each batch has an owner that stays and one that the operator deletes.
  */
+import { rmSync } from 'node:fs';
 import { addUser } from '../../src/auth/accounts.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import type { Verdict } from '../support/verdict.js';
+import { runCommand } from '../support/command.js';
 import { Errand } from './errand.js';
 import {
   acceptedAtOf,
@@ -89,13 +92,14 @@ export class Archive {
   async inspectSwept(): Promise<void> {
     if (this.#isSwept) return;
     this.#isSwept = true;
-    await this.#withStore(async (store) => {
-      const end = performance.now() + sweptWithinMs;
-      const wrong = () => this.#laid.filter((laid) => !isAsFated(store, laid));
-      while (wrong().length > 0 && performance.now() < end) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      const found = wrong();
+    const end = performance.now() + sweptWithinMs;
+    const isSwept = (): Promise<boolean> =>
+      this.#withCopy((store) => this.#laid.every((laid) => isAsFated(store, laid)));
+    while (!(await isSwept()) && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    await this.#withCopy((store) => {
+      const found = this.#laid.filter((laid) => !isAsFated(store, laid));
       this.#verdict.hold('what is over goes, what is retained stays', found.length === 0, () => [
         found.length,
         found.slice(0, 5),
@@ -109,12 +113,29 @@ export class Archive {
     });
   }
 
+  /** No gateway may run. */
   async #withStore(work: (store: Store) => void | Promise<void>): Promise<void> {
+    const lock = await lockDirectory(this.#dataDir, 'command');
     const store = openStore(this.#dataDir);
     try {
       await work(store);
     } finally {
       await store.close();
+      lock.release();
+    }
+  }
+
+  /** A gateway has its store to itself: what is in it shows in a backup. */
+  async #withCopy<T>(work: (store: Store) => T): Promise<T> {
+    const copy = `${this.#dataDir}-swept`;
+    const { code, stderr } = await runCommand(['backup', copy, '--data-dir', this.#dataDir]);
+    this.#verdict.hold('a backup of a running gateway succeeds', code === 0, () => stderr);
+    const store = openStore(copy);
+    try {
+      return work(store);
+    } finally {
+      await store.close();
+      rmSync(copy, { recursive: true });
     }
   }
 }

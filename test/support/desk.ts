@@ -3,6 +3,8 @@
  * terminals of one never touch another.
  */
 import type { Test } from 'tap';
+import { openStore } from '../../src/store/lmdb-store.js';
+import type { Store } from '../../src/store/store.js';
 import { call, createKey, login, status, submit, signal } from './api.js';
 import { dataDirIn, startGateway, type GatewayProcess } from './gateway-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
@@ -65,6 +67,15 @@ export class Desk {
     if (end === 'SIGKILL') await this.gateway.kill();
     else await this.gateway.stop();
     this.gateway = await startGateway({ dataDir: this.dataDir, config: this.config });
+  }
+
+  /** Restarts the gateway, and works on its store meanwhile, which a running one has to itself. */
+  async whileStopped<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    await this.gateway.stop();
+    const store = openStore(this.dataDir);
+    const result = await work(store).finally(() => store.close());
+    this.gateway = await startGateway({ dataDir: this.dataDir, config: this.config });
+    return result;
   }
 
   /** Submits an order and waits until the plugin has it. */

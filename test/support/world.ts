@@ -4,7 +4,6 @@
  */
 import type { Test } from 'tap';
 import { bearer, call, createKey, json, login, type Answer } from './api.js';
-import { eventually } from './eventually.js';
 import {
   dataDirIn,
   signalboxCli,
@@ -88,10 +87,7 @@ export async function openWorld(t: Test, options: WorldOptions = {}): Promise<Wo
     async member(plan = 'business') {
       const email = `member-${++members}@example.com`;
       await addUsers(dataDir, [email], plan);
-      // What another process has written is seen on a later turn of the gateway's event loop.
-      const { token, sessionToken } = await eventually(() =>
-        login(gateway.url, email).catch(() => undefined),
-      );
+      const { token, sessionToken } = await login(gateway.url, email);
       const { key, id } =
         plan === 'basic' ? { key: '', id: 0 } : await createKey(gateway.url, token);
       return { email, token, sessionToken, key, keyId: id };

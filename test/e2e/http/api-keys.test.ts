@@ -387,7 +387,8 @@ t.test('keys, their uses and revocations survive a restart', async (t) => {
 t.test('no secret reaches the store in clear', async (t: Test) => {
   const { key, token, sessionToken } = await world.member();
   const { readFileSync, readdirSync } = await import('node:fs');
-  for (const name of readdirSync(world.dataDir)) {
+  const files = readdirSync(world.dataDir, { withFileTypes: true });
+  for (const { name } of files.filter((file) => file.isFile())) {
     const bytes = readFileSync(`${world.dataDir}/${name}`);
     for (const secret of [key, key.slice(8), token, sessionToken]) {
       t.notOk(bytes.includes(secret), `${name} holds no secret`);

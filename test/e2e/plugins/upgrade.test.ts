@@ -5,9 +5,8 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { findUser } from '../../../src/auth/accounts.js';
 import { createSession } from '../../../src/auth/session-token.js';
-import { openStore } from '../../../src/store/lmdb-store.js';
 import { bearer, call, createKey, login } from '../../support/api.js';
-import { openDesk } from '../../support/desk.js';
+import { openDesk, type Trader } from '../../support/desk.js';
 import { signalboxCli } from '../../support/gateway-process.js';
 import { connectPlugin, openPlugin } from '../../support/plugin.js';
 import { RawClient, rawCall, request } from '../../support/raw-client.js';
@@ -37,13 +36,18 @@ async function upgradeStatus(
   return status;
 }
 
+/** Made in the store, since a login gives none of this lifetime. */
+function sessionOf({ email }: Trader, now: number, lifetimeMs: number): Promise<string> {
+  return desk.whileStopped((store) => {
+    const user = findUser(store, email);
+    if (user === undefined) throw new Error('no such user');
+    return createSession(store, user, now, lifetimeMs);
+  });
+}
+
 t.test('an upgrade without a valid session token is a 401', async (t) => {
   const trader = await desk.trader();
-  const store = openStore(desk.dataDir);
-  t.teardown(() => store.close());
-  const user = findUser(store, trader.email);
-  if (user === undefined) throw new Error('no such user');
-  const expired = await createSession(store, user, Date.now() - 60_000, 59_999);
+  const expired = await sessionOf(trader, Date.now() - 60_000, 59_999);
   const valid = trader.sessionToken;
   const lastFlipped = valid.slice(0, -1) + (valid.endsWith('A') ? 'E' : 'A');
 
@@ -128,11 +132,8 @@ t.test('a plain request to the plugin path gets 426', async (t) => {
 
 t.test('a connection ends with its session, as 4503', async (t) => {
   const trader = await desk.trader();
-  const store = openStore(desk.dataDir);
-  t.teardown(() => store.close());
-  const user = findUser(store, trader.email);
-  if (user === undefined) throw new Error('no such user');
-  const plugin = await openPlugin(desk.url, await createSession(store, user, Date.now(), 2_000));
+  const session = await sessionOf(trader, Date.now(), 6_000);
+  const plugin = await openPlugin(desk.url, session);
   t.same(await plugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
 });
 
