@@ -99,7 +99,8 @@ function isToComeBack(ending: Ending): boolean {
 }
 
 function rowsHere({ onRow, rows = [] }: RowSource): Rows {
-  const given = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  const given =
+    Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   return {
     async send(row) {
       await onRow?.(row);
@@ -118,7 +119,8 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
   if (ending.how === 'error') {
     const { code, message } = ending;
     if (code === 'store_failed') return storeFailed(dataDir, message);
-    if (code !== 'other_version') return notPerformed(code, `${gateway} refused the command: ${message}`);
+    if (code !== 'other_version')
+      return notPerformed(code, `${gateway} refused the command: ${message}`);
     return notPerformed(
       code,
       `${gateway} is of another version than this command. ${message} Run the command of the ` +

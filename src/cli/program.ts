@@ -64,7 +64,10 @@ const commands: Readonly<Record<string, Load | Group>> = {
 };
 
 /** Runs one command line. @returns its exit code, when all of it is done. */
-export async function runProgram(args: readonly string[], io: Omit<Io, 'exitCode'>): Promise<number> {
+export async function runProgram(
+  args: readonly string[],
+  io: Omit<Io, 'exitCode'>,
+): Promise<number> {
   let exitCode: number = exitCodes.done;
   const setExitCode = (code: number): void => void (exitCode = code);
   const program = await createProgram({ ...io, exitCode: setExitCode }, args[0], args[1]);

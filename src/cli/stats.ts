@@ -55,7 +55,11 @@ async function show(io: Io, url: string, options: Options): Promise<void> {
     const remedy =
       'Start it, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
       '"signalbox serve" names it.';
-    return finish(io, refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`), options);
+    return finish(
+      io,
+      refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`),
+      options,
+    );
   }
   while (!(await stop.within(intervalMs))) {
     const after = await scrape(url);

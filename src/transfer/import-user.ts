@@ -25,8 +25,7 @@ const quietCollections = [
   'sources',
 ] as const;
 
-export type ImportRefusal =
-  'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers';
+export type ImportRefusal = 'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers';
 
 export interface ImportDeps {
   readonly store: Store;

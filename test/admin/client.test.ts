@@ -1,5 +1,13 @@
 /** Who carries a command out: the gateway of the directory, or the command itself, and never both. */
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -154,7 +162,10 @@ t.test(
     mkdirSync(dataDir, { mode: 0o700 });
     chownSync(dataDir, nobody, nobody);
     t.match(await perform({ dataDir, plans }, 'user.add', newUser), { user: { email: ann } });
-    t.match(await runInProcess(['user', 'list', '--data-dir', dataDir]), { code: 0, stdout: /ann@/ });
+    t.match(await runInProcess(['user', 'list', '--data-dir', dataDir]), {
+      code: 0,
+      stdout: /ann@/,
+    });
     const free = ['--port', '0', '--ops-port', '0', '--data-dir', dataDir];
     t.match((await runInProcess(['doctor', ...free])).stdout, /^ok +store/m);
     const files = readdirSync(dataDir);

@@ -132,38 +132,44 @@ t.test('what is no request is refused before anything happens', async (t) => {
   }
 });
 
-t.test('a request that is cut off is not carried out, a whole one is without its command', async (t) => {
-  const { dataDir, store } = await serve(t);
-  const text = line('user.set', { email: ann, frozen: true });
-  const cut = await open(t, dataDir);
-  cut.end(text.slice(0, -1));
-  await once(cut, 'close');
-  t.equal(findUser(store, ann)?.frozen, false);
+t.test(
+  'a request that is cut off is not carried out, a whole one is without its command',
+  async (t) => {
+    const { dataDir, store } = await serve(t);
+    const text = line('user.set', { email: ann, frozen: true });
+    const cut = await open(t, dataDir);
+    cut.end(text.slice(0, -1));
+    await once(cut, 'close');
+    t.equal(findUser(store, ann)?.frozen, false);
 
-  const gone = await open(t, dataDir);
-  gone.write(text);
-  await once(gone, 'data');
-  gone.destroy();
-  await eventually(() => findUser(store, ann)?.frozen === true);
-});
+    const gone = await open(t, dataDir);
+    gone.write(text);
+    await once(gone, 'data');
+    gone.destroy();
+    await eventually(() => findUser(store, ann)?.frozen === true);
+  },
+);
 
-t.test('what is open of a user is looked at once the change is committed, before the result', async (t) => {
-  const seen: unknown[] = [];
-  const served: Served = await serve(t, {
-    effects: {
-      userChanged: (userId) => seen.push([userId, findUser(served.store, ann)?.frozen]),
-      publicApiChanged: () => seen.push(served.store.get('switches', 'publicApi')),
-    },
-  });
-  const { dataDir, store } = served;
-  const { userId } = findUser(store, ann) as { userId: string };
-  await ask(t, dataDir, line('user.set', { email: ann, frozen: true }));
-  await ask(t, dataDir, line('session.revoke', { email: ann }));
-  await ask(t, dataDir, line('api.set', { enabled: false }));
-  await ask(t, dataDir, line('user.delete', { email: ann }));
-  await ask(t, dataDir, line('user.delete', { email: ann }));
-  t.strictSame(seen, [[userId, true], [userId, true], { enabled: false }, [userId, undefined]]);
-});
+t.test(
+  'what is open of a user is looked at once the change is committed, before the result',
+  async (t) => {
+    const seen: unknown[] = [];
+    const served: Served = await serve(t, {
+      effects: {
+        userChanged: (userId) => seen.push([userId, findUser(served.store, ann)?.frozen]),
+        publicApiChanged: () => seen.push(served.store.get('switches', 'publicApi')),
+      },
+    });
+    const { dataDir, store } = served;
+    const { userId } = findUser(store, ann) as { userId: string };
+    await ask(t, dataDir, line('user.set', { email: ann, frozen: true }));
+    await ask(t, dataDir, line('session.revoke', { email: ann }));
+    await ask(t, dataDir, line('api.set', { enabled: false }));
+    await ask(t, dataDir, line('user.delete', { email: ann }));
+    await ask(t, dataDir, line('user.delete', { email: ann }));
+    t.strictSame(seen, [[userId, true], [userId, true], { enabled: false }, [userId, undefined]]);
+  },
+);
 
 t.test('rows go both ways, no faster than the other side takes them', async (t) => {
   let sent = 0;
@@ -178,14 +184,19 @@ t.test('rows go both ways, no faster than the other side takes them', async (t) 
   const { dataDir } = await serve(t, { table });
   let taken = 0;
   let ahead = 0;
-  const ending = await converse(dataDir, 'only', {}, {
-    rows: Array.from({ length: 3_000 }, (_, i) => ({ i, filler: 'y'.repeat(1_000) })),
-    async onRow(row) {
-      t.equal((row as { number: number }).number, taken++);
-      ahead = Math.max(ahead, sent - taken);
-      if (taken % 100 === 0) await new Promise(setImmediate);
+  const ending = await converse(
+    dataDir,
+    'only',
+    {},
+    {
+      rows: Array.from({ length: 3_000 }, (_, i) => ({ i, filler: 'y'.repeat(1_000) })),
+      async onRow(row) {
+        t.equal((row as { number: number }).number, taken++);
+        ahead = Math.max(ahead, sent - taken);
+        if (taken % 100 === 0) await new Promise(setImmediate);
+      },
     },
-  });
+  );
   t.same(ending, { how: 'result', result: { received: 3_000, last: 'end' } });
   t.equal(taken, 5_000);
   t.ok(ahead < 2_000, `${ahead} rows of 1 kB were on their way at most`);
@@ -208,30 +219,36 @@ t.test('an operation is told when its command goes before its last row', async (
   t.equal(told, 'lost');
 });
 
-t.test('a gateway that is about to end refuses in words, and finishes what is under way', async (t) => {
-  let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  const { dataDir, server } = await serve(t, {
-    table: only(async () => finished.then(() => ({ done: true }))),
-  });
-  const underWay = ask(t, dataDir, line('only'));
-  await eventually(() => server.operationsUnderWay === 1);
-  server.drain();
-  t.match(await ask(t, dataDir, line('only')), [{ error: { code: 'draining' } }]);
-  finish();
-  t.match(await underWay, [{ accepted: true }, { result: { done: true } }]);
-  await eventually(() => server.operationsUnderWay === 0);
-});
+t.test(
+  'a gateway that is about to end refuses in words, and finishes what is under way',
+  async (t) => {
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const { dataDir, server } = await serve(t, {
+      table: only(async () => finished.then(() => ({ done: true }))),
+    });
+    const underWay = ask(t, dataDir, line('only'));
+    await eventually(() => server.operationsUnderWay === 1);
+    server.drain();
+    t.match(await ask(t, dataDir, line('only')), [{ error: { code: 'draining' } }]);
+    finish();
+    t.match(await underWay, [{ accepted: true }, { result: { done: true } }]);
+    await eventually(() => server.operationsUnderWay === 0);
+  },
+);
 
-t.test('a fault of an operation is told to the log, and to the command without its details', async (t) => {
-  const { dataDir, errors } = await serve(t, {
-    table: only(() => Promise.reject(new Error('a secret of the code'))),
-  });
-  const [, last] = await ask(t, dataDir, line('only'));
-  t.match(last, { error: { code: 'internal_error' } });
-  t.notMatch(JSON.stringify(last), /secret/);
-  t.match(errors, [{ message: 'a secret of the code' }]);
-});
+t.test(
+  'a fault of an operation is told to the log, and to the command without its details',
+  async (t) => {
+    const { dataDir, errors } = await serve(t, {
+      table: only(() => Promise.reject(new Error('a secret of the code'))),
+    });
+    const [, last] = await ask(t, dataDir, line('only'));
+    t.match(last, { error: { code: 'internal_error' } });
+    t.notMatch(JSON.stringify(last), /secret/);
+    t.match(errors, [{ message: 'a secret of the code' }]);
+  },
+);
 
 t.test('a commit that fails is told as such', async (t) => {
   const { dataDir, store } = await serve(t);
@@ -240,29 +257,35 @@ t.test('a commit that fails is told as such', async (t) => {
   t.match(last, { error: { code: 'store_failed' } });
 });
 
-t.test('the socket is for the owner alone, replaces a stale one, and goes with the server', async (t) => {
-  const dataDir = t.testdir({ 'admin.sock': 'stale' });
-  const umask = process.umask(0);
-  t.teardown(() => process.umask(umask));
-  const { server } = await serve(t, { dataDir });
-  const found = statSync(join(dataDir, 'admin.sock'));
-  t.ok(found.isSocket());
-  t.equal(found.mode & 0o777, 0o600);
-  await server.stop();
-  t.notOk(existsSync(join(dataDir, 'admin.sock')));
-});
+t.test(
+  'the socket is for the owner alone, replaces a stale one, and goes with the server',
+  async (t) => {
+    const dataDir = t.testdir({ 'admin.sock': 'stale' });
+    const umask = process.umask(0);
+    t.teardown(() => process.umask(umask));
+    const { server } = await serve(t, { dataDir });
+    const found = statSync(join(dataDir, 'admin.sock'));
+    t.ok(found.isSocket());
+    t.equal(found.mode & 0o777, 0o600);
+    await server.stop();
+    t.notOk(existsSync(join(dataDir, 'admin.sock')));
+  },
+);
 
-t.test('a directory whose path is longer than the kernel takes for a socket serves as well', async (t) => {
-  const name = 'd'.repeat(150);
-  const dataDir = join(t.testdir({ [name]: {} }), name);
-  const { server } = await serve(t, { dataDir });
-  t.match(await converse(dataDir, 'user.show', { email: ann }, {}), {
-    how: 'result',
-    result: { user: { email: ann } },
-  });
-  await server.stop();
-  t.notOk(existsSync(join(dataDir, 'admin.sock')));
-});
+t.test(
+  'a directory whose path is longer than the kernel takes for a socket serves as well',
+  async (t) => {
+    const name = 'd'.repeat(150);
+    const dataDir = join(t.testdir({ [name]: {} }), name);
+    const { server } = await serve(t, { dataDir });
+    t.match(await converse(dataDir, 'user.show', { email: ann }, {}), {
+      how: 'result',
+      result: { user: { email: ann } },
+    });
+    await server.stop();
+    t.notOk(existsSync(join(dataDir, 'admin.sock')));
+  },
+);
 
 t.test('a file that was left where nobody listens is no gateway', async (t) => {
   const dataDir = t.testdir();

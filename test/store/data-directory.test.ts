@@ -1,10 +1,7 @@
 import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import {
-  prepareDataDirectory,
-  readJwtSecret,
-} from '../../src/store/data-directory.js';
+import { prepareDataDirectory, readJwtSecret } from '../../src/store/data-directory.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 

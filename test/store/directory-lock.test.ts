@@ -5,17 +5,20 @@ import { gatewayOn, lockDirectory, tryLockDirectory } from '../../src/store/dire
 import { StoreRefused } from '../../src/store/refusal.js';
 import { startProgram } from '../support/program.js';
 
-t.test('a second gateway on a directory is told which, by which process, and what to do', async (t) => {
-  const directory = t.testdir();
-  const first = startProgram(t, 'store/lock-holder', [directory, 'gateway']);
-  const pid = await first.next();
-  await t.rejects(lockDirectory(directory, 'gateway'), {
-    name: 'StoreRefused',
-    message: new RegExp(`${directory} is in use by another gateway .*process ${pid}.*--data-dir`),
-  });
-  t.equal(gatewayOn(directory), Number(pid));
-  t.equal(statSync(join(directory, 'gateway.lock')).mode & 0o777, 0o600);
-});
+t.test(
+  'a second gateway on a directory is told which, by which process, and what to do',
+  async (t) => {
+    const directory = t.testdir();
+    const first = startProgram(t, 'store/lock-holder', [directory, 'gateway']);
+    const pid = await first.next();
+    await t.rejects(lockDirectory(directory, 'gateway'), {
+      name: 'StoreRefused',
+      message: new RegExp(`${directory} is in use by another gateway .*process ${pid}.*--data-dir`),
+    });
+    t.equal(gatewayOn(directory), Number(pid));
+    t.equal(statSync(join(directory, 'gateway.lock')).mode & 0o777, 0o600);
+  },
+);
 
 t.test('a gateway that starts while a command has the directory waits for its end', async (t) => {
   const directory = t.testdir();

@@ -23,7 +23,12 @@ export async function addUsers(
 ): Promise<void> {
   passwordHash ??= hash(password);
   prepareDataDirectory(dataDir);
-  const requests = emails.map((email) => ({ email, plan, confirmed: true, passwordHash: passwordHash as string }));
+  const requests = emails.map((email) => ({
+    email,
+    plan,
+    confirmed: true,
+    passwordHash: passwordHash as string,
+  }));
   if (gatewayOn(dataDir) !== undefined) {
     for (const request of requests) {
       const result = await perform({ dataDir, plans: shippedPlans }, 'user.add', request);
