@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 
 const domain = ['auth', 'signals', 'events', 'quota', 'store', 'model', 'retention'];
 const adapters = ['http', 'plugins', 'workers', 'telemetry'];
-const outer = ['gateway.ts', 'main.ts', 'cli', 'terminal', 'client'];
+const outer = ['gateway.ts', 'main.ts', 'cli', 'terminal', 'client', 'admin'];
 
 /** What each room of src/ must not import. */
 const forbidden = {
@@ -19,6 +19,7 @@ const forbidden = {
   plugins: [...outer, 'endpoints', 'workers'],
   workers: [...outer, 'endpoints', 'http', 'plugins', 'signals', 'events', 'store'],
   endpoints: [...outer, 'openapi'],
+  admin: [...adapters, 'endpoints', 'gateway.ts', 'main.ts', 'cli', 'terminal', 'client'],
   openapi: [...outer, ...adapters],
   client: [...domain, ...adapters, 'endpoints', 'gateway.ts', 'main.ts', 'cli', 'terminal'],
 };

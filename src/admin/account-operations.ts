@@ -52,7 +52,7 @@ export const accountOperations = {
     },
   },
   'user.show': {
-    async run({ store, settings }, { email }) {
+    run({ store, settings }, { email }) {
       const user = findUser(store, email);
       if (user === undefined) return userNotFound(email);
       return {
@@ -88,7 +88,7 @@ export const accountOperations = {
     },
   },
   'key.list': {
-    async run({ store }, { email }) {
+    run({ store }, { email }) {
       const user = findUser(store, email);
       if (user === undefined) return userNotFound(email);
       const keys = listApiKeys(store, user.userId).map((key) => ({

@@ -107,8 +107,8 @@ function rowsHere({ onRow, rows = [] }: RowSource): Rows {
       return true;
     },
     async next() {
-      const { value, done } = await given.next();
-      return done === true ? 'end' : { row: value };
+      const next: IteratorResult<unknown> = await given.next();
+      return next.done === true ? 'end' : { row: next.value };
     },
   };
 }

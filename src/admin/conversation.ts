@@ -40,7 +40,7 @@ export async function converse(
   const { path, close } = openSocketPath(dataDir);
   const socket = connect(path);
   let failure: unknown;
-  let isSilent = false;
+  let isSilent = false as boolean;
   let isAccepted = false;
   socket.on('error', (error) => (failure = (error as NodeJS.ErrnoException).code));
   socket.setTimeout(silenceMs, () => {

@@ -69,6 +69,8 @@ export type Refusal = {
   [C in keyof Refusals]: { readonly refused: C } & Refusals[C];
 }[keyof Refusals];
 
+type Answer = Refusal | (object & { readonly refused?: never });
+
 export interface Operation<Request> {
   /** Whether it makes a data directory that does not exist yet. */
   readonly makesDirectory?: true;
@@ -81,7 +83,7 @@ export interface Operation<Request> {
     context: OperationContext,
     request: Request,
     rows: Rows,
-  ) => Promise<Refusal | (object & { readonly refused?: never })>;
+  ) => Answer | Promise<Answer>;
 }
 
 /** Ends the turn, and with it the store's snapshot: a long operation does not hold up the gateway. */

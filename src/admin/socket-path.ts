@@ -13,7 +13,7 @@ const pathBytesMax = process.platform === 'darwin' ? 103 : 107;
 export interface SocketPath {
   /** To bind or connect to, until it is closed. */
   readonly path: string;
-  close(): void;
+  readonly close: () => void;
 }
 
 /** Throws `StoreRefused` where the path is too long and there is no way around it. */

@@ -10,7 +10,7 @@ export const undoFreeze = (email: string): string =>
 const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => string } = {
   user_not_found:   ({ email }) => `There is no user ${JSON.stringify(email)}. "signalbox user list" shows who there is.`,
   invalid_email:    ({ email }) => `${JSON.stringify(email)} is not an email address.`,
-  email_taken:      ({ email }) => `There is a user ${email} already. Change it with "signalbox user set ${email}", or delete it with "signalbox user delete ${email}": users are never merged.`,
+  email_taken:      ({ email }) => `There is a user ${email} here already, and users are never merged. Change it with "signalbox user set ${email}", or delete it with "signalbox user delete ${email}".`,
   unknown_plan:     ({ plan, known }) => `There is no plan ${JSON.stringify(plan)}. The plans are ${known.join(', ')}; more can be defined under "plans" in the config file.`,
   key_not_found:    ({ id }) => `There is no API key ${id}. "signalbox key list EMAIL" shows the ids.`,
   file_exists:      ({ file }) => `There is a file ${file} already, and nothing is ever overwritten. Give another name.`,
