@@ -1,27 +1,5 @@
-// Correctness rules of typescript-eslint, and the house's import boundaries as a table.
-import { createTypeScriptImportResolver } from 'eslint-import-resolver-typescript';
-import { importX } from 'eslint-plugin-import-x';
+// Correctness rules of typescript-eslint, and what only one place may use. .dependency-cruiser.js has the rooms.
 import tseslint from 'typescript-eslint';
-
-const domain = ['auth', 'signals', 'events', 'quota', 'store', 'model', 'retention'];
-const adapters = ['http', 'plugins', 'workers', 'telemetry'];
-const outer = ['gateway.ts', 'main.ts', 'cli', 'terminal', 'client'];
-
-/** What each room of src/ must not import. */
-const forbidden = {
-  lib: [...domain, ...adapters, ...outer, 'endpoints', 'limits.ts', 'errors.ts', 'settings.ts'],
-  auth: [...adapters, ...outer, 'endpoints'],
-  signals: [...adapters, ...outer, 'endpoints'],
-  events: [...adapters, ...outer, 'endpoints'],
-  quota: [...adapters, ...outer, 'endpoints'],
-  store: [...adapters, ...outer, 'endpoints'],
-  http: [...outer, 'endpoints', 'plugins', 'workers'],
-  plugins: [...outer, 'endpoints', 'workers'],
-  workers: [...outer, 'endpoints', 'http', 'plugins', 'signals', 'events', 'store'],
-  endpoints: [...outer, 'openapi'],
-  openapi: [...outer, ...adapters],
-  client: [...domain, ...adapters, 'endpoints', 'gateway.ts', 'main.ts', 'cli', 'terminal'],
-};
 
 /** Packages that only one file may know, so that changing one touches one place. */
 const packageHomes = {
@@ -39,20 +17,8 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
-    plugins: { 'import-x': importX },
     languageOptions: { parserOptions: { project: './tsconfig.json' } },
-    settings: { 'import-x/resolver-next': [createTypeScriptImportResolver()] },
     rules: {
-      'import-x/no-cycle': 'error',
-      'import-x/no-restricted-paths': [
-        'error',
-        {
-          zones: Object.entries(forbidden).map(([room, rooms]) => ({
-            target: `./src/${room}`,
-            from: rooms.map((name) => `./src/${name}`),
-          })),
-        },
-      ],
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': 'off',

@@ -4,7 +4,8 @@
  * a figure fell by more than the tolerance.
  */
 import { parseArgs } from 'node:util';
-import { type Bench, benches } from './benches/all.js';
+import { benches } from './benches/all.js';
+import type { Bench } from './benches/bench.js';
 import { exitOnSignals } from './measure/interruption.js';
 import { openOtherTree } from './measure/other-tree.js';
 import { type Product, thisProduct } from './measure/product.js';

@@ -4,7 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Bench, benches, type BenchOptions } from './benches/all.js';
+import { benches } from './benches/all.js';
+import type { Bench, BenchOptions } from './benches/bench.js';
 import { type Environment, readEnvironment } from './measure/environment.js';
 import { exitOnSignals } from './measure/interruption.js';
 import { thisProduct } from './measure/product.js';

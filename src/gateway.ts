@@ -1,60 +1,36 @@
 /**
- * The composition root: the only place that constructs adapters and gives the rooms their doors to
- * one another. Owns the order in which everything starts and, in reverse, ends.
+ * The gateway: the core behind its ports. The only place that builds adapters; owns the order in which
+ * everything starts and, in reverse, ends.
  */
 import { availableParallelism } from 'node:os';
 import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
-import { createCreateKey } from './endpoints/create-key.js';
-import { createCancelOrder } from './endpoints/cancel-order.js';
-import { createListSources } from './endpoints/list-sources.js';
-import { createStreamEvents } from './endpoints/stream-events.js';
-import { EventStreams } from './events/event-streams.js';
-import { everyUser } from './auth/change-notice.js';
-import { CancelAcceptance } from './signals/cancel-acceptance.js';
-import { createListKeys } from './endpoints/list-keys.js';
-import { createLogin } from './endpoints/login.js';
-import { createReadOpenApi } from './endpoints/read-openapi.js';
-import { createReadSignal } from './endpoints/read-signal.js';
-import { createRevokeKey } from './endpoints/revoke-key.js';
-import { createSubmitSignal } from './endpoints/submit-signal.js';
-import { EventHub } from './events/hub.js';
+import { Core } from './core.js';
+import { createEndpoints } from './endpoints/all.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
 import { createHttpServer } from './http/server.js';
-import { createApp, listen, type HttpResponse, type Listener } from './http/uws.js';
-import { every, systemClock, withAfterTimer } from './lib/clock.js';
+import { createApp, listen } from './http/uws.js';
+import { systemClock, waitUntil } from './lib/clock.js';
+import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
-import { Presence } from './plugins/presence.js';
-import { FrameHandler } from './plugins/frame-handler.js';
-import { Outbox } from './plugins/outbox.js';
-import { Registry } from './plugins/registry.js';
+import { createOpenApiDocument } from './openapi/document.js';
 import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
-import { AccountQuota } from './quota/account-quota.js';
 import { createClientAddress } from './quota/partition.js';
-import { createOpenApiDocument } from './openapi/document.js';
+import { createSweep } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
-import { Acceptance } from './signals/acceptance.js';
-import { announceExecution } from './signals/announcement.js';
-import { Deadlines } from './lib/deadlines.js';
-import { createEnvelopeReader } from './signals/envelope.js';
-import { ExecutionBook } from './signals/execution-book.js';
-import { Idempotency } from './signals/idempotency.js';
-import { ChangeWatch } from './store/change-watch.js';
 import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
-import { WriteQueue } from './store/write-queue.js';
 import { StorageHealth } from './store/storage-health.js';
-import { createSweep } from './retention/sweep.js';
+import { createHostMetrics } from './telemetry/host-metrics.js';
 import { createInstruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createOpsServer } from './telemetry/ops-server.js';
-import { createHostMetrics } from './telemetry/host-metrics.js';
 import { createTraceIds } from './telemetry/trace-id.js';
 import { readVersion } from './version.js';
 import { createHashPool } from './workers/hash-pool.js';
@@ -70,50 +46,42 @@ export interface Gateway {
 const hashQueueMax = 64;
 /** Longest wait at shutdown for answers that are still owed. */
 const drainMs = 5_000;
-/** How often events that are too old to be replayed are looked for. */
-const eventAgingMs = 30_000;
 
 export async function createGateway(settings: Settings, log: Log): Promise<Gateway> {
-  const { limits, plans, platforms } = settings;
-  // A loop that is held between a timer and the requests of its turn would judge them by what the
-  // timer read: by keys that were revoked since, and without users that were made since.
-  const clock = withAfterTimer(systemClock, () => store.refresh());
-  const ids = createIdSource(clock);
+  const { limits, plans, platforms, dataDir } = settings;
+  const clock = systemClock;
   const instruments = createInstruments(routes);
   const version = readVersion();
   let state: 'starting' | 'serving' | 'draining' = 'starting';
 
-  const warning = prepareDataDirectory(settings.dataDir);
-  if (warning !== undefined) log.warn(warning);
-  const binary = checkNativeBinary();
-  if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
-  const lock = lockDirectory(settings.dataDir);
-  const health = new StorageHealth(clock);
-  const store = openStore(settings.dataDir, {
-    clock: systemClock,
-    commitLatency: instruments.commitLatency,
-    onCommit: (succeeded) => {
-      if (!succeeded) noteFailedCommit();
-      health.noteCommit(succeeded);
-    },
-  });
-  health.watch(store);
-  function noteFailedCommit(): void {
-    instruments.commitsFailed.add();
-    if (!health.isHealthy) return;
-    log.error(
-      { dataDir: settings.dataDir },
-      'a commit failed: nothing is accepted until the disk takes writes again; is it full or broken?',
-    );
-  }
   function unexpected(fields: object, message: string): void {
     instruments.internalErrors.add();
     log.error(fields, message);
   }
-  const writer = new WriteQueue(store);
-  const jwtSecret = readJwtSecret(settings.dataDir, settings.jwtSecret);
+
+  const warning = prepareDataDirectory(dataDir);
+  if (warning !== undefined) log.warn(warning);
+  const binary = checkNativeBinary();
+  if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
+  const lock = lockDirectory(dataDir);
+  const health = new StorageHealth(clock, (isHealthy) => {
+    if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
+    else log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
+  });
+  const store = openStore(dataDir, {
+    clock,
+    commitLatency: instruments.commitLatency,
+    onCommit: (succeeded) => {
+      if (!succeeded) instruments.commitsFailed.add();
+      health.noteCommit(succeeded);
+    },
+  });
+  health.watch(store);
+
+  const ids = createIdSource(clock);
+  const core = new Core({ store, health, clock, ids, limits, plans, platforms, instruments });
   const userTokens = createUserTokens({
-    secret: jwtSecret,
+    secret: readJwtSecret(dataDir, settings.jwtSecret),
     clock,
     lifetimeMs: limits.userTokenLifetimeMs,
   });
@@ -122,151 +90,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     threads: Math.max(1, availableParallelism() - 1),
     queueMax: hashQueueMax,
   });
-
-  const deadlines = new Deadlines(clock);
-  const hub = new EventHub({ clock, limits, eventsPublished: instruments.eventsPublished });
-  const registry = new Registry({ store, writer, clock, limits });
-  const book: ExecutionBook = new ExecutionBook({
-    store,
-    writer,
-    clock,
-    deadlines,
-    limits,
-    isConnected: (connectionId) => presence.isOpen(connectionId),
-    onChange: (userId, before, after) => {
-      if (before.status !== after.status) instruments.executionsByStatus.add(after.status);
-      announceExecution(hub, userId, before, after);
-    },
-  });
-  const outbox = new Outbox({ store, clock, book, registry, ...instruments });
-  const frames = new FrameHandler({ clock, book, registry, hub, writer, ...instruments });
-  const presence = new Presence({
-    store,
-    clock,
-    limits,
-    deadlines,
-    platforms,
-    registry,
-    frames,
-    outbox,
-    hub,
-  });
-  const idempotency = new Idempotency(store);
-  const quota = new AccountQuota(store, clock);
-  const acceptance = new Acceptance({
-    store,
-    clock,
-    ids,
-    limits,
-    deadlines,
-    idempotency,
-    onAccepted: (userId, { request, executions }) => {
-      instruments.signalsAccepted.add();
-      const entries = executions.flatMap((execution) => {
-        instruments.executionsByStatus.add(execution.status);
-        if (execution.status === 'queued') return book.add(userId, execution);
-        announceExecution(hub, userId, undefined, execution);
-        return [];
-      });
-      outbox.dispatch(userId, request, entries);
-    },
-    onLost: (userId) => quota.refund(userId),
-  });
-  const cancels = new CancelAcceptance({
-    book,
-    clock,
-    limits,
-    idempotency,
-    onAccepted: (entry) => outbox.sendCancel(entry),
-  });
-  const streams = new EventStreams({
-    store,
-    clock,
-    deadlines,
-    plans,
-    hub,
-    streamsClosed: instruments.streamsClosed,
-  });
-  health.onRecovery(() => {
-    log.warn({ dataDir: settings.dataDir }, 'the disk takes writes again');
-    acceptance.resolveDoubts();
-    writer.retry();
-  });
-
-  const gate = createGate({ store, clock, limits, plans, userTokens, keyUses });
-  const entry = createEntry(gate, {
-    login: createLogin({ store, clock, limits, gate, hashPool, userTokens }),
-    'create-key': createCreateKey({ store, clock, limits }),
-    'list-keys': createListKeys({ store, keyUses }),
-    'revoke-key': createRevokeKey({ store, clock, onRevoked: recheckUser }),
-    'submit-signal': createSubmitSignal({
-      clock,
-      gate,
-      limits,
-      plans,
-      envelopes: createEnvelopeReader(limits, new Set(platforms.map(({ token }) => token))),
-      idempotency,
-      acceptance,
-      quota,
-      terminals: {
-        active: (userId) => registry.active(userId),
-        isConnected: (userId, key) => registry.find(userId, key)?.connection !== undefined,
-      },
-      acceptLatency: instruments.acceptLatency,
-    }),
-    'read-signal': createReadSignal({ store }),
-    'cancel-order': createCancelOrder({
-      clock,
-      gate,
-      limits,
-      book,
-      idempotency,
-      acceptance: cancels,
-      canCancel: ({ userId, execution }) => {
-        const source = registry.sourceOf(userId, execution);
-        return source?.connection !== undefined && source.capabilities.includes('cancel');
-      },
-    }),
-    'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
-    'read-openapi': createReadOpenApi({
-      clock,
-      limits,
-      document: createOpenApiDocument({ limits, platforms, version }),
-    }),
-    'stream-events': createStreamEvents({
-      clock,
-      limits,
-      hub,
-      streams,
-      isActiveSource: (userId, key) => {
-        const source = registry.find(userId, key);
-        return source !== undefined && registry.isActive(source);
-      },
-    }),
-  });
-
-  /** Looks again at what a user has open, after a change to the user, a key or a session. */
-  function recheckUser(userId: string): void {
-    if (userId === everyUser) return streams.recheckAll();
-    presence.recheck(userId);
-    streams.recheck(userId);
-    if (store.get('users', userId) !== undefined) return;
-    book.forget(userId);
-    hub.forget(userId);
-    registry.forget(userId);
-    quota.forget(userId);
-  }
-
-  const changes = new ChangeWatch({
-    store,
-    writer,
-    clock,
-    onChange: recheckUser,
-    onArrival: (userId) => {
-      presence.adopt(userId);
-      book.adopt(userId);
-    },
-  });
   const sweep = createSweep({
     store,
     clock,
@@ -274,52 +97,51 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     onError: (error) => unexpected({ err: error }, 'the retention sweep failed; it tries again'),
   });
 
+  const gate = createGate({ store, clock, limits, rights: core.rights, userTokens, keyUses });
+  const endpoints = createEndpoints({
+    core,
+    store,
+    clock,
+    limits,
+    plans,
+    platforms,
+    gate,
+    hashPool,
+    userTokens,
+    keyUses,
+    document: createOpenApiDocument({ limits, platforms, version }),
+    acceptLatency: instruments.acceptLatency,
+  });
+
   const traceIds = createTraceIds();
+  const nextTraceId = (traceparent: string): string => traceIds.next(traceparent);
   const clientAddress = createClientAddress(settings.trustProxy);
+  const isDraining = (): boolean => state === 'draining';
   const http = createHttpServer({
     routes,
     webSocketPaths: [pluginPath],
     clock,
-    nextTraceId: (traceparent) => traceIds.next(traceparent),
-    partitionOf: (res, forwardedFor) => clientAddress(peerOf(res), forwardedFor),
-    handle: entry,
+    nextTraceId,
+    partitionOf: (res, forwardedFor) =>
+      clientAddress(
+        new Uint8Array(res.getRemoteAddress()),
+        forwardedFor,
+        () => new Uint8Array(res.getProxiedRemoteAddress()),
+      ),
+    handle: createEntry(gate, endpoints),
+    isDraining,
     onEnd: (routeIndex, status, durationMs) =>
       instruments.requestEnded(routeIndex, status, durationMs / 1000),
     onError: (error, traceId) => unexpected({ err: error, traceId }, 'an endpoint failed'),
   });
-
-  /** The address that the PROXY protocol names counts only from a peer that is trusted. */
-  function peerOf(res: HttpResponse): Uint8Array {
-    const peer = new Uint8Array(res.getRemoteAddress());
-    if (settings.trustProxy.length === 0 || !clientAddress.isTrusted(peer)) return peer;
-    const proxied = new Uint8Array(res.getProxiedRemoteAddress());
-    return proxied.length === 0 ? peer : proxied;
-  }
-
-  const { tlsCert, tlsKey } = settings;
-  const tls =
-    tlsCert === undefined || tlsKey === undefined
-      ? undefined
-      : { certificate: tlsCert, key: tlsKey };
-  const app = createApp(tls);
+  const app = createApp(settings);
   registerPluginSockets(app, {
     store,
     clock,
     nextConnectionId: () => `con_${randomHex(8)}`,
-    nextTraceId: (traceparent) => traceIds.next(traceparent),
-    isDraining: () => state === 'draining',
-    connection: {
-      clock,
-      deadlines,
-      limits,
-      framesRejected: instruments.framesRejected,
-      connectionsClosed: instruments.connectionsClosed,
-      onOpen: (connection) => presence.opened(connection),
-      onHello: (connection, hello) => presence.greet(connection, hello),
-      onFrame: (connection, source, frame) => frames.take(connection, source, frame),
-      onDrained: (connection) => outbox.drained(connection),
-      onClosed: (connection) => presence.closed(connection),
-    },
+    nextTraceId,
+    isDraining,
+    connection: core.connections,
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
   http.register(app);
@@ -329,17 +151,16 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     if (!health.isHealthy) return { ready: false, reason: 'the last commit failed' };
     return { ready: true, reason: 'ready' };
   }
-
   const ops = createOpsServer({
     host: settings.opsHost,
     port: settings.opsPort,
     readiness,
     metrics: createMetrics(instruments, {
-      connectedPlugins: () => registry.connectedCount,
+      connectedPlugins: () => core.registry.connectedCount,
       hashPoolQueue: () => hashPool.waiting(),
-      openExecutions: () => book.size,
+      openExecutions: () => core.book.size,
       storeBytes: () => store.sizeBytes(),
-      openStreams: () => streams.count,
+      openStreams: () => core.streams.count,
       hashPoolQueueMax: () => hashQueueMax,
       isReady: () => readiness().ready,
       committedAt: () => health.committedAt,
@@ -349,19 +170,17 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
 
   async function closeAll(): Promise<void> {
-    deadlines.stop();
+    await core.stop();
     await store.close();
     await hashPool.close();
     await ops.close();
     lock.release();
   }
 
-  /** Opens the ports last: who gets an answer gets it from a gateway that knows what it held. */
-  async function open(): Promise<{ listener: Listener; opsUrl: string }> {
+  /** Opens the API port last: every answer comes from a gateway that has read what it held. */
+  async function open() {
     const opsUrl = await ops.listen();
-    registry.load();
-    book.load();
-    presence.awaitAll();
+    core.load();
     const listener = await listen(app, settings.host, settings.port);
     if (listener !== undefined) return { listener, opsUrl };
     throw new StartRefused(
@@ -369,20 +188,15 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
         'Choose another with --port.',
     );
   }
-
   const { listener, opsUrl } = await open().catch(async (error: unknown) => {
     await closeAll();
     throw error;
   });
-  changes.start();
   sweep.start();
-  const aging = every(clock, eventAgingMs, () =>
-    hub.age((userId) => store.get('users', userId) !== undefined),
-  );
   state = 'serving';
-  const scheme = tls === undefined ? 'http' : 'https';
+  const scheme = settings.tlsCert === undefined ? 'http' : 'https';
   const url = `${scheme}://${hostInUrl(settings.host)}:${listener.port}`;
-  log.info({ url, opsUrl, dataDir: settings.dataDir }, 'serving');
+  log.info({ url, opsUrl, dataDir }, 'serving');
 
   return {
     url,
@@ -392,34 +206,17 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       state = 'draining';
       log.info('draining');
       listener.close();
-      presence.drain();
-      streams.drain();
-      changes.stop();
+      core.drain();
       sweep.stop();
-      aging.cancel();
-      const drained = await waitUntil(() => http.openExchanges === 0, drainMs);
+      const drained = await waitUntil(clock, () => http.openExchanges === 0, drainMs);
       if (!drained) log.warn({ open: http.openExchanges }, 'some requests got no answer in time');
-      registry.stop();
       await keyUses.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the last uses of API keys could not be written');
       });
-      await writer.settled();
+      await core.stop();
       app.close();
       await closeAll();
       log.info('stopped');
     },
   };
-
-  async function waitUntil(isDone: () => boolean, timeoutMs: number): Promise<boolean> {
-    const deadline = clock.monotonic() + timeoutMs;
-    while (!isDone()) {
-      if (clock.monotonic() >= deadline) return false;
-      await new Promise<void>((resolve) => clock.setTimer(10, resolve));
-    }
-    return true;
-  }
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

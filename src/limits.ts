@@ -2,6 +2,8 @@
  * Every limit of the public interface: the specification's value, its unit, and the bounds within
  * which an operator may change it. Source: the Limits table of the public API specification.
  */
+import { dayMs, hourMs, minuteMs } from './lib/durations.js';
+
 interface Limit {
   readonly value: number;
   readonly unit: string;
@@ -10,10 +12,6 @@ interface Limit {
   /** What the limit protects, and what breaks without it. */
   readonly why: string;
 }
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 /** Highest Unix time in milliseconds that a four-digit year can show: 9999-12-31T23:59:59.999Z. */
 export const unixMsMax = 253_402_300_799_999;

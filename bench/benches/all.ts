@@ -1,8 +1,5 @@
 /** Every bench, in the order of the report. `npm run bench -- NAME` names one of these rows. */
-import type { Product } from '../measure/product.js';
-import type { Row } from '../measure/report.js';
-import type { Requirement } from '../measure/requirements.js';
-import type { Figures } from '../measure/rounds.js';
+import type { Bench } from './bench.js';
 import { dispatch } from './dispatch.js';
 import { eventsCeiling } from './events-ceiling.js';
 import { events } from './events.js';
@@ -15,33 +12,6 @@ import { refused } from './refused.js';
 import { status } from './status.js';
 import { submitPeer } from './submit-peer.js';
 import { submit } from './submit.js';
-
-export interface BenchOptions {
-  /** Samples of each side. */
-  readonly rounds: number;
-  /** Tiny counts: only shows that the bench works. */
-  readonly isSmoke: boolean;
-  /** Length of one measurement, without its warm-up. */
-  readonly seconds: number;
-  /** Load before it that is not counted. */
-  readonly warmupSeconds: number;
-  readonly log: (line: string) => void;
-  /** Whose gateway is measured. */
-  readonly product: Product;
-}
-
-export interface Bench {
-  readonly name: string;
-  /** One line for `--help`. */
-  readonly summary: string;
-  readonly needs: readonly Requirement[];
-  run(options: BenchOptions): Promise<Row[]>;
-  /**
-   * One round of the product's side alone, in fresh processes, for bench:compare. Of a figure whose
-   * name ends with PerSecond more is better, of any other less. A bench without it is not compared.
-   */
-  readonly ours?: (options: BenchOptions) => Promise<Figures>;
-}
 
 export const benches: readonly Bench[] = [
   generator,

@@ -4,7 +4,8 @@
  * the same rate, which is half of what the slower one can do.
  */
 import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
-import type { Caller, LoadReport } from '../load/load.js';
+import type { Caller } from '../load/workload.js';
+import type { LoadReport } from '../load/load.js';
 import { type WorkloadName, workloads } from '../load/workloads.js';
 import { type Row, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
@@ -12,7 +13,7 @@ import type { Side } from '../measure/side.js';
 import { summarize } from '../measure/statistics.js';
 import { answerTo, startBareHandler } from '../sides/bare-handler.js';
 import type { ConstantAnswer } from '../sides/constant.js';
-import type { BenchOptions } from './all.js';
+import type { BenchOptions } from './bench.js';
 
 export interface OpenGateway {
   readonly side: Side;

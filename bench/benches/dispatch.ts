@@ -12,7 +12,7 @@ import { LatencyHistogram } from '../measure/statistics.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 
 export const dispatch: Bench = {
   name: 'dispatch',

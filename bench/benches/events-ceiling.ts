@@ -7,7 +7,7 @@
  */
 import type { Row } from '../measure/report.js';
 import { alternate } from '../measure/rounds.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 import { againstVariant, comparisonRows, eventsRound } from './events-comparison.js';
 
 export const eventsCeiling: Bench = {

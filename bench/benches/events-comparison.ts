@@ -6,7 +6,7 @@ import { type EventsFigures, generatorBound, runEvents } from '../load/events.js
 import { type Aim, type Row, toRow } from '../measure/report.js';
 import { type Figures, samplesOf } from '../measure/rounds.js';
 import type { EventServerName } from '../sides/event-servers.js';
-import type { BenchOptions } from './all.js';
+import type { BenchOptions } from './bench.js';
 
 /** One user may have 3 streams, so that it takes many users to make a crowd. */
 const users = { smoke: 5, full: 300 };

@@ -6,13 +6,14 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerDoubt, loadSide } from '../load/generator-check.js';
-import { type Caller, type LoadReport, type LoadSpec, runLoad } from '../load/load.js';
+import type { Caller } from '../load/workload.js';
+import { type LoadReport, type LoadSpec, runLoad } from '../load/load.js';
 import type { WorkloadName } from '../load/workloads.js';
 import { type Row, toRow } from '../measure/report.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { closeGateway, type GatewayConfig, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { BenchOptions } from './all.js';
+import type { BenchOptions } from './bench.js';
 
 export interface Flood {
   readonly workload: WorkloadName;

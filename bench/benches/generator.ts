@@ -10,7 +10,7 @@ import { missing } from '../measure/requirements.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { startBareHandler } from '../sides/bare-handler.js';
 import type { ConstantAnswer } from '../sides/constant.js';
-import type { Bench } from './all.js';
+import type { Bench } from './bench.js';
 
 const connections = 64;
 const callers = [{ key: `svc_api_${'k'.repeat(43)}`, requestId: `req_${'0'.repeat(26)}` }];

@@ -5,14 +5,15 @@
  * store lie spread among all.
  */
 import { answerDoubt, loadSide } from '../load/generator-check.js';
-import type { Caller, LoadReport } from '../load/load.js';
+import type { Caller } from '../load/workload.js';
+import type { LoadReport } from '../load/load.js';
 import { type Row, type RowInput, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
 import { anonymousBytes } from '../measure/memory.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { type Population, populate } from '../sides/population.js';
 import { retain } from '../sides/retained.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 import { connections, keysPerUser, submitUsers, withGateway } from './submit-comparison.js';
 
 interface Stored {

@@ -6,13 +6,14 @@
 import { loadSide } from '../load/generator-check.js';
 import { executedCallers } from '../load/executed-signals.js';
 import { excesses, grantsByWindow } from '../load/grants.js';
-import type { Caller, LoadReport } from '../load/load.js';
+import type { Caller } from '../load/workload.js';
+import type { LoadReport } from '../load/load.js';
 import { between, quantile, scrapeHistogram } from '../measure/prometheus.js';
 import { type Row, toRow } from '../measure/report.js';
 import type { Side } from '../measure/side.js';
 import { closeGateway, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 
 interface Scale {
   readonly keys: number;

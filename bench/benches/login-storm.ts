@@ -11,7 +11,7 @@ import { type Row, toRow } from '../measure/report.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { queueing } from '../sides/retained.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 import { connections, submitPopulation, submitSpec, withGateway } from './submit-comparison.js';
 
 const loginsPerSecond = 50;

@@ -16,7 +16,7 @@ import { startSide, type Side } from '../measure/side.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 
 export const memory: Bench = {
   name: 'memory',

@@ -4,12 +4,13 @@
  * depths: a key that nobody has (401), a key whose minute is used up (429), a signal that is none (422).
  */
 import { randomBytes } from 'node:crypto';
-import { type Caller, runLoad } from '../load/load.js';
+import type { Caller } from '../load/workload.js';
+import { runLoad } from '../load/load.js';
 import type { WorkloadName } from '../load/workloads.js';
 import type { Row } from '../measure/report.js';
 import { closeGateway, type GatewayConfig, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 import {
   againstBareHandler,
   callersNeeded,

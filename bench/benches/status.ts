@@ -5,7 +5,7 @@
 import { executedCallers } from '../load/executed-signals.js';
 import { closeGateway, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
-import type { Bench, BenchOptions } from './all.js';
+import type { Bench, BenchOptions } from './bench.js';
 import {
   againstBareHandler,
   callersNeeded,

@@ -21,7 +21,7 @@ import { watchAcceptance, type WatchedAcceptance } from '../sides/acceptance-put
 import { type GatewayConfig, startGateway } from '../sides/gateway.js';
 import { type Population, populate } from '../sides/population.js';
 import { copyOf, queueing, retain } from '../sides/retained.js';
-import type { BenchOptions } from './all.js';
+import type { BenchOptions } from './bench.js';
 
 export interface Opponent {
   readonly bench: string;

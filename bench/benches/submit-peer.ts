@@ -3,7 +3,7 @@
  * better-sqlite3, durable too, one transaction a request.
  */
 import { startFastifyPeer } from '../sides/fastify-peer.js';
-import type { Bench } from './all.js';
+import type { Bench } from './bench.js';
 import { compareSubmit, type Opponent } from './submit-comparison.js';
 
 export const submitPeer: Bench = {

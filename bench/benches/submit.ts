@@ -8,7 +8,7 @@ import { type Side, startSide } from '../measure/side.js';
 import type { WatchedAcceptance } from '../sides/acceptance-puts.js';
 import type { SubmitCeiling } from '../sides/ceiling-submit.js';
 import type { Population } from '../sides/population.js';
-import type { Bench } from './all.js';
+import type { Bench } from './bench.js';
 import { compareSubmit, type Opponent, submitAlone } from './submit-comparison.js';
 
 const program = fileURLToPath(new URL('../sides/ceiling-submit.js', import.meta.url));

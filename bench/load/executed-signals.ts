@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { Population, PopulationUser } from '../sides/population.js';
-import type { Caller } from './load.js';
+import type { Caller } from './workload.js';
 
 const desk = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
 const quantity = 1.5;

@@ -6,16 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { startSide } from '../measure/side.js';
 import { type HistogramJson, LatencyHistogram } from '../measure/statistics.js';
 import type { Grant } from './grants.js';
+import type { Caller } from './workload.js';
 import type { WorkloadName } from './workloads.js';
-
-/** Whoever sends: requests go round all callers in their order. */
-export interface Caller {
-  readonly key: string;
-  /** A request of the same user, for workloads that read. */
-  readonly requestId?: string;
-  /** Of the user, for workloads that log in. */
-  readonly email?: string;
-}
 
 export interface LoadSpec {
   readonly url: string;

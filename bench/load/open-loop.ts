@@ -6,7 +6,8 @@
 import { Connection } from './connection.js';
 import type { LoadReportJson, LoadSpec } from './load.js';
 import { Measurement } from './measurement.js';
-import { type RequestSource, workloads } from './workloads.js';
+import type { RequestSource } from './workload.js';
+import { workloads } from './workloads.js';
 
 /** After the last request: what has no answer by then counts as unanswered. */
 const drainMs = 30_000;

@@ -2,6 +2,7 @@
  * The body of `POST /api/api-keys`, checked in the contract's order: name, scopes, expiration; the
  * first that is wrong is the answer.
  */
+import { dayMs } from '../lib/durations.js';
 import Type, { type Static } from 'typebox';
 import { oneOf, orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
@@ -15,8 +16,6 @@ export interface KeyRequest {
   /** Unix milliseconds; null means that the key does not expire. */
   readonly expiresAt: number | null;
 }
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 /** The name as it is once spaces around it are trimmed. */
 export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {

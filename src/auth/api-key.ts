@@ -15,14 +15,35 @@ const secretPrefix = 'svc_api_';
 /** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */
 const shownCharacters = 6;
 
+/** An API key and the user that it belongs to. */
+export interface KeyOwner {
+  readonly user: User;
+  readonly key: ApiKey;
+}
+
 /** The hot path of `/api/v1/*`. @returns undefined for whatever must be answered with a 401. */
 export function authenticateApiKey(
   reader: Reader,
   secret: string,
   now: number,
-): { key: ApiKey; user: User } | undefined {
+): KeyOwner | undefined {
   if (!looksLikeSecret(secret, secretPrefix)) return undefined;
-  const key = reader.get('apiKeys', hashSecret(secret));
+  return activeKey(reader, hashSecret(secret), now);
+}
+
+/** The key with this id, while it is active. */
+export function findActiveKey(
+  reader: Reader,
+  userId: string,
+  id: number,
+  now: number,
+): KeyOwner | undefined {
+  const hash = reader.get('apiKeyHashes', [userId, id]);
+  return hash === undefined ? undefined : activeKey(reader, hash, now);
+}
+
+function activeKey(reader: Reader, hash: string, now: number): KeyOwner | undefined {
+  const key = reader.get('apiKeys', hash);
   if (key === undefined || key.revokedAt !== null || hasExpired(key, now)) return undefined;
   const user = reader.get('users', key.userId);
   return user === undefined ? undefined : { key, user };

@@ -2,6 +2,7 @@
  * The session token that login gives out for terminal plugins. Opaque and stored as a hash, so that
  * it can be ended one by one or, by the user's session generation, all at once.
  */
+import { dayMs } from '../lib/durations.js';
 import type { Session, User } from '../model/records.js';
 import type { Reader, Store } from '../store/store.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
@@ -12,7 +13,7 @@ const tokenPrefix = 'sbs_';
  * 30 days. A plugin runs unattended on a trading desk and logs in again only when it must; ending
  * sessions sooner would lose signals at night, and `session revoke` ends a stolen one at once.
  */
-export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
+export const sessionLifetimeMs = 30 * dayMs;
 
 /** @returns the token, once it is on disk; it exists nowhere else from here on. */
 export async function createSession(

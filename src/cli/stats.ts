@@ -1,7 +1,7 @@
 /** `signalbox stats`: what a running gateway does at this moment, read from its ops port. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { toIsoTime } from '../lib/clock.js';
-import { reachableHost } from '../lib/reachable-host.js';
+import { reachableHost } from '../lib/host.js';
 import { type Figures, figuresOf } from '../stats/figures.js';
 import { parseScrape, type Scrape } from '../stats/scrape.js';
 import { statsScreen } from '../stats/screen.js';

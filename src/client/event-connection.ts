@@ -3,6 +3,7 @@
  * its text piece by piece. It reads only when it is asked to, so that a slow caller holds up the
  * sender instead of filling memory, and takes a silent connection for a dead one.
  */
+import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 import { readAnswer, type Answer } from './answer.js';
 import type { Silence } from './exchange.js';
@@ -82,7 +83,7 @@ export function createOpenEvents(deps: {
       };
     } catch (error) {
       close();
-      const reason = withoutKey(error instanceof Error ? error.message : String(error));
+      const reason = withoutKey(errorText(error));
       return { answered: false, mayHaveLeft: false, reason };
     }
   };

@@ -3,6 +3,7 @@
  * is known here and in `event-connection.ts` only, and is struck out of every answer, so that no
  * message built from one can carry it into a log.
  */
+import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 import { readAnswer, type Answer } from './answer.js';
 import { field, text } from './json-fields.js';
@@ -102,6 +103,6 @@ function neverLeft(error: unknown): boolean {
 /** `fetch` says only "fetch failed"; what failed is in its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const words = cause instanceof Error ? cause.message : String(cause);
+  const words = errorText(cause);
   return words === '' ? (text(field(cause, 'code')) ?? 'the connection failed') : words;
 }

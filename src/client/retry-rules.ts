@@ -34,6 +34,7 @@ const byCode = {
   idempotency_outcome_unknown: { retry: 'never',             doubt: 'raised' },
   signal_processing_failed:    { retry: 'backoff',           doubt: 'raised' },
   public_api_disabled:         { retry: 'backoff',           doubt: 'unchanged' },
+  shutting_down:               { retry: 'backoff',           doubt: 'unchanged' },
   idempotency_conflict:        { retry: 'never',             doubt: 'settled' },
   malformed_json:              { retry: 'never',             doubt: 'settled' },
   invalid_signal:              { retry: 'never',             doubt: 'settled' },

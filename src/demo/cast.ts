@@ -2,6 +2,7 @@
  * Who plays in the demo: a gateway on a data directory, a user with an API key, and a paper terminal
  * of each family. All of them talk over real sockets, as they would on different machines.
  */
+import { dayMs } from '../lib/durations.js';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -82,7 +83,7 @@ export async function createKey(url: string, token: string): Promise<string> {
     if (name === keyName) await fetch(`${address}/${id}`, { method: 'DELETE', headers });
   }
   const scopes = ['signals:write', 'signals:read', 'orders:cancel', 'events:read'];
-  const expiresAt = toIsoTime(systemClock.now() + 86_400_000);
+  const expiresAt = toIsoTime(systemClock.now() + dayMs);
   const response = await post(address, { name: keyName, scopes, expiresAt }, headers);
   check(response.status === 201, `the new key was answered with ${response.status}`);
   return ((await response.json()) as { key: string }).key;

@@ -1,4 +1,5 @@
 /** How the demo shows itself: one numbered step after another, with its answer and its time. */
+import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 
 /** A step did not end as it must; the demo ends with exit code 1. */
@@ -41,7 +42,7 @@ export function createScreen(clock: Clock, write: (text: string) => void): Scree
         ending = `${(clock.monotonic() - startedAt).toFixed(1)} ms`;
         return result;
       } catch (error) {
-        said.push(`✗ ${error instanceof Error ? error.message : String(error)}`);
+        said.push(`✗ ${errorText(error)}`);
         throw error;
       } finally {
         line(`${number}  ${title.padEnd(width)}${ending.padStart(11)}`);

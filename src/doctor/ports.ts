@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { createServer } from 'node:net';
-import { reachableHost } from '../lib/reachable-host.js';
+import { reachableHost } from '../lib/host.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 

@@ -1,11 +1,11 @@
 /** How long the certificate is valid; that it fits its key was checked with the settings. */
+import { dayMs } from '../lib/durations.js';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { toIsoTime } from '../lib/clock.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
-const dayMs = 86_400_000;
 const warningDays = 14;
 const remedy = 'Put a new certificate and its key in place, and start the gateway again.';
 const report = reporter('tls');

@@ -4,7 +4,7 @@
  */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
-import { readExecutions } from '../signals/execution-book.js';
+import { readExecution } from '../signals/execution-book.js';
 import { toSignalView } from '../signals/signal-view.js';
 import type { Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
@@ -32,10 +32,9 @@ export function createReadSignal({ store }: { readonly store: Reader }): KeyEndp
       ? store.get('requests', [user.userId, requestId])
       : undefined;
     if (request === undefined) return exchange.fail('request_not_found');
-    const ids = Array.from({ length: request.executionCount }, (_, index) =>
-      executionIdOf(requestId, index),
-    );
-    const executions = readExecutions(store, user.userId, ids);
+    const executions = Array.from({ length: request.executionCount }, (_, index) =>
+      readExecution(store, user.userId, executionIdOf(requestId, index)),
+    ).filter((execution) => execution !== undefined);
     exchange.reply(200, answerOf(request, executions));
   };
 }

@@ -17,8 +17,8 @@ import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
 import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
-import { sourceKey } from '../model/source-name.js';
-import { route, type ActiveSource, type Target } from '../signals/routing.js';
+import { targetKey } from '../model/source-name.js';
+import { route, type ActiveSource } from '../signals/routing.js';
 import type { User } from '../model/records.js';
 import { refuseOrReplay } from './idempotent-reply.js';
 
@@ -90,7 +90,10 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
           envelope.instanceId ?? null,
           terminals.active(userId),
         ),
-        isConnected: (target) => isTargetConnected(terminals, userId, target),
+        isConnected: (target) => {
+          const targeted = targetKey(target);
+          return targeted !== undefined && terminals.isConnected(userId, targeted);
+        },
         signalsToday: verdict.signalsToday,
       },
       (accepted) => {
@@ -121,10 +124,4 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
 
 function locationOf(requestId: string): string {
   return `/api/v1/signals/${requestId}`;
-}
-
-function isTargetConnected(terminals: Terminals, userId: string, target: Target): boolean {
-  const { platform, instanceId, accountName } = target;
-  if (instanceId === null || accountName === null) return false;
-  return terminals.isConnected(userId, sourceKey({ platform, instanceId, accountName }));
 }

@@ -1,20 +1,20 @@
 /**
- * The open event streams: how many a user has, that they stay alive, and that they end with the
- * right they were opened by. Owns them from the 200 to the end of the answer.
+ * The open event streams: counts them per user, keeps them alive, and ends them when their key may no longer
+ * act. Owns each stream from its 200 to the end of the answer.
  */
-import { isPublicApiEnabled } from '../auth/accounts.js';
-import { hasExpired } from '../auth/api-key.js';
+import { hasExpired, type KeyOwner } from '../auth/api-key.js';
+import type { KeyRights } from '../auth/key-rights.js';
 import type { EventHub } from './hub.js';
 import type { Subscriber } from './subscriber.js';
 import type { EventWriter, WriterCallbacks, WriterEnd } from './event-writer.js';
 import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
 import type { CounterSet } from '../lib/instruments.js';
-import type { Plans } from '../plans.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
-import type { ApiKey, User } from '../model/records.js';
-import type { Reader } from '../store/store.js';
+import type { Scope } from '../model/scopes.js';
 
+/** What a key needs for a stream. */
+const scope: Scope = 'events:read';
 /** Silence after which a comment keeps the connection alive. */
 export const keepAliveMs = 15_000;
 /** A reader that takes nothing for so long is gone, or as good as gone. */
@@ -33,14 +33,8 @@ export const streamEnds = [
 
 export type StreamEnd = (typeof streamEnds)[number];
 
-/** Whose stream it is, and the key that opened it. */
-export interface StreamOwner {
-  readonly user: User;
-  readonly key: ApiKey;
-}
-
 interface EventStream {
-  readonly caller: StreamOwner;
+  readonly caller: KeyOwner;
   readonly subscriber: Subscriber;
   readonly writer: EventWriter;
   keepAlive: Deadline | undefined;
@@ -52,10 +46,9 @@ interface EventStream {
 }
 
 export interface EventStreamsDeps {
-  readonly store: Reader;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  readonly plans: Plans;
+  readonly rights: KeyRights;
   readonly hub: EventHub;
   readonly streamsClosed: CounterSet<StreamEnd>;
 }
@@ -79,7 +72,7 @@ export class EventStreams {
 
   /** `start` opens the answer and gives its writer, or nothing when there is nobody to write to. */
   open(
-    caller: StreamOwner,
+    caller: KeyOwner,
     subscriber: Subscriber,
     start: (events: WriterCallbacks) => EventWriter | undefined,
   ): void {
@@ -113,7 +106,7 @@ export class EventStreams {
   /** Ends at once the streams whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
     for (const stream of this.#open.get(userId) ?? []) {
-      if (!this.#isAllowed(stream.caller)) endFor('not_allowed', stream);
+      if (!this.#deps.rights.isStillAllowed(stream.caller, scope)) endFor('not_allowed', stream);
     }
   }
 
@@ -129,18 +122,6 @@ export class EventStreams {
         endFor('server_draining', stream, `retry: ${retryMs}\n\n`);
       }
     }
-  }
-
-  #isAllowed({ user, key }: StreamOwner): boolean {
-    const { store, clock, plans } = this.#deps;
-    const owner = store.get('users', user.userId);
-    return (
-      owner !== undefined &&
-      plans[owner.plan]?.publicApi === true &&
-      isPublicApiEnabled(store) &&
-      store.get('apiKeyHashes', [user.userId, key.id]) !== undefined &&
-      !hasExpired(key, clock.now())
-    );
   }
 
   /** A key ends by the wall clock, which may be set meanwhile: when the time comes, it is asked again. */

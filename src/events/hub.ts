@@ -1,12 +1,11 @@
 /**
- * Where every terminal event goes: numbered per user, encoded once, kept in the user's ring, handed
- * to the user's subscribers of that source. Owns the rings and the epoch; both end with the process.
+ * Publishes terminal events: each is numbered per user, encoded once, kept in the user's ring and handed to the
+ * user's subscribers of its source. Owns the rings and the epoch; both end with the process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { randomHex } from '../lib/ids.js';
 import type { Counter } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
-import { sourceKey } from '../model/source-name.js';
 import { formatCursor } from './cursor.js';
 import { EventRing } from './ring.js';
 import type { Subscriber } from './subscriber.js';
@@ -28,9 +27,9 @@ export class EventHub {
   readonly #pumpedAt: number;
   readonly #rings = new Map<string, EventRing>();
   readonly #subscribers = new Map<string, Set<Subscriber>>();
-  /** Those with events that came in this turn of the loop: they leave in one write each. */
-  #stirred = new Set<Subscriber>();
-  /** Events, of whatever source, since the stirred ones were last pumped. */
+  /** Subscribers with events of this turn of the loop, which leave in one write each. */
+  #notified = new Set<Subscriber>();
+  /** Events of any source since the notified subscribers were last pumped. */
   #unpumped = 0;
 
   constructor(deps: HubDeps) {
@@ -48,18 +47,17 @@ export class EventHub {
     const { clock, limits } = this.#deps;
     const ring = this.ringOf(userId);
     const seq = ring.lastSeq + 1;
-    const source = sourceKey(event.source);
+    const source = event.sourceKey;
     const receivedAt = toIsoTime(clock.now());
     const eventId = formatCursor(this.epoch, seq);
     const frame = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
     ring.push({ seq, at: clock.monotonic(), source, frame: Buffer.from(frame) });
     this.#deps.eventsPublished.add();
     for (const subscriber of this.subscribersOf(userId)) {
-      if (subscriber.source === source) this.#stir(subscriber);
+      if (subscriber.source === source) this.#notify(subscriber);
     }
-    // A turn can bring more events than a ring holds, of this source or of its user's others: none of
-    // them may push out what a reader has not seen.
-    if (++this.#unpumped >= this.#pumpedAt) this.#pumpStirred();
+    // A turn can bring more events than a ring holds. They must not push out what a reader has not seen.
+    if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
   }
 
   ringOf(userId: string): EventRing {
@@ -81,7 +79,7 @@ export class EventHub {
     const subscribers = this.#subscribers.get(userId);
     subscribers?.delete(subscriber);
     if (subscribers?.size === 0) this.#subscribers.delete(userId);
-    this.#stirred.delete(subscriber);
+    this.#notified.delete(subscriber);
   }
 
   subscribersOf(userId: string): ReadonlySet<Subscriber> {
@@ -98,8 +96,8 @@ export class EventHub {
   }
 
   /**
-   * Forgets what is too old to be replayed, also of users who are idle, and the rings of those who are
-   * gone: an event that was on its way when its user was deleted has made one anew.
+   * Drops events that are too old to be replayed, and the rings of deleted users: an event that was on its
+   * way when its user was deleted has made a new ring.
    */
   age(isUser: (userId: string) => boolean): void {
     const now = this.#deps.clock.monotonic();
@@ -109,17 +107,17 @@ export class EventHub {
     }
   }
 
-  #stir(subscriber: Subscriber): void {
+  #notify(subscriber: Subscriber): void {
     subscriber.pending++;
-    if (this.#stirred.size === 0) setImmediate(() => this.#pumpStirred());
-    this.#stirred.add(subscriber);
+    if (this.#notified.size === 0) setImmediate(() => this.#pumpNotified());
+    this.#notified.add(subscriber);
   }
 
-  #pumpStirred(): void {
-    const stirred = this.#stirred;
-    this.#stirred = new Set();
+  #pumpNotified(): void {
+    const notified = this.#notified;
+    this.#notified = new Set();
     this.#unpumped = 0;
-    for (const each of stirred) each.pump();
+    for (const each of notified) each.pump();
   }
 }
 

@@ -6,6 +6,8 @@ import type { EventName } from './event-names.js';
 export interface TerminalEvent {
   readonly name: Exclude<EventName, 'replay_gap'>;
   readonly source: SourceName;
+  /** Key of `source`. */
+  readonly sourceKey: string;
   /** ISO 8601 UTC, on the terminal's clock. */
   readonly occurredAt: string;
   readonly requestId?: string | null;

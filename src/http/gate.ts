@@ -1,19 +1,17 @@
 /**
- * Who may pass, in the contract's order of checks (section 2). For `/api/v1/*`: Public API enabled →
- * credential → the key's rate → plan → scope. For the user-level endpoints: user token → plan. Owns
- * the per-key buckets and those of clients that failed to authenticate; both are lost with the
- * process.
+ * Admits requests, in the contract's order of checks (section 2). For `/api/v1/*`: Public API enabled →
+ * credential → the key's rate → plan → scope. For the user-level endpoints: user token → plan. Owns the
+ * buckets of keys, of logins and of clients that failed to authenticate; all are lost with the process.
  */
-import { isPublicApiEnabled } from '../auth/accounts.js';
-import { authenticateApiKey } from '../auth/api-key.js';
+import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyUses } from '../auth/api-key-uses.js';
+import type { KeyRights } from '../auth/key-rights.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import type { Plans } from '../plans.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
-import type { ApiKey, User } from '../model/records.js';
+import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 import type { Exchange } from './exchange.js';
 
@@ -21,14 +19,12 @@ export interface GateDeps {
   readonly store: Reader;
   readonly clock: Clock;
   readonly limits: Limits;
-  readonly plans: Plans;
+  readonly rights: KeyRights;
   readonly userTokens: UserTokens;
   readonly keyUses: KeyUses;
 }
 
-export interface KeyCaller {
-  readonly user: User;
-  readonly key: ApiKey;
+export interface KeyCaller extends KeyOwner {
   /** Monotonic ms. */
   readonly admittedAt: number;
 }
@@ -52,7 +48,7 @@ const windowSeconds = 60;
 const freshMs = 1;
 
 export function createGate(deps: GateDeps): Gate {
-  const { store, clock, limits, plans } = deps;
+  const { store, clock, limits, rights } = deps;
   const keyBuckets = new BucketMap<number>(limits.keyRequestsPerMinute, { entriesMax: Infinity });
   const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
   const logins = new BucketMap<string>(limits.loginAttemptsPerMinute);
@@ -67,13 +63,12 @@ export function createGate(deps: GateDeps): Gate {
   }
 
   /** Public API enabled → credential. */
-  function identify(exchange: Exchange, now: number): Pick<KeyCaller, 'user' | 'key'> | undefined {
-    if (!isPublicApiEnabled(store)) {
-      exchange.fail('public_api_disabled');
-      return undefined;
-    }
-    const caller = authenticateApiKey(store, exchange.head.bearer, now);
-    return caller ?? refuseUnauthenticated(exchange);
+  function identify(exchange: Exchange): KeyOwner | undefined {
+    const owner = rights.authenticate(exchange.head.bearer);
+    if (typeof owner === 'object') return owner;
+    if (owner === 'invalid_api_key') return refuseUnauthenticated(exchange);
+    exchange.fail(owner);
+    return undefined;
   }
 
   function takeRequest(exchange: Exchange, keyId: number, now: number): boolean {
@@ -88,43 +83,34 @@ export function createGate(deps: GateDeps): Gate {
     return isGranted;
   }
 
-  function allowsPublicApi(exchange: Exchange, user: User): boolean {
-    if (plans[user.plan]?.publicApi === true) return true;
-    exchange.fail('business_plan_required');
-    return false;
-  }
-
   return {
     admitKey(exchange, route) {
-      const wallNow = clock.now();
-      const caller = identify(exchange, wallNow);
-      if (caller === undefined) return undefined;
+      const owner = identify(exchange);
+      if (owner === undefined) return undefined;
       const admittedAt = clock.monotonic();
-      if (!takeRequest(exchange, caller.key.id, admittedAt)) return undefined;
-      deps.keyUses.touch(caller.key.id, wallNow);
-      if (!allowsPublicApi(exchange, caller.user)) return undefined;
-      if (route.scope !== null && !caller.key.scopes.includes(route.scope)) {
-        exchange.fail('insufficient_scope');
-        return undefined;
-      }
-      return { ...caller, admittedAt };
+      if (!takeRequest(exchange, owner.key.id, admittedAt)) return undefined;
+      deps.keyUses.touch(owner.key.id, clock.now());
+      const refusal = rights.refusal(owner, route.scope);
+      if (refusal === undefined) return { ...owner, admittedAt };
+      exchange.fail(refusal);
+      return undefined;
     },
 
     confirm(exchange, caller) {
       const now = clock.monotonic();
       if (now - caller.admittedAt < freshMs) return caller;
-      const found = identify(exchange, clock.now());
-      if (found === undefined || !allowsPublicApi(exchange, found.user)) return undefined;
-      return { ...found, admittedAt: now };
+      const owner = identify(exchange);
+      if (owner === undefined) return undefined;
+      if (rights.isPlanAllowed(owner.user)) return { ...owner, admittedAt: now };
+      exchange.fail('business_plan_required');
+      return undefined;
     },
 
     admitUser(exchange) {
       const user = authenticateUser(store, deps.userTokens, exchange.head.bearer);
-      if (user === undefined) {
-        exchange.fail('invalid_token');
-        return undefined;
-      }
-      return allowsPublicApi(exchange, user) ? user : undefined;
+      if (user !== undefined && rights.isPlanAllowed(user)) return user;
+      exchange.fail(user === undefined ? 'invalid_token' : 'business_plan_required');
+      return undefined;
     },
 
     admitLogin(exchange) {

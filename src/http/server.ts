@@ -18,6 +18,8 @@ export interface HttpServerDeps {
   /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
   readonly partitionOf: (res: HttpResponse, forwardedFor: string) => string;
   readonly handle: (exchange: Exchange, route: Route) => void | Promise<void>;
+  /** While it drains, the gateway answers every new request with `shutting_down`. */
+  readonly isDraining: () => boolean;
   /** `routeIndex` is the route's place in the table, or -1; `status` 0 means the client left. */
   readonly onEnd: (routeIndex: number, status: number, durationMs: number) => void;
   readonly onError: (error: unknown, traceId: string) => void;
@@ -28,6 +30,9 @@ export interface HttpServer {
   readonly openExchanges: number;
   register(app: TemplatedApp): void;
 }
+
+/** Seconds until a client should try again: a restart takes no longer. */
+const drainRetryAfter = 1;
 
 const apiPrefix = /^\/api\/v1(?:\/|$)/;
 
@@ -81,6 +86,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (exchange.head.isAmbiguous || (condemned.size > 0 && condemned.has(addressOf(res)))) {
       condemn(addressOf(res));
       exchange.fail('bad_request', { close: 'forced' });
+      return;
+    }
+    if (deps.isDraining()) {
+      exchange.fail('shutting_down', { retryAfter: drainRetryAfter, close: 'announced' });
       return;
     }
     exchange.run(() => work(exchange));

@@ -19,14 +19,15 @@ import {
 
 export type { HttpRequest, HttpResponse, TemplatedApp, WebSocket };
 
+/** Paths of PEM files; without both the server speaks plain HTTP. */
 export interface TlsFiles {
-  readonly certificate: string;
-  readonly key: string;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
 }
 
-export function createApp(tls: TlsFiles | undefined): TemplatedApp {
-  if (tls === undefined) return App();
-  const options: AppOptions = { cert_file_name: tls.certificate, key_file_name: tls.key };
+export function createApp({ tlsCert, tlsKey }: Partial<TlsFiles> = {}): TemplatedApp {
+  if (tlsCert === undefined || tlsKey === undefined) return App();
+  const options: AppOptions = { cert_file_name: tlsCert, key_file_name: tlsKey };
   return SSLApp(options);
 }
 

@@ -2,6 +2,7 @@
  * The only source of time. Wall time dates things; monotonic time measures and schedules them, so
  * that a step of the wall clock neither fires nor starves a deadline.
  */
+import { dayMs } from './durations.js';
 export interface Clock {
   /** Wall time in whole Unix milliseconds. */
   now(): number;
@@ -32,19 +33,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** A clock that runs `then` after the task of each timer. */
-export function withAfterTimer(clock: Clock, then: () => void): Clock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    setTimer: (delayMs, task) =>
-      clock.setTimer(delayMs, () => {
-        task();
-        then();
-      }),
-  };
-}
-
 /** Runs `task` every `intervalMs` until cancelled; the next run is set after the last has returned. */
 export function every(clock: Clock, intervalMs: number, task: () => void): Timer {
   let timer = clock.setTimer(intervalMs, run);
@@ -59,7 +47,20 @@ export function every(clock: Clock, intervalMs: number, task: () => void): Timer
   };
 }
 
-const dayMs = 86_400_000;
+/** Looks every 10 ms. @returns whether it came true within the time. */
+export async function waitUntil(
+  clock: Clock,
+  isDone: () => boolean,
+  timeoutMs: number,
+): Promise<boolean> {
+  const deadline = clock.monotonic() + timeoutMs;
+  while (!isDone()) {
+    if (clock.monotonic() >= deadline) return false;
+    await new Promise<void>((resolve) => clock.setTimer(10, resolve));
+  }
+  return true;
+}
+
 const twoDigits = digits(2);
 const threeDigits = digits(3);
 let writtenDay = NaN;

@@ -1,11 +1,10 @@
 /**
- * The cancel of one execution: its states, their moves (section 4 of the contract), and the rule
- * that a fill which wins the race ends it as `too_late`. An execution shows its latest cancel only.
- * Everything here is pure.
+ * The cancel of one execution: its states and the transitions between them (section 4 of the contract).
+ * An execution shows its latest cancel only. The moves are in signals/moves.ts.
  */
 import type { ReasonCode } from './reason-codes.js';
 
-/** `next` lists the moves; a further cancel is refused while the latest one is not final. */
+/** `next` lists the transitions. A further cancel is refused while the latest one is not final. */
 // prettier-ignore
 export const cancelStates = {
   requested:  { final: false, next: ['dispatched', 'cancelled', 'too_late', 'not_sent', 'unknown'] },
@@ -44,38 +43,6 @@ export interface Cancellation {
   readonly acknowledged: boolean;
 }
 
-/** What an execution's own end says of a cancel: the fill won, or the order is gone. */
-// prettier-ignore
-const endings: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
-  filled:    { status: 'too_late',  reasonCode: 'already_filled' },
-  cancelled: { status: 'cancelled', reasonCode: null },
-  completed: { status: 'too_late',  reasonCode: 'already_filled' },
-  rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
-  expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
-};
-
-/** @returns the cancel once its execution stands at `executionStatus`; itself where that ends nothing. */
-export function settleCancel(
-  cancel: Cancellation,
-  executionStatus: string,
-  now: number,
-): Cancellation {
-  const ending = endings[executionStatus];
-  if (ending === undefined) return cancel;
-  return moveCancel(cancel, ending.status, ending.reasonCode, now) ?? cancel;
-}
-
 export function isFinalCancel(status: CancelStatus): boolean {
   return cancelStates[status].final;
-}
-
-/** @returns the cancel after the move, or undefined when the table forbids it or nothing changes. */
-export function moveCancel(
-  cancel: Cancellation,
-  to: CancelStatus,
-  reasonCode: ReasonCode | null,
-  now: number,
-): Cancellation | undefined {
-  if (!(cancelStates[cancel.status].next as readonly CancelStatus[]).includes(to)) return undefined;
-  return { ...cancel, status: to, reasonCode, updatedAt: now };
 }

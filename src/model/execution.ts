@@ -1,12 +1,12 @@
 /**
- * One execution: what one terminal was asked to do, and what is known of it. The states and their
- * moves are the table below (section 4 of the contract); `applyReport` is the only way in which
- * evidence from a terminal changes an execution. Everything here is pure.
+ * One execution: what one terminal was asked to do, and what is known of it. The table holds the states
+ * and the transitions between them (section 4 of the contract). An execution is immutable; it changes only
+ * by a move of signals/moves.ts.
  */
 import { isFinalCancel, type Cancellation } from './cancellation.js';
 import type { ReasonCode } from './reason-codes.js';
 
-/** `next` lists the moves; evidence for any other state is backward and is ignored. */
+/** `next` lists the transitions. A report of any other status is backward: its status is ignored. */
 // prettier-ignore
 export const executionStates = {
   queued:           { final: false, next: ['dispatched', 'denied', 'expired'] },
@@ -127,89 +127,4 @@ export function isCancellable({ status, dispatchedAt }: Execution): boolean {
 
 export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {
   return (executionStates[from].next as readonly ExecutionStatus[]).includes(to);
-}
-
-/**
- * @returns the execution after the report, or undefined when the report moves backwards, takes back
- * a filled quantity or tells nothing new: it is then to be ignored and counted.
- */
-export function applyReport(
-  execution: Execution,
-  report: ExecutionReport,
-  now: number,
-): Execution | undefined {
-  const moves = report.status !== execution.status;
-  if (moves && !mayMove(execution.status, report.status)) return undefined;
-
-  const fill = report.fill;
-  const isNewFill =
-    fill !== undefined && !execution.fills.some((known) => known.fillId === fill.fillId);
-  const fills = isNewFill ? [...execution.fills, fill] : execution.fills;
-
-  const filledQuantity = report.filledQuantity ?? filledAfter(execution, report, fills);
-  if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
-
-  const next: Execution = {
-    ...execution,
-    status: report.status,
-    reasonCode: report.reasonCode ?? (moves ? null : execution.reasonCode),
-    delivery: 'confirmed',
-    filledQuantity,
-    remainingQuantity: report.remainingQuantity ?? remainingAfter(execution, filledQuantity),
-    averageFillPrice:
-      report.averageFillPrice ?? (isNewFill ? averageOf(fills) : execution.averageFillPrice),
-    fills,
-    native: report.native ?? execution.native,
-    confirmedAt: execution.confirmedAt ?? now,
-    updatedAt: now,
-  };
-  return moves || isNewFill || tellsMore(execution, next) ? next : undefined;
-}
-
-function tellsMore(before: Execution, after: Execution): boolean {
-  return (
-    before.confirmedAt === null ||
-    before.reasonCode !== after.reasonCode ||
-    before.filledQuantity !== after.filledQuantity ||
-    before.remainingQuantity !== after.remainingQuantity ||
-    before.averageFillPrice !== after.averageFillPrice ||
-    before.native?.orderId !== after.native?.orderId ||
-    before.native?.state !== after.native?.state ||
-    before.native?.code !== after.native?.code ||
-    before.native?.text !== after.native?.text
-  );
-}
-
-function remainingAfter(execution: Execution, filledQuantity: number | null): number | null {
-  if (filledQuantity === execution.filledQuantity) return execution.remainingQuantity;
-  if (execution.quantity === null || filledQuantity === null) return null;
-  return Math.max(0, tidy(execution.quantity - filledQuantity));
-}
-
-function filledAfter(
-  execution: Execution,
-  report: ExecutionReport,
-  fills: readonly Fill[],
-): number | null {
-  const { filledQuantity, quantity } = execution;
-  // A total that was told before may be of fills that were never told one by one.
-  if (fills !== execution.fills) return Math.max(sumOf(fills), filledQuantity ?? 0);
-  // A terminal that says nothing but "filled" means all of it.
-  return report.status === 'filled' && fills.length === 0
-    ? (quantity ?? filledQuantity)
-    : filledQuantity;
-}
-
-function sumOf(fills: readonly Fill[]): number {
-  return tidy(fills.reduce((sum, fill) => sum + fill.quantity, 0));
-}
-
-function averageOf(fills: readonly Fill[]): number {
-  const value = fills.reduce((sum, fill) => sum + fill.price * fill.quantity, 0);
-  return tidy(value / sumOf(fills));
-}
-
-/** Binary fractions make 0.1 + 0.2 end in …04; twelve digits are more than any terminal quotes. */
-function tidy(value: number): number {
-  return Number(value.toPrecision(12));
 }

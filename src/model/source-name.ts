@@ -6,6 +6,18 @@ export interface SourceName {
 }
 
 /** One text for a source, equal for equal names only. */
-export function sourceKey(name: SourceName): string {
-  return JSON.stringify([name.platform, name.instanceId, name.accountName]);
+export function sourceKey({ platform, instanceId, accountName }: SourceName): string {
+  return JSON.stringify([platform, instanceId, accountName]);
+}
+
+/** As `sourceKey`, for an execution or a target. @returns undefined where no terminal was found. */
+export function targetKey({
+  platform,
+  instanceId,
+  accountName,
+}: {
+  readonly [part in keyof SourceName]: string | null;
+}): string | undefined {
+  if (platform === null || instanceId === null || accountName === null) return undefined;
+  return sourceKey({ platform, instanceId, accountName });
 }

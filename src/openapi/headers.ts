@@ -69,6 +69,7 @@ export function headersOfStatus({ credential }: Route, status: number): HeaderSe
 const waiting: ReadonlySet<ErrorCode> = new Set([
   'request_in_progress',
   'login_unavailable',
+  'shutting_down',
   ...(Object.keys(errors) as ErrorCode[]).filter((code) => errors[code].status === 429),
 ]);
 

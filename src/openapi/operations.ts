@@ -227,5 +227,11 @@ const errorsOfCredential: { readonly [C in Route['credential']]: readonly ErrorC
 /** Every error that the operation can answer with. */
 export function errorsOf({ operation, credential }: Route): readonly ErrorCode[] {
   const own: readonly ErrorCode[] = operations[operation as Operation].errors;
-  return ['bad_request', ...errorsOfCredential[credential], ...own, 'internal_error'];
+  return [
+    'bad_request',
+    ...errorsOfCredential[credential],
+    ...own,
+    'internal_error',
+    'shutting_down',
+  ];
 }

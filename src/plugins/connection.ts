@@ -1,12 +1,12 @@
 /**
- * One plugin's connection, from its upgrade to its close: waits for `hello`, hands every frame to
- * where it belongs, counts bad ones, watches for silence, and ends with a code that says whether to
- * come back. Knows nothing of the native socket.
+ * One plugin's connection, from its upgrade to its close: it waits for `hello`, hands each frame on, counts bad
+ * ones, watches for silence, and closes with a code that tells the plugin whether to reconnect. It alone
+ * changes its state, and knows nothing of the native socket.
  */
 import type { Clock } from '../lib/clock.js';
+import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Counter, CounterSet } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
-import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import {
   badFramesMax,
   closeCodes,
@@ -21,18 +21,18 @@ import {
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
-import type { Source } from './registry.js';
+import type { Source, SourceConnection } from './source.js';
 
 /** What the connection needs of a socket. */
 export interface PluginSocket {
   /** @returns false when the frame was not taken: the plugin reads too slowly. */
   send(text: string): boolean;
-  /** So much waits for the plugin to read it that what can wait should; `drained` follows. */
+  /** So much waits for the plugin to read it that a backlog should pause; `drained` follows. */
   isCongested(): boolean;
   close(code: number, reason: string): void;
 }
 
-/** By what right the connection is open. */
+/** The login session that the connection was opened with. */
 export interface ConnectionSession {
   readonly userId: string;
   /** Hash of the session token; never the token. */
@@ -47,37 +47,40 @@ export interface ConnectionDeps {
   readonly limits: Limits;
   readonly framesRejected: Counter;
   readonly connectionsClosed: CounterSet<ConnectionEnd>;
+  readonly handlers: ConnectionHandlers;
+}
+
+/** Where a connection's frames and changes go. */
+export interface ConnectionHandlers {
   readonly onOpen: (connection: Connection) => void;
-  /** @returns the source that the connection now speaks for, or why the hello is refused. */
-  readonly onHello: (
+  /** @returns the source that the connection speaks for from now on, or why the hello is refused. */
+  readonly identify: (
     connection: Connection,
     hello: PluginFrameOf<'hello'>,
   ) => Source | FrameErrorCode;
+  /** Answers the hello and sends what waits. */
+  readonly welcome: (connection: Connection, source: Source, hello: PluginFrameOf<'hello'>) => void;
   /** @returns why the frame is refused, if it is. */
   readonly onFrame: (
     connection: Connection,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => FrameErrorCode | undefined;
-  /** The socket has taken some of what waited. */
-  readonly onDrained: (connection: Connection) => void;
+  /** The socket has sent some of what waited. */
+  readonly onDrained: (connection: Connection, source: Source) => void;
   readonly onClosed: (connection: Connection) => void;
 }
 
 const notText: DecodedFrame = { error: 'not_text' };
 
-export class Connection {
-  source: Source | undefined;
-  /** The backlog is still on its way out: what is accepted now must queue behind it. */
-  isCatchingUp = false;
-  /** What was taken in is on disk, and its acknowledgement is about to leave. */
-  owesAck = false;
-  /** The rest of the backlog waits until the plugin has read some of it. */
-  awaitsDrain = false;
+export class Connection implements SourceConnection {
   readonly #deps: ConnectionDeps;
   readonly #socket: PluginSocket;
+  #source: Source | undefined;
   #isClosed = false;
   #badFrames = 0;
+  /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */
+  #seqToAcknowledge = 0;
   #watch: Deadline;
   readonly #sessionEnd: Deadline;
 
@@ -95,8 +98,17 @@ export class Connection {
     );
   }
 
+  /** Undefined before a valid hello. */
+  get source(): Source | undefined {
+    return this.#source;
+  }
+
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  get isCongested(): boolean {
+    return this.#socket.isCongested();
   }
 
   /** The bytes are valid only during the call. */
@@ -106,16 +118,14 @@ export class Connection {
       this.#refuse(error);
       return;
     }
-    const refusal = frame.type === 'hello' ? this.#greet(frame) : this.#pass(frame);
+    const refusal = frame.type === 'hello' ? this.#takeHello(frame) : this.#take(frame);
     if (refusal !== undefined) this.#refuse(refusal);
   }
 
-  /** @returns false when it could not be handed to the socket; the connection is then closing. */
   send(frame: GatewayFrame): boolean {
     return this.sendText(JSON.stringify(frame));
   }
 
-  /** As `send`, for a frame that is already JSON text. */
   sendText(text: string): boolean {
     if (this.#isClosed) return false;
     if (this.#socket.send(text)) return true;
@@ -123,12 +133,19 @@ export class Connection {
     return false;
   }
 
-  get isCongested(): boolean {
-    return this.#socket.isCongested();
+  acknowledge(seq: number): void {
+    const isScheduled = this.#seqToAcknowledge > 0;
+    this.#seqToAcknowledge = Math.max(this.#seqToAcknowledge, seq);
+    if (isScheduled) return;
+    queueMicrotask(() => {
+      this.send({ type: 'ack', seq: this.#seqToAcknowledge });
+      this.#seqToAcknowledge = 0;
+    });
   }
 
   drained(): void {
-    if (!this.#isClosed) this.#deps.onDrained(this);
+    if (this.#isClosed || this.#source === undefined) return;
+    this.#deps.handlers.onDrained(this, this.#source);
   }
 
   close(reason: CloseReason): void {
@@ -147,22 +164,25 @@ export class Connection {
     this.#deps.connectionsClosed.add(reason);
     this.#deps.deadlines.remove(this.#watch);
     this.#deps.deadlines.remove(this.#sessionEnd);
-    this.#deps.onClosed(this);
+    this.#deps.handlers.onClosed(this);
   }
 
-  #greet(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
-    if (this.source !== undefined) return 'hello_repeated';
-    const source = this.#deps.onHello(this, hello);
+  #takeHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
+    if (this.#source !== undefined) return 'hello_repeated';
+    const { handlers, deadlines } = this.#deps;
+    const source = handlers.identify(this, hello);
     if (typeof source === 'string') return source;
-    this.#deps.deadlines.remove(this.#watch);
-    // It may have been too slow for its own welcome.
+    this.#source = source;
+    handlers.welcome(this, source, hello);
+    deadlines.remove(this.#watch);
+    // The welcome may have closed it as too slow.
     if (!this.#isClosed) this.#watchSilence(source);
     return undefined;
   }
 
-  #pass(frame: Exclude<PluginFrame, { type: 'hello' }>): FrameErrorCode | undefined {
-    if (this.source === undefined) return 'hello_expected';
-    return this.#deps.onFrame(this, this.source, frame);
+  #take(frame: Exclude<PluginFrame, { type: 'hello' }>): FrameErrorCode | undefined {
+    if (this.#source === undefined) return 'hello_expected';
+    return this.#deps.handlers.onFrame(this, this.#source, frame);
   }
 
   #refuse(code: FrameErrorCode): void {
@@ -175,10 +195,10 @@ export class Connection {
 
   /** Every frame moves `lastSeen`; the deadline follows it only when it comes due. */
   #watchSilence(source: Source): void {
-    const silentAt = source.lastSeen + this.#deps.limits.heartbeatWindowMs;
-    this.#watch = this.#deps.deadlines.at(silentAt, () => {
-      const isSilent =
-        source.lastSeen + this.#deps.limits.heartbeatWindowMs <= this.#deps.clock.monotonic();
+    const { clock, deadlines, limits } = this.#deps;
+    const silentAt = source.lastSeen + limits.heartbeatWindowMs;
+    this.#watch = deadlines.at(silentAt, () => {
+      const isSilent = source.lastSeen + limits.heartbeatWindowMs <= clock.monotonic();
       if (isSilent) this.close('heartbeat_missed');
       else this.#watchSilence(source);
     });

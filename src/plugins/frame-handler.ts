@@ -1,31 +1,26 @@
 /**
- * What terminals say: acknowledgements, reports of executions and cancels, events. Each `seq` of a
- * source takes effect once; its acknowledgement leaves when the effect is on disk. Evidence for an
- * execution is taken only from the source that it was sent to.
+ * Handles the frames of plugins: acknowledgements, reports of executions and cancels, events. Each `seq` of a
+ * source takes effect once, and is acknowledged when its effect is on disk. A report on an execution counts
+ * only from the source that the execution was sent to.
  */
+import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
-import type { EventHub } from '../events/hub.js';
-import { moveCancel } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
-import type { ExecutionBook } from '../signals/execution-book.js';
-import {
-  applyReport,
-  mayMove,
-  type Execution,
-  type ExecutionReport,
-  type Fill,
-  type NativeState,
-} from '../model/execution.js';
+import type { ApplyOptions, ExecutionBook } from '../signals/execution-book.js';
+import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
+import { acknowledge, acknowledgeCancel, report, reportCancel } from '../signals/moves.js';
 import type { WriteQueue } from '../store/write-queue.js';
-import type { Connection } from './connection.js';
+import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import type { Evidence, FrameErrorCode, PluginFrame, PluginFrameOf } from './protocol.js';
-import type { Registry, Source } from './registry.js';
+import type { Registry } from './registry.js';
+import type { Source, SourceConnection } from './source.js';
 
 export interface FrameHandlerDeps {
   readonly clock: Clock;
   readonly book: ExecutionBook;
+  readonly timeouts: Pick<ExecutionTimeouts, 'msSinceSent'>;
   readonly registry: Registry;
   readonly hub: EventHub;
   readonly writer: WriteQueue;
@@ -37,6 +32,8 @@ export interface FrameHandlerDeps {
 
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 type NumberedFrame = Extract<Frame, { seq: number }>;
+/** Whether a frame changed an execution, which then carries its `seq` to disk. */
+type Effect = 'changed' | 'none' | FrameErrorCode;
 
 export class FrameHandler {
   readonly #deps: FrameHandlerDeps;
@@ -46,167 +43,114 @@ export class FrameHandler {
   }
 
   /** @returns why the frame is refused, if it is. */
-  take(connection: Connection, source: Source, frame: Frame): FrameErrorCode | undefined {
+  handle(connection: SourceConnection, source: Source, frame: Frame): FrameErrorCode | undefined {
     this.#deps.registry.touch(source);
     if (frame.type === 'heartbeat') return undefined;
     if (frame.type === 'ack') return this.#acknowledged(source, frame);
-    return this.#takeOnce(connection, source, frame);
+    return this.#handleOnce(connection, source, frame);
   }
 
-  /** What a plugin knows when it connects counts as reports without a number. */
-  takeKnown(source: Source, known: readonly (Evidence & { executionId: string })[]): void {
+  /** The executions that a hello names count as reports without a number. */
+  handleKnown(source: Source, known: readonly (Evidence & { executionId: string })[]): void {
     for (const evidence of known) {
       const entry = this.#entryOf(source, evidence.executionId);
-      const next = entry === undefined ? undefined : this.#afterReport(entry, evidence);
-      if (entry === undefined || next === undefined) this.#deps.reportsIgnored.add();
-      else this.#deps.book.change(entry, next);
+      if (entry === undefined) this.#deps.reportsIgnored.add();
+      else this.#report(entry, evidence);
     }
   }
 
-  #takeOnce(
-    connection: Connection,
+  #handleOnce(
+    connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
   ): FrameErrorCode | undefined {
-    if (frame.seq <= source.lastSeq) {
-      this.#acknowledge(connection, source);
-      return undefined;
-    }
-    source.lastSeq = frame.seq;
-    if (frame.type === 'event') {
-      this.#publish(source, frame);
-      this.#acknowledge(connection, source);
-      return undefined;
-    }
-    const change =
-      frame.type === 'report' ? this.#report(source, frame) : this.#cancelReport(source, frame);
-    if (typeof change === 'string' || change === undefined) {
-      this.#acknowledge(connection, source);
-      return change;
-    }
-    this.#deps.book.change(change.entry, change.next, {
-      alongside: source,
-      done: () => this.#sendAck(connection, source, frame.seq),
-    });
-    return undefined;
-  }
-
-  /** Acknowledges up to the source's newest `seq`, once that is on disk. */
-  #acknowledge(connection: Connection, source: Source): void {
+    const { seq } = frame;
+    const effect = this.#deps.registry.receive(source, seq)
+      ? this.#effectOf(source, frame, {
+          alongside: source,
+          done: () => this.#sendAck(connection, source, seq),
+        })
+      : 'none';
+    if (effect === 'changed') return undefined;
     const { lastSeq } = source;
     this.#deps.writer.write({
       records: [source],
       done: () => this.#sendAck(connection, source, lastSeq),
     });
+    return effect === 'none' ? undefined : effect;
   }
 
-  /** One acknowledgement covers all that came to the disk with one commit. */
-  #sendAck(connection: Connection, source: Source, seq: number): void {
-    source.durableSeq = Math.max(source.durableSeq, seq);
-    if (connection.owesAck) return;
-    connection.owesAck = true;
-    queueMicrotask(() => {
-      connection.owesAck = false;
-      connection.send({ type: 'ack', seq: source.durableSeq });
-    });
+  #effectOf(source: Source, frame: NumberedFrame, options: ApplyOptions): Effect {
+    switch (frame.type) {
+      case 'event':
+        this.#publish(source, frame);
+        return 'none';
+      case 'report': {
+        const entry = this.#entryOf(source, frame.executionId);
+        return entry === undefined ? 'unknown_execution' : this.#report(entry, frame, options);
+      }
+      case 'cancel_report':
+        return this.#reportCancel(source, frame, options);
+    }
+  }
+
+  #sendAck(connection: SourceConnection, source: Source, seq: number): void {
+    this.#deps.registry.markDurable(source, seq);
+    connection.acknowledge(source.durableSeq);
   }
 
   #acknowledged(source: Source, ack: PluginFrameOf<'ack'>): FrameErrorCode | undefined {
-    const { book, clock } = this.#deps;
-    const now = clock.now();
+    const { book } = this.#deps;
     if (ack.executionId !== undefined) {
       const entry = this.#entryOf(source, ack.executionId);
       if (entry === undefined) return 'unknown_execution';
-      const { execution } = entry;
-      if (execution.delivery !== 'confirmed') {
-        const status =
-          mayMove(execution.status, 'submitted') && execution.status !== 'unknown'
-            ? 'submitted'
-            : execution.status;
-        book.change(entry, { ...execution, status, delivery: 'confirmed', updatedAt: now });
-      }
+      book.apply(entry, acknowledge);
     }
     if (ack.cancelRequestId !== undefined) {
       const entry = this.#entryOfCancel(source, ack.cancelRequestId);
-      if (entry?.execution.cancel == null) return 'unknown_cancel';
-      const { cancel } = entry.execution;
-      const isEarlier = cancel.cancelRequestId !== ack.cancelRequestId;
-      if (isEarlier || cancel.acknowledged) return undefined;
-      const pending = moveCancel(cancel, 'pending', cancel.reasonCode, now) ?? cancel;
-      book.change(entry, {
-        ...entry.execution,
-        cancel: { ...pending, acknowledged: true },
-        updatedAt: now,
-      });
+      if (entry === undefined) return 'unknown_cancel';
+      book.apply(entry, acknowledgeCancel(ack.cancelRequestId));
     }
     return undefined;
   }
 
-  #report(source: Source, report: PluginFrameOf<'report'>): Change | FrameErrorCode | undefined {
-    const entry = this.#entryOf(source, report.executionId);
-    if (entry === undefined) return 'unknown_execution';
-    const next = this.#afterReport(entry, report);
-    if (next !== undefined) return { entry, next };
-    this.#deps.reportsIgnored.add();
-    const { fill } = report;
-    if (fill !== undefined && entry.execution.fills.some(({ fillId }) => fillId === fill.fillId)) {
-      this.#deps.fillsDuplicate.add();
+  #report(entry: BookEntry, evidence: Evidence, options?: ApplyOptions): Effect {
+    const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate } = this.#deps;
+    const before = entry.execution;
+    const after = book.apply(entry, report(toExecutionReport(evidence)), options);
+    // A backward report may still have brought a fill.
+    if (after?.status !== evidence.status) reportsIgnored.add();
+    if (after === undefined) {
+      const { fill } = evidence;
+      const isKnown = before.fills.some(({ fillId }) => fillId === fill?.fillId);
+      if (isKnown) fillsDuplicate.add();
+      return 'none';
     }
-    return undefined;
+    const waitedMs = timeouts.msSinceSent(entry);
+    if (before.confirmedAt === null && waitedMs !== undefined) {
+      confirmLatency.observe(waitedMs / 1000);
+    }
+    return 'changed';
   }
 
-  #afterReport(entry: BookEntry, evidence: Evidence): Execution | undefined {
-    const { execution } = entry;
-    const now = this.#deps.clock.now();
-    const next = applyReport(execution, toReport(evidence), now);
-    if (next === undefined) return undefined;
-    const waitedMs = this.#deps.book.msSinceSent(entry);
-    if (execution.confirmedAt === null && waitedMs !== undefined) {
-      this.#deps.confirmLatency.observe(waitedMs / 1000);
-    }
-    const isOurCancel =
-      next.status === 'cancelled' &&
-      next.reasonCode === null &&
-      execution.cancel !== null &&
-      moveCancel(execution.cancel, 'cancelled', null, now) !== undefined;
-    return isOurCancel ? { ...next, reasonCode: 'cancelled_by_api' } : next;
-  }
-
-  #cancelReport(
+  #reportCancel(
     source: Source,
-    report: PluginFrameOf<'cancel_report'>,
-  ): Change | FrameErrorCode | undefined {
-    const entry = this.#entryOfCancel(source, report.cancelRequestId);
-    if (entry?.execution.cancel == null) return 'unknown_cancel';
-    const { execution } = entry;
-    const now = this.#deps.clock.now();
-    const { status, reasonCode = null } = report;
-    const isLatest = entry.execution.cancel.cancelRequestId === report.cancelRequestId;
-    const cancel = isLatest ? moveCancel(entry.execution.cancel, status, reasonCode, now) : null;
-    const ends =
-      cancel !== undefined && status === 'cancelled' && mayMove(execution.status, status);
-    // Of an earlier cancel nothing counts any more, unless it ended the order after all.
-    if (cancel === undefined || (cancel === null && !ends)) {
-      this.#deps.reportsIgnored.add();
-      return undefined;
-    }
-    return {
-      entry,
-      next: {
-        ...execution,
-        ...(ends
-          ? {
-              status: 'cancelled',
-              reasonCode: 'cancelled_by_api',
-              delivery: 'confirmed',
-              confirmedAt: execution.confirmedAt ?? now,
-            }
-          : {}),
-        native: report.native === undefined ? execution.native : toNative(report.native),
-        ...(cancel === null ? {} : { cancel: { ...cancel, acknowledged: true } }),
-        updatedAt: now,
-      },
+    frame: PluginFrameOf<'cancel_report'>,
+    options: ApplyOptions,
+  ): Effect {
+    const { cancelRequestId, status, reasonCode = null, native } = frame;
+    const entry = this.#entryOfCancel(source, cancelRequestId);
+    if (entry === undefined) return 'unknown_cancel';
+    const evidence = {
+      cancelRequestId,
+      status,
+      reasonCode,
+      ...(native === undefined ? {} : { native: toNative(native) }),
     };
+    if (this.#deps.book.apply(entry, reportCancel(evidence), options) !== undefined)
+      return 'changed';
+    this.#deps.reportsIgnored.add();
+    return 'none';
   }
 
   #publish(source: Source, frame: PluginFrameOf<'event'>): void {
@@ -216,6 +160,7 @@ export class FrameHandler {
     this.#deps.hub.publish(source.userId, {
       name: frame.event,
       source,
+      sourceKey: source.key,
       occurredAt:
         frame.occurredAt === undefined
           ? toIsoTime(this.#deps.clock.now())
@@ -230,11 +175,10 @@ export class FrameHandler {
   }
 
   #entryOf(source: Source, executionId: string): BookEntry | undefined {
-    const entry = this.#deps.book.find(source.userId, executionId);
+    const { book, registry } = this.#deps;
+    const entry = book.find(source.userId, executionId);
     if (entry === undefined || entry.execution.delivery === 'not_sent') return undefined;
-    return this.#deps.registry.sourceOf(source.userId, entry.execution) === source
-      ? entry
-      : undefined;
+    return registry.sourceOf(source.userId, entry.execution) === source ? entry : undefined;
   }
 
   /** The execution of which this cancel, the latest or an earlier one, was sent to the source. */
@@ -247,41 +191,4 @@ export class FrameHandler {
     const latestSent = cancel.status === 'requested' ? cancel.attempt - 1 : cancel.attempt;
     return attempt <= latestSent ? entry : undefined;
   }
-}
-
-interface Change {
-  readonly entry: BookEntry;
-  readonly next: Execution;
-}
-
-function toReport(evidence: Evidence): ExecutionReport {
-  const { fill, native, ...rest } = evidence;
-  return {
-    ...rest,
-    ...(fill === undefined ? {} : { fill: toFill(fill) }),
-    ...(native === undefined ? {} : { native: toNative(native) }),
-  };
-}
-
-/** What the fill says beyond the protocol is left out: bots read it as it is stored. */
-function toFill({ fillId, price, quantity, filledAt }: NonNullable<Evidence['fill']>): Fill {
-  return { fillId, price, quantity, filledAt: toUtc(filledAt) };
-}
-
-function toNative(native: NonNullable<Evidence['native']>): NativeState {
-  return {
-    orderId: native.orderId ?? null,
-    state: native.state ?? null,
-    code: native.code ?? null,
-    text: native.text ?? null,
-  };
-}
-
-/** Already as we write it, and certainly a moment: every month has 28 days. */
-const plainUtc =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
-
-/** A time with any offset as ISO 8601 UTC. */
-function toUtc(time: string): string {
-  return plainUtc.test(time) ? time : toIsoTime(Date.parse(time));
 }

@@ -1,19 +1,18 @@
 /**
- * Who comes and goes: takes a hello, gives the source its connection, takes it from an older one,
- * and tells the streams whether the source is online, stale, offline or replaced.
+ * Which terminals are there: takes a hello, binds the connection to its source, replaces an older connection,
+ * and publishes whether the source is online, stale, offline or replaced. Owns the set of open connections.
  */
 import { readSession } from '../auth/session-token.js';
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
+import type { Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
 import { isAccountName, type Platform } from '../platforms.js';
-import type { Deadlines } from '../lib/deadlines.js';
 import type { Reader } from '../store/store.js';
 import type { Connection } from './connection.js';
-import type { FrameHandler } from './frame-handler.js';
-import type { Outbox } from './outbox.js';
 import { heartbeatMs, type FrameErrorCode, type PluginFrameOf } from './protocol.js';
-import type { Registry, Source } from './registry.js';
+import type { Registry } from './registry.js';
+import type { Source } from './source.js';
 
 export interface PresenceDeps {
   readonly store: Reader;
@@ -22,12 +21,10 @@ export interface PresenceDeps {
   readonly deadlines: Deadlines;
   readonly platforms: readonly Platform[];
   readonly registry: Registry;
-  readonly frames: FrameHandler;
-  readonly outbox: Outbox;
   readonly hub: EventHub;
 }
 
-/** A short window asks for faster heartbeats, so that one that is late does not end the connection. */
+/** A short window asks for faster heartbeats, so that one late heartbeat does not end the connection. */
 const heartbeatsPerWindow = 4;
 
 export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
@@ -48,9 +45,9 @@ export class Presence {
     return this.#open.has(connectionId);
   }
 
-  /** @returns the source that the connection now speaks for, or why its hello is refused. */
-  greet(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
-    const { platforms, registry, frames, outbox, clock, limits } = this.#deps;
+  /** @returns the source that the connection speaks for from now on, or why its hello is refused. */
+  identify(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
+    const { platforms, registry } = this.#deps;
     const { accountName, instanceId } = hello;
     const platform = platforms.find(({ token }) => token === hello.platform);
     if (platform === undefined) return 'unknown_platform';
@@ -65,46 +62,46 @@ export class Presence {
       },
       connection,
     );
-    connection.source = source;
     if (replaced !== undefined) {
-      this.#tell(source, 'replaced');
+      this.#publish(source, 'replaced');
       replaced.close('replaced');
     }
-    this.#tell(source, 'online');
+    this.#publish(source, 'online');
+    return source;
+  }
+
+  /** Answers a hello that was accepted. */
+  welcome(connection: Connection, source: Source): void {
+    const { clock, limits } = this.#deps;
+    const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({
       type: 'welcome',
       connectionId: connection.connectionId,
-      heartbeatMs: Math.min(
-        heartbeatMs,
-        Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow),
-      ),
+      heartbeatMs: Math.min(heartbeatMs, windowPart),
       serverTime: toIsoTime(clock.now()),
       lastSeq: source.durableSeq,
     });
-    frames.takeKnown(source, hello.executions ?? []);
-    outbox.resume(connection, source);
-    return source;
   }
 
   closed(connection: Connection): void {
     this.#open.delete(connection.connectionId);
     const { source } = connection;
     if (source === undefined || !this.#deps.registry.detach(source, connection)) return;
-    this.#tell(source, 'stale');
+    this.#publish(source, 'stale');
     this.#awaitReturn(source);
   }
 
-  /** After a restart: sources that are still active wait for their plugins to come back. */
+  /** After a restart: sources that are still active wait for their plugins to reconnect. */
   awaitAll(): void {
     for (const source of this.#deps.registry.all()) this.#awaitIfActive(source);
   }
 
-  /** Takes in the terminals of a user that arrives from another gateway. */
+  /** Reads the terminals of a user that arrives from another gateway. */
   adopt(userId: string): void {
     for (const source of this.#deps.registry.adopt(userId)) this.#awaitIfActive(source);
   }
 
-  /** Closes what no longer stands on a valid session, or belongs to a user that moves away. */
+  /** Closes the user's connections whose session has ended, or all of them if the user moves away. */
   recheck(userId: string): void {
     const now = this.#deps.clock.now();
     for (const connection of this.#open.values()) {
@@ -129,15 +126,16 @@ export class Presence {
     deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
       if (registry.find(source.userId, source.key) !== source) return;
       if (source.connection === undefined && !registry.isActive(source)) {
-        this.#tell(source, 'offline');
+        this.#publish(source, 'offline');
       }
     });
   }
 
-  #tell(source: Source, status: SourceStatus): void {
+  #publish(source: Source, status: SourceStatus): void {
     this.#deps.hub.publish(source.userId, {
       name: 'source_status',
       source,
+      sourceKey: source.key,
       occurredAt: toIsoTime(this.#deps.clock.now()),
       data: { status, capabilities: source.capabilities },
     });

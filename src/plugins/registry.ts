@@ -1,38 +1,20 @@
 /**
- * The terminals of every user: which are connected, when each was last seen, and up to which `seq`
- * their words are taken in. Names and last sightings are on disk, so that a source stays active over
- * a restart; connections live here.
+ * The terminals of every user: which are connected, when each was last seen, and up to which `seq` its frames
+ * were received. Names and times are on disk, so that a source stays active over a restart; the connections
+ * end with the process.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import { sourceKey, type SourceName } from '../model/source-name.js';
-import type { ActiveSource } from '../signals/routing.js';
+import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
 import type { Execution } from '../model/execution.js';
-import type { Capability, SourceRecord } from '../model/records.js';
-import type { WriteQueue, Stored } from '../store/write-queue.js';
+import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
-import type { Connection } from './connection.js';
+import type { Source, SourceConnection } from './source.js';
 
-/** How often the last sightings of connected sources are written, at the least. */
+/** Longest time between two writes of when the connected sources were last seen. */
 const sightingsIntervalMs = 15_000;
 /** A crash takes no more than this part off a source's heartbeat window. */
 const sightingsPerWindow = 8;
-
-export interface Source extends ActiveSource, Stored {
-  readonly userId: string;
-  readonly key: string;
-  capabilities: readonly Capability[];
-  software: SourceRecord['software'];
-  /** Highest `seq` taken in; on disk once the frame's acknowledgement leaves. */
-  lastSeq: number;
-  /** Highest `seq` that is on disk. */
-  durableSeq: number;
-  /** Wall time in Unix ms. */
-  lastSeenAt: number;
-  /** The same moment on the monotonic clock. */
-  lastSeen: number;
-  connection: Connection | undefined;
-}
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -62,7 +44,7 @@ export class Registry {
     this.#timer = every(clock, intervalMs, () => this.#writeSightings());
   }
 
-  /** Takes in what a user that arrives from another gateway has brought. @returns what is new. */
+  /** Reads the sources of a user that arrives from another gateway. @returns the new ones. */
   adopt(userId: string): Source[] {
     return this.#read({ prefix: [userId] });
   }
@@ -105,11 +87,26 @@ export class Registry {
     return this.#byUser.get(userId)?.get(key);
   }
 
-  /** The source that an execution was meant for; undefined when no terminal was found for it. */
+  /** The source that an execution was routed to; undefined when there was none. */
   sourceOf(userId: string, execution: Execution): Source | undefined {
-    const { platform, instanceId, accountName } = execution;
-    if (instanceId === null || accountName === null) return undefined;
-    return this.find(userId, sourceKey({ platform, instanceId, accountName }));
+    const key = targetKey(execution);
+    return key === undefined ? undefined : this.find(userId, key);
+  }
+
+  /** Whether the user has this source, seen within the heartbeat window. */
+  isActiveSource(userId: string, key: string): boolean {
+    const source = this.find(userId, key);
+    return source !== undefined && this.isActive(source);
+  }
+
+  isConnected(userId: string, key: string): boolean {
+    return this.find(userId, key)?.connection !== undefined;
+  }
+
+  /** Whether the execution's terminal is connected now and can cancel. */
+  canCancel(userId: string, execution: Execution): boolean {
+    const source = this.sourceOf(userId, execution);
+    return source?.connection !== undefined && source.capabilities.includes('cancel');
   }
 
   *all(): Generator<Source> {
@@ -121,8 +118,8 @@ export class Registry {
     userId: string,
     name: SourceName,
     introduction: Pick<Source, 'capabilities' | 'software'>,
-    connection: Connection,
-  ): { source: Source; replaced: Connection | undefined } {
+    connection: SourceConnection,
+  ): { source: Source; replaced: SourceConnection | undefined } {
     const key = sourceKey(name);
     const source =
       this.find(userId, key) ??
@@ -149,7 +146,7 @@ export class Registry {
   }
 
   /** @returns false when the source has another connection by now. */
-  detach(source: Source, connection: Connection): boolean {
+  detach(source: Source, connection: SourceConnection): boolean {
     if (source.connection !== connection) return false;
     source.connection = undefined;
     this.#connected--;
@@ -165,7 +162,19 @@ export class Registry {
     source.lastSeenAt = this.#deps.clock.now();
   }
 
-  /** Drops all of a user that no longer exists. */
+  /** A numbered frame has come. @returns false when its number, or a higher one, came before. */
+  receive(source: Source, seq: number): boolean {
+    if (seq <= source.lastSeq) return false;
+    source.lastSeq = seq;
+    return true;
+  }
+
+  /** Everything up to `seq` is on disk. */
+  markDurable(source: Source, seq: number): void {
+    source.durableSeq = Math.max(source.durableSeq, seq);
+  }
+
+  /** Drops all sources of a user that no longer exists. */
   forget(userId: string): void {
     this.#byUser.delete(userId);
   }

@@ -71,7 +71,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         if (!isUpgrade) return refuse(res, '426 Upgrade Required', traceId);
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
-        // Who comes back later finds this gateway started again, or the user on another one.
+        // The plugin reconnects later, to this gateway started again or to the user's new one.
         if (deps.isDraining() || session.user.moving !== undefined)
           return refuse(res, '503 Service Unavailable', traceId);
         const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
@@ -97,7 +97,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
           deps.connection,
         );
         data.connection = connection;
-        deps.connection.onOpen(connection);
+        deps.connection.handlers.onOpen(connection);
       });
     },
     message(ws, message, isBinary) {

@@ -3,13 +3,13 @@
  * memory; what a restart needs is in the accepted requests themselves, so a count is read back
  * exactly, once, when the user's first signal comes.
  */
+import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';
 import { acceptedAtOf, firstRequestIdAt } from '../lib/ids.js';
 import type { Plan } from '../plans.js';
 import type { Reader } from '../store/store.js';
 import { TokenBucket } from './token-bucket.js';
 
-const dayMs = 86_400_000;
 const windowMs = 60_000;
 
 interface Account {

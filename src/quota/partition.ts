@@ -7,6 +7,8 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
+const nothing = new Uint8Array(0);
+
 type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
 
 export interface ClientAddress {
@@ -14,10 +16,10 @@ export interface ClientAddress {
    * @param peer 4 or 16 bytes, as the socket gives them.
    * @param forwardedFor every X-Forwarded-For header of the request in order, joined by commas;
    *   the first alone may be the client's own. '' when there is none.
+   * @param proxied the address that the PROXY protocol names, empty when it names none. It counts only
+   *   from a trusted peer.
    */
-  (peer: Uint8Array, forwardedFor: string): string;
-  /** Whether the peer's word about a client's address is believed. */
-  readonly isTrusted: (peer: Uint8Array) => boolean;
+  (peer: Uint8Array, forwardedFor: string, proxied?: () => Uint8Array): string;
 }
 
 /** @param trustedCidrs proxies, as `10.0.0.0/8`, `fd00::/8` or a single address. */
@@ -35,7 +37,9 @@ export function createClientAddress(trustedCidrs: readonly string[]): ClientAddr
     });
   };
 
-  const clientAddress = (peer: Uint8Array, forwardedFor: string): string => {
+  return (socketPeer, forwardedFor, proxied) => {
+    const named = proxied !== undefined && isTrusted(socketPeer) ? proxied() : nothing;
+    const peer = named.length === 0 ? socketPeer : named;
     if (forwardedFor === '' || !isTrusted(peer)) return partitionOf(peer);
     let believed = peer;
     let end = forwardedFor.length;
@@ -49,8 +53,6 @@ export function createClientAddress(trustedCidrs: readonly string[]): ClientAddr
     }
     return partitionOf(believed);
   };
-
-  return Object.assign(clientAddress, { isTrusted });
 }
 
 /** Whether a text can stand among the trusted proxies. */

@@ -3,13 +3,13 @@
  * with all that belongs to them. There is no index of due times, since each would cost every
  * acceptance a write: requestIds sort by time, so the old ones of each user come first.
  */
+import { dayMs } from '../lib/durations.js';
 import { executionIdOf, firstRequestIdAt } from '../lib/ids.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Reader, Writer } from '../store/store.js';
 import type { Pass, RetentionLimits } from './pass.js';
 import { walk } from '../store/walk.js';
 
-const dayMs = 86_400_000;
 /** How far the idempotency pass stays behind: an acceptance whose flush stalls must not be passed by. */
 const settlingMs = 60_000;
 const positionKey = 'sweep:idempotency';

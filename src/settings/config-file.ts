@@ -3,6 +3,7 @@
  * `sections` reads. Every key is checked, because a misspelt limit that is silently ignored is a limit
  * that does not hold.
  */
+import { errorText } from '../lib/error-text.js';
 import { settingNames, settingsTable } from './table.js';
 
 /** Takes one finding: the setting's name, and a sentence for the operator. */
@@ -26,7 +27,7 @@ export function readConfigFile(
   try {
     parsed = JSON.parse(readFile(path));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     report('config', `The config file ${path} cannot be read as JSON: ${reason}.`);
     return { path, root: {} };
   }

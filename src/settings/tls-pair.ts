@@ -2,6 +2,7 @@
  * Whether the files named for TLS can serve: both there, readable, PEM, and made for each other. The
  * native server would start without a certificate and then refuse every handshake.
  */
+import { errorText } from '../lib/error-text.js';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Report } from './config-file.js';
 
@@ -42,7 +43,7 @@ function parse<T>(setting: string, refusal: string, read: () => T, report: Repor
   try {
     return read();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     report(setting, `${refusal}: ${reason}. Give the path of a PEM file that can be read.`);
     return undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * Accepting a signal: request, executions, idempotency record and signalId in one transaction, and
- * the 202 only after its flush. Owns what is between the decision and the flush: the keys in doubt
- * and the signalIds that are taken but not yet visible.
+ * Accepts signals: request, executions, idempotency record and signalId go to disk in one transaction; the 202
+ * and the submit frames follow its flush. Owns what is between the decision and the flush: acceptances whose
+ * outcome is unknown, and signalIds that are taken but not yet readable.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
@@ -9,8 +9,13 @@ import type { Limits } from '../limits.js';
 import type { SignalRequest, User } from '../model/records.js';
 import { StoreFailure, type Store, type Writer } from '../store/store.js';
 import type { Deadlines } from '../lib/deadlines.js';
+import type { Counter } from '../lib/instruments.js';
 import type { Envelope } from './envelope.js';
 import { isFinal, type Execution } from '../model/execution.js';
+import type { AccountQuota } from '../quota/account-quota.js';
+import type { Announcer } from './announcer.js';
+import type { BookEntry } from './book-entry.js';
+import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
 import type { Target } from './routing.js';
 
@@ -41,10 +46,16 @@ export interface AcceptanceDeps {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly idempotency: Idempotency;
-  /** Told once for each acceptance that is durable, in order; also when doubt ended well. */
-  readonly onAccepted: (userId: string, accepted: Accepted) => void;
-  /** Told when an acceptance turned out not to have happened. */
-  readonly onLost: (userId: string) => void;
+  readonly book: ExecutionBook;
+  readonly announcer: Announcer;
+  readonly quota: AccountQuota;
+  readonly signalsAccepted: Counter;
+  /** Sends durable executions to their terminals. Called in the order of acceptance. */
+  readonly dispatch: (
+    userId: string,
+    request: SignalRequest,
+    entries: readonly BookEntry[],
+  ) => void;
 }
 
 interface Pending {
@@ -69,8 +80,8 @@ export class Acceptance {
   }
 
   /**
-   * Stores the signal and calls `answer` once: with what is durable, or with undefined when the
-   * outcome cannot be known for now. Terminals get it after that.
+   * Stores the signal and calls `answer` once: with what is durable, or with undefined while the outcome is
+   * unknown. Terminals get the signal after that.
    */
   accept(submission: SignalSubmission, answer: (accepted: Accepted | undefined) => void): void {
     const { store, idempotency, deadlines, limits } = this.#deps;
@@ -97,7 +108,7 @@ export class Acceptance {
           this.resolveDoubts();
           this.#settle(pending);
           answerOnce(accepted);
-          this.#deps.onAccepted(user.userId, accepted);
+          this.#enter(user.userId, accepted);
         },
         (error: unknown) => {
           deadlines.remove(stale);
@@ -125,7 +136,19 @@ export class Acceptance {
     }
   }
 
-  /** Ends all doubts. Call it once a later write has succeeded: what the store shows then, is. */
+  /** Hands what is durable to the book and to the terminals. */
+  #enter(userId: string, { request, executions }: Accepted): void {
+    const { book, announcer, dispatch, signalsAccepted } = this.#deps;
+    signalsAccepted.add();
+    const entries: BookEntry[] = [];
+    for (const execution of executions) {
+      if (execution.status === 'queued') entries.push(book.add(userId, execution));
+      announcer.announce(userId, undefined, execution);
+    }
+    dispatch(userId, request, entries);
+  }
+
+  /** Settles unknown outcomes. Call it after a later write has succeeded: the store is conclusive then. */
   resolveDoubts(): void {
     const doubts = this.#doubts;
     this.#doubts = [];
@@ -134,9 +157,9 @@ export class Acceptance {
       const { request } = pending.accepted;
       this.#settle(pending);
       if (this.#deps.store.get('requests', [user.userId, request.requestId]) === undefined) {
-        this.#deps.onLost(user.userId);
+        this.#deps.quota.refund(user.userId);
       } else {
-        this.#deps.onAccepted(user.userId, pending.accepted);
+        this.#enter(user.userId, pending.accepted);
       }
     }
   }

@@ -1,38 +1,50 @@
 /**
- * One execution in the book. It holds what is meant; at rest, while it waits for its terminal, no more
- * than its name and its deadline, and its record is read from the store when somebody asks. There may
- * be millions at rest, and the garbage collector stops the loop for what stays in memory
- * (native-notes/profile.md): few fields, no closures, and it is its own deadline.
+ * One execution in the book: the newest state, which may not be on disk yet, and the deadlines of its state.
+ * While an execution waits for its terminal, its entry rests: it keeps the id and the deadline only, and
+ * reads the record from the store when it is asked for. Millions may rest, and the garbage collector stops
+ * the loop for what stays in memory (native-notes/profile.md): so an entry has few fields and no closures,
+ * and is its own deadline.
  */
 import { assert } from '../lib/assert.js';
-import type { Stored } from '../store/write-queue.js';
-import type { Writer } from '../store/store.js';
 import type { Deadline } from '../lib/deadlines.js';
 import { isSettled, type Execution } from '../model/execution.js';
+import type { Writer } from '../store/store.js';
+import type { Stored } from '../store/write-queue.js';
 
 /** The book, as far as its entries need it. */
 export interface EntryKeeper {
   /** @returns the record of an entry at rest. */
   read(entry: BookEntry): Execution | undefined;
-  /** What the entry's state has waited for has not come. */
+  /** The entry's deadline has passed. */
   due(entry: BookEntry): void;
 }
 
 /** The entries of one source, in the order of acceptance. */
-export interface SourceLine {
+export interface SourceEntries {
   readonly name: string;
   readonly entries: Set<BookEntry>;
 }
 
-/** Only the book changes it. */
-export class BookEntry implements Stored, Deadline {
+/** The deadlines of an entry, in monotonic ms. Only `ExecutionTimeouts` changes them. */
+export interface EntryDeadlines {
+  /** No submit frame may leave after it. */
+  expiryDue: number;
+  /** When the execution becomes unknown; undefined while it has not been sent. */
+  confirmDue: number | undefined;
+  cancelDeadline: Deadline | undefined;
+}
+
+/** Only the book changes it, except for `EntryDeadlines`. */
+export class BookEntry implements Stored, Deadline, EntryDeadlines {
+  expiryDue = Infinity;
+  confirmDue: number | undefined;
+  cancelDeadline: Deadline | undefined;
   /** Connection that carried the submit frame, in this life of the process. */
   connectionId: string | undefined;
-  cancelDeadline: Deadline | undefined;
   pendingWrites = 0;
   place = -1;
-  /** Those of the same source; undefined while it is not in the book. */
-  line: SourceLine | undefined;
+  /** Undefined while the entry is not in the book. */
+  source: SourceEntries | undefined;
   readonly executionId: string;
   readonly #keeper: EntryKeeper;
   /** Undefined while it rests. */
@@ -46,10 +58,6 @@ export class BookEntry implements Stored, Deadline {
     execution: Execution,
     /** Monotonic ms when it entered this life of the process. */
     readonly enteredAt: number,
-    /** Monotonic ms after which no submit frame may leave. */
-    readonly expiryDue: number,
-    /** Monotonic ms at which it is called unknown, once it was sent. */
-    public confirmDue: number | undefined,
     /** Was sent, or may have been, before this life of the process. */
     readonly isRecovered: boolean,
   ) {
@@ -69,12 +77,12 @@ export class BookEntry implements Stored, Deadline {
     this.#held = next;
   }
 
-  /** @returns undefined when it rested, and its record went with its user meanwhile. */
+  /** @returns undefined when it rested and its record was removed with its user. */
   recall(): Execution | undefined {
     return (this.#held ??= this.#keeper.read(this));
   }
 
-  /** From here on the record on disk is all there is, until somebody asks. */
+  /** Drops the record from memory; the next access reads it from the store. */
   rest(): void {
     if (this.pendingWrites === 0 && this.#held?.status === 'queued') this.#held = undefined;
   }
@@ -84,7 +92,7 @@ export class BookEntry implements Stored, Deadline {
     this.#keeper.due(this);
   }
 
-  /** Settled executions and moving ones lie apart, so that a start reads only what moves. */
+  /** Settled executions and open ones lie apart, so that a start reads only the open ones. */
   put(batch: Writer): void {
     const { userId, execution } = this;
     const key: [string, string] = [userId, execution.executionId];

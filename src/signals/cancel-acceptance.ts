@@ -1,7 +1,7 @@
 /**
- * Accepting a cancel: the execution's cancel and the idempotency record in one transaction, the 202
- * after its flush, the frame to the terminal after that. When a commit fails the answer is that the
- * outcome is unknown; the cancel stays meant, and is stored and sent once the disk takes writes.
+ * Accepts cancels: the execution's cancel and the idempotency record go to disk in one transaction; the 202
+ * follows its flush, and the frame to the terminal follows the 202. If the commit fails, the bot is told that
+ * the outcome is unknown, and the cancel is stored and sent as soon as the disk takes writes again.
  */
 import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -11,6 +11,7 @@ import type { Limits } from '../limits.js';
 import type { BookEntry } from './book-entry.js';
 import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
+import { nextCancelAttempt, requestCancel } from './moves.js';
 
 /** The body of the 202. */
 export const requestedCancelSchema = Type.Object({
@@ -28,8 +29,8 @@ export interface CancelAcceptanceDeps {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly idempotency: Idempotency;
-  /** Told once the cancel is durable. */
-  readonly onAccepted: (entry: BookEntry) => void;
+  /** Sends a durable cancel to the terminal. */
+  readonly send: (entry: BookEntry) => void;
 }
 
 export class CancelAcceptance {
@@ -50,8 +51,7 @@ export class CancelAcceptance {
     const { userId, execution } = entry;
     const { executionId, orderRef, requestId, signalId } = execution;
     const now = clock.now();
-    const attempt = (execution.cancel?.attempt ?? 0) + 1;
-    const cancelRequestId = cancelRequestIdOf(executionId, attempt);
+    const cancelRequestId = cancelRequestIdOf(executionId, nextCancelAttempt(execution));
     const body = JSON.stringify({
       cancelRequestId,
       orderRef,
@@ -68,38 +68,19 @@ export class CancelAcceptance {
       expiresAt: now + limits.idempotencyRetentionMs,
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
-    const cancel = {
-      cancelRequestId,
-      attempt,
-      status: 'requested',
-      reasonCode: null,
-      requestedAt: now,
-      dispatchedAt: null,
-      updatedAt: now,
-      acknowledged: false,
-    } as const;
-    book.change(
-      entry,
-      {
-        ...execution,
-        cancel,
-        cancelKeys: [...execution.cancelKeys, idempotencyKey],
-        updatedAt: now,
+    book.apply(entry, requestCancel(cancelRequestId, idempotencyKey, now), {
+      alongside: {
+        put: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
       },
-      {
-        alongside: {
-          put: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
-        },
-        done: () => {
-          idempotency.settle(userId, idempotencyKey);
-          answer(body);
-          this.#deps.onAccepted(entry);
-        },
-        failed: () => {
-          idempotency.doubt(userId, idempotencyKey);
-          answer(undefined);
-        },
+      done: () => {
+        idempotency.settle(userId, idempotencyKey);
+        answer(body);
+        this.#deps.send(entry);
       },
-    );
+      failed: () => {
+        idempotency.doubt(userId, idempotencyKey);
+        answer(undefined);
+      },
+    });
   }
 }

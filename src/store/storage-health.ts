@@ -1,7 +1,6 @@
 /**
- * Whether the disk takes writes. Every commit tells how it ended; after a failure a small write is
- * tried every second, so that the gateway recovers by itself when space returns, also when nobody
- * dares to send it traffic.
+ * Whether the disk takes writes, judged by the outcome of each commit. After a failure it tries a small write
+ * every second, so that the gateway recovers without traffic when space returns.
  */
 import type { Clock } from '../lib/clock.js';
 import { StoreFailure, type Store } from './store.js';
@@ -16,7 +15,11 @@ export class StorageHealth {
   #store: Store | undefined;
   readonly #recovered: (() => void)[] = [];
 
-  constructor(readonly clock: Clock) {}
+  constructor(
+    readonly clock: Clock,
+    /** Called on each change between healthy and not. */
+    readonly onChange: (isHealthy: boolean) => void = () => undefined,
+  ) {}
 
   watch(store: Store): void {
     this.#store = store;
@@ -32,6 +35,7 @@ export class StorageHealth {
     if (succeeded) this.committedAt = this.clock.now();
     if (succeeded === this.isHealthy) return;
     this.isHealthy = succeeded;
+    this.onChange(succeeded);
     if (succeeded) for (const listen of this.#recovered) listen();
     else this.#probeLater();
   };

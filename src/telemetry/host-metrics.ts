@@ -23,14 +23,14 @@ export interface HostMetrics {
   readonly certificateExpirySeconds: number | undefined;
 }
 
-export interface SurroundingsOptions {
+export interface HostMetricsOptions {
   readonly dataDir: string;
   /** The certificate chain as PEM, the gateway's own first; checked before. */
   readonly tlsCert: string | undefined;
   readonly clock: Clock;
 }
 
-export function createHostMetrics({ dataDir, tlsCert, clock }: SurroundingsOptions): HostMetrics {
+export function createHostMetrics({ dataDir, tlsCert, clock }: HostMetricsOptions): HostMetrics {
   const offsetMs = (): number => clock.now() - clock.monotonic();
   const offsetAtStartMs = offsetMs();
   return {

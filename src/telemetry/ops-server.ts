@@ -2,6 +2,7 @@
  * The ops port: health checks and metrics for the operator's tools, on a plain node:http server of
  * its own, so that it answers while the API port drains. Owns its socket from `listen` to `close`.
  */
+import { hostInUrl } from '../lib/host.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StartRefused } from '../store/refusal.js';
@@ -73,8 +74,8 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
   return {
     async listen() {
       await bind(server, host, port);
-      const { address, family, port: realPort } = server.address() as AddressInfo;
-      return `http://${family === 'IPv6' ? `[${address}]` : address}:${realPort}`;
+      const { address, port: realPort } = server.address() as AddressInfo;
+      return `http://${hostInUrl(address)}:${realPort}`;
     },
     close() {
       return new Promise((resolve) => {

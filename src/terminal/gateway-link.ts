@@ -3,6 +3,7 @@
  * back after 1, 2, 5, then 10 s, unless the gateway has said not to. Knows nothing of what the
  * frames mean beyond `welcome`. Owns the one socket and its timers.
  */
+import { errorText } from '../lib/error-text.js';
 import { WebSocket } from 'ws';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import {
@@ -124,7 +125,7 @@ export class GatewayLink {
     try {
       token = await this.#deps.token();
     } catch (error) {
-      this.#failure = messageOf(error);
+      this.#failure = errorText(error);
       this.#comeBack(undefined);
       return;
     }
@@ -158,7 +159,7 @@ export class GatewayLink {
       socket.terminate();
     });
     socket.on('error', (error) => {
-      if (this.#failure === '') this.#failure = messageOf(error);
+      if (this.#failure === '') this.#failure = errorText(error);
     });
     socket.on('close', (code, reason) => this.#closed(code, reason.toString(), status));
   }
@@ -239,9 +240,4 @@ function textOf(data: WebSocket.RawData): string {
   return Array.isArray(data)
     ? Buffer.concat(data).toString()
     : Buffer.from(data as Buffer).toString();
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

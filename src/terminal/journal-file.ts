@@ -3,6 +3,8 @@
  * opened and when it has grown. A process that dies while it writes leaves a torn last line, which
  * was never relied upon and is left out. The kernel's lock keeps a second terminal away.
  */
+import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { errorText } from '../lib/error-text.js';
 import {
   closeSync,
   fsyncSync,
@@ -39,11 +41,11 @@ export interface JournalFile {
 export function openJournalFile(directory: string, source: SourceName): JournalFile {
   const path = join(directory, `${fileNameOf(source)}.journal`);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
     return open(directory, path, source);
   } catch (error) {
     if (error instanceof JournalRefused) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new JournalRefused(
       `The journal in ${directory} cannot be used: ${reason}. It must be a directory that this user can write to.`,
       { cause: error },
@@ -52,7 +54,7 @@ export function openJournalFile(directory: string, source: SourceName): JournalF
 }
 
 function open(directory: string, path: string, source: SourceName): JournalFile {
-  const lock = openSync(`${path}.lock`, 'a', 0o600);
+  const lock = openSync(`${path}.lock`, 'a', privateFileMode);
   if (!tryLock(lock)) {
     closeSync(lock);
     throw new JournalRefused(
@@ -62,7 +64,7 @@ function open(directory: string, path: string, source: SourceName): JournalFile 
   const { platform, instanceId, accountName } = source;
   const head = JSON.stringify({ journal: 1, platform, instanceId, accountName });
   const lines = readLines(path, head);
-  let file = openSync(path, 'a', 0o600);
+  let file = openSync(path, 'a', privateFileMode);
   let pending: string[] = [];
 
   return {
@@ -77,7 +79,7 @@ function open(directory: string, path: string, source: SourceName): JournalFile 
     },
     rewrite(newLines) {
       const draft = `${path}.new`;
-      const next = openSync(draft, 'w', 0o600);
+      const next = openSync(draft, 'w', privateFileMode);
       writeAll(next, textOf([head, ...newLines]));
       fsyncSync(next);
       renameSync(draft, path);

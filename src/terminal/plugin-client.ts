@@ -3,6 +3,7 @@
  * noted on disk, acknowledged, then handed to the terminal, once; each report is noted on disk, then
  * sent until the gateway has it. Owns the link and what goes out; the journal belongs to the caller.
  */
+import { errorText } from '../lib/error-text.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { assert } from '../lib/assert.js';
 import {
@@ -216,7 +217,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     try {
       journal.flush();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       link.refuse({
         reason: 'journal_failed',
         message: `The journal cannot be written: ${reason}. Nothing is acknowledged that is not noted, so the terminal stops.`,

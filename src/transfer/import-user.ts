@@ -6,7 +6,7 @@
  */
 import { emailKey } from '../auth/email.js';
 import { leaveChangeNotice } from '../auth/change-notice.js';
-import { asRecovered } from '../signals/execution-book.js';
+import { recover } from '../signals/moves.js';
 import { importPrefix, purgeKeyOf } from '../store/key-layout.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
@@ -126,7 +126,11 @@ async function clear(store: Store, userId: string): Promise<void> {
 
 function put(transaction: Writer, row: MovedRow): void {
   if (row.collection === 'openExecutions') {
-    transaction.put('openExecutions', row.key, asRecovered(row.record));
+    transaction.put(
+      'openExecutions',
+      row.key,
+      recover(row.record, row.record.updatedAt) ?? row.record,
+    );
   } else {
     // Which key goes with which record was settled where the row was made.
     (transaction.put as (collection: string, key: unknown, record: unknown) => void)(

@@ -2,6 +2,7 @@
  * A user in a file: lines of JSON, first what it is, then one record a line, in the end how many and
  * the hash of all before it, so that a file that was cut off or changed is not taken for a whole one.
  */
+import { privateFileMode } from '../lib/private-modes.js';
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { randomHex } from '../lib/ids.js';
@@ -40,7 +41,6 @@ export type MovedRow = {
   };
 }[MovedCollection];
 
-const fileMode = 0o600;
 const mark = 'signalbox-user';
 const version = 1;
 const chunkBytes = 1 << 16;
@@ -56,7 +56,7 @@ export interface UserFileWriter {
 /** Throws the system's error when the file exists already or cannot be written. */
 export function createUserFile(path: string, head: UserFileHead): UserFileWriter {
   const draft = `${path}.${randomHex(8)}`;
-  const file = openSync(draft, 'wx', fileMode);
+  const file = openSync(draft, 'wx', privateFileMode);
   const hash = createHash('sha256');
   let rows = 0;
   let text = '';

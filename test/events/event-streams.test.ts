@@ -2,7 +2,8 @@ import t from 'tap';
 import { EventStreams } from '../../src/events/event-streams.js';
 import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
-import type { KeyCaller } from '../../src/http/gate.js';
+import type { KeyOwner } from '../../src/auth/api-key.js';
+import { KeyRights } from '../../src/auth/key-rights.js';
 import type { SseWriter } from '../../src/http/sse-writer.js';
 import { Counter } from '../../src/lib/instruments.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
@@ -49,9 +50,10 @@ function openStream() {
   const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
   const { streamsClosed } = createInstruments([]);
   const store = createMemoryStore();
-  const streams = new EventStreams({ store, clock, deadlines, plans: {}, hub, streamsClosed });
+  const rights = new KeyRights({ store, clock, plans: {} });
+  const streams = new EventStreams({ clock, deadlines, rights, hub, streamsClosed });
   const user = { userId: 'u1' };
-  const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyCaller;
+  const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyOwner;
   const subscriber = new Subscriber('s', 0, { clock, limits, ring: hub.ringOf('u1') });
   let ended = 0;
   streams.open(caller, subscriber, ({ onClosed }) => {

@@ -299,6 +299,7 @@ function setUp(change: Partial<Limits> = {}) {
       hub.publish(userId, {
         name: 'order_update',
         source: name(source),
+        sourceKey: sourceKey(name(source)),
         occurredAt: '',
         data: { text },
       });

@@ -6,6 +6,7 @@ import { encodeEvent, type TerminalEvent } from '../../src/events/terminal-event
 const event: TerminalEvent = {
   name: 'order_update',
   source: { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' },
+  sourceKey: '["terminal_a","desk-1","Sim101"]',
   occurredAt: '2026-01-15T12:00:00.000Z',
   data: { state: 'Working' },
 };

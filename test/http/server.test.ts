@@ -37,6 +37,7 @@ function setUp(handle: (exchange: Exchange) => void = (exchange) => exchange.rep
     clock,
     nextTraceId: () => 'trace',
     partitionOf: () => 'client',
+    isDraining: () => false,
     handle: (exchange, route) => {
       handled.push(route);
       handle(exchange);

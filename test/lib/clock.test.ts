@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { every, systemClock, toIsoTime, withAfterTimer } from '../../src/lib/clock.js';
+import { every, systemClock, toIsoTime } from '../../src/lib/clock.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 t.test(
@@ -56,18 +56,3 @@ t.test('every moment that a Date can show is written as a Date writes it', async
   );
   fc.assert(fc.property(moment, (ms) => toIsoTime(ms) === new Date(ms).toISOString()));
 });
-
-t.test(
-  'after the task of each timer comes what was asked for, and not after a cancelled one',
-  async (t) => {
-    const simulated = new SimulatedClock();
-    const ran: string[] = [];
-    const clock = withAfterTimer(simulated, () => ran.push('then'));
-    clock.setTimer(10, () => ran.push('first'));
-    clock.setTimer(10, () => ran.push('cancelled')).cancel();
-    clock.setTimer(20, () => ran.push('second'));
-    simulated.advance(20);
-    t.same(ran, ['first', 'then', 'second', 'then']);
-    t.equal(clock.now(), simulated.now());
-  },
-);

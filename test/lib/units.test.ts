@@ -1,5 +1,5 @@
 import t from 'tap';
-import { reachableHost } from '../../src/lib/reachable-host.js';
+import { reachableHost } from '../../src/lib/host.js';
 import { bytesText, durationText } from '../../src/lib/units.js';
 
 t.test('bytes are shown in the unit that leaves a short number', (t) => {

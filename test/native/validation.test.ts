@@ -73,7 +73,7 @@ t.test(
   },
 );
 
-t.test('a required field may be recovered: no field of ours has such a name', async (t) => {
+t.test('a required field may be inherited: no field of ours has such a name', async (t) => {
   t.equal(compileSchema(Type.Object({ toString: Type.Unknown() }))({}), true);
 });
 

@@ -67,7 +67,7 @@ t.test('every error stands under its own status, in an envelope of its route', a
   const others = Object.keys(errors).filter((code) => !documented.has(code));
   t.same(
     others,
-    ['not_found', 'method_not_allowed', 'upgrade_required', 'shutting_down'],
+    ['not_found', 'method_not_allowed', 'upgrade_required'],
     'only what answers outside of the operations is in none of them',
   );
 });

@@ -40,8 +40,8 @@ for (const [name, text, code] of bad) {
     plugin.sayText(text);
     t.equal(plugin.errors.length, 3);
     t.strictSame(plugin.closed, { code: 4502, reason: 'bad_protocol' });
-    t.equal(gateway.framesRejected.value, 3);
-    t.equal(gateway.connectionsClosed.counters.bad_protocol.value, 1);
+    t.equal(gateway.instruments.framesRejected.value, 3);
+    t.equal(gateway.instruments.connectionsClosed.counters.bad_protocol.value, 1);
     t.equal(gateway.presence.isOpen(plugin.connection.connectionId), false);
     t.equal(gateway.deadlines.size, 0);
   });

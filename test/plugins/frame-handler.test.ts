@@ -9,10 +9,10 @@ t.test(
     plugin.say({ type: 'ack', executionId: id });
     await turns();
     t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed', confirmedAt: null });
-    const told = gateway.told.length;
+    const told = gateway.changes.length;
     plugin.say({ type: 'ack', executionId: id });
     await turns();
-    t.equal(gateway.told.length, told, 'a repeat changes nothing');
+    t.equal(gateway.changes.length, told, 'a repeat changes nothing');
   },
 );
 
@@ -169,8 +169,8 @@ t.test('what is ignored is acknowledged and counted, duplicate fills apart', asy
   plugin.say({ type: 'report', seq: 3, executionId: id, status: 'working' });
   await turns();
   t.equal(plugin.lastAck, 3);
-  t.equal(gateway.reportsIgnored.value, 2);
-  t.equal(gateway.fillsDuplicate.value, 1);
+  t.equal(gateway.instruments.reportsIgnored.value, 2);
+  t.equal(gateway.instruments.fillsDuplicate.value, 1);
   t.match(gateway.durable(id), { filledQuantity: 2, status: 'partially_filled' });
 });
 
@@ -188,7 +188,7 @@ t.test('what a plugin knows at hello counts as reports, and is not sent again', 
   t.ok(gateway.durable(id)?.confirmedAt);
   t.strictSame(back.submitted, ['s2']);
   t.equal(gateway.durable(other)?.status, 'dispatched');
-  t.equal(gateway.reportsIgnored.value, 1);
+  t.equal(gateway.instruments.reportsIgnored.value, 1);
 });
 
 t.test('a cancel report moves the cancel, and its success ends the order', async (t) => {
@@ -311,7 +311,7 @@ t.test(
 
 t.test('words on a cancel that has not left are refused', async (t) => {
   const { gateway, plugin, id } = await working();
-  gateway.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
+  gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
   const cancelRequestId = gateway.execution(id).cancel?.cancelRequestId;
   plugin.say({ type: 'ack', cancelRequestId });
   plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
@@ -422,5 +422,8 @@ t.test('a step of the wall clock makes no confirmation longer', async (t) => {
   plugin.say({ type: 'report', seq: 1, executionId: ids[0], status: 'working' });
   gateway.clock.stepWall(-72_000_000);
   plugin.say({ type: 'report', seq: 2, executionId: ids[1], status: 'working' });
-  t.strictSame([gateway.confirmLatency.count, gateway.confirmLatency.sum], [2, 4]);
+  t.strictSame(
+    [gateway.instruments.confirmLatency.count, gateway.instruments.confirmLatency.sum],
+    [2, 4],
+  );
 });

@@ -153,7 +153,7 @@ for (const fate of ['lost', 'kept'] as const) {
       t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), fate === 'kept');
       t.equal(look(), fate === 'kept' ? 'replay' : 'free');
       t.strictSame(plugin.submitted, fate === 'kept' ? ['s'] : []);
-      t.strictSame(gateway.lost, fate === 'kept' ? [] : ['u1']);
+      t.strictSame(gateway.refunds, fate === 'kept' ? [] : ['u1']);
       t.equal(answers.length, 1, 'the bot has had its answer');
     },
   );
@@ -218,7 +218,7 @@ t.test('acceptances of one turn share a commit, and fail together', async (t) =>
   await turns();
   t.strictSame([one.answers, two.answers], [[undefined], [undefined]]);
   t.ok(three.answers[0], 'a commit that succeeds is answered');
-  t.strictSame(gateway.lost, ['u1', 'u1'], 'and shows what became of the others');
+  t.strictSame(gateway.refunds, ['u1', 'u1'], 'and shows what became of the others');
 });
 
 t.test(

@@ -9,7 +9,7 @@ import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
   const { gateway, plugin, id } = await working();
   const answers: (string | undefined)[] = [];
-  gateway.cancels.accept(gateway.entry(id), 'k', 'cancel x', (body) => answers.push(body));
+  gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel x', (body) => answers.push(body));
   t.strictSame([answers, plugin.of('cancel')], [[], []]);
   t.equal(gateway.idempotency.look('u1', 'k', 'cancel x', 0).kind, 'request_in_progress');
   await turns();
@@ -39,7 +39,7 @@ t.test(
     const { gateway, plugin, id } = await working();
     gateway.memory.failNextCommits(2);
     const answers: (string | undefined)[] = [];
-    gateway.cancels.accept(gateway.entry(id), 'k', 'cancel', (body) => answers.push(body));
+    gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', (body) => answers.push(body));
     await turns();
     t.equal(answers[0], undefined);
     t.equal(answers.length, 1);
@@ -58,7 +58,7 @@ t.test(
 t.test('while the disk fails an order that ends is not cancelled afterwards', async (t) => {
   const { gateway, plugin, id } = await working();
   gateway.memory.failNextCommits(1);
-  gateway.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
+  gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
   await turns();
   plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
   await gateway.pass(2_000, 1_000);
@@ -141,7 +141,7 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
         } else if (each.kind === 'cancel') {
           const { cancel } = before;
           if (isCancellable(before) && (cancel === null || isFinalCancel(cancel.status))) {
-            gateway.cancels.accept(gateway.entry(id), `k${++seq}`, 'f', () => undefined);
+            gateway.core.cancels.accept(gateway.entry(id), `k${++seq}`, 'f', () => undefined);
           }
         } else if (each.kind === 'ack') {
           plugin.say({ type: 'ack', cancelRequestId: `can${id.slice(3)}_1` });

@@ -19,7 +19,7 @@ t.test('what is not sent before its TTL expires, without ever having been sent',
     dispatchedAt: null,
   });
   t.equal(gateway.book.size, 0);
-  t.equal(gateway.submitsSent.value, 0);
+  t.equal(gateway.instruments.submitsSent.value, 0);
 });
 
 t.test(
@@ -206,7 +206,7 @@ t.test(
       const [id = ''] = await first.submit();
       plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
       await turns();
-      first.cancels.accept(first.entry(id), 'key', 'cancel', () => undefined);
+      first.core.cancels.accept(first.entry(id), 'key', 'cancel', () => undefined);
       await turns(1);
       t.match(first.durable(id), { cancel: { status: 'requested' } });
       const second = await copyOf(first);
@@ -259,7 +259,7 @@ t.test('nothing is sent once either clock says that the TTL has passed', async (
     (await gateway.plugin()).drop();
     const [id = ''] = await gateway.submit({ ttlMs: 10_000 });
     gateway.clock.stepWall(step);
-    t.equal(gateway.book.mayStillSend(gateway.entry(id)), step < 0);
+    t.equal(gateway.core.timeouts.maySend(gateway.entry(id)), step < 0);
     await gateway.pass(9_999);
     t.match(gateway.durable(id), { status: 'queued' }, 'a step expires nothing');
     const plugin = await gateway.plugin();
@@ -292,7 +292,7 @@ t.test('a cancel has its 30 s from the moment it was sent', async (t) => {
   const [id = ''] = await gateway.submit();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
   await turns();
-  gateway.cancels.accept(gateway.entry(id), 'key', 'cancel', () => undefined);
+  gateway.core.cancels.accept(gateway.entry(id), 'key', 'cancel', () => undefined);
   gateway.clock.advance(5_000);
   await turns();
   await gateway.pass(29_999);
@@ -399,7 +399,7 @@ async function heartbeats(
 }
 
 function statuses(gateway: SimulatedGateway): string[] {
-  return gateway.told
+  return gateway.changes
     .filter(([, before, after]) => before?.status !== after.status)
     .map(([, , after]) => after.status);
 }

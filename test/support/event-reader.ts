@@ -1,6 +1,10 @@
-/** A reader of an event stream, byte for byte on a plain connection, that can also stop reading. */
+/**
+ * The SSE reader of the tests and harnesses: one connection to the event stream, which can also stop
+ * reading. Readers that violate HTTP are in harness/fuzz/readers/misbehaving-readers.ts.
+ */
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { watchAnswer, watchEvent } from './answer-watch.js';
 import { hello } from './plugin.js';
 
@@ -18,19 +22,24 @@ export interface StreamRequest {
 }
 
 export class EventReader {
-  /** In the order of their coming; `next` takes out. */
+  /** Received and not taken by `next`, in order. */
   readonly events: ReadEvent[] = [];
   readonly comments: string[] = [];
   /** Values of all `retry:` lines. */
   readonly retries: number[] = [];
-  /** The first words of the stream. */
+  /** The text before the first blank line. */
   first: string | undefined;
-  /** How many events have come in all. */
+  /** Events received in total. */
   count = 0;
   /** Id of the newest event: what a client resumes after. */
   lastId = '';
   ended: 'properly' | 'broken' | undefined;
-  #rest = '';
+  #head = '';
+  readonly #parser = createParser({
+    onEvent: (event) => this.#takeEvent(event),
+    onRetry: (retryMs) => this.retries.push(retryMs),
+    onComment: (comment) => this.comments.push(comment),
+  });
   #wake: (() => void)[] = [];
 
   constructor(readonly response: IncomingMessage) {
@@ -57,7 +66,7 @@ export class EventReader {
     }
   }
 
-  /** Waits until `count` events have come in all. */
+  /** Waits until `count` events have been received in total. */
   async received(count: number): Promise<void> {
     while (this.count < count) {
       if (this.ended !== undefined) throw new Error(`ended after ${this.count} of ${count} events`);
@@ -72,18 +81,18 @@ export class EventReader {
     }
   }
 
-  /** @returns whether the answer was ended as HTTP says, or cut. */
+  /** @returns whether the response ended with its last chunk, or was cut. */
   async waitEnd(): Promise<'properly' | 'broken'> {
     while (this.ended === undefined) await this.#stirred();
     return this.ended;
   }
 
-  /** Waits until this many `retry:` lines have come. */
+  /** Waits until this many `retry:` lines have been received, or the stream has ended. */
   async retried(count: number): Promise<void> {
     while (this.retries.length < count && this.ended === undefined) await this.#stirred();
   }
 
-  /** Takes nothing from the socket any more. */
+  /** Stops reading from the socket. */
   stopReading(): void {
     this.response.pause();
   }
@@ -97,31 +106,21 @@ export class EventReader {
   }
 
   #take(text: string): void {
-    const blocks = (this.#rest + text).split('\n\n');
-    this.#rest = blocks.pop() as string;
-    for (const block of blocks) this.#takeBlock(block);
+    if (this.first === undefined) {
+      this.#head += text;
+      const end = this.#head.indexOf('\n\n');
+      if (end >= 0) this.first = this.#head.slice(0, end);
+    }
+    this.#parser.feed(text);
     this.#stir();
   }
 
-  #takeBlock(block: string): void {
-    this.first ??= block;
-    const fields: Record<string, string> = {};
-    for (const line of block.split('\n')) {
-      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-      if (name === '') this.comments.push(value);
-      else fields[name] = value;
-    }
-    if (fields['retry'] !== undefined) this.retries.push(Number(fields['retry']));
-    if (fields['data'] === undefined) return;
-    const data: unknown = JSON.parse(fields['data']);
-    watchEvent(fields['event'] ?? '', data);
+  #takeEvent({ id, event: name = '', data: text }: EventSourceMessage): void {
+    const data: unknown = JSON.parse(text);
+    watchEvent(name, data);
     this.count++;
-    this.lastId = fields['id'] ?? this.lastId;
-    this.events.push({
-      id: fields['id'] ?? '',
-      name: fields['event'] ?? '',
-      data,
-    });
+    this.lastId = id ?? this.lastId;
+    this.events.push({ id: id ?? '', name, data });
   }
 
   #stirred(): Promise<void> {
@@ -139,7 +138,7 @@ export function sourceQuery(fields: object = {}): string {
   return new URLSearchParams({ platform, instanceId, accountName }).toString();
 }
 
-/** Resolves with the head of the answer, whatever its status. */
+/** Resolves with the head of the response, whatever its status. */
 export async function openReader(
   url: string,
   key: string,

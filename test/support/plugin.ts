@@ -1,4 +1,8 @@
-/** A terminal plugin that does only what the test says, on a real WebSocket. */
+/**
+ * The plugin driver of the tests and harnesses: one connection to /plugin/v1 that sends only what its
+ * owner tells it to. Terminals with a behaviour of their own are built on it; only
+ * harness/fuzz/plugins/raw-websocket.ts, which violates the framing, stands apart.
+ */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { watchFrame } from './frame-watch.js';
@@ -8,23 +12,41 @@ export interface Frame {
   readonly [field: string]: any;
 }
 
+export interface PluginListeners {
+  readonly onOpen?: (plugin: Plugin) => void;
+  /** Gets each frame in place of `frames` and `next`. */
+  readonly onFrame?: (frame: Frame, plugin: Plugin) => void;
+  readonly onClose?: (code: number, plugin: Plugin) => void;
+}
+
 export class Plugin {
+  /** Received and not taken by `next`. */
   readonly frames: Frame[] = [];
   closed: { code: number; reason: string } | undefined;
   #wake: (() => void)[] = [];
 
-  constructor(readonly socket: WebSocket) {
+  constructor(
+    readonly socket: WebSocket,
+    { onOpen, onFrame, onClose }: PluginListeners = {},
+  ) {
+    socket.on('open', () => onOpen?.(this));
     socket.on('message', (data: Buffer) => {
       const frame = JSON.parse(data.toString()) as Frame;
       watchFrame(frame);
-      this.frames.push(frame);
+      if (onFrame === undefined) this.frames.push(frame);
+      else onFrame(frame, this);
       this.#stir();
     });
     socket.on('close', (code, reason) => {
       this.closed = { code, reason: reason.toString() };
+      onClose?.(code, this);
       this.#stir();
     });
     socket.on('error', () => undefined);
+  }
+
+  get isOpen(): boolean {
+    return this.socket.readyState === WebSocket.OPEN;
   }
 
   send(frame: object | string): void {
@@ -56,7 +78,7 @@ export class Plugin {
     this.socket.close();
   }
 
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without a close frame. */
   cut(): void {
     this.socket.terminate();
   }
@@ -70,13 +92,29 @@ export class Plugin {
   }
 }
 
-/** Connects and does not say hello. Rejects when the upgrade is refused. */
-export async function connectPlugin(url: string, sessionToken: string): Promise<Plugin> {
+const handshakeWithinMs = 20_000;
+
+/** Begins to connect. A refused upgrade closes it with 1006. */
+export function dialPlugin(
+  url: string,
+  sessionToken: string,
+  listeners: PluginListeners = {},
+): Plugin {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {
     headers: { authorization: `Bearer ${sessionToken}` },
+    handshakeTimeout: handshakeWithinMs,
   });
-  const plugin = new Plugin(socket);
-  await once(socket, 'open');
+  return new Plugin(socket, listeners);
+}
+
+/** Connects and sends no hello. Rejects when the upgrade is refused. */
+export async function connectPlugin(
+  url: string,
+  sessionToken: string,
+  listeners: PluginListeners = {},
+): Promise<Plugin> {
+  const plugin = dialPlugin(url, sessionToken, listeners);
+  await once(plugin.socket, 'open');
   return plugin;
 }
 
@@ -89,7 +127,7 @@ export const hello = {
   software: { name: 'test', version: '1' },
 };
 
-/** Connects, says hello and waits for the welcome. */
+/** Connects, sends the hello and waits for the welcome. */
 export async function openPlugin(
   url: string,
   sessionToken: string,

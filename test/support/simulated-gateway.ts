@@ -1,33 +1,24 @@
 /**
- * The gateway's rooms between HTTP and the native socket, wired as the composition root wires them,
- * on a simulated clock and a store in memory. `restart` is the same store in a new life.
+ * The real core on a simulated clock and a store in memory, with scripted plugins in place of sockets. `restart`
+ * starts a new core on the same store.
  */
-import { EventHub } from '../../src/events/hub.js';
+import { Core } from '../../src/core.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import { Counter, CounterSet, Histogram, latencyBounds } from '../../src/lib/instruments.js';
 import type { Limits } from '../../src/limits.js';
-import { shippedPlatforms } from '../../src/platforms.js';
-import { Presence } from '../../src/plugins/presence.js';
-import { Connection, type ConnectionDeps } from '../../src/plugins/connection.js';
-import { FrameHandler } from '../../src/plugins/frame-handler.js';
-import { Outbox } from '../../src/plugins/outbox.js';
-import { connectionEnds } from '../../src/plugins/protocol.js';
-import { Registry } from '../../src/plugins/registry.js';
-import { Acceptance, type Accepted } from '../../src/signals/acceptance.js';
-import { announceExecution } from '../../src/signals/announcement.js';
-import { CancelAcceptance } from '../../src/signals/cancel-acceptance.js';
-import { Deadlines } from '../../src/lib/deadlines.js';
-import type { Envelope } from '../../src/signals/envelope.js';
-import type { BookEntry } from '../../src/signals/book-entry.js';
-import { ExecutionBook } from '../../src/signals/execution-book.js';
 import type { Execution } from '../../src/model/execution.js';
-import { Idempotency } from '../../src/signals/idempotency.js';
-import { sourceKey } from '../../src/model/source-name.js';
-import { route } from '../../src/signals/routing.js';
 import type { User } from '../../src/model/records.js';
+import { sourceKey, targetKey } from '../../src/model/source-name.js';
+import { shippedPlans } from '../../src/plans.js';
+import { shippedPlatforms } from '../../src/platforms.js';
+import { Connection } from '../../src/plugins/connection.js';
+import { routes } from '../../src/routes.js';
+import type { Accepted } from '../../src/signals/acceptance.js';
+import type { BookEntry } from '../../src/signals/book-entry.js';
+import type { Envelope } from '../../src/signals/envelope.js';
+import { route } from '../../src/signals/routing.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
-import { WriteQueue } from '../../src/store/write-queue.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
+import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore, type MemoryStore } from './memory-store.js';
 import { shippedLimits } from './shipped-limits.js';
 import { SimulatedClock } from './simulated-clock.js';
@@ -57,7 +48,8 @@ export interface SignalWish {
   readonly payload?: string;
 }
 
-export type Told = [userId: string, before: Execution | undefined, after: Execution];
+/** An announced change of an execution; `before` is undefined for one that was just accepted. */
+export type Change = [userId: string, before: Execution | undefined, after: Execution];
 
 export interface Life {
   readonly clock?: SimulatedClock;
@@ -71,26 +63,12 @@ export class SimulatedGateway {
   readonly store: Store;
   readonly limits: Limits;
   readonly health: StorageHealth;
-  readonly writer: WriteQueue;
-  readonly deadlines: Deadlines;
-  readonly hub: EventHub;
-  readonly registry: Registry;
-  readonly book: ExecutionBook;
-  readonly outbox: Outbox;
-  readonly frames: FrameHandler;
-  readonly presence: Presence;
-  readonly idempotency: Idempotency;
-  readonly acceptance: Acceptance;
-  readonly cancels: CancelAcceptance;
-  readonly reportsIgnored = new Counter();
-  readonly fillsDuplicate = new Counter();
-  readonly framesRejected = new Counter();
-  readonly connectionsClosed = new CounterSet(connectionEnds);
-  readonly submitsSent = new Counter();
-  readonly confirmLatency = new Histogram(latencyBounds);
-  /** Changes of executions, as they were told. */
-  readonly told: Told[] = [];
-  readonly lost: string[] = [];
+  readonly instruments = createInstruments(routes);
+  readonly core: Core;
+  /** Changes of executions, in the order in which they were announced. */
+  readonly changes: Change[] = [];
+  /** Users whose quota got a signal back. */
+  readonly refunds: string[] = [];
   #connections = 0;
   #signals = 0;
 
@@ -98,75 +76,61 @@ export class SimulatedGateway {
     this.clock = clock ?? new SimulatedClock();
     this.memory = store ?? createMemoryStore();
     this.limits = shippedLimits(limits);
-    const shared = { clock: this.clock, limits: this.limits };
     this.health = new StorageHealth(this.clock);
     this.store = telling(this.memory, this.health);
     this.health.watch(this.store);
-    this.writer = new WriteQueue(this.store);
-    this.deadlines = new Deadlines(this.clock);
-    this.hub = new EventHub({ ...shared, eventsPublished: new Counter() });
-    this.registry = new Registry({ ...shared, store: this.store, writer: this.writer });
-    this.book = new ExecutionBook({
-      ...shared,
+    this.core = new Core({
       store: this.store,
-      writer: this.writer,
-      deadlines: this.deadlines,
-      isConnected: (connectionId) => this.presence.isOpen(connectionId),
-      onChange: (userId, before, after) => {
-        this.told.push([userId, before, after]);
-        announceExecution(this.hub, userId, before, after);
-      },
-    });
-    const rooms = { ...shared, store: this.store, book: this.book, registry: this.registry };
-    this.outbox = new Outbox({
-      ...rooms,
-      submitsSent: this.submitsSent,
-      dispatchLatency: new Histogram(latencyBounds),
-    });
-    this.frames = new FrameHandler({
-      ...rooms,
-      hub: this.hub,
-      writer: this.writer,
-      reportsIgnored: this.reportsIgnored,
-      fillsDuplicate: this.fillsDuplicate,
-      confirmLatency: this.confirmLatency,
-    });
-    this.presence = new Presence({
-      ...rooms,
-      deadlines: this.deadlines,
-      platforms: shippedPlatforms,
-      frames: this.frames,
-      outbox: this.outbox,
-      hub: this.hub,
-    });
-    this.idempotency = new Idempotency(this.store);
-    this.acceptance = new Acceptance({
-      ...rooms,
+      health: this.health,
+      clock: this.clock,
       ids: createIdSource(this.clock),
-      deadlines: this.deadlines,
-      idempotency: this.idempotency,
-      onAccepted: (userId, { request, executions }) => {
-        const entries = executions.flatMap((execution) => {
-          if (execution.status === 'queued') return this.book.add(userId, execution);
-          announceExecution(this.hub, userId, undefined, execution);
-          return [];
-        });
-        this.outbox.dispatch(userId, request, entries);
-      },
-      onLost: (userId) => this.lost.push(userId),
+      limits: this.limits,
+      plans: shippedPlans,
+      platforms: shippedPlatforms,
+      instruments: this.instruments,
     });
-    this.cancels = new CancelAcceptance({
-      ...rooms,
-      idempotency: this.idempotency,
-      onAccepted: (entry) => this.outbox.sendCancel(entry),
-    });
-    this.health.onRecovery(() => {
-      this.acceptance.resolveDoubts();
-      this.writer.retry();
-    });
-    this.registry.load();
-    this.book.load();
-    this.presence.awaitAll();
+    this.#record();
+    this.core.load();
+  }
+
+  get deadlines() {
+    return this.core.deadlines;
+  }
+  get hub() {
+    return this.core.hub;
+  }
+  get writer() {
+    return this.core.writer;
+  }
+  get registry() {
+    return this.core.registry;
+  }
+  get presence() {
+    return this.core.presence;
+  }
+  get book() {
+    return this.core.book;
+  }
+  get outbox() {
+    return this.core.outbox;
+  }
+  get acceptance() {
+    return this.core.acceptance;
+  }
+  get idempotency() {
+    return this.core.idempotency;
+  }
+
+  #record(): void {
+    const { announcer, quota } = this.core;
+    const announce = announcer.announce.bind(announcer);
+    announcer.announce = (userId, before, after) => {
+      if (before !== undefined || after.status !== 'queued') {
+        this.changes.push([userId, before, after]);
+      }
+      announce(userId, before, after);
+    };
+    quota.refund = (userId) => this.refunds.push(userId);
   }
 
   /** A crash: nothing of this life's memory survives, and none of its timers fires. */
@@ -179,18 +143,6 @@ export class SimulatedGateway {
   /** A new connection; it has said nothing yet. */
   connect(session: { userId?: string; expiresAt?: number } = {}): ScriptedPlugin {
     const plugin = new ScriptedPlugin();
-    const deps: ConnectionDeps = {
-      clock: this.clock,
-      deadlines: this.deadlines,
-      limits: this.limits,
-      framesRejected: this.framesRejected,
-      connectionsClosed: this.connectionsClosed,
-      onOpen: (connection) => this.presence.opened(connection),
-      onHello: (connection, hello) => this.presence.greet(connection, hello),
-      onFrame: (connection, source, frame) => this.frames.take(connection, source, frame),
-      onDrained: (connection) => this.outbox.drained(connection),
-      onClosed: (connection) => this.presence.closed(connection),
-    };
     const connection = new Connection(
       `con_${++this.#connections}`,
       {
@@ -199,10 +151,10 @@ export class SimulatedGateway {
         expiresAt: session.expiresAt ?? this.clock.now() + 86_400_000,
       },
       plugin,
-      deps,
+      this.core.connections,
     );
     plugin.connection = connection;
-    deps.onOpen(connection);
+    this.core.connections.handlers.onOpen(connection);
     return plugin;
   }
 
@@ -245,11 +197,7 @@ export class SimulatedGateway {
           envelope.instanceId ?? null,
           this.registry.active(owner.userId),
         ),
-        isConnected: ({ platform, instanceId, accountName }) =>
-          instanceId !== null &&
-          accountName !== null &&
-          this.registry.find(owner.userId, sourceKey({ platform, instanceId, accountName }))
-            ?.connection !== undefined,
+        isConnected: (target) => this.registry.isConnected(owner.userId, targetKey(target) ?? ''),
         signalsToday: number,
       },
       answer,
@@ -267,7 +215,7 @@ export class SimulatedGateway {
   /** Asks for a cancel as the endpoint does, past its checks. */
   async cancel(executionId: string, key = `cancel ${executionId}`): Promise<string | undefined> {
     const answers: (string | undefined)[] = [];
-    this.cancels.accept(this.entry(executionId), key, 'cancel', (body) => answers.push(body));
+    this.core.cancels.accept(this.entry(executionId), key, 'cancel', (body) => answers.push(body));
     await turns();
     const [body] = answers;
     return body === undefined

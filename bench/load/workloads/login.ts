@@ -1,6 +1,6 @@
 /** `login`: POST /login of each caller's user. A server with no time for one more answers 503. */
 import { password } from '../../sides/population.js';
-import type { Workload } from '../workloads.js';
+import type { Workload } from '../workload.js';
 import { RequestBytes } from './request-bytes.js';
 
 export const login: Workload = {

@@ -1,5 +1,5 @@
 /** `mixed`: each caller submits and reads in turn; at any time half of them do the one or the other. */
-import type { Workload } from '../workloads.js';
+import type { Workload } from '../workload.js';
 import { statusSource } from './status.js';
 import { submitSource } from './submit.js';
 

@@ -2,7 +2,7 @@
  * Requests that are refused, each at another depth: a key that nobody has, a key that has used up its
  * minute, and a signal that is none.
  */
-import type { Workload } from '../workloads.js';
+import type { Workload } from '../workload.js';
 import { statusSource } from './status.js';
 import { submitSource } from './submit.js';
 

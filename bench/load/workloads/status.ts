@@ -1,6 +1,6 @@
 /** `status`: GET /signals/{requestId} of each caller's own request. */
-import type { Caller } from '../load.js';
-import type { RequestSource, Workload } from '../workloads.js';
+import type { Caller } from '../workload.js';
+import type { RequestSource, Workload } from '../workload.js';
 import { keyMark, RequestBytes, requestIdMark } from './request-bytes.js';
 
 export const status: Workload = { expected: [200], source: statusSource };

@@ -1,6 +1,6 @@
 /** `submit`: POST /signals, each with an Idempotency-Key and signalId of its own and the time of now. */
-import type { Caller } from '../load.js';
-import type { RequestSource, Workload } from '../workloads.js';
+import type { Caller } from '../workload.js';
+import type { RequestSource, Workload } from '../workload.js';
 import { keyMark, RequestBytes } from './request-bytes.js';
 
 const tsMark = '1111111111111';

@@ -5,13 +5,13 @@
 import { statSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openCampaign } from '../../fault/campaign.js';
-import { configOf } from '../../fault/config.js';
-import { Keepsake } from '../../fault/keepsake.js';
+import { openTestRun } from '../../harness/crash/test-run.js';
+import { configOf } from '../../harness/crash/config.js';
+import { AcknowledgedState } from '../../harness/crash/acknowledged-state.js';
 import { runCommand } from '../../support/command.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
-import { Verdict } from '../../support/verdict.js';
+import { Verdict } from '../../harness/verdict.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;
@@ -21,19 +21,19 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
   t.setTimeout(300_000);
   const directory = t.testdir();
   const verdict = new Verdict();
-  const campaign = await openCampaign(seed, join(directory, 'data'), verdict);
-  const { gateway, ledger, load, floor } = campaign;
+  const run = await openTestRun(seed, join(directory, 'data'), verdict);
+  const { gateway, ledger, load, terminals } = run;
   t.teardown(() => {
-    gateway.abandon();
-    floor.end();
+    gateway.killNow();
+    terminals.end();
   });
-  floor.go(gateway.url);
-  await floor.calm();
-  floor.storm();
+  terminals.connectTo(gateway.url);
+  await terminals.waitUntilIdle();
+  terminals.startLoad();
   load.start();
   await eventually(() => ledger.requests.size >= signalsBefore, 60_000);
 
-  const keepsake = new Keepsake(ledger);
+  const acknowledged = new AcknowledgedState(ledger);
   const backup = join(directory, 'backup');
   const { code, stderr, stdout } = await runCommand([
     'backup',
@@ -42,7 +42,7 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
     '--data-dir',
     gateway.dataDir,
   ]);
-  const during = ledger.requests.size - keepsake.requests.length;
+  const during = ledger.requests.size - acknowledged.requests.length;
   await load.stop();
   t.equal(code, 0, stderr);
   t.ok(during > 0, `${during} signals were accepted while it was written`);
@@ -62,8 +62,8 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
 
   const copy = await startGateway({ dataDir: backup, config: configOf(1_000_000) });
   t.teardown(() => copy.kill());
-  await keepsake.inspect(copy.url, campaign.traders, verdict);
-  const { answers, requests } = keepsake;
+  await acknowledged.inspect(copy.url, run.traders, verdict);
+  const { answers, requests } = acknowledged;
   t.ok(
     answers.length >= requests.length,
     `${answers.length} operations, ${requests.length} signals`,

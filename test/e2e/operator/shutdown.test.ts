@@ -6,6 +6,7 @@ import { openDesk, report, tell, type Trader } from '../../support/desk.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
+import { RawClient } from '../../support/raw-client.js';
 
 const desk = await openDesk(t);
 
@@ -102,4 +103,32 @@ t.test('what a plugin was told is durable is so after SIGTERM', async (t) => {
   for (const { requestId } of orders) {
     t.equal((await desk.execution(trader, requestId)).status, 'filled');
   }
+});
+
+t.test('while it drains, a new request on an open connection gets 503 shutting_down', async (t) => {
+  const trader = await desk.trader();
+  const body = JSON.stringify(signal());
+  const [late, next] = await Promise.all([
+    RawClient.connect(desk.url),
+    RawClient.connect(desk.url),
+  ]);
+  const head = (length: number): string =>
+    `POST /api/v1/signals HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${trader.key}\r\n` +
+    `Content-Type: application/json\r\nIdempotency-Key: drain-${length}\r\nContent-Length: ${length}\r\n\r\n`;
+  // A request whose body is still to come keeps the gateway draining.
+  await late.send(head(body.length) + body.slice(0, 10));
+  const read = 'GET /api/v1/terminal-events/sources HTTP/1.1\r\nHost: gateway\r\n\r\n';
+  await next.send(read);
+  t.match(await next.answer(), { status: 401 }, 'by then the first head has been read');
+  desk.gateway.process.kill('SIGTERM');
+  await eventually(() => desk.gateway.log().includes('draining'));
+
+  await next.send(read);
+  const refused = await next.answer();
+  t.match(refused, { status: 503, headers: { 'retry-after': ['1'], connection: ['close'] } });
+  t.match(JSON.parse(refused?.body ?? ''), { error: { code: 'shutting_down' } });
+
+  await late.send(body.slice(10));
+  t.match(await late.answer(), { status: 202 }, 'what was under way gets its answer');
+  await desk.restart('SIGTERM');
 });

@@ -1,0 +1,54 @@
+/**
+ * Whether a Public API key may act now: the Public API is enabled, the key is active, and its owner's plan and
+ * its scopes allow the operation. Requests and open event streams are judged by the same rules.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { User } from '../model/records.js';
+import type { Scope } from '../model/scopes.js';
+import type { Plans } from '../plans.js';
+import type { Reader } from '../store/store.js';
+import { isPublicApiEnabled } from './accounts.js';
+import { authenticateApiKey, findActiveKey, type KeyOwner } from './api-key.js';
+
+export interface KeyRightsDeps {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly plans: Plans;
+}
+
+export class KeyRights {
+  readonly #deps: KeyRightsDeps;
+
+  constructor(deps: KeyRightsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The first checks of a request: Public API enabled, then the credential. */
+  authenticate(secret: string): KeyOwner | 'public_api_disabled' | 'invalid_api_key' {
+    const { store, clock } = this.#deps;
+    if (!isPublicApiEnabled(store)) return 'public_api_disabled';
+    return authenticateApiKey(store, secret, clock.now()) ?? 'invalid_api_key';
+  }
+
+  /** Whether the user's plan includes the Public API. */
+  isPlanAllowed(user: User): boolean {
+    return this.#deps.plans[user.plan]?.publicApi === true;
+  }
+
+  /** The checks of an authenticated key: plan, then scope. `scope`: null where the route needs none. */
+  refusal(
+    { user, key }: KeyOwner,
+    scope: Scope | null,
+  ): 'business_plan_required' | 'insufficient_scope' | undefined {
+    if (!this.isPlanAllowed(user)) return 'business_plan_required';
+    return scope === null || key.scopes.includes(scope) ? undefined : 'insufficient_scope';
+  }
+
+  /** For what stays open longer than a request: reads the key and its owner again. */
+  isStillAllowed({ user, key }: KeyOwner, scope: Scope): boolean {
+    const { store, clock } = this.#deps;
+    if (!isPublicApiEnabled(store)) return false;
+    const found = findActiveKey(store, user.userId, key.id, clock.now());
+    return found !== undefined && this.refusal(found, scope) === undefined;
+  }
+}

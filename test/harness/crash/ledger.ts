@@ -1,0 +1,185 @@
+/**
+ * The harness's log of every operation with its answers, every accepted request and cancel. Later
+ * answers are compared with it. Kept over all restarts of the gateway.
+ */
+import type { Answer } from '../../support/api.js';
+import type { Verdict } from '../verdict.js';
+import type { DailyQuota } from './daily-quota.js';
+import { attemptOf, History, type RequestView } from './request-history.js';
+import { codeOf, type Operation } from './operation.js';
+import { refusals, type Conditions } from './refusals.js';
+
+export interface AcceptedRequest {
+  readonly requestId: string;
+  readonly user: string;
+  readonly operation: Operation;
+  readonly acceptedAt: string;
+  readonly history: History;
+}
+
+export class Ledger {
+  readonly operations: Operation[] = [];
+  /** Operations that were sent and whose outcome is unknown to the bot. */
+  readonly open = new Set<Operation>();
+  readonly requests = new Map<string, AcceptedRequest>();
+  /** Requests that may still change. */
+  readonly moving = new Set<AcceptedRequest>();
+  /** executionId → its accepted cancelRequestIds. */
+  readonly cancels = new Map<string, Set<string>>();
+  /** executionId → wall time in Unix ms at which its delivery was first read as confirmed. */
+  readonly confirmedReads = new Map<string, number>();
+  readonly conditions: Conditions = {
+    isDiskDead: false,
+    isDraining: false,
+    mayBeClosed: false,
+  };
+  readonly #bySignalId = new Map<string, Operation[]>();
+
+  constructor(
+    readonly verdict: Verdict,
+    readonly quotas: ReadonlyMap<string, DailyQuota>,
+  ) {}
+
+  add(operation: Operation): Operation {
+    this.operations.push(operation);
+    const { kind } = operation.name;
+    if (kind === 'signal') this.siblingsOf(operation).push(operation);
+    return operation;
+  }
+
+  /** All operations with the same signalId of the same user, this one included. */
+  siblingsOf({ name }: Operation): Operation[] {
+    const id = `${name.user} ${name.subject}`;
+    const siblings = this.#bySignalId.get(id) ?? [];
+    this.#bySignalId.set(id, siblings);
+    return siblings;
+  }
+
+  /** `answer`: undefined when none came. `wasAccepted`: a 202 was known when the attempt began. */
+  take(operation: Operation, answer: Answer | undefined, wasAccepted: boolean): void {
+    // The native parser answers 505 to a request line in two segments, before any handler runs.
+    if (answer === undefined || answer.status === 505) return;
+    if (answer.status === 202) this.#accepted(operation, answer);
+    else this.#refused(operation, answer, wasAccepted);
+    if (!operation.isOpen) this.open.delete(operation);
+  }
+
+  noteView(request: AcceptedRequest, view: RequestView, startedAt: number, endedAt: number): void {
+    const { operation, acceptedAt, requestId } = request;
+    const isIts =
+      view.requestId === requestId &&
+      view.signalId === operation.name.subject &&
+      view.acceptedAt === acceptedAt &&
+      Date.parse(view.expiresAt) === operation.name.expiresAt;
+    this.verdict.hold('a 202 is still there', isIts, () => ({ request, view }));
+    request.history.note(view, startedAt, endedAt, this.verdict);
+    for (const { executionId, delivery } of view.executions) {
+      if (delivery === 'confirmed' && !this.confirmedReads.has(executionId)) {
+        this.confirmedReads.set(executionId, Date.now());
+      }
+    }
+  }
+
+  #accepted(operation: Operation, answer: Answer): void {
+    const isReplay = answer.headers.get('idempotent-replayed') === 'true';
+    const evidence = () => ({ operation, status: answer.status, text: answer.text, isReplay });
+    const { verdict } = this;
+    if (!isReplay) operation.firstAnswers++;
+    verdict.hold('a key is accepted once', operation.firstAnswers <= 1, evidence);
+    verdict.hold('only a retry is replayed', !isReplay || operation.attempts > 1, evidence);
+    verdict.hold('what was refused is not accepted', operation.refused === undefined, evidence);
+    if (operation.accepted !== undefined) {
+      const isSame = operation.accepted === answer.text;
+      verdict.hold('a replay is the same byte for byte', isSame, evidence);
+      return;
+    }
+    operation.accepted = answer.text;
+    if (operation.name.kind === 'signal') this.#acceptedSignal(operation, answer);
+    else this.#acceptedCancel(operation);
+  }
+
+  #acceptedSignal(operation: Operation, answer: Answer): void {
+    const { requestId, signalId, status, acceptedAt } = operation.fields;
+    const { user, subject } = operation.name;
+    const evidence = () => ({ operation, text: answer.text });
+    const isWhole =
+      status === 'accepted' &&
+      signalId === subject &&
+      answer.headers.get('location') === `/api/v1/signals/${requestId}`;
+    this.verdict.hold('a 202 says what was accepted', isWhole, evidence);
+    this.verdict.hold('a requestId is given once', !this.requests.has(requestId), evidence);
+    const winners = this.siblingsOf(operation).filter(({ accepted }) => accepted !== undefined);
+    this.verdict.hold('a signalId is accepted once', winners.length === 1, () => winners);
+    const request = { requestId, user, operation, acceptedAt, history: new History() };
+    this.requests.set(requestId, request);
+    this.moving.add(request);
+    const quota = this.quotas.get(user);
+    quota?.note(Date.parse(acceptedAt));
+    const isWithin = quota === undefined || quota.acceptedToday <= quota.limit;
+    this.verdict.hold('no more are accepted than the day allows', isWithin, () => ({
+      user,
+      quota,
+    }));
+  }
+
+  #acceptedCancel(operation: Operation): void {
+    const { cancelRequestId, executionId, requestId, orderRef } = operation.fields;
+    const accepted = this.cancels.get(executionId) ?? new Set<string>();
+    this.cancels.set(executionId, accepted);
+    const isNew = orderRef === operation.name.subject && !accepted.has(cancelRequestId);
+    this.verdict.hold('a cancel is accepted once', isNew, () => operation);
+    accepted.add(cancelRequestId);
+    const request = this.requests.get(requestId);
+    if (request !== undefined) this.moving.add(request);
+  }
+
+  /** The newest accepted cancel of an execution. */
+  lastCancelOf(executionId: string): string | undefined {
+    const accepted = [...(this.cancels.get(executionId) ?? [])];
+    return accepted.sort((a, b) => attemptOf(a) - attemptOf(b)).at(-1);
+  }
+
+  #refused(operation: Operation, answer: Answer, wasAccepted: boolean): void {
+    const code = codeOf(answer);
+    const refusal = refusals[code];
+    const mayCome = refusal?.mayCome(operation, this.conditions) === true;
+    this.verdict.hold('only a refusal that has a reason comes', mayCome, () => ({
+      operation,
+      status: answer.status,
+      text: answer.text,
+    }));
+    const isLate = wasAccepted && code !== 'shutting_down';
+    this.verdict.hold('what was accepted is not refused', !isLate, () => ({
+      operation,
+      text: answer.text,
+    }));
+    if (refusal?.settles === true && operation.accepted === undefined) operation.refused = code;
+    if (code === 'duplicate_signal_id') this.#refusedAsDuplicate(operation);
+    if (code === 'daily_signal_limit_exceeded') this.#refusedByQuota(operation);
+  }
+
+  #refusedAsDuplicate(operation: Operation): void {
+    const hasRival = this.siblingsOf(operation).some(
+      (other) => other !== operation && (other.accepted !== undefined || other.attempts > 0),
+    );
+    this.verdict.hold('only a signalId that is used is refused as used', hasRival, () => operation);
+  }
+
+  /** Open operations may have been counted too. */
+  #refusedByQuota(operation: Operation): void {
+    const { user } = operation.name;
+    const quota = this.quotas.get(user);
+    const maybe = [...this.open].filter(
+      ({ name, isOpen }) => name.user === user && name.kind === 'signal' && isOpen,
+    );
+    const isUsedUp =
+      this.conditions.isDiskDead ||
+      (quota !== undefined && quota.acceptedToday + maybe.length >= quota.limit);
+    this.verdict.hold('the day’s quota is used up before it refuses', isUsedUp, () => ({
+      operation,
+      quota,
+      accepted: quota?.acceptedToday,
+      maybe: maybe.length,
+    }));
+  }
+}

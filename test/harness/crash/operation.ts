@@ -1,0 +1,41 @@
+/**
+ * One operation of a bot under one Idempotency-Key, sent one or more times. It is open until an
+ * answer says whether it took effect.
+ */
+import type { Answer } from '../../support/api.js';
+
+export interface OperationName {
+  readonly user: string;
+  readonly kind: 'signal' | 'cancel';
+  readonly key: string;
+  readonly path: string;
+  readonly body: string;
+  /** The signalId, or the orderRef. */
+  readonly subject: string;
+  /** `ts + ttlMs` of a signal. */
+  readonly expiresAt: number;
+}
+
+export class Operation {
+  /** Body of the 202. */
+  accepted: string | undefined;
+  /** Code of the final refusal. */
+  refused: string | undefined;
+  attempts = 0;
+  /** 202s without `Idempotent-Replayed`. */
+  firstAnswers = 0;
+
+  constructor(readonly name: OperationName) {}
+
+  get isOpen(): boolean {
+    return this.accepted === undefined && this.refused === undefined;
+  }
+
+  get fields(): any {
+    return this.accepted === undefined ? undefined : JSON.parse(this.accepted);
+  }
+}
+
+export function codeOf(answer: Answer): string {
+  return answer.body?.error?.code ?? answer.body?.code ?? `${answer.status}`;
+}

@@ -1,0 +1,157 @@
+/**
+ * The operator and the tenants, one action after another while the bots trade: CLI commands on the
+ * data directory, logins and API keys over HTTP. A confirmed change must be in effect at once and
+ * after every crash. Some commands are killed while they run, some together with the gateway.
+ */
+import type { Chance } from '../chance.js';
+import type { Verdict } from '../verdict.js';
+import type { ApiSwitch } from './api-switch.js';
+import { CliCommand } from './cli-command.js';
+import type { GatewayUnderTest } from './gateway-under-test.js';
+import { deleteKey, gainKey, gainLogin } from './tenant-actions.js';
+import { composeChange } from './tenant-changes.js';
+import type { Ending, Tenant } from './tenant.js';
+
+export interface OperatorDeps {
+  readonly gateway: GatewayUnderTest;
+  readonly chance: Chance;
+  readonly verdict: Verdict;
+  readonly apiSwitch: ApiSwitch;
+  readonly tenants: readonly Tenant[];
+}
+
+const actions = {
+  change: 60,
+  login: 8,
+  'create key': 14,
+  'delete key': 6,
+  'api switch': 12,
+} as const;
+type Action = keyof typeof actions;
+
+/** Share of the commands that are killed alone. */
+const killedShare = 0.2;
+
+export class Operator {
+  /** Commands that ended with 0, and that were killed. */
+  confirmed = 0;
+  killed = 0;
+  /** Commands that have ended since the load was last started. */
+  #endedNow = 0;
+  #isStopped = true;
+  #work: Promise<void> = Promise.resolve();
+  #command: CliCommand | undefined;
+  readonly #deps: OperatorDeps;
+  readonly #actions: Readonly<Record<Action, (tenant: Tenant) => Promise<void>>>;
+
+  constructor(deps: OperatorDeps) {
+    this.#deps = deps;
+    const { gateway, chance } = deps;
+    this.#actions = {
+      change: (tenant) => this.#change(tenant),
+      login: (tenant) => gainLogin(tenant, gateway.url),
+      'create key': (tenant) => gainKey(tenant, gateway.url),
+      'delete key': (tenant) => deleteKey(tenant, gateway.url, chance),
+      'api switch': () => this.#closeForAMoment(),
+    };
+  }
+
+  /** Before the first load: every tenant exists and has a login and API keys. */
+  async open(): Promise<void> {
+    const { gateway, tenants, chance } = this.#deps;
+    for (const tenant of tenants) {
+      await this.#change(tenant);
+      await gainLogin(tenant, gateway.url);
+      for (let i = chance.between(1, 3); i > 0; i--) await gainKey(tenant, gateway.url);
+    }
+  }
+
+  /** Resolves when a command has ended since the load was started, or after `withinMs`. */
+  async hasWorked(withinMs: number): Promise<void> {
+    const end = performance.now() + withinMs;
+    while (this.#deps.gateway.isAlive && this.#endedNow === 0 && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#endedNow = 0;
+    this.#work = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#work;
+  }
+
+  /** The running command, or the next one. @returns undefined when none starts within `withinMs`. */
+  async nextCommand(withinMs: number): Promise<CliCommand | undefined> {
+    const end = performance.now() + withinMs;
+    while (this.#command === undefined && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return this.#command;
+  }
+
+  /** After a crash, before any other check: while the Public API is closed it refuses all requests. */
+  async inspectSwitch(): Promise<void> {
+    const { apiSwitch, gateway } = this.#deps;
+    await apiSwitch.inspect(gateway.url, 'the API switch is as the operator left it');
+    await apiSwitch.open();
+  }
+
+  /** A confirmed change is in effect; an interrupted one is complete or absent. */
+  async inspectTenants(): Promise<void> {
+    const { tenants, gateway } = this.#deps;
+    for (const tenant of tenants) {
+      await tenant.inspect(gateway.url, 'a change is whole or not there, and stays');
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { chance, tenants, gateway } = this.#deps;
+    while (!this.#isStopped && gateway.isAlive) {
+      const settled = tenants.filter(({ isCertain }) => isCertain);
+      if (settled.length === 0) return;
+      const tenant = chance.pick(settled);
+      await this.#actions[tenant.state.exists ? chance.weigh(actions) : 'change'](tenant);
+    }
+  }
+
+  async #change(tenant: Tenant): Promise<void> {
+    const { gateway, chance } = this.#deps;
+    const change = composeChange(tenant, chance);
+    if (change === undefined) return;
+    tenant.begin(change.next);
+    const ending = await this.#send(new CliCommand(gateway.dataDir, change.args, change.input));
+    tenant.end(ending);
+    if (gateway.isAlive) await tenant.inspect(gateway.url, 'a running gateway obeys at once');
+  }
+
+  async #closeForAMoment(): Promise<void> {
+    const { apiSwitch, gateway, chance } = this.#deps;
+    for (const isOpen of [false, true]) {
+      const ending = await this.#send(apiSwitch.turn(isOpen));
+      if (ending === 'confirmed') apiSwitch.turned(isOpen);
+      if (!gateway.isAlive) return;
+      await apiSwitch.inspect(gateway.url, 'the API switch is obeyed at once');
+      await new Promise((resolve) => setTimeout(resolve, chance.between(0, 60)));
+    }
+    if (gateway.isAlive) await apiSwitch.open();
+  }
+
+  async #send(command: CliCommand): Promise<Ending> {
+    const { chance, verdict } = this.#deps;
+    this.#command = command;
+    if (chance.happens(killedShare)) command.killAt(chance.between(50, 110) / 100);
+    const { code, stderr } = await command.ended;
+    this.#command = undefined;
+    this.#endedNow++;
+    if (code === 0) this.confirmed++;
+    else if (command.isKilled) this.killed++;
+    const isWell = code === 0 || command.isKilled;
+    verdict.hold('a command that is left alone succeeds', isWell, () => ({ code, stderr }));
+    return code === 0 ? 'confirmed' : 'cut off';
+  }
+}

@@ -1,0 +1,27 @@
+/** What the bots do after the load: retry open operations, and use up the daily quota. */
+import type { TestRun } from './test-run.js';
+
+/** An answer that does not say how the operation ended is followed by another attempt. */
+const attemptsMax = 20;
+const pauseMs = 200;
+
+/** Retries every open operation under its Idempotency-Key until an answer says how it ended. */
+export async function retryOpenOperations({ ledger, traders, verdict }: TestRun): Promise<void> {
+  for (const operation of [...ledger.open]) {
+    for (let i = 0; operation.isOpen && i < attemptsMax; i++) {
+      if (i > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await traders.get(operation.name.user)?.attempt(operation);
+    }
+    verdict.hold('a retry with the same key settles it', !operation.isOpen, () => operation);
+  }
+}
+
+/** Submits one signal after another: exactly as many must be accepted as the daily limit allows. */
+export async function exhaustDailyQuota({ counted, quota, verdict }: TestRun): Promise<void> {
+  for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
+  const isExact = quota.acceptedToday === quota.limit;
+  verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({
+    limit: quota.limit,
+    accepted: quota.acceptedToday,
+  }));
+}

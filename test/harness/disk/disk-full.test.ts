@@ -1,0 +1,104 @@
+/**
+ * The gateway under traffic on a disk that is full to the last block: refusals, nothing lost, recovery.
+ */
+import { join } from 'node:path';
+import t from 'tap';
+import { createKey, login, signal, status, submit, type Answer } from '../../support/api.js';
+import { report } from '../../support/desk.js';
+import { eventually } from '../../support/eventually.js';
+import { addUser, startGateway } from '../../support/gateway-process.js';
+import { openPlugin } from '../../support/plugin.js';
+import { isAlive } from './write-failure.js';
+import { codeOf } from '../crash/operation.js';
+import { mountSmallDisk } from './small-disk.js';
+
+const ann = 'ann@example.com';
+const lanes = 8;
+const refusalsWanted = 200;
+
+interface Sent {
+  readonly body: string;
+  readonly idempotencyKey: string;
+  readonly answer: Answer;
+}
+
+const disk = mountSmallDisk(24);
+const missing = typeof disk === 'string' ? disk : false;
+if (missing !== false) console.error(`NOT TESTED: ${missing}`);
+t.setTimeout(120_000);
+
+const title = 'a full disk: clear refusals, no crash, nothing lost, recovery by itself';
+t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
+  if (typeof disk === 'string') return;
+  t.teardown(() => disk.unmount());
+  const dataDir = join(disk.path, 'data');
+  addUser(dataDir, ann);
+  let isOver = false;
+  let gateway = await startGateway({ dataDir });
+  t.teardown(async () => {
+    isOver = true;
+    await gateway.kill();
+  });
+  const readiness = async () => (await fetch(`${gateway.opsUrl}/readyz`)).status;
+  const { token, sessionToken } = await login(gateway.url, ann);
+  const { key } = await createKey(gateway.url, token);
+  const plugin = await openPlugin(gateway.url, sessionToken);
+
+  const sent: Sent[] = [];
+  let count = 0;
+  const lane = async (): Promise<void> => {
+    while (!isOver) {
+      const body = JSON.stringify(signal());
+      const idempotencyKey = `key-${++count}`;
+      sent.push({
+        body,
+        idempotencyKey,
+        answer: await submit(gateway.url, key, body, idempotencyKey),
+      });
+    }
+  };
+  const traffic = Promise.all(Array.from({ length: lanes }, lane));
+  const accepted = () => sent.filter(({ answer }) => answer.status === 202);
+  const refused = () => sent.filter(({ answer }) => answer.status !== 202);
+  await eventually(() => accepted().length > 20, 20_000);
+
+  // First below the gateway's disk reserve, then to the last block.
+  disk.fill(2 ** 20);
+  await eventually(async () => (await readiness()) === 503);
+  disk.fill(0);
+  t.ok(disk.freeBytes() < 4096, 'the disk is full to the last block');
+  const { executionId } = await plugin.next('submit');
+  plugin.send(report(1, executionId as string, 'working'));
+  const before = refused().length;
+  await eventually(() => refused().length >= before + refusalsWanted, 30_000);
+  isOver = true;
+  await traffic;
+
+  const codes = new Set(refused().map(({ answer }) => `${answer.status} ${codeOf(answer)}`));
+  t.same([...codes], ['500 signal_processing_failed']);
+  t.equal(await readiness(), 503);
+  t.equal((await fetch(`${gateway.opsUrl}/healthz`)).status, 200);
+  const [first] = accepted() as [Sent];
+  t.equal((await status(gateway.url, key, first.answer.body.requestId)).status, 200);
+  const replay = await submit(gateway.url, key, first.body, first.idempotencyKey);
+  t.equal(replay.text, first.answer.text, 'a retry is replayed meanwhile');
+  const [doubtful] = refused() as [Sent];
+  const again = await submit(gateway.url, key, doubtful.body, doubtful.idempotencyKey);
+  t.equal(codeOf(again), 'idempotency_outcome_unknown');
+  t.equal(plugin.frames.filter(({ type }) => type === 'ack').length, 0, 'nothing is called safe');
+
+  disk.free();
+  await eventually(async () => (await readiness()) === 200);
+  t.ok(isAlive(gateway.process), 'without a restart');
+  t.equal((await plugin.next('ack'))['seq'], 1, 'what terminals said meanwhile is kept now');
+  const settled = await submit(gateway.url, key, doubtful.body, doubtful.idempotencyKey);
+  t.equal(settled.status, 202);
+
+  await gateway.kill();
+  gateway = await startGateway({ dataDir });
+  for (const { body, idempotencyKey, answer } of accepted()) {
+    const retried = await submit(gateway.url, key, body, idempotencyKey);
+    if (retried.text !== answer.text) t.fail(`lost: ${answer.text}, now ${retried.text}`);
+  }
+  t.ok(accepted().length > 20, `${accepted().length} accepted, all there after SIGKILL`);
+});

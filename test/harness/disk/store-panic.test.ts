@@ -1,0 +1,99 @@
+/**
+ * A disk that fails writes to the store's two meta pages: lmdb then refuses every transaction of the
+ * process, reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it.
+ */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { createKey, login, signal, submit } from '../../support/api.js';
+import { addUser, startGateway } from '../../support/gateway-process.js';
+import { isNativeAbort } from './write-failure.js';
+
+/** An LD_PRELOAD library that fails writes to the first two pages while a file exists. */
+const shim = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+#define FIRST_DATA_BYTE 8192
+static int is_broken(off64_t at) {
+  const char *flag = getenv("BROKEN_WHILE");
+  return at < FIRST_DATA_BYTE && flag && access(flag, F_OK) == 0;
+}
+#define WRAP(NAME, OFFSET) \\
+  ssize_t NAME(int file, const void *bytes, size_t length, OFFSET at) { \\
+    ssize_t (*real)(int, const void *, size_t, OFFSET) = dlsym(RTLD_NEXT, #NAME); \\
+    if (is_broken(at)) { errno = EIO; return -1; } \\
+    return real(file, bytes, length, at); \\
+  }
+WRAP(pwrite, off_t)
+WRAP(pwrite64, off64_t)
+`;
+
+/**
+ * lmdb may abort the process on a failed write, more often on a busy machine: then the test tries
+ * again. A supervisor sees either exit, so the test also passes when lmdb aborts every time.
+ */
+const triesMax = 4;
+
+const hasCompiler = spawnSync('cc', ['--version']).status === 0 && process.platform === 'linux';
+if (!hasCompiler) console.error('NOT TESTED: there is no C compiler to make a disk fail with');
+
+t.setTimeout(300_000);
+t.test(
+  'a store that has given up ends the gateway, and a new start goes on',
+  { skip: hasCompiler ? false : 'needs a C compiler' },
+  async (t) => {
+    t.setTimeout(300_000);
+    const directory = t.testdir({ 'shim.c': shim });
+    const library = join(directory, 'shim.so');
+    const made = spawnSync('cc', [
+      '-shared',
+      '-fPIC',
+      '-o',
+      library,
+      `${directory}/shim.c`,
+      '-ldl',
+    ]);
+    t.equal(made.status, 0, String(made.stderr));
+    const flag = join(directory, 'broken');
+    const dataDir = join(directory, 'data');
+    addUser(dataDir, 'ann@example.com');
+    const environment = { LD_PRELOAD: library, BROKEN_WHILE: flag };
+    const body = JSON.stringify(signal());
+    let key = '';
+    let accepted = '';
+
+    /** @returns the exit code, or null when lmdb aborted the process by a signal. */
+    async function live(): Promise<number | null> {
+      const gateway = await startGateway({ dataDir, environment });
+      t.teardown(() => gateway.kill());
+      if (key === '') {
+        const { token } = await login(gateway.url, 'ann@example.com');
+        ({ key } = await createKey(gateway.url, token));
+        accepted = (await submit(gateway.url, key, body, 'kept')).text;
+      }
+      const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
+      writeFileSync(flag, '');
+      // The gateway may exit before it answers.
+      await submit(gateway.url, key, signal()).catch(() => undefined);
+      const [code] = await ended;
+      rmSync(flag);
+      if (code === null) t.ok(isNativeAbort(gateway.process), 'lmdb ended it');
+      else t.match(gateway.log(), /"level":"fatal".*MDB_PANIC.*the gateway ends/);
+      return code;
+    }
+    let code: number | null = null;
+    for (let i = 0; code === null && i < triesMax; i++) code = await live();
+    t.ok(code === null || code === 1, 'the supervisor sees a failure');
+
+    const next = await startGateway({ dataDir });
+    t.teardown(() => next.kill());
+    t.equal((await submit(next.url, key, body, 'kept')).text, accepted);
+    t.equal((await submit(next.url, key, signal())).status, 202);
+  },
+);

@@ -1,0 +1,41 @@
+/**
+ * Makes the store's file unwritable for one running process, and writable again, by a limit on the size
+ * of files (RLIMIT_FSIZE). Needs `prlimit`, but no mount and no privileges.
+ */
+import { spawnSync, type ChildProcess } from 'node:child_process';
+
+/** The two meta pages of lmdb are below it: a failed write there is final (store-panic.test.ts). */
+const firstDataByte = 8192;
+
+export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;
+
+export function breakDisk(process: ChildProcess): void {
+  limitFiles(process, `${firstDataByte}`);
+}
+
+export function mendDisk(process: ChildProcess): void {
+  limitFiles(process, 'unlimited');
+}
+
+export function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+/**
+ * lmdb 3.5.6 formats its message about a failed page write into a buffer that is too short
+ * (`mdb_page_flush`: 100 bytes), and malloc sometimes aborts the process for it. Nothing acknowledged
+ * may be lost then either.
+ */
+export function isNativeAbort({ signalCode }: ChildProcess): boolean {
+  return signalCode === 'SIGABRT' || signalCode === 'SIGSEGV';
+}
+
+function limitFiles(process: ChildProcess, bytes: string): void {
+  if (!isAlive(process)) return;
+  const { status, stderr } = spawnSync('prlimit', [
+    '--pid',
+    `${process.pid as number}`,
+    `--fsize=${bytes}:`,
+  ]);
+  if (status !== 0 && isAlive(process)) throw new Error(`prlimit: ${String(stderr)}`);
+}

@@ -1,0 +1,205 @@
+/**
+ * A model of one execution: what the status answer must show after the terminal's frames. Numbers are
+ * compared with a tolerance, since the gateway rounds sums to twelve digits.
+ */
+import { inspect } from 'node:util';
+import { cancelEnds, cancelMoves, executionMoves } from './state-tables.js';
+import type { SaidFrame } from './frame-oracle.js';
+
+interface CancelModel {
+  readonly attempt: number;
+  readonly cancelRequestId: string;
+  status: string;
+  reasonCode: string | null;
+  acknowledged: boolean;
+}
+
+interface KnownFill {
+  readonly fillId: string;
+  readonly price: number;
+  readonly quantity: number;
+  readonly filledAt: string;
+}
+
+export class ExecutionModel {
+  status: string;
+  reasonCode: string | null = null;
+  delivery: string;
+  filledQuantity: number | null;
+  remainingQuantity: number | null;
+  averageFillPrice: number | null = null;
+  fills: KnownFill[] = [];
+  native: Record<string, unknown> | null = null;
+  cancel: CancelModel | null = null;
+  /** Statuses that the stream must carry, in order. */
+  readonly told: string[] = [];
+  /** The largest number of any report, for the tolerance. */
+  #scale = 1;
+
+  constructor(
+    readonly requestId: string,
+    readonly executionId: string,
+    readonly orderRef: string | null,
+    readonly quantity: number | null,
+    isSent: boolean,
+    /** Unix ms after which it is not sent again. */
+    readonly expiresAt: number,
+  ) {
+    this.status = isSent ? 'dispatched' : 'denied';
+    this.delivery = isSent ? 'sent' : 'not_sent';
+    if (!isSent) this.reasonCode = 'terminal_capability_missing';
+    this.filledQuantity = orderRef === null ? null : 0;
+    this.remainingQuantity = quantity;
+    this.#scale = quantity ?? 1;
+  }
+
+  acknowledge(): void {
+    if (this.delivery === 'confirmed') return;
+    this.delivery = 'confirmed';
+    if (this.status === 'dispatched') this.#move('submitted');
+  }
+
+  report(said: SaidFrame): void {
+    const moves = said['status'] !== this.status;
+    if (moves && executionMoves[this.status]?.includes(said['status']) !== true) return;
+    const fill = said['fill'] as KnownFill | undefined;
+    const isNew = fill !== undefined && !this.fills.some(({ fillId }) => fillId === fill.fillId);
+    const fills = isNew ? [...this.fills, utcFill(fill)] : this.fills;
+    const filled: number | null =
+      said['filledQuantity'] ?? this.#filledAfter(said['status'], fills, isNew);
+    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return;
+
+    for (const number of [
+      filled,
+      said['remainingQuantity'],
+      said['averageFillPrice'],
+      fill?.price,
+    ]) {
+      this.#scale = Math.max(this.#scale, Math.abs(number ?? 0));
+    }
+    const isUntouched = filled === this.filledQuantity;
+    this.fills = fills;
+    this.filledQuantity = filled;
+    this.delivery = 'confirmed';
+    if (said['remainingQuantity'] !== undefined) this.remainingQuantity = said['remainingQuantity'];
+    else if (!isUntouched) {
+      this.remainingQuantity =
+        this.quantity === null || filled === null ? null : Math.max(0, this.quantity - filled);
+    }
+    if (said['averageFillPrice'] !== undefined) this.averageFillPrice = said['averageFillPrice'];
+    else if (isNew) this.averageFillPrice = averageOf(fills);
+    if (said['native'] !== undefined) this.native = nativeOf(said['native']);
+    this.reasonCode = said['reasonCode'] ?? (moves ? null : this.reasonCode);
+    if (moves) this.#move(said['status'], this.reasonCode === null);
+  }
+
+  cancelAsked(attempt: number, cancelRequestId: string): void {
+    this.cancel = {
+      attempt,
+      cancelRequestId,
+      status: 'dispatched',
+      reasonCode: null,
+      acknowledged: false,
+    };
+  }
+
+  cancelAcknowledged(attempt: number): void {
+    const { cancel } = this;
+    if (cancel === null || cancel.attempt !== attempt || cancel.acknowledged) return;
+    if (cancelMoves[cancel.status]?.includes('pending') === true) cancel.status = 'pending';
+    cancel.acknowledged = true;
+  }
+
+  cancelReported(attempt: number, said: SaidFrame): void {
+    const { cancel } = this;
+    if (cancel === null) return;
+    const isLatest = cancel.attempt === attempt;
+    const ends =
+      said['status'] === 'cancelled' && executionMoves[this.status]?.includes('cancelled');
+    const counts = isLatest ? cancelMoves[cancel.status]?.includes(said['status']) : ends;
+    if (counts !== true) return;
+    if (said['native'] !== undefined) this.native = nativeOf(said['native']);
+    if (isLatest) {
+      cancel.status = said['status'];
+      cancel.reasonCode = said['reasonCode'] ?? null;
+      cancel.acknowledged = true;
+    }
+    if (ends === true) {
+      this.#move('cancelled');
+      this.reasonCode = 'cancelled_by_api';
+      this.delivery = 'confirmed';
+    }
+  }
+
+  /** @returns the differences to an entry of the status answer, or undefined. */
+  mismatch(shown: any): string | undefined {
+    const wrong = {
+      ...this.#unlike(shown, 'status', 'reasonCode', 'delivery', 'native', 'orderRef', 'fills'),
+      ...this.#off(shown, 'filledQuantity', 'remainingQuantity', 'averageFillPrice'),
+      ...(shown.cancel?.status === this.cancel?.status &&
+      shown.cancel?.reasonCode === this.cancel?.reasonCode
+        ? {}
+        : { cancel: [shown.cancel, this.cancel] }),
+    };
+    return Object.keys(wrong).length === 0
+      ? undefined
+      : `${this.executionId}, shown and due: ${inspect(wrong, { depth: 5 })}`;
+  }
+
+  #move(status: string, isUnexplained = false): void {
+    this.status = status;
+    this.told.push(status);
+    const end = cancelEnds[status];
+    const { cancel } = this;
+    if (end === undefined || cancel === null) return;
+    if (cancelMoves[cancel.status]?.includes(end[0]) !== true) return;
+    if (status === 'cancelled' && isUnexplained) this.reasonCode = 'cancelled_by_api';
+    [cancel.status, cancel.reasonCode] = end;
+  }
+
+  #filledAfter(status: string, fills: readonly KnownFill[], isNew: boolean): number | null {
+    if (isNew) {
+      const sum = fills.reduce((total, { quantity }) => total + quantity, 0);
+      return Math.max(Number(sum.toPrecision(12)), this.filledQuantity ?? 0);
+    }
+    const isAll = status === 'filled' && fills.length === 0;
+    return isAll ? (this.quantity ?? this.filledQuantity) : this.filledQuantity;
+  }
+
+  #unlike(shown: any, ...names: (keyof this & string)[]): Record<string, unknown> {
+    return Object.fromEntries(
+      names
+        .filter((name) => JSON.stringify(shown[name]) !== JSON.stringify(this[name]))
+        .map((name) => [name, [shown[name], this[name]]]),
+    );
+  }
+
+  #off(shown: any, ...names: (keyof this & string)[]): Record<string, unknown> {
+    const isNear = (one: number | null, two: number | null): boolean =>
+      one === two || (one !== null && two !== null && Math.abs(one - two) <= 1e-9 * this.#scale);
+    return Object.fromEntries(
+      names
+        .filter((name) => !isNear(shown[name], this[name] as number | null))
+        .map((name) => [name, [shown[name], this[name]]]),
+    );
+  }
+}
+
+function averageOf(fills: readonly KnownFill[]): number {
+  const sum = fills.reduce((total, { quantity }) => total + quantity, 0);
+  return fills.reduce((total, { price, quantity }) => total + price * (quantity / sum), 0);
+}
+
+/** Only the fields of the protocol, in the order of the answer. */
+function utcFill({ fillId, price, quantity, filledAt }: KnownFill): KnownFill {
+  return { fillId, price, quantity, filledAt: new Date(filledAt).toISOString() };
+}
+
+function nativeOf({ orderId, state, code, text }: any): Record<string, unknown> {
+  return {
+    orderId: orderId ?? null,
+    state: state ?? null,
+    code: code ?? null,
+    text: text ?? null,
+  };
+}

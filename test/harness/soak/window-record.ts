@@ -1,0 +1,83 @@
+/** The readings of a soak by window, and their table and judgement at the end. */
+import type { Verdict } from '../verdict.js';
+import { judgeFlatness } from './flatness.js';
+import { gauges, type Gauge, type GaugeName, type Reading } from './gauges.js';
+
+/** Part of the run that is not judged: caches fill and the compiler optimizes. */
+const warmUpPart = 1 / 3;
+
+const names = Object.keys(gauges) as GaugeName[];
+
+export class WindowRecord {
+  readonly #windows: Reading[] = [];
+  #current: Reading | undefined;
+
+  take(reading: Reading): void {
+    const least = this.#current;
+    this.#current =
+      least === undefined
+        ? reading
+        : (Object.fromEntries(
+            names.map((name) => [name, Math.min(least[name], reading[name])]),
+          ) as Reading);
+  }
+
+  endWindow(): Reading | undefined {
+    const ended = this.#current;
+    if (ended !== undefined) this.#windows.push(ended);
+    this.#current = undefined;
+    return ended;
+  }
+
+  /** @returns the table. */
+  judge(verdict: Verdict, minutes: number, windowMs: number): string {
+    const judged = this.#windows.slice(Math.floor(this.#windows.length * warmUpPart));
+    const rows = names.map((name) => {
+      const gauge: Gauge = gauges[name];
+      const figures = judged.map((reading) => reading[name]);
+      const flatness = judgeFlatness(figures, gauge);
+      const isJudged = minutes >= gauge.minutesMin;
+      if (isJudged) {
+        verdict.hold(`${name} stays flat`, flatness.isFlat, () => ({ flatness, figures }));
+      }
+      const show = (value: number): string => formatted(value, gauge);
+      return [
+        name,
+        show(flatness.first),
+        show(flatness.last),
+        show((flatness.slope * 3_600_000) / windowMs),
+        show(flatness.growth),
+        show(flatness.allowed),
+        !isJudged
+          ? `not judged below ${gauge.minutesMin} minutes`
+          : flatness.isFlat
+            ? 'flat'
+            : 'GROWS',
+      ];
+    });
+    const heads = ['', 'first', 'last', 'slope/h', 'growth', 'allowed', ''];
+    const length = `${judged.length} windows of ${windowMs / 1000} s after warm-up`;
+    return [`${length}:`, ...columns([heads, ...rows])].join('\n');
+  }
+}
+
+export function formatted(value: number, { unit }: Pick<Gauge, 'unit'>): string {
+  return unit === 'MB' ? `${(value / 2 ** 20).toFixed(1)} MB` : value.toFixed(0);
+}
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] as string).length)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] as number;
+        return column === 0 || column === row.length - 1
+          ? cell.padEnd(width)
+          : cell.padStart(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}

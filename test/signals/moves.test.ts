@@ -1,0 +1,439 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  cancelStates,
+  reportableCancelStatuses,
+  type CancelStatus,
+} from '../../src/model/cancellation.js';
+import {
+  executionStates,
+  mayMove,
+  reportableStatuses,
+  type Execution,
+  type ExecutionReport,
+  type ExecutionStatus,
+} from '../../src/model/execution.js';
+import * as moves from '../../src/signals/moves.js';
+import { aCancel, aFill, anExecution } from './an-execution.js';
+
+const statuses = Object.keys(executionStates) as ExecutionStatus[];
+const cancelStatuses = Object.keys(cancelStates) as CancelStatus[];
+const later = anExecution('queued').updatedAt + 5_000;
+
+t.test('a report moves an execution where the table lets it and nowhere else', async (t) => {
+  t.strictSame(
+    reportableStatuses,
+    statuses.filter((status) => !['queued', 'dispatched', 'denied'].includes(status)),
+  );
+  for (const from of statuses) {
+    for (const status of reportableStatuses) {
+      const before = anExecution(from);
+      const after = applied(before, { status }, later);
+      const isAllowed = from === status || mayMove(from, status);
+      t.equal(after?.status, isAllowed ? status : undefined, `${from} → ${status}`);
+      if (after === undefined) continue;
+      t.equal(after.delivery, 'confirmed');
+      t.equal(after.confirmedAt, later);
+      t.equal(after.updatedAt, later);
+    }
+  }
+});
+
+t.test('fills add up, each once', async (t) => {
+  const first = report(anExecution('working'), 'partially_filled', { fill: aFill('f1', 3, 100) });
+  t.match(first, { filledQuantity: 3, remainingQuantity: 7, averageFillPrice: 100 });
+  const second = report(first, 'partially_filled', { fill: aFill('f2', 1, 104) });
+  t.match(second, { filledQuantity: 4, remainingQuantity: 6, averageFillPrice: 101 });
+  t.equal(
+    applied(second, { status: 'partially_filled', fill: aFill('f2', 1, 104) }, later),
+    undefined,
+    'the same fill again is nothing new',
+  );
+  const third = report(second, 'filled', { fill: aFill('f2', 1, 104), filledQuantity: 10 });
+  t.equal(third.fills.length, 2, 'a known fill beside news is not counted again');
+  t.match(third, { status: 'filled', filledQuantity: 10, remainingQuantity: 0 });
+});
+
+t.test('sums of decimal fills are decimal', async (t) => {
+  let execution = anExecution('working', { quantity: 0.3, remainingQuantity: 0.3 });
+  for (const id of ['a', 'b', 'c']) {
+    execution = report(execution, 'partially_filled', { fill: aFill(id, 0.1, 0.1) });
+  }
+  t.match(execution, { filledQuantity: 0.3, remainingQuantity: 0, averageFillPrice: 0.1 });
+});
+
+t.test('what the terminal says itself wins over what can be computed', async (t) => {
+  const after = report(anExecution('working'), 'partially_filled', {
+    fill: aFill('f1', 2, 100),
+    filledQuantity: 5,
+    remainingQuantity: 4,
+    averageFillPrice: 99.5,
+  });
+  t.match(after, { filledQuantity: 5, remainingQuantity: 4, averageFillPrice: 99.5 });
+});
+
+t.test('a fill counts also where a total without fills came before it', async (t) => {
+  const known = report(anExecution('working'), 'partially_filled', { filledQuantity: 7 });
+  const after = report(known, 'filled', { fill: aFill('f1', 3) });
+  t.equal(after.status, 'filled', 'the end of the order is not lost');
+  t.equal(after.fills.length, 1);
+  t.equal(after.filledQuantity, 7, 'never less than the terminal has said');
+});
+
+const ignored: [string, Execution, ExecutionReport][] = [
+  ['backward', anExecution('working'), { status: 'submitted' }],
+  [
+    'taking back a filled quantity',
+    anExecution('partially_filled', { filledQuantity: 5 }),
+    { status: 'partially_filled', filledQuantity: 4 },
+  ],
+  [
+    'ending with less than was filled',
+    anExecution('partially_filled', { filledQuantity: 5 }),
+    { status: 'cancelled', filledQuantity: 0 },
+  ],
+  ['vaguer than what is definitive', anExecution('filled'), { status: 'unknown' }],
+  ['a rejection after a fill', anExecution('partially_filled'), { status: 'rejected' }],
+  ['a cancel after the fill', anExecution('filled'), { status: 'cancelled' }],
+  ['of what was never sent', anExecution('queued'), { status: 'working' }],
+  ['of what was denied', anExecution('denied'), { status: 'rejected' }],
+];
+for (const [name, execution, evidence] of ignored) {
+  t.test(`a report is ignored: ${name}`, async (t) => {
+    t.equal(applied(execution, evidence, later), undefined);
+  });
+}
+
+t.test('a repeated report is ignored, each new word in it is not', async (t) => {
+  const native = { orderId: 'A1', state: 'Working', code: 7, text: 'ok' };
+  const evidence: ExecutionReport = { status: 'working', native, reasonCode: 'price_changed' };
+  const known = report(anExecution('dispatched'), 'working', evidence);
+  t.equal(applied(known, evidence, later), undefined);
+  const news: Partial<ExecutionReport>[] = [
+    { reasonCode: 'no_quotes' },
+    { filledQuantity: 1 },
+    { remainingQuantity: 9.5 },
+    { averageFillPrice: 1 },
+    { fill: aFill('f', 1) },
+    { native: { ...native, orderId: 'A2' } },
+    { native: { ...native, state: 'Held' } },
+    { native: { ...native, code: '7' } },
+    { native: { ...native, text: 'still ok' } },
+  ];
+  for (const word of news) {
+    t.ok(applied(known, { ...evidence, ...word }, later), JSON.stringify(word));
+  }
+});
+
+t.test(
+  'the first report confirms, also where it says what was known; later ones keep that time',
+  async (t) => {
+    const acknowledged = anExecution('submitted', { delivery: 'confirmed' });
+    const confirmed = report(acknowledged, 'submitted');
+    t.equal(confirmed.confirmedAt, later);
+    const next = applied(confirmed, { status: 'working' }, later + 9);
+    t.match(next, { confirmedAt: later, updatedAt: later + 9 });
+  },
+);
+
+t.test('evidence corrects unknown and takes its reason away', async (t) => {
+  const unknown = anExecution('unknown', { reasonCode: 'confirmation_timeout' });
+  t.match(report(unknown, 'working'), { status: 'working', reasonCode: null });
+  t.match(report(unknown, 'rejected', { reasonCode: 'no_quotes' }), {
+    status: 'rejected',
+    reasonCode: 'no_quotes',
+  });
+});
+
+t.test('a cancelled order keeps its fills, and a late fill may still fill it', async (t) => {
+  const filling = report(anExecution('working'), 'partially_filled', { fill: aFill('f1', 4) });
+  const cancelled = report(filling, 'cancelled', { reasonCode: 'cancelled_in_terminal' });
+  t.match(cancelled, { status: 'cancelled', filledQuantity: 4, remainingQuantity: 6 });
+  const late = report(cancelled, 'cancelled', { fill: aFill('f2', 1) });
+  t.match(late, {
+    status: 'cancelled',
+    filledQuantity: 5,
+    reasonCode: 'cancelled_in_terminal',
+  });
+  t.match(report(late, 'filled', { fill: aFill('f3', 5) }), {
+    status: 'filled',
+    filledQuantity: 10,
+    remainingQuantity: 0,
+    reasonCode: null,
+  });
+});
+
+t.test('a terminal that says only filled means the whole quantity', async (t) => {
+  const order = anExecution('working', { quantity: 3, filledQuantity: 0 });
+  const filled = applied(order, { status: 'filled' }, 2);
+  t.match(filled, { filledQuantity: 3, remainingQuantity: 0, averageFillPrice: null });
+  const closed = anExecution('submitted', { quantity: null, filledQuantity: null });
+  t.match(applied(closed, { status: 'filled' }, 2), { filledQuantity: null });
+});
+
+t.test('what the terminal does not say stays as it was', async (t) => {
+  const native = { orderId: 'A1', state: null, code: null, text: null };
+  const before = anExecution('working', { native, averageFillPrice: 3, filledQuantity: 1 });
+  t.match(report(before, 'cancelled'), {
+    native,
+    averageFillPrice: 3,
+    filledQuantity: 1,
+    remainingQuantity: 10,
+  });
+});
+
+t.test('a command that is no order has no quantities to compute', async (t) => {
+  const close = anExecution('dispatched', {
+    orderRef: null,
+    quantity: null,
+    filledQuantity: null,
+    remainingQuantity: null,
+  });
+  t.match(report(close, 'completed'), { filledQuantity: null, remainingQuantity: null });
+});
+
+t.test(
+  'whatever terminals report, nothing definitive is undone and no fill counts twice',
+  async () => {
+    const evidence: fc.Arbitrary<ExecutionReport> = fc.record(
+      {
+        status: fc.constantFrom(...reportableStatuses),
+        filledQuantity: fc.integer({ min: 0, max: 12 }),
+        remainingQuantity: fc.integer({ min: 0, max: 10 }),
+        fill: fc
+          .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 4 }))
+          .map(([id, quantity]) => aFill(`f${id}`, quantity)),
+      },
+      { requiredKeys: ['status'] },
+    );
+    fc.assert(
+      fc.property(fc.array(evidence, { maxLength: 30 }), (reports) => {
+        let execution = anExecution('dispatched');
+        for (const each of reports) {
+          const after = applied(execution, each, later);
+          if (after === undefined) continue;
+          const isSame = after.status === execution.status;
+          const isFilledUp =
+            after.status === 'filled' && after.fills.length > execution.fills.length;
+          assert(isSame || isFilledUp || mayMove(execution.status, after.status));
+          assert((after.filledQuantity ?? 0) >= (execution.filledQuantity ?? 0));
+          assert(after.fills.length >= execution.fills.length);
+          execution = after;
+        }
+        const reported = new Set(reports.flatMap(({ fill }) => fill?.fillId ?? []));
+        assert.equal(execution.fills.length, reported.size, 'no fill is lost');
+        const ids = execution.fills.map(({ fillId }) => fillId);
+        assert.equal(new Set(ids).size, ids.length);
+      }),
+      { numRuns: 1_000 },
+    );
+  },
+);
+
+t.test('with fills alone, the filled quantity is their sum', async () => {
+  const fills = fc.array(fc.tuple(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 9 })));
+  fc.assert(
+    fc.property(fills, (reported) => {
+      const counted = new Map<number, number>();
+      let execution = anExecution('working', { quantity: 1_000, remainingQuantity: 1_000 });
+      for (const [id, quantity] of reported) {
+        const fill = aFill(`f${id}`, quantity);
+        execution = applied(execution, { status: 'partially_filled', fill }, later) ?? execution;
+        if (!counted.has(id)) counted.set(id, quantity);
+      }
+      const sum = [...counted.values()].reduce((total, quantity) => total + quantity, 0);
+      assert.equal(execution.filledQuantity, sum);
+      assert.equal(execution.remainingQuantity, 1_000 - sum);
+    }),
+  );
+});
+
+function report(
+  execution: Execution,
+  status: ExecutionReport['status'],
+  evidence: Partial<ExecutionReport> = {},
+): Execution {
+  const after = applied(execution, { ...evidence, status }, later);
+  assert(after !== undefined, `${execution.status} → ${status} was ignored`);
+  return after;
+}
+
+/** How the order's own end ends a cancel of it that is open. */
+const endings: Partial<Record<ExecutionStatus, [CancelStatus, string | null]>> = {
+  filled: ['too_late', 'already_filled'],
+  completed: ['too_late', 'already_filled'],
+  cancelled: ['cancelled', null],
+  rejected: ['too_late', 'already_cancelled'],
+  expired: ['too_late', 'already_cancelled'],
+};
+
+t.test('the end of the order ends its cancel, and nothing else does', async (t) => {
+  for (const execution of Object.keys(executionStates) as ExecutionStatus[]) {
+    const ending = endings[execution];
+    for (const from of cancelStatuses) {
+      const before = aCancel(from, { reasonCode: 'cancel_timeout' });
+      const order = anExecution(execution, { cancel: before });
+      const after = moves.applyMove(
+        { ...order, status: 'queued' },
+        () => ({ ...order, updatedAt: 99 }),
+        99,
+      )?.cancel;
+      const isMoved =
+        ending !== undefined && (cancelStates[from].next as readonly string[]).includes(ending[0]);
+      const [status, reasonCode] = isMoved ? ending : [from, 'cancel_timeout'];
+      t.match(after, { status, reasonCode }, `${from} when ${execution}`);
+      t.equal(after?.updatedAt, isMoved ? 99 : before.updatedAt);
+    }
+  }
+});
+
+t.test('what may have been sent counts as sent, what was not does not', (t) => {
+  const maybe = anExecution('queued', { maySend: true });
+  t.match(moves.recover(maybe, 1), {
+    status: 'dispatched',
+    delivery: 'sent',
+    dispatchedAt: maybe.createdAt,
+  });
+  const unsent = anExecution('queued', { maySend: false });
+  t.equal(moves.recover(unsent, 1), undefined);
+  t.end();
+});
+
+t.test('a cancel that was asked for counts as sent, one that is further on is left', (t) => {
+  const cancel = aCancel('requested');
+  t.match(moves.recover(anExecution('working', { cancel }), 1)?.cancel, {
+    status: 'dispatched',
+    dispatchedAt: cancel.requestedAt,
+  });
+  for (const status of ['dispatched', 'pending', 'rejected', 'unknown'] as const) {
+    const execution = anExecution('working', { cancel: aCancel(status) });
+    t.equal(moves.recover(execution, 1), undefined, status);
+  }
+  t.end();
+});
+
+/** Applies a report as the book does. */
+function applied(execution: Execution, evidence: ExecutionReport, now: number) {
+  return moves.applyMove(execution, moves.report(evidence), now);
+}
+
+t.test('a fill that comes with a backward report is added in whatever state', async (t) => {
+  for (const status of statuses.filter((each) => each !== 'queued' && each !== 'denied')) {
+    const order = anExecution(status, {
+      fills: [aFill('f1', 2, 100)],
+      filledQuantity: 2,
+      remainingQuantity: 8,
+      averageFillPrice: 100,
+    });
+    const late = { status: 'submitted', fill: aFill('f2', 2, 104) } as const;
+    if (mayMove(status, 'submitted') || status === 'submitted') continue;
+    t.match(
+      applied(order, late, later),
+      {
+        status,
+        filledQuantity: 4,
+        remainingQuantity: 6,
+        averageFillPrice: 102,
+        fills: [{ fillId: 'f1' }, { fillId: 'f2' }],
+        delivery: 'confirmed',
+      },
+      status,
+    );
+    t.equal(applied(order, { ...late, fill: aFill('f1', 2, 100) }, later), undefined, 'once');
+  }
+});
+
+t.test('a late fill that leaves nothing makes the order filled', async (t) => {
+  for (const status of ['cancelled', 'rejected', 'expired'] as const) {
+    const order = anExecution(status, { cancel: aCancel('cancelled'), filledQuantity: 0 });
+    const after = applied(order, { status: 'partially_filled', fill: aFill('f1', 10) }, later);
+    t.match(
+      after,
+      { status: 'filled', reasonCode: null, remainingQuantity: 0, cancel: { status: 'too_late' } },
+      status,
+    );
+  }
+});
+
+t.test('a late fill keeps the average of a total that was never listed', async (t) => {
+  const order = anExecution('cancelled', { filledQuantity: 6, averageFillPrice: 99 });
+  t.match(applied(order, { status: 'working', fill: aFill('f1', 2, 104) }, later), {
+    status: 'cancelled',
+    filledQuantity: 6,
+    averageFillPrice: 99,
+    fills: [{ fillId: 'f1' }],
+  });
+});
+
+t.test('a report on a cancel moves it where the table lets it and nowhere else', async (t) => {
+  for (const from of cancelStatuses) {
+    for (const status of reportableCancelStatuses) {
+      const { cancelRequestId } = aCancel(from);
+      const order = anExecution('filled', { cancel: aCancel(from) });
+      const evidence = { cancelRequestId, status, reasonCode: 'unable_to_cancel' } as const;
+      const after = moves.reportCancel(evidence)(order, later)?.cancel;
+      if (!(cancelStates[from].next as readonly string[]).includes(status)) {
+        t.equal(after, undefined, `${from} → ${status}`);
+      } else {
+        t.match(after, { status, reasonCode: 'unable_to_cancel', updatedAt: later });
+      }
+    }
+  }
+});
+
+/** The gateway's own moves: from which states each applies, and to which state it leads. */
+const ownMoves: [name: string, move: moves.Move, to: ExecutionStatus, from: ExecutionStatus[]][] = [
+  ['dispatch', moves.dispatch, 'dispatched', ['queued']],
+  ['expireUnsent', moves.expireUnsent, 'expired', statuses.filter((s) => mayMove(s, 'expired'))],
+  [
+    'becomeUnknown',
+    moves.becomeUnknown('confirmation_timeout'),
+    'unknown',
+    statuses.filter((s) => mayMove(s, 'unknown')),
+  ],
+];
+for (const [name, move, to, from] of ownMoves) {
+  t.test(`${name} applies where the table lets it and nowhere else`, async (t) => {
+    for (const status of statuses) {
+      const after = moves.applyMove(anExecution(status), move, later);
+      t.equal(after?.status, from.includes(status) ? to : undefined, status);
+    }
+  });
+}
+
+t.test('the gateway’s own moves of a cancel keep to its table', async (t) => {
+  const own: [moves.Move, CancelStatus][] = [
+    [moves.dispatchCancel, 'dispatched'],
+    [moves.dropCancel, 'not_sent'],
+    [moves.timeOutCancel, 'unknown'],
+  ];
+  for (const [move, to] of own) {
+    t.equal(move(anExecution('working'), later), undefined, 'without a cancel nothing moves');
+    for (const from of cancelStatuses) {
+      const after = move(anExecution('working', { cancel: aCancel(from) }), later)?.cancel;
+      const isAllowed = (cancelStates[from].next as readonly string[]).includes(to);
+      t.equal(after?.status, isAllowed ? to : undefined, `${from} → ${to}`);
+    }
+  }
+});
+
+t.test('an acknowledgement confirms the delivery once, and moves nothing back', async (t) => {
+  for (const status of statuses) {
+    const after = moves.acknowledge(anExecution(status), later);
+    t.match(after, {
+      status: status === 'dispatched' ? 'submitted' : status,
+      delivery: 'confirmed',
+    });
+    t.equal(moves.acknowledge(after as Execution, later), undefined);
+  }
+});
+
+t.test('an acknowledgement of an earlier cancel changes nothing', async (t) => {
+  const order = anExecution('working', { cancel: aCancel('dispatched') });
+  t.equal(moves.acknowledgeCancel('can_other')(order, later), undefined);
+  const { cancelRequestId } = aCancel('dispatched');
+  const after = moves.acknowledgeCancel(cancelRequestId)(order, later);
+  t.match(after?.cancel, { status: 'pending', acknowledged: true });
+  t.equal(moves.acknowledgeCancel(cancelRequestId)(after as Execution, later), undefined);
+});
