@@ -145,7 +145,7 @@ export class Core {
   }
 
   /** Ends what the user has open and may not keep, after a change to the user, a key or a session. */
-  recheckUser(userId: string): void {
+  userChanged(userId: string): void {
     this.presence.recheck(userId);
     this.streams.recheck(userId);
     if (this.#store.get('users', userId) !== undefined) return;
@@ -153,9 +153,21 @@ export class Core {
   }
 
   /** Reads the terminals and open executions of a user that arrives from another gateway. */
-  adopt(userId: string): void {
+  adoptUser(userId: string): void {
     this.presence.adopt(userId);
     this.book.adopt(userId);
+  }
+
+  /** Ends the streams that are no longer allowed, after the Public API was switched. */
+  publicApiChanged(): void {
+    this.streams.recheckAll();
+  }
+
+  /** Resolves when every write that was requested before the call is on disk. */
+  async settled(): Promise<void> {
+    // A transaction comes after all writes before it.
+    await this.#store.transact(() => undefined);
+    await this.writer.settled();
   }
 
   /** Closes plugin connections and streams, and tells both to reconnect later. */

@@ -3,6 +3,7 @@
  * everything starts and, in reverse, ends.
  */
 import { availableParallelism } from 'node:os';
+import { createAdminServer } from './admin/server.js';
 import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
 import { Core } from './core.js';
@@ -22,7 +23,8 @@ import { createClientAddress } from './quota/partition.js';
 import { createSweep } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
-import { lockDirectory, prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
+import { prepareDataDirectory, readJwtSecret } from './store/data-directory.js';
+import { lockDirectory } from './store/directory-lock.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
 import { StorageHealth } from './store/storage-health.js';
@@ -63,7 +65,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   if (warning !== undefined) log.warn(warning);
   const binary = checkNativeBinary();
   if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
-  const lock = lockDirectory(dataDir);
+  const lock = await lockDirectory(dataDir, 'gateway');
   const health = new StorageHealth(clock, (isHealthy) => {
     if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
     else log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
@@ -113,6 +115,12 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     acceptLatency: instruments.acceptLatency,
   });
 
+  const admin = createAdminServer({
+    clock,
+    version,
+    context: { store, clock, ids, settings, importing: new Set(), effects: core },
+    onError: (error, operation) => unexpected({ err: error, operation }, 'an operation failed'),
+  });
   const traceIds = createTraceIds();
   const nextTraceId = (traceparent: string): string => traceIds.next(traceparent);
   const clientAddress = createClientAddress(settings.trustProxy);
@@ -171,6 +179,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   async function closeAll(): Promise<void> {
     await core.stop();
+    await admin.stop();
     await store.close();
     await hashPool.close();
     await ops.close();
@@ -181,6 +190,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   async function open() {
     const opsUrl = await ops.listen();
     core.load();
+    await admin.listen();
     const listener = await listen(app, settings.host, settings.port);
     if (listener !== undefined) return { listener, opsUrl };
     throw new StartRefused(
@@ -207,9 +217,11 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       log.info('draining');
       listener.close();
       core.drain();
+      admin.drain();
       sweep.stop();
-      const drained = await waitUntil(clock, () => http.openExchanges === 0, drainMs);
-      if (!drained) log.warn({ open: http.openExchanges }, 'some requests got no answer in time');
+      const openCount = (): number => http.openExchanges + admin.operationsUnderWay;
+      const drained = await waitUntil(clock, () => openCount() === 0, drainMs);
+      if (!drained) log.warn({ open: openCount() }, 'some requests got no answer in time');
       await keyUses.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the last uses of API keys could not be written');
       });

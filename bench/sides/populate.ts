@@ -86,10 +86,6 @@ async function write({ dataDir, users, keysPerUser, password }: Order): Promise<
     const size = Math.min(waveSize, users - list.length);
     const first = list.length;
     list.push(...(await Promise.all(Array.from({ length: size }, (_, i) => one(first + i)))));
-    const notices = store.range('changes');
-    await store.write((batch) => {
-      for (const { key } of notices) batch.remove('changes', key);
-    });
   }
   await store.close();
   return list;

@@ -1,14 +1,13 @@
 /**
- * What the operator's shell does to users. Each is one transaction that also leaves a notice, so that
- * a gateway running on the same data directory obeys at once. Users are named by email; an operation
- * on one that does not exist gives undefined.
+ * What an operator does to users. Each change is one transaction; what a running gateway has open of
+ * the user is looked at by who calls. Users are named by email; a change of one that does not exist
+ * gives undefined.
  */
 import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
 import type { User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
-import { everyUser, leaveChangeNotice } from './change-notice.js';
 import { emailKey, isEmail } from './email.js';
 import { resumed, suspended } from './moving.js';
 
@@ -118,7 +117,6 @@ export async function deleteUser(
       transaction.remove('sources', key);
     }
     transaction.put('meta', purgeKeyOf(user.userId), now);
-    leaveChangeNotice(transaction, user.userId);
     return user;
   });
 }
@@ -144,11 +142,10 @@ export function listUsers(reader: Reader): User[] {
   return reader.range('users').map((entry) => entry.record);
 }
 
-/** The gateway reads the switch at every request; the notice is for streams that are open. */
+/** The gateway reads the switch at every request. */
 export async function setPublicApi(store: Store, enabled: boolean): Promise<void> {
   await store.transact((transaction) => {
     transaction.put('switches', 'publicApi', { enabled });
-    leaveChangeNotice(transaction, everyUser);
   });
 }
 
@@ -158,6 +155,5 @@ export function isPublicApiEnabled(reader: Reader): boolean {
 
 function putUser(transaction: Reader & Writer, user: User): User {
   transaction.put('users', user.userId, user);
-  leaveChangeNotice(transaction, user.userId);
   return user;
 }

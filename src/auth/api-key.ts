@@ -1,13 +1,12 @@
 /**
  * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret,
- * so a request costs one get for the key and one for its owner, and nothing is cached: what another
- * process changes holds at the next request. The index keeps a user's revoked keys under the negative
+ * so a request costs one get for the key and one for its owner, and what an operation changes holds at
+ * the next request. The index keeps a user's revoked keys under the negative
  * id, apart from the others, so that neither listing nor counting reads what was ever revoked.
  */
 import { assert } from '../lib/assert.js';
 import type { ApiKey, User } from '../model/records.js';
 import type { Reader, Store } from '../store/store.js';
-import { leaveChangeNotice } from './change-notice.js';
 import type { Scope } from '../model/scopes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
@@ -118,7 +117,6 @@ export async function revokeApiKey(
     transaction.put('apiKeys', hash, { ...key, revokedAt: now });
     transaction.remove('apiKeyHashes', [userId, id]);
     transaction.put('apiKeyHashes', [userId, -id], hash);
-    leaveChangeNotice(transaction, userId);
     return true;
   });
 }

@@ -1,22 +1,23 @@
 /** `signalbox api enable` and `api disable`: the switch of the Public API. */
 import type { Command } from 'commander';
-import { setPublicApi } from '../auth/accounts.js';
-import { describeCommand, type SharedOptions } from './command.js';
-import { onStore } from './on-store.js';
+import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
 
-export function apiEnableCommand(): Command {
-  return switchCommand('enable', true, 'The Public API is enabled.');
+export function apiEnableCommand(io: Io): Command {
+  return switchCommand(io, 'enable', true, 'The Public API is enabled.');
 }
 
-export function apiDisableCommand(): Command {
+export function apiDisableCommand(io: Io): Command {
   return switchCommand(
+    io,
     'disable',
     false,
     'The Public API is disabled: /api/v1/* answers 503, and no API keys are made.',
   );
 }
 
-function switchCommand(word: string, enabled: boolean, text: string): Command {
+function switchCommand(io: Io, word: string, enabled: boolean, text: string): Command {
   const effect = enabled
     ? 'Lets bots use the Public API again.'
     : 'Refuses all requests to /api/v1/* and the making of API keys with 503 public_api_disabled. ' +
@@ -24,12 +25,16 @@ function switchCommand(word: string, enabled: boolean, text: string): Command {
   return describeCommand({
     usage: word,
     summary: `${word} the Public API`,
-    description: `${effect} A running gateway obeys at once; the switch outlives restarts.`,
+    description: `${effect} The switch has taken effect when the command ends, and outlives restarts.`,
     examples: [`signalbox api ${word}`],
-  }).action((options: SharedOptions) =>
-    onStore(options, async ({ store }) => {
-      await setPublicApi(store, enabled);
-      return { ok: true, json: { publicApiEnabled: enabled }, text };
-    }),
-  );
+  }).action(async (options: SharedOptions) => {
+    const settings = settingsFor(io, options);
+    if (settings === undefined) return;
+    const outcome = await operate(io, settings, 'api.set', { enabled }, () => ({
+      ok: true,
+      json: { publicApiEnabled: enabled },
+      text,
+    }));
+    finish(io, outcome, options);
+  });
 }

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { loadSettings, type Settings, type SettingsSources } from '../settings.js';
 import { configFile, type SettingName, settingsTable } from '../settings/table.js';
+import type { Io } from './io.js';
 
 /** 0 done; 1 refused, not found or failed; 2 a mistake in the usage or the settings. */
 export const exitCodes = { done: 0, refused: 1, usage: 2 } as const;
@@ -68,32 +69,32 @@ function settingOption(name: SettingName): Option {
   );
 }
 
-export function sourcesOf(options: object): SettingsSources {
+export function sourcesOf(io: Io, options: object): SettingsSources {
   const flags = Object.fromEntries(
     Object.entries(options).filter(([, value]) => typeof value === 'string'),
   ) as Record<string, string>;
-  return { flags, environment: process.env, readFile: (path) => readFileSync(path, 'utf8') };
+  return { flags, environment: io.env, readFile: (path) => readFileSync(path, 'utf8') };
 }
 
 /** @returns undefined after having told the operator what is wrong with them. */
-export function settingsFor(options: SharedOptions): Settings | undefined {
-  const settings = loadSettings(sourcesOf(options));
+export function settingsFor(io: Io, options: SharedOptions): Settings | undefined {
+  const settings = loadSettings(sourcesOf(io, options));
   if (!Array.isArray(settings)) return settings;
   const message = settings.map((finding) => finding.message).join('\n');
-  finish({ ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
+  finish(io, { ok: false, exitCode: 2, code: 'invalid_settings', message }, options);
   return undefined;
 }
 
-/** Prints the outcome and sets the exit code; the process then ends by itself. */
-export function finish(outcome: Outcome, { json }: SharedOptions): void {
+/** Prints the outcome and sets the exit code. */
+export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void {
   if (outcome.ok) {
-    process.stdout.write(`${json ? JSON.stringify(outcome.json, null, 2) : outcome.text}\n`);
+    io.stdout(`${json ? JSON.stringify(outcome.json, null, 2) : outcome.text}\n`);
     return;
   }
   const { code, message, exitCode } = outcome;
-  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } }, null, 2)}\n`);
-  process.stderr.write(`${message}\n`);
-  process.exitCode = exitCode;
+  if (json) io.stdout(`${JSON.stringify({ error: { code, message } }, null, 2)}\n`);
+  io.stderr(`${message}\n`);
+  io.exitCode(exitCode);
 }
 
 export function refused(code: string, message: string): Outcome {

@@ -5,11 +5,12 @@ import { type Settings, settingOrigins } from '../settings.js';
 import { settingNames, settingsTable } from '../settings/table.js';
 import { columns } from './columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions, sourcesOf } from './command.js';
+import type { Io } from './io.js';
 import { yesOrNo } from './user-text.js';
 
 const mask = '(hidden)';
 
-export function configCommand(): Command {
+export function configCommand(io: Io): Command {
   return describeCommand({
     usage: 'config',
     summary: 'show the settings in force',
@@ -20,9 +21,10 @@ export function configCommand(): Command {
     examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
     settings: settingNames.filter((name) => settingsTable[name].flag !== null),
   }).action((options: SharedOptions) => {
-    const settings = settingsFor(options);
+    const settings = settingsFor(io, options);
     if (settings === undefined) return;
-    finish({ ok: true, json: toJson(settings), text: toText(settings, options) }, options);
+    const text = toText(io, settings, options);
+    finish(io, { ok: true, json: toJson(settings), text }, options);
   });
 }
 
@@ -35,8 +37,8 @@ function toJson(settings: Settings): object {
   return { ...(Object.fromEntries(own) as object), limits, plans, platforms };
 }
 
-function toText(settings: Settings, options: SharedOptions): string {
-  const origins = settingOrigins(sourcesOf(options));
+function toText(io: Io, settings: Settings, options: SharedOptions): string {
+  const origins = settingOrigins(sourcesOf(io, options));
   const settingRows = settingNames.map((name) => {
     const value: string = [settings[name] ?? []].flat().join(',');
     const shown = value === '' ? 'none' : settingsTable[name].secret ? mask : value;

@@ -22,6 +22,7 @@ import { StartRefused } from '../store/refusal.js';
 import { createLog } from '../telemetry/log.js';
 import type { PaperTerminal } from '../terminal/paper-terminal.js';
 import { describeCommand, exitCodes, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
 
 interface Options extends SharedOptions {
   readonly once?: boolean;
@@ -30,7 +31,7 @@ interface Options extends SharedOptions {
 /** A gateway of the operator's own may have the usual ones. */
 const anyFreePorts = { port: '0', opsPort: '0' };
 
-export function demoCommand(): Command {
+export function demoCommand(io: Io): Command {
   return describeCommand({
     usage: 'demo',
     summary: 'play a bot, a gateway and two terminals on this machine',
@@ -45,24 +46,24 @@ export function demoCommand(): Command {
     .option('--once', 'end after one round; exit code 0 only if every step was verified')
     .action(async (options: Options) => {
       const temporary = options.dataDir === undefined ? temporaryDataDir() : undefined;
-      const settings = settingsFor({
+      const settings = settingsFor(io, {
         ...anyFreePorts,
         ...options,
         ...(temporary === undefined ? {} : { dataDir: temporary.path }),
       });
-      if (settings !== undefined) process.exitCode = await demo(settings, options.once === true);
+      if (settings !== undefined) io.exitCode(await demo(io, settings, options.once === true));
       temporary?.remove();
     });
 }
 
-async function demo(settings: Settings, isOnce: boolean): Promise<number> {
-  const screen = createScreen(systemClock, (text) => process.stdout.write(text));
+async function demo(io: Io, settings: Settings, isOnce: boolean): Promise<number> {
+  const screen = createScreen(systemClock, (text) => io.stdout(text));
   screen.line('\nSignalbox: a bot, a gateway and two terminals, all on this machine\n');
   try {
     await perform(settings, screen, isOnce);
     return exitCodes.done;
   } catch (error) {
-    if (error instanceof StartRefused) process.stderr.write(`${error.message}\n`);
+    if (error instanceof StartRefused) io.stderr(`${error.message}\n`);
     screen.line('\nThe demo ends here: the last step did not end as it must.');
     return exitCodes.refused;
   }

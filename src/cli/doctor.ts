@@ -5,12 +5,13 @@ import { type Finding, reporter } from '../doctor/finding.js';
 import { systemClock } from '../lib/clock.js';
 import { loadSettings } from '../settings.js';
 import { settingNames, settingsTable } from '../settings/table.js';
-import { gatewayOn } from '../store/data-directory.js';
+import { gatewayOn } from '../store/directory-lock.js';
 import { describeCommand, exitCodes, finish, type SharedOptions, sourcesOf } from './command.js';
+import type { Io } from './io.js';
 
 const report = reporter('settings');
 
-export function doctorCommand(): Command {
+export function doctorCommand(io: Io): Command {
   return describeCommand({
     usage: 'doctor',
     summary: 'look for what is wrong, with remedies',
@@ -26,16 +27,16 @@ export function doctorCommand(): Command {
     ],
     settings: settingNames.filter((name) => settingsTable[name].flag !== null),
   }).action(async (options: SharedOptions) => {
-    const findings = await lookAtAll(options);
+    const findings = await lookAtAll(io, options);
     const isWell = findings.every(({ level }) => level !== 'problem');
-    finish({ ok: true, json: { ok: isWell, findings }, text: toText(findings) }, options);
-    if (!isWell) process.exitCode = exitCodes.refused;
+    finish(io, { ok: true, json: { ok: isWell, findings }, text: toText(findings) }, options);
+    if (!isWell) io.exitCode(exitCodes.refused);
   });
 }
 
 /** With settings that are wrong there is nothing else to look at: not even where the data is. */
-async function lookAtAll(options: SharedOptions): Promise<Finding[]> {
-  const settings = loadSettings(sourcesOf(options));
+async function lookAtAll(io: Io, options: SharedOptions): Promise<Finding[]> {
+  const settings = loadSettings(sourcesOf(io, options));
   if (Array.isArray(settings)) {
     return settings.map(({ message }) =>
       report.problem(

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { readVersion } from '../version.js';
 import { createOpenApiDocument } from '../openapi/document.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
 
-export function openapiCommand(): Command {
+export function openapiCommand(io: Io): Command {
   return describeCommand({
     usage: 'openapi',
     summary: 'print the document of the HTTP API',
@@ -17,10 +18,10 @@ export function openapiCommand(): Command {
       'signalbox openapi --config /etc/signalbox.json > openapi.json',
     ],
   }).action((options: SharedOptions) => {
-    const settings = settingsFor(options);
+    const settings = settingsFor(io, options);
     if (settings === undefined) return;
     const { limits, platforms } = settings;
     const json = createOpenApiDocument({ limits, platforms, version: readVersion() });
-    finish({ ok: true, json, text: JSON.stringify(json, null, 2) }, options);
+    finish(io, { ok: true, json, text: JSON.stringify(json, null, 2) }, options);
   });
 }

@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { passwordLengthMax, passwordProblem } from '../auth/password.js';
 import { hash } from '../workers/hash-worker.js';
 import { misused, type Outcome, refused } from './command.js';
+import type { Io } from './io.js';
 
 export const passwordOption = [
   '--password-stdin',
@@ -17,34 +18,35 @@ export const passwordOption = [
 const inputLengthMax = 16 * passwordLengthMax;
 
 /** @returns the hash, or what to tell the operator. */
-export async function readPasswordHash(options: {
-  readonly passwordStdin?: boolean;
-}): Promise<string | Outcome> {
-  const password = options.passwordStdin ? await readPasswordInput() : await askTwice();
+export async function readPasswordHash(
+  io: Io,
+  options: { readonly passwordStdin?: boolean },
+): Promise<string | Outcome> {
+  const password = options.passwordStdin ? await readPasswordInput(io) : await askTwice(io);
   if (typeof password !== 'string') return password;
   const problem = passwordProblem(password);
   return problem === undefined ? hash(password) : refused('invalid_password', problem);
 }
 
 /** All that standard input holds, without one line break at its end. */
-export async function readPasswordInput(): Promise<string> {
-  process.stdin.setEncoding('utf8');
+export async function readPasswordInput(io: Io): Promise<string> {
+  const stdin = io.stdin().setEncoding('utf8');
   let input = '';
-  for await (const chunk of process.stdin) {
+  for await (const chunk of stdin) {
     input += String(chunk);
     if (input.length > inputLengthMax) break;
   }
   return input.replace(/\r?\n$/, '');
 }
 
-async function askTwice(): Promise<string | Outcome> {
-  if (!process.stdin.isTTY) {
+async function askTwice(io: Io): Promise<string | Outcome> {
+  if (io.stdin().isTTY !== true) {
     return misused(
       'There is no terminal to ask for the password. Give it on standard input with --password-stdin.',
     );
   }
-  const first = await askPassword('Password: ');
-  const second = first === undefined ? undefined : await askPassword('The same again: ');
+  const first = await askPassword(io, 'Password: ');
+  const second = first === undefined ? undefined : await askPassword(io, 'The same again: ');
   if (first === undefined || second === undefined) {
     return refused('no_password', 'No password was given; nothing was changed.');
   }
@@ -58,16 +60,16 @@ async function askTwice(): Promise<string | Outcome> {
 }
 
 /** @returns undefined when the operator breaks off. */
-export async function askPassword(question: string): Promise<string | undefined> {
-  process.stderr.write(question);
+export async function askPassword(io: Io, question: string): Promise<string | undefined> {
+  io.stderr(question);
   // A terminal that is echoed to nowhere: the line can be edited, and is not shown.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  const terminal = createInterface({ input: io.stdin(), output: nowhere, terminal: true });
   const answer = await new Promise<string | undefined>((resolve) => {
     terminal.once('line', resolve);
     terminal.once('close', () => resolve(undefined));
   });
   terminal.close();
-  process.stderr.write('\n');
+  io.stderr('\n');
   return answer;
 }

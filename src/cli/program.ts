@@ -1,12 +1,14 @@
 /** The whole command line: every command in its place, and one way of ending for all of them. */
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { readVersion } from '../version.js';
-import { examplesText } from './command.js';
+import { examplesText, exitCodes } from './command.js';
+import type { Io } from './io.js';
 
-type Load = () => Command | Promise<Command>;
+type Load = (io: Io) => Command | Promise<Command>;
 
 interface Group {
   readonly summary: string;
+  readonly description: string;
   readonly members: Readonly<Record<string, Load>>;
 }
 
@@ -15,58 +17,80 @@ interface Group {
  * the time, and none but those that serve needs the native server.
  */
 const commands: Readonly<Record<string, Load | Group>> = {
-  serve: async () => (await import('./serve.js')).serveCommand(),
-  demo: async () => (await import('./demo.js')).demoCommand(),
+  serve: async (io) => (await import('./serve.js')).serveCommand(io),
+  demo: async (io) => (await import('./demo.js')).demoCommand(io),
   user: {
     summary: 'users: add, list, show, set, delete, export, import',
+    description: 'Adds, shows, changes, moves and deletes users.',
     members: {
-      add: async () => (await import('./user-add.js')).userAddCommand(),
-      list: async () => (await import('./user-list.js')).userListCommand(),
-      show: async () => (await import('./user-show.js')).userShowCommand(),
-      set: async () => (await import('./user-set.js')).userSetCommand(),
-      delete: async () => (await import('./user-delete.js')).userDeleteCommand(),
-      export: async () => (await import('./user-export.js')).userExportCommand(),
-      import: async () => (await import('./user-import.js')).userImportCommand(),
+      add: async (io) => (await import('./user-add.js')).userAddCommand(io),
+      list: async (io) => (await import('./user-list.js')).userListCommand(io),
+      show: async (io) => (await import('./user-show.js')).userShowCommand(io),
+      set: async (io) => (await import('./user-set.js')).userSetCommand(io),
+      delete: async (io) => (await import('./user-delete.js')).userDeleteCommand(io),
+      export: async (io) => (await import('./user-export.js')).userExportCommand(io),
+      import: async (io) => (await import('./user-import.js')).userImportCommand(io),
     },
   },
   key: {
     summary: 'API keys of the users: list, revoke',
+    description: 'Lists and revokes the API keys of the users.',
     members: {
-      list: async () => (await import('./key-list.js')).keyListCommand(),
-      revoke: async () => (await import('./key-revoke.js')).keyRevokeCommand(),
+      list: async (io) => (await import('./key-list.js')).keyListCommand(io),
+      revoke: async (io) => (await import('./key-revoke.js')).keyRevokeCommand(io),
     },
   },
   session: {
     summary: 'sessions of terminal plugins: revoke',
+    description: 'Ends the sessions of terminal plugins.',
     members: {
-      revoke: async () => (await import('./session-revoke.js')).sessionRevokeCommand(),
+      revoke: async (io) => (await import('./session-revoke.js')).sessionRevokeCommand(io),
     },
   },
   api: {
     summary: 'the Public API: enable, disable',
+    description: 'Switches the Public API on and off.',
     members: {
-      enable: async () => (await import('./api-switch.js')).apiEnableCommand(),
-      disable: async () => (await import('./api-switch.js')).apiDisableCommand(),
+      enable: async (io) => (await import('./api-switch.js')).apiEnableCommand(io),
+      disable: async (io) => (await import('./api-switch.js')).apiDisableCommand(io),
     },
   },
-  config: async () => (await import('./config.js')).configCommand(),
-  backup: async () => (await import('./backup.js')).backupCommand(),
-  doctor: async () => (await import('./doctor.js')).doctorCommand(),
-  stats: async () => (await import('./stats.js')).statsCommand(),
-  openapi: async () => (await import('./openapi.js')).openapiCommand(),
-  terminal: async () => (await import('./terminal.js')).terminalCommand(),
+  config: async (io) => (await import('./config.js')).configCommand(io),
+  backup: async (io) => (await import('./backup.js')).backupCommand(io),
+  doctor: async (io) => (await import('./doctor.js')).doctorCommand(io),
+  stats: async (io) => (await import('./stats.js')).statsCommand(io),
+  openapi: async (io) => (await import('./openapi.js')).openapiCommand(io),
+  terminal: async (io) => (await import('./terminal.js')).terminalCommand(io),
 };
+
+/** Runs one command line. @returns its exit code, when all of it is done. */
+export async function runProgram(
+  args: readonly string[],
+  io: Omit<Io, 'exitCode'>,
+): Promise<number> {
+  let exitCode: number = exitCodes.done;
+  const setExitCode = (code: number): void => void (exitCode = code);
+  const program = await createProgram({ ...io, exitCode: setExitCode }, args[0], args[1]);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // commander has printed the help or what was wrong.
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  }
+}
 
 /**
  * @param word the command's first word; for any other, as for none, all commands are there.
  * @param member the second one, of a group in the same way.
  */
-export async function createProgram(word?: string, member?: string): Promise<Command> {
+export async function createProgram(io: Io, word?: string, member?: string): Promise<Command> {
   const program = new Command('signalbox')
     .description(
       'A self-hosted gateway for trading signals: bots send them by HTTP, terminal plugins carry ' +
-        'them out. The commands for users, keys and switches work on the data directory, whether ' +
-        'or not the gateway is running, and a running gateway obeys at once.',
+        'them out. The commands for users, keys and switches work whether or not the gateway is ' +
+        'running: a running one carries them out itself, and they have taken effect when they end.',
     )
     .version(readVersion(), '--version', 'print the version')
     .addHelpText(
@@ -79,9 +103,9 @@ export async function createProgram(word?: string, member?: string): Promise<Com
     );
   for (const [name, entry] of meant(commands, word)) {
     const isGroup = typeof entry === 'object';
-    program.addCommand(await (isGroup ? loadGroup(name, entry, member) : entry()));
+    program.addCommand(await (isGroup ? loadGroup(io, name, entry, member) : entry(io)));
   }
-  throwOnExit(program);
+  prepare(program, io);
   return program;
 }
 
@@ -92,18 +116,22 @@ function meant<T>(table: Readonly<Record<string, T>>, word = ''): [string, T][] 
 }
 
 async function loadGroup(
+  io: Io,
   name: string,
-  { summary, members }: Group,
+  { summary, description, members }: Group,
   word: string | undefined,
 ): Promise<Command> {
-  const group = new Command(name).summary(summary).description(`For the ${summary}.`);
-  for (const [, load] of meant(members, word)) group.addCommand(await load());
+  const group = new Command(name).summary(summary).description(description);
+  for (const [, load] of meant(members, word)) group.addCommand(await load(io));
   const [first = ''] = Object.keys(members);
   return group.addHelpText('after', examplesText([`signalbox ${name} ${first} --help`]));
 }
 
-/** commander ends with 1 for wrong usage; ours is another number, and the entry's to set. */
-function throwOnExit(command: Command): void {
-  command.exitOverride().showHelpAfterError('Add --help to the command to see how it is used.');
-  command.commands.forEach(throwOnExit);
+/** commander ends with 1 for wrong usage; ours is another number, and the caller's to set. */
+function prepare(command: Command, io: Io): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.stdout(text), writeErr: (text) => io.stderr(text) })
+    .showHelpAfterError('Add --help to the command to see how it is used.');
+  for (const child of command.commands) prepare(child, io);
 }

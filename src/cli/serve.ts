@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { settingNames, settingsTable } from '../settings/table.js';
 import { describeCommand, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
 
-export function serveCommand(): Command {
+export function serveCommand(io: Io): Command {
   return describeCommand({
     usage: 'serve',
     summary: 'run the gateway',
@@ -18,7 +19,7 @@ export function serveCommand(): Command {
     ],
     settings: settingNames.filter((name) => settingsTable[name].flag !== null),
   }).action(async (options: SharedOptions) => {
-    const settings = settingsFor(options);
+    const settings = settingsFor(io, options);
     if (settings === undefined) return;
     // Only here, so that no other command needs the native server.
     const { main } = await import('../main.js');

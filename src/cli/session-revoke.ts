@@ -1,11 +1,10 @@
 /** `signalbox session revoke`: ends a user's plugin sessions. */
 import type { Command } from 'commander';
-import { revokeSessions } from '../auth/accounts.js';
-import { describeCommand, type SharedOptions } from './command.js';
-import { onStore } from './on-store.js';
-import { userNotFound } from './user-text.js';
+import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
 
-export function sessionRevokeCommand(): Command {
+export function sessionRevokeCommand(io: Io): Command {
   return describeCommand({
     usage: 'revoke <EMAIL>',
     summary: 'end all plugin sessions of a user',
@@ -13,15 +12,15 @@ export function sessionRevokeCommand(): Command {
       'Ends all sessions of terminal plugins of a user at once: their connections are closed, and ' +
       'they need a new login. API keys and user tokens stay valid.',
     examples: ['signalbox session revoke ann@example.com'],
-  }).action((email: string, options: SharedOptions) =>
-    onStore(options, async ({ store }) => {
-      const user = await revokeSessions(store, email);
-      if (user === undefined) return userNotFound(email);
-      return {
-        ok: true,
-        json: { email: user.email, userId: user.userId, sessionsRevoked: true },
-        text: `All plugin sessions of user ${user.email} are ended; they need a new login.`,
-      };
-    }),
-  );
+  }).action(async (name: string, options: SharedOptions) => {
+    const settings = settingsFor(io, options);
+    if (settings === undefined) return;
+    const request = { email: name };
+    const outcome = await operate(io, settings, 'session.revoke', request, ({ user }) => ({
+      ok: true,
+      json: { email: user.email, userId: user.userId, sessionsRevoked: true },
+      text: `All plugin sessions of user ${user.email} are ended; they need a new login.`,
+    }));
+    finish(io, outcome, options);
+  });
 }

@@ -1,19 +1,18 @@
 #!/usr/bin/env node
-/** The command `signalbox`: runs the command line and ends with its exit code. */
-import { CommanderError } from 'commander';
-import { exitCodes } from './command.js';
-import { createProgram } from './program.js';
+/** The command `signalbox`: runs the command line of this process and ends with its exit code. */
+import { runProgram } from './program.js';
 
-// `signalbox user list | head`: whoever has read enough may close the pipe.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+const { stdout, stderr, env, argv } = process;
+
+// `signalbox user list | head`: a reader that has read enough may close the pipe.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-try {
-  const program = await createProgram(process.argv[2], process.argv[3]);
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // commander has printed the help or what was wrong.
-  process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-}
+process.exitCode = await runProgram(argv.slice(2), {
+  stdout: (text) => void stdout.write(text),
+  stderr: (text) => void stderr.write(text),
+  stdin: () => process.stdin,
+  isTTY: stdout.isTTY,
+  env,
+});

@@ -6,6 +6,7 @@ import { type Figures, figuresOf } from '../stats/figures.js';
 import { parseScrape, type Scrape } from '../stats/scrape.js';
 import { statsScreen } from '../stats/screen.js';
 import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
 
 interface Options extends SharedOptions {
   readonly once?: boolean;
@@ -17,7 +18,7 @@ const intervalMs = 1_000;
 const answerTimeoutMs = 5_000;
 const clearScreen = '\u001b[H\u001b[2J';
 
-export function statsCommand(): Command {
+export function statsCommand(io: Io): Command {
   return describeCommand({
     usage: 'stats',
     summary: 'show what the running gateway does',
@@ -40,46 +41,49 @@ export function statsCommand(): Command {
     )
     .action(async (options: Options) => {
       const { url, ...shared } = options;
-      const settings = settingsFor(shared);
+      const settings = settingsFor(io, shared);
       if (settings === undefined) return;
       const { opsHost, opsPort } = settings;
-      await show(url ?? `http://${reachableHost(opsHost)}:${opsPort}`, options);
+      await show(io, url ?? `http://${reachableHost(opsHost)}:${opsPort}`, options);
     });
 }
 
-async function show(url: string, options: Options): Promise<void> {
+async function show(io: Io, url: string, options: Options): Promise<void> {
   const stop = stopRequest();
   let before = await scrape(url);
   if (before === undefined) {
     const remedy =
       'Start it, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
       '"signalbox serve" names it.';
-    return finish(refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`), options);
+    return finish(
+      io,
+      refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`),
+      options,
+    );
   }
   while (!(await stop.within(intervalMs))) {
     const after = await scrape(url);
     if (after === undefined) {
       const message = `The gateway at ${url} no longer answers: it was stopped, or is stuck.`;
-      return finish(refused('gateway_gone', message), options);
+      return finish(io, refused('gateway_gone', message), options);
     }
     const figures = figuresOf(before, after);
     // A scrape of somebody else: there is nothing new to show yet.
     if (figures.intervalSeconds === 0) continue;
-    print(url, figures, options);
+    print(io, url, figures, options);
     if (options.once) return stop.end();
     before = after;
   }
 }
 
-function print(url: string, figures: Figures, { once, json }: Options): void {
-  const { stdout } = process;
+function print(io: Io, url: string, figures: Figures, { once, json }: Options): void {
   if (json) {
     const values = { ...figures, at: toIsoTime(Math.floor(figures.at)) };
-    stdout.write(`${once ? JSON.stringify(values, null, 2) : JSON.stringify(values)}\n`);
+    io.stdout(`${once ? JSON.stringify(values, null, 2) : JSON.stringify(values)}\n`);
     return;
   }
   const screen = statsScreen(url, figures);
-  stdout.write(once ? `${screen}\n` : stdout.isTTY ? `${clearScreen}${screen}\n` : `${screen}\n\n`);
+  io.stdout(once ? `${screen}\n` : io.isTTY ? `${clearScreen}${screen}\n` : `${screen}\n\n`);
 }
 
 /** @returns undefined when nothing answers, or no gateway. */

@@ -17,6 +17,7 @@ import {
 import { parsePriceLine } from '../terminal/price-feed.js';
 import { logIn } from '../terminal/session-login.js';
 import { exitCodes } from './command.js';
+import type { Io } from './io.js';
 import { askPassword, readPasswordInput } from './password-input.js';
 
 interface TerminalOptions {
@@ -39,7 +40,7 @@ const walkTickMs = 1_000;
 /** Longest that a timer sleeps; only there to keep the process up while it waits to reconnect. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export function terminalCommand(): Command {
+export function terminalCommand(io: Io): Command {
   return new Command('terminal')
     .summary('run a paper terminal')
     .description(
@@ -81,7 +82,7 @@ export function terminalCommand(): Command {
     )
     .option('--json', 'print JSON lines for programs instead of text')
     .addHelpText('after', helpText)
-    .action((options: TerminalOptions, command: Command) => run(options, command));
+    .action((options: TerminalOptions, command: Command) => run(io, options, command));
 }
 
 const helpText = `
@@ -100,13 +101,13 @@ Examples:
   $ printf 'ES 5000\\nES 4990\\n' | signalbox terminal --platform terminal_a --instance desk-1 \\
       --account Sim101 --prices stdin`;
 
-async function run(options: TerminalOptions, command: Command): Promise<void> {
+async function run(io: Io, options: TerminalOptions, command: Command): Promise<void> {
   const { journal, seed, partialFills, prices, url } = options;
   const tickMs = options.tickMs ?? (prices === 'stdin' ? 0 : walkTickMs);
-  const token = await sessionToken(options, command);
+  const token = await sessionToken(io, options, command);
   if (token === undefined) return;
 
-  const print = printer(options);
+  const print = printer(io, options);
   const ending = createEnding();
   let terminal: PaperTerminal;
   try {
@@ -130,23 +131,24 @@ async function run(options: TerminalOptions, command: Command): Promise<void> {
     });
   } catch (error) {
     if (!(error instanceof JournalRefused)) throw error;
-    return fail(error.message, exitCodes.usage);
+    return fail(io, error.message, exitCodes.usage);
   }
 
   terminal.start();
-  if (prices === 'stdin') readPrices(terminal);
-  process.exitCode = await ending.wait();
+  if (prices === 'stdin') readPrices(io, terminal);
+  io.exitCode(await ending.wait());
   await terminal.stop();
-  if (prices === 'stdin') process.stdin.destroy();
+  if (prices === 'stdin') io.stdin().destroy();
 }
 
 /** @returns undefined after having said why there is none. */
 async function sessionToken(
+  io: Io,
   { url, email, tokenEnv, passwordStdin, prices }: TerminalOptions,
   command: Command,
 ): Promise<string | undefined> {
   if (email === undefined) {
-    const token = process.env[tokenEnv]?.trim() ?? '';
+    const token = io.env[tokenEnv]?.trim() ?? '';
     if (token !== '') return token;
     return command.error(
       `error: there is no session token in the environment variable ${tokenEnv}. Put one there, or log in with --email.`,
@@ -157,7 +159,7 @@ async function sessionToken(
       'error: --password-stdin and --prices stdin both want standard input. Give the password in SIGNALBOX_PASSWORD.',
     );
   }
-  const password = await readPassword(passwordStdin === true);
+  const password = await readPassword(io, passwordStdin === true);
   if (password === undefined || password === '') {
     return command.error(
       'error: there is no password. Set SIGNALBOX_PASSWORD, use --password-stdin, or run it where it can be asked for.',
@@ -165,37 +167,37 @@ async function sessionToken(
   }
   const login = await logIn({ url, email, password });
   if (login.ok) return login.sessionToken;
-  fail(login.message, exitCodes.refused);
+  fail(io, login.message, exitCodes.refused);
   return undefined;
 }
 
-async function readPassword(isFromStdin: boolean): Promise<string | undefined> {
-  if (isFromStdin) return readPasswordInput();
-  const given = process.env['SIGNALBOX_PASSWORD'];
+async function readPassword(io: Io, isFromStdin: boolean): Promise<string | undefined> {
+  if (isFromStdin) return readPasswordInput(io);
+  const given = io.env['SIGNALBOX_PASSWORD'];
   if (given !== undefined) return given;
-  return process.stdin.isTTY ? askPassword('Password: ') : undefined;
+  return io.stdin().isTTY === true ? askPassword(io, 'Password: ') : undefined;
 }
 
-function readPrices(terminal: PaperTerminal): void {
-  const lines = createInterface({ input: process.stdin });
+function readPrices(io: Io, terminal: PaperTerminal): void {
+  const lines = createInterface({ input: io.stdin() });
   lines.on('line', (line) => {
     if (line.trim() === '') return;
     const price = parsePriceLine(line);
     if (price !== undefined && terminal.setPrice(price.symbol, price.price)) return;
-    process.stderr.write(
+    io.stderr(
       `This line is no price of a known instrument: ${JSON.stringify(line.slice(0, 80))}\n`,
     );
   });
 }
 
-function printer({ json }: TerminalOptions): (activity: Activity) => void {
+function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => void {
   return (activity) => {
     const now = systemClock.now();
     const line =
       json === true
         ? JSON.stringify({ time: toIsoTime(now), ...activity })
         : activityLine(activity, now);
-    process.stdout.write(`${line}\n`);
+    io.stdout(`${line}\n`);
   };
 }
 
@@ -225,9 +227,9 @@ function createEnding(): Ending {
   };
 }
 
-function fail(message: string, exitCode: number): void {
-  process.stderr.write(`${message}\n`);
-  process.exitCode = exitCode;
+function fail(io: Io, message: string, exitCode: number): void {
+  io.stderr(`${message}\n`);
+  io.exitCode(exitCode);
 }
 
 function gatewayUrl(text: string): string {

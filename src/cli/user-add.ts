@@ -1,20 +1,20 @@
 /** `signalbox user add`: a new user, also before the gateway's first start. */
 import type { Command } from 'commander';
-import { addUser } from '../auth/accounts.js';
 import { isEmail } from '../auth/email.js';
-import { createIdSource } from '../lib/ids.js';
 import type { Settings } from '../settings.js';
+import { gatewayOn } from '../store/directory-lock.js';
 import {
   describeCommand,
   finish,
   type Outcome,
-  refused,
   settingsFor,
   type SharedOptions,
 } from './command.js';
-import { type StoreWork, withStore } from './on-store.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
 import { passwordOption, readPasswordHash } from './password-input.js';
-import { toUserView, unknownPlan } from './user-text.js';
+import { refusalOutcome } from './refusals.js';
+import { toUserView } from './user-text.js';
 
 interface Options extends SharedOptions {
   readonly plan: string;
@@ -22,7 +22,7 @@ interface Options extends SharedOptions {
   readonly passwordStdin?: boolean;
 }
 
-export function userAddCommand(): Command {
+export function userAddCommand(io: Io): Command {
   return describeCommand({
     usage: 'add <EMAIL>',
     summary: 'make a new user',
@@ -38,44 +38,30 @@ export function userAddCommand(): Command {
     .option('--unconfirmed', 'the email address is not confirmed: the user cannot log in yet')
     .option(...passwordOption)
     .action(async (email: string, options: Options) => {
-      const settings = settingsFor(options);
-      if (settings !== undefined) finish(await add(email, options, settings), options);
+      const settings = settingsFor(io, options);
+      if (settings !== undefined) finish(io, await add(io, email, options, settings), options);
     });
 }
 
 /** Nothing is made, not even the data directory, before all that was given is known to be good. */
-async function add(email: string, options: Options, settings: Settings): Promise<Outcome> {
+async function add(io: Io, email: string, options: Options, settings: Settings): Promise<Outcome> {
+  const { plans, dataDir } = settings;
   const { plan, unconfirmed = false } = options;
-  if (!Object.hasOwn(settings.plans, plan)) return unknownPlan(plan, Object.keys(settings.plans));
-  if (!isEmail(email.trim())) return invalidEmail(email);
-  const passwordHash = await readPasswordHash(options);
+  // A running gateway has plans of its own; without one, a password need not be asked for in vain.
+  if (!Object.hasOwn(plans, plan) && gatewayOn(dataDir) === undefined) {
+    return refusalOutcome({ refused: 'unknown_plan', plan, known: Object.keys(plans) });
+  }
+  if (!isEmail(email.trim())) return refusalOutcome({ refused: 'invalid_email', email });
+  const passwordHash = await readPasswordHash(io, options);
   if (typeof passwordHash !== 'string') return passwordHash;
 
-  const work = async ({ store, clock }: StoreWork): Promise<Outcome> => {
-    const user = await addUser(store, createIdSource(clock), {
-      email,
-      plan,
-      passwordHash,
-      confirmed: !unconfirmed,
-      now: clock.now(),
-    });
-    if (user === 'invalid_email') return invalidEmail(email);
-    if (user === 'email_taken') {
-      return refused(
-        user,
-        `There is a user ${email} already. Change it with "signalbox user set ${email}".`,
-      );
-    }
+  const request = { email, plan, passwordHash, confirmed: !unconfirmed };
+  return operate(io, settings, 'user.add', request, ({ user }) => {
     const state = user.confirmed ? '' : ', not confirmed: it cannot log in yet';
     return {
       ok: true,
       json: toUserView(user),
       text: `User ${user.email} is made, with plan ${user.plan}${state}.`,
     };
-  };
-  return withStore(settings, work, 'create');
-}
-
-function invalidEmail(email: string): Outcome {
-  return refused('invalid_email', `${JSON.stringify(email)} is not an email address.`);
+  });
 }

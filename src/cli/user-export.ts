@@ -1,18 +1,16 @@
 /** `signalbox user export`: all that belongs to a user, in a file, to move it to another gateway. */
 import type { Command } from 'commander';
-import { existsSync } from 'node:fs';
-import { findUser, suspendUser } from '../auth/accounts.js';
-import { exportUser } from '../transfer/export-user.js';
-import { gatewayHeard } from '../transfer/gateway-ear.js';
-import { describeCommand, type Outcome, refused, type SharedOptions } from './command.js';
-import { onStore, type StoreWork } from './on-store.js';
-import { userNotFound } from './user-text.js';
+import { resolve } from 'node:path';
+import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
+import { undoFreeze } from './refusals.js';
 
 interface Options extends SharedOptions {
   readonly freeze?: boolean;
 }
 
-export function userExportCommand(): Command {
+export function userExportCommand(io: Io): Command {
   return describeCommand({
     usage: 'export <EMAIL> <FILE>',
     summary: 'write all that belongs to a user into a file',
@@ -30,53 +28,21 @@ export function userExportCommand(): Command {
     ],
   })
     .option('--freeze', 'let the user stand still here, to be moved')
-    .action((email: string, file: string, options: Options) =>
-      onStore(options, (on) => write(email, file, options, on)),
-    );
-}
-
-const undo = (email: string): string =>
-  `"signalbox user set ${email} --frozen false" lets the user go on here.`;
-
-async function write(
-  email: string,
-  file: string,
-  { freeze }: Options,
-  { store, settings, clock }: StoreWork,
-): Promise<Outcome> {
-  if (findUser(store, email) === undefined) return userNotFound(email);
-  if (existsSync(file)) {
-    return refused(
-      'file_exists',
-      `There is a file ${file} already, and nothing is ever overwritten. Give another name.`,
-    );
-  }
-  const user = freeze ? await suspendUser(store, email) : findUser(store, email);
-  if (user === undefined) return userNotFound(email);
-  if (freeze && !(await gatewayHeard(store, settings.dataDir, user.userId))) {
-    return refused(
-      'gateway_silent',
-      `The user ${email} is frozen, but the gateway has not obeyed yet, and nothing is written. ` +
-        `Look at its /readyz and its log, then run this again; ${undo(email)}`,
-    );
-  }
-  try {
-    const departure = exportUser(store, email, file, clock.now());
-    if (departure === undefined) return userNotFound(email);
-    const next = departure.isMove
-      ? 'Now run "signalbox user import" with it on the other gateway, send the user’s requests ' +
-        `there, and then run "signalbox user delete ${email}" here. Until then ${undo(email)}`
-      : 'The user goes on here; to move it, export it with --freeze.';
-    return {
-      ok: true,
-      json: { ...departure, file },
-      text: `User ${departure.email} is in ${file}, with ${departure.rows} records. ${next}`,
-    };
-  } catch (error) {
-    return refused(
-      'file_unwritable',
-      `The file ${file} cannot be written: ${(error as Error).message}. Give a path on a disk that ` +
-        `takes writes. ${freeze ? `The user is frozen; ${undo(email)}` : ''}`.trimEnd(),
-    );
-  }
+    .action(async (email: string, file: string, options: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings === undefined) return;
+      const request = { email, file: resolve(file), freeze: options.freeze === true };
+      const outcome = await operate(io, settings, 'user.export', request, (departure) => ({
+        ok: true,
+        json: { ...departure, file },
+        text:
+          `User ${departure.email} is in ${file}, with ${departure.rows} records. ` +
+          (departure.isMove
+            ? 'Now run "signalbox user import" with it on the other gateway, send the user’s ' +
+              `requests there, and then run "signalbox user delete ${email}" here. Until then ` +
+              undoFreeze(email)
+            : 'The user goes on here; to move it, export it with --freeze.'),
+      }));
+      finish(io, outcome, options);
+    });
 }

@@ -1,12 +1,7 @@
 /** `signalbox user import`: takes in a user that another gateway has exported. */
 import type { Command } from 'commander';
-import {
-  discardImport,
-  importUser,
-  type ImportDeps,
-  type ImportRefusal,
-} from '../transfer/import-user.js';
-import { gatewayHeard } from '../transfer/gateway-ear.js';
+import { resolve } from 'node:path';
+import type { Settings } from '../settings.js';
 import { readUserFileHead, type UserFileFault, type UserFileHead } from '../transfer/user-file.js';
 import {
   describeCommand,
@@ -16,14 +11,14 @@ import {
   settingsFor,
   type SharedOptions,
 } from './command.js';
-import { type StoreWork, withStore } from './on-store.js';
-import { unknownPlan } from './user-text.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
 
 interface Options extends SharedOptions {
   readonly discard?: boolean;
 }
 
-export function userImportCommand(): Command {
+export function userImportCommand(io: Io): Command {
   return describeCommand({
     usage: 'import <FILE>',
     summary: 'take in a user from another gateway',
@@ -38,74 +33,43 @@ export function userImportCommand(): Command {
   })
     .option('--discard', 'remove what an import of this file left that was cut off')
     .action(async (file: string, options: Options) => {
-      const settings = settingsFor(options);
+      const settings = settingsFor(io, options);
       if (settings === undefined) return;
       const head = readUserFileHead(file);
-      if (typeof head === 'string') return finish(faulty(file, head), options);
-      const work = (on: StoreWork): Promise<Outcome> =>
-        options.discard ? discard(head, on) : take(file, head, on);
-      finish(await withStore(settings, work, 'create'), options);
+      if (typeof head === 'string') return finish(io, faulty(file, head), options);
+      const work = options.discard ? discard(io, settings, head) : take(io, settings, file, head);
+      finish(io, await work, options);
     });
 }
 
-async function take(file: string, head: UserFileHead, on: StoreWork): Promise<Outcome> {
-  const { email, userId, plan } = head;
-  if (!head.isMove) {
+async function take(
+  io: Io,
+  settings: Settings,
+  file: string,
+  { userId, email, plan, isMove }: UserFileHead,
+): Promise<Outcome> {
+  if (!isMove) {
     return refused(
       'not_frozen',
       `${file} is a copy of ${email}, made while it went on on its gateway: two gateways would act ` +
         'for one user. Export it with --freeze.',
     );
   }
-  const plans = Object.keys(on.settings.plans);
-  if (!plans.includes(plan)) return unknownPlan(plan, plans);
-  const rows = await importUser(importDeps(on), file, head);
-  if (typeof rows === 'string') return refused(rows, refusals[rows](email, file));
-  return {
+  const request = { file: resolve(file), head: { userId, email, plan } };
+  return operate(io, settings, 'user.import', request, ({ rows }) => ({
     ok: true,
     json: { email, userId, rows },
     text: `User ${email} is here, with ${rows} records. Send its requests to this gateway now.`,
-  };
+  }));
 }
 
-async function discard({ userId, email }: UserFileHead, on: StoreWork): Promise<Outcome> {
-  if (await discardImport(importDeps(on), userId)) {
-    const text = `What the import of ${email} had left is removed.`;
-    return { ok: true, json: { email, userId, discarded: true }, text };
-  }
-  return refused(
-    'nothing_to_discard',
-    `No import of ${email} was cut off here. A user that is here is removed with "signalbox user ` +
-      `delete ${email}".`,
-  );
+function discard(io: Io, settings: Settings, { userId, email }: UserFileHead): Promise<Outcome> {
+  return operate(io, settings, 'user.discard', { userId, email }, () => ({
+    ok: true,
+    json: { email, userId, discarded: true },
+    text: `What the import of ${email} had left is removed.`,
+  }));
 }
-
-function importDeps({ store, settings }: StoreWork): ImportDeps {
-  return {
-    store,
-    pid: process.pid,
-    isAlive,
-    heard: (userId) => gatewayHeard(store, settings.dataDir, userId),
-  };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-// prettier-ignore
-const refusals: Readonly<Record<ImportRefusal, (email: string, file: string) => string>> = {
-  email_taken:      (email) => `There is a user ${email} here already. Nothing is ever merged: delete the one that is not wanted with "signalbox user delete ${email}".`,
-  user_exists:      (email) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows who there is.`,
-  import_under_way: (email) => `Another import of ${email} is under way. Wait until it has ended.`,
-  leftovers:        (email) => `${email} was deleted here, and not all that it left is removed yet. A running gateway does that within minutes: try again then.`,
-  gateway_silent:   (email, file) => `The gateway does not take in what came, and ${email} is not here yet. Look at its /readyz and its log, then run "signalbox user import ${file}" again.`,
-};
 
 function faulty(file: string, fault: UserFileFault): Outcome {
   return refused(`file_${fault}`, faults[fault](file));

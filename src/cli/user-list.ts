@@ -1,25 +1,30 @@
 /** `signalbox user list`: every user, in the order of creation. */
 import type { Command } from 'commander';
-import { listUsers } from '../auth/accounts.js';
+import type { ShownUser } from '../admin/account-operations.js';
 import { columns } from './columns.js';
-import { describeCommand, type SharedOptions } from './command.js';
-import { onStore } from './on-store.js';
-import { toUserView, userHeadings, userRow } from './user-text.js';
+import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
+import { toUserView, userHeadings, userRow, type UserView } from './user-text.js';
 
-export function userListCommand(): Command {
+export function userListCommand(io: Io): Command {
   return describeCommand({
     usage: 'list',
     summary: 'list all users',
     description: 'Lists all users in the order of creation, with plan and state.',
     examples: ['signalbox user list', 'signalbox user list --json'],
-  }).action((options: SharedOptions) =>
-    onStore(options, ({ store }) => {
-      const users = listUsers(store).map(toUserView);
+  }).action(async (options: SharedOptions) => {
+    const settings = settingsFor(io, options);
+    if (settings === undefined) return;
+    const users: UserView[] = [];
+    const onRow = (row: unknown): void => void users.push(toUserView(row as ShownUser));
+    const tell = () => {
       const text =
         users.length === 0
           ? 'There are no users. Make one with "signalbox user add EMAIL --plan PLAN".'
           : columns([userHeadings, ...users.map(userRow)]);
-      return { ok: true, json: users, text };
-    }),
-  );
+      return { ok: true, json: users, text } as const;
+    };
+    finish(io, await operate(io, settings, 'user.list', {}, tell, { onRow }), options);
+  });
 }

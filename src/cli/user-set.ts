@@ -1,10 +1,18 @@
-/** `signalbox user set`: changes a user; a running gateway obeys at once. */
+/** `signalbox user set`: changes a user. */
 import { type Command, Option } from 'commander';
-import { findUser, setUser, type UserChange } from '../auth/accounts.js';
-import { describeCommand, misused, type Outcome, type SharedOptions } from './command.js';
-import { onStore, type StoreWork } from './on-store.js';
+import type { Settings } from '../settings.js';
+import {
+  describeCommand,
+  finish,
+  misused,
+  type Outcome,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
 import { passwordOption, readPasswordHash } from './password-input.js';
-import { toUserView, unknownPlan, userNotFound } from './user-text.js';
+import { toUserView } from './user-text.js';
 
 type Flag = 'true' | 'false';
 
@@ -15,7 +23,7 @@ interface Options extends SharedOptions {
   readonly passwordStdin?: boolean;
 }
 
-export function userSetCommand(): Command {
+export function userSetCommand(io: Io): Command {
   return describeCommand({
     usage: 'set <EMAIL>',
     summary: 'change plan, state or password of a user',
@@ -32,9 +40,10 @@ export function userSetCommand(): Command {
     .addOption(flagOption('--frozen', 'whether signals of the user are refused'))
     .addOption(flagOption('--confirmed', 'whether the email address counts as confirmed'))
     .option(...passwordOption)
-    .action((email: string, options: Options) =>
-      onStore(options, (on) => change(email, options, on)),
-    );
+    .action(async (email: string, options: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings !== undefined) finish(io, await change(io, email, options, settings), options);
+    });
 }
 
 function flagOption(flag: string, description: string): Option {
@@ -45,42 +54,35 @@ function flagOption(flag: string, description: string): Option {
 }
 
 async function change(
+  io: Io,
   email: string,
   { plan, frozen, confirmed, passwordStdin }: Options,
-  { store, settings }: StoreWork,
+  settings: Settings,
 ): Promise<Outcome> {
   if (plan === undefined && frozen === undefined && confirmed === undefined && !passwordStdin) {
     return misused('Say what to change: --plan, --frozen, --confirmed or --password-stdin.');
   }
-  if (plan !== undefined && !Object.hasOwn(settings.plans, plan)) {
-    return unknownPlan(plan, Object.keys(settings.plans));
-  }
-  // Before a password is asked for; the change itself looks again.
-  if (findUser(store, email) === undefined) return userNotFound(email);
-  const passwordHash = passwordStdin ? await readPasswordHash({ passwordStdin }) : undefined;
+  const passwordHash = passwordStdin ? await readPasswordHash(io, { passwordStdin }) : undefined;
   if (typeof passwordHash === 'object') return passwordHash;
 
-  const wanted: UserChange = {
-    plan,
-    passwordHash,
-    frozen: toBoolean(frozen),
-    confirmed: toBoolean(confirmed),
+  const request = {
+    email,
+    ...(plan === undefined ? {} : { plan }),
+    ...(frozen === undefined ? {} : { frozen: frozen === 'true' }),
+    ...(confirmed === undefined ? {} : { confirmed: confirmed === 'true' }),
+    ...(passwordHash === undefined ? {} : { passwordHash }),
   };
-  const user = await setUser(store, email, wanted);
-  if (user === undefined) return userNotFound(email);
-  const changes = [
-    ...(plan === undefined ? [] : [`plan ${user.plan}`]),
-    ...(frozen === undefined ? [] : [user.frozen ? 'frozen' : 'not frozen']),
-    ...(confirmed === undefined ? [] : [user.confirmed ? 'confirmed' : 'not confirmed']),
-    ...(passwordHash === undefined ? [] : ['a new password; its logins and sessions have ended']),
-  ];
-  return {
-    ok: true,
-    json: toUserView(user),
-    text: `User ${user.email} is changed: ${changes.join(', ')}.`,
-  };
-}
-
-function toBoolean(flag: Flag | undefined): boolean | undefined {
-  return flag === undefined ? undefined : flag === 'true';
+  return operate(io, settings, 'user.set', request, ({ user }) => {
+    const changes = [
+      ...(plan === undefined ? [] : [`plan ${user.plan}`]),
+      ...(frozen === undefined ? [] : [user.frozen ? 'frozen' : 'not frozen']),
+      ...(confirmed === undefined ? [] : [user.confirmed ? 'confirmed' : 'not confirmed']),
+      ...(passwordHash === undefined ? [] : ['a new password; its logins and sessions have ended']),
+    ];
+    return {
+      ok: true,
+      json: toUserView(user),
+      text: `User ${user.email} is changed: ${changes.join(', ')}.`,
+    };
+  });
 }

@@ -44,7 +44,7 @@ const byCode = {
 // prettier-ignore
 const byStatus: readonly ({ readonly from: number } & RetryRule)[] = [
   { from: 506, retry: 'backoff', doubt: 'raised' },
-  // The gateway's parser says so when a request line came in pieces, and closes the connection.
+  // A gateway outside of Linux x64 says so when a request line came in pieces, and closes.
   { from: 505, retry: 'at_once', doubt: 'raised' },
   { from: 500, retry: 'backoff', doubt: 'raised' },
   { from: 430, retry: 'never',   doubt: 'unchanged' },

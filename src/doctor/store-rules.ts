@@ -75,7 +75,6 @@ export const rules: { readonly [C in Collection]: Rule<C> } = {
     key[1] === platform && key[2] === instanceId && key[3] === accountName
       ? undefined
       : 'names another terminal',
-  changes: anything,
 };
 
 function executionRule(

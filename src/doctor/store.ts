@@ -3,9 +3,13 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toIsoTime } from '../lib/clock.js';
-import { isUnfinishedBackup } from '../store/data-directory.js';
+import { perform } from '../admin/client.js';
+import { asOwnerOf } from '../admin/owner.js';
+import type { Settings } from '../settings.js';
+import { isStoreDirectory, isUnfinishedBackup } from '../store/data-directory.js';
+import { lockDirectory } from '../store/directory-lock.js';
 import { storeFormat } from '../store/key-layout.js';
-import { isStoreDirectory } from '../store/lmdb-store.js';
+import { StoreRefused } from '../store/refusal.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 import type { ExaminerMessage } from './store-examiner.js';
@@ -19,7 +23,8 @@ const restore =
   '(ops/backup.md tells how, and what to tell the bots).';
 const report = reporter('store');
 
-export const checkStore: Check = async ({ settings: { dataDir }, clock }) => {
+export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
+  const { dataDir } = settings;
   // Said by the look at the permissions.
   if (!existsSync(dataDir)) return [];
   if (isUnfinishedBackup(dataDir)) {
@@ -39,7 +44,12 @@ export const checkStore: Check = async ({ settings: { dataDir }, clock }) => {
       ),
     ];
   }
-  const { message, signal, errors } = await runExaminer(dataDir);
+  if (gatewayPid !== undefined) return askGateway(settings, clock.now(), gatewayPid);
+  const examination = await asOwnerOf(dataDir, () => examineAlone(dataDir));
+  if (examination instanceof StoreRefused) {
+    return [report.warning(examination.message, 'The store was not looked at: run this again.')];
+  }
+  const { message, signal, errors } = examination;
   if (message === undefined) {
     const how = signal === null ? errors.trim().split('\n').at(-1) : `it ended by ${signal}`;
     return [report.problem(`The store in ${dataDir} cannot be read to its end: ${how}.`, restore)];
@@ -48,14 +58,15 @@ export const checkStore: Check = async ({ settings: { dataDir }, clock }) => {
   return judgeStore(message.report, clock.now());
 };
 
-export function judgeStore(found: StoreReport, now: number): Finding[] {
+/** @param by who has read it, if not this command. */
+export function judgeStore(found: StoreReport, now: number, by = ''): Finding[] {
   const { records, users, damages, damageCount, halfImported, newestAt } = found;
   const rest = damageCount - damages.length;
   return [
     damageCount === 0
       ? report.ok(
-          `The store has format ${storeFormat}; all ${records} records (users: ${users}) are read ` +
-            'and agree with each other.',
+          `The store has format ${storeFormat}; all ${records} records (users: ${users}) are read` +
+            `${by} and agree with each other.`,
         )
       : report.problem(
           `${damageCount} of ${records} records are damaged: ${damages.join(' ')}` +
@@ -85,6 +96,31 @@ interface Examination {
   readonly message: ExaminerMessage;
   readonly signal: string | null;
   readonly errors: string;
+}
+
+/** The gateway has its store to itself, so it reads it for us. */
+async function askGateway(settings: Settings, now: number, pid: number): Promise<Finding[]> {
+  const found = await perform(settings, 'store.examine', {});
+  if (!('refused' in found)) {
+    return judgeStore(found, now, ` by the running gateway (process ${pid})`);
+  }
+  return [
+    report.problem(
+      `The store was not examined: ${found.message}`,
+      'Bring the gateway back to work, or stop it, and run this again.',
+    ),
+  ];
+}
+
+/** In a process of its own, under the lock of the directory, so that no gateway opens it meanwhile. */
+async function examineAlone(dataDir: string): Promise<Examination | StoreRefused> {
+  try {
+    const lock = await lockDirectory(dataDir, 'command');
+    return await runExaminer(dataDir).finally(() => lock.release());
+  } catch (error) {
+    if (error instanceof StoreRefused) return error;
+    throw error;
+  }
 }
 
 function runExaminer(directory: string): Promise<Examination> {

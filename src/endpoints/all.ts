@@ -48,7 +48,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     login: createLogin(deps),
     'create-key': createCreateKey(deps),
     'list-keys': createListKeys(deps),
-    'revoke-key': createRevokeKey({ ...deps, onRevoked: (userId) => core.recheckUser(userId) }),
+    'revoke-key': createRevokeKey({ ...deps, onRevoked: (userId) => core.userChanged(userId) }),
     'submit-signal': createSubmitSignal({
       ...deps,
       idempotency,

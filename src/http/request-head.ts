@@ -65,7 +65,7 @@ export class RequestHead {
   /**
    * Framing that the native parser lets through, or refuses only after the handler has run, although
    * two readers of it could disagree where the request ends. Such a request is refused and its
-   * connection condemned (request smuggling).
+   * connection condemned (request smuggling). Two hosts get here from the older native parser only.
    */
   get isAmbiguous(): boolean {
     return (

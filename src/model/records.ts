@@ -93,12 +93,4 @@ export interface Switches {
   readonly publicApi: { readonly enabled: boolean };
 }
 
-/** A note from the operator's shell to a running gateway: look again at all that this user has open. */
-export interface ChangeNotice {
-  /** `*` for every user. */
-  readonly userId: string;
-  /** The user comes from another gateway, is not there yet, and has left open executions here. */
-  readonly arrives?: true;
-}
-
 export type { Execution };

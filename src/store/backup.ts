@@ -18,9 +18,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { secretFile, unfinishedBackup } from './data-directory.js';
+import { dataFile, secretFile, unfinishedBackup } from './data-directory.js';
 import { readDiskSpace, reserveBytes } from './disk-reserve.js';
-import { dataFile } from './lmdb-store.js';
 import type { Store } from './store.js';
 
 const directoryMode = 0o700;

@@ -1,16 +1,12 @@
 /**
  * The directory that holds all that outlives the process, and what lies in it beside the store: the
- * secret that signs user tokens, and the lock by which one gateway at a time has the directory. The
- * operator's shell opens the store without that lock, also while the gateway runs.
+ * secret that signs user tokens. Which process may use it is decided by `directory-lock`.
  */
 import {
   chmodSync,
   closeSync,
-  constants,
   existsSync,
-  fchmodSync,
   fsyncSync,
-  ftruncateSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -20,9 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { tryLock } from 'fs-native-extensions';
 import { randomHex, randomSecret } from '../lib/ids.js';
-import { isStoreDirectory } from './lmdb-store.js';
 import { StoreRefused } from './refusal.js';
 
 const directoryMode = 0o700;
@@ -33,7 +27,8 @@ const othersMask = 0o077;
 export const secretFile = 'jwt-secret';
 /** A secret can be guessed offline from any token: less than 128 bits in base64url is no secret. */
 export const jwtSecretLengthMin = 22;
-const lockFile = 'gateway.lock';
+/** All of the store that is durable. */
+export const dataFile = 'data.mdb';
 /** What of a backup is not whole yet. */
 export const unfinishedBackup = 'unfinished';
 
@@ -58,6 +53,11 @@ export function prepareDataDirectory(directory: string): string | undefined {
       { cause: error },
     );
   }
+}
+
+/** Whether a store has been made in the directory, so that `openStore` would not make a new one. */
+export function isStoreDirectory(directory: string): boolean {
+  return existsSync(join(directory, dataFile));
 }
 
 /** Whether a backup into this directory was cut off or is under way: there is no store in it yet. */
@@ -124,66 +124,6 @@ function makeSecret(path: string): void {
   } finally {
     rmSync(draft, { force: true });
   }
-}
-
-export interface DirectoryLock {
-  release(): void;
-}
-
-/**
- * Takes the directory for this gateway; the kernel gives it free when the process ends, however it
- * ends. Throws `StoreRefused` while another gateway has it.
- */
-export function lockDirectory(directory: string): DirectoryLock {
-  const path = join(directory, lockFile);
-  let file: number | undefined;
-  try {
-    file = openSync(path, constants.O_RDWR | constants.O_CREAT, fileMode);
-    fchmodSync(file, fileMode);
-    if (!tryLock(file)) throw new StoreRefused(takenMessage(directory, path));
-    ftruncateSync(file);
-    writeSync(file, `${process.pid}\n`, 0);
-  } catch (error) {
-    if (file !== undefined) closeSync(file);
-    if (error instanceof StoreRefused) throw error;
-    throw new StoreRefused(
-      `The data directory ${directory} cannot be locked: ${reasonOf(error)}. It must lie on a file ` +
-        'system with locks, and belong to the user that runs Signalbox.',
-      { cause: error },
-    );
-  }
-  const held = file;
-  return {
-    release: () => {
-      closeSync(held);
-    },
-  };
-}
-
-/**
- * The process of the gateway that has the directory; undefined when none has. Looks by taking the
- * lock and giving it back at once: for an operator's question, not for anything that asks often.
- */
-export function gatewayOn(directory: string): number | undefined {
-  const path = join(directory, lockFile);
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-  const file = openSync(path, constants.O_RDWR);
-  try {
-    return tryLock(file) ? undefined : holderOf(path);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function holderOf(path: string): number {
-  return Number(readFileSync(path, 'utf8').trim());
-}
-
-function takenMessage(directory: string, path: string): string {
-  return (
-    `The data directory ${directory} is in use by another gateway (process ${holderOf(path)}). Stop that ` +
-    'gateway first, or give this one a data directory of its own with --data-dir.'
-  );
 }
 
 function reasonOf(error: unknown): string {

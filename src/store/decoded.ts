@@ -1,8 +1,7 @@
 /**
  * Records that are read far more often than they change, decoded once for as long as their bytes stay
- * the same: those of the gate, and what a bot polls. The store is asked every time, so what another
- * process changes holds at the next request; what is saved is the text and the parsing, 1 µs of 1.4
- * for a user. Owns a bounded number of bytes; who gets a record shares it, and cannot change it. One
+ * the same: those of the gate, and what a bot polls. The store is asked every time, so that there is
+ * no second truth beside it; what is saved is the text and the parsing, 1 µs of 1.4 for a user. Owns a bounded number of bytes; who gets a record shares it, and cannot change it. One
  * that is unchanged is the same object, so that what was made from it can be kept with it.
  */
 import type { Database } from 'lmdb';

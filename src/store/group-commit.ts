@@ -17,8 +17,6 @@ export interface GroupCommitDeps {
   readonly commitLatency: Histogram | undefined;
   /** Told of the outcome of every commit. */
   readonly onCommit: ((ok: boolean) => void) | undefined;
-  /** Told when no commit is under way any more. */
-  readonly onIdle: () => void;
 }
 
 export interface GroupCommit {
@@ -26,7 +24,6 @@ export interface GroupCommit {
   readonly follow: (committed: Promise<boolean>) => Promise<void>;
   /** Counts a transaction among the commits under way. */
   settle<T>(transaction: Promise<T>): Promise<T>;
-  isIdle(): boolean;
   /** Resolves when no commit is under way. */
   idle(): Promise<void>;
 }
@@ -42,7 +39,6 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
     if (ok !== undefined) deps.onCommit?.(ok);
     underWay--;
     if (underWay > 0) return;
-    deps.onIdle();
     for (const resolve of waiting) resolve();
     waiting = [];
   }
@@ -88,8 +84,6 @@ export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
         settled(ok);
       }
     },
-
-    isIdle: () => underWay === 0,
 
     idle: () =>
       underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),

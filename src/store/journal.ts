@@ -12,8 +12,6 @@ import type { Writer } from './store.js';
 export interface Journal extends Writer {
   /** Hands all that was noted to lmdb, within this turn. */
   replay(follow: Follow): Promise<void>;
-  /** Takes all that was noted out. @returns what hands it to lmdb later. */
-  take(): (follow: Follow) => Promise<void>;
   drop(): void;
 }
 
@@ -57,17 +55,6 @@ export function createJournal(databases: Record<Collection, Database<string>>): 
       }
       drop();
       return flushed ?? Promise.resolve();
-    },
-    take() {
-      const notes = targets
-        .slice(0, count)
-        .map((target, i) => [target, keys[i] as Key, texts[i]] as const);
-      drop();
-      return (follow) =>
-        notes.reduce(
-          (_, [target, key, text]) => follow(handOver(target, key, text)),
-          Promise.resolve(),
-        );
     },
     drop,
   };

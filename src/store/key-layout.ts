@@ -5,7 +5,6 @@
  */
 import type {
   ApiKey,
-  ChangeNotice,
   Execution,
   IdempotencyRecord,
   Session,
@@ -19,9 +18,8 @@ export const storeFormat = 1;
 
 export interface Layout {
   /**
-   * `format` → the store's format; `nextKeyId` → the next API key's id; `lastChange` → the last
-   * change notice's number; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
-   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → process that imports the user.
+   * `format` → the store's format; `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
+   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → Unix milliseconds of its begin.
    */
   meta: { key: string; record: number | string };
   users: { key: string; record: User };
@@ -48,8 +46,6 @@ export interface Layout {
   finalExecutions: { key: [string, string]; record: Execution };
   /** [userId, platform, instanceId, accountName] */
   sources: { key: [string, string, string, string]; record: SourceRecord };
-  /** Ever-growing number → notice; the gateway removes what it has obeyed. */
-  changes: { key: number; record: ChangeNotice };
 }
 
 export type Collection = keyof Layout;
@@ -85,6 +81,5 @@ const everyCollection: Record<Collection, true> = {
   openExecutions: true,
   finalExecutions: true,
   sources: true,
-  changes: true,
 };
 export const collections = Object.keys(everyCollection) as Collection[];

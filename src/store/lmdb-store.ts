@@ -8,11 +8,12 @@
  * (put 5.8 against 4.5 µs, get 4.1 against 4.6 µs, most of it lmdb's own), keeps every string
  * faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
  */
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
+import { dataFile } from './data-directory.js';
 import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
 import { commitFailure, createGroupCommit } from './group-commit.js';
 import { createDecodedRecords } from './decoded.js';
@@ -32,7 +33,6 @@ import {
 import { assertStoreFile, claimFormat } from './store-format.js';
 import { createTextValues } from './text-values.js';
 import { runTransaction } from './transaction.js';
-import { Turnstile } from './turnstile.js';
 
 export interface StoreOptions {
   readonly clock?: Clock;
@@ -46,27 +46,23 @@ export interface StoreOptions {
 
 type Databases = Record<Collection, Database<string>>;
 
-/** All that is durable; lmdb makes its lock file anew wherever it is missing. */
-export const dataFile = 'data.mdb';
+/** lmdb makes it anew wherever it is missing. */
 const lockFile = 'lock.mdb';
 const privateFileMode = 0o600;
 const privateDirectoryMode = 0o700;
 
-/** Whether a store has been made in the directory, so that `openStore` would not make a new one. */
-export function isStoreDirectory(directory: string): boolean {
-  return existsSync(join(directory, dataFile));
-}
-
-/** Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. */
+/**
+ * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
+ * process that holds the directory's lock: an open beside another process loses what that one commits.
+ */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
-  const { root, databases, turnstile } = openEnvironment(directory);
+  const { root, databases } = openEnvironment(directory);
   const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
   const reserve = createDiskReserve(clock, diskSpace);
   const commits = createGroupCommit({
     clock,
     commitLatency: options.commitLatency,
     onCommit: options.onCommit,
-    onIdle: () => turnstile.rest(),
   });
   const journal = createJournal(databases);
   const decoded = createDecodedRecords();
@@ -103,12 +99,6 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return entries;
   }
 
-  /** A write may have come to nothing. */
-  function restAfter(flushed: Promise<void>): Promise<void> {
-    if (commits.isIdle()) turnstile.rest();
-    return flushed;
-  }
-
   /** Why nothing may be handed to lmdb now. */
   function refusal(): StoreFailure | undefined {
     if (closed) return closedFailure();
@@ -136,19 +126,13 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         journal.drop();
         return Promise.reject(error instanceof Error ? error : new Error(String(error)));
       }
-      if (!turnstile.enter()) {
-        const replay = journal.take();
-        return turnstile.wait(() => restAfter(replay(commits.follow)));
-      }
-      return turnstile.inOrder(restAfter(journal.replay(commits.follow)));
+      return journal.replay(commits.follow);
     },
 
     transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
       const refused = refusal();
       if (refused !== undefined) return Promise.reject(refused);
-      const run = (): Promise<T> =>
-        commits.settle(runTransaction(root, { get, range, keys }, databases, work));
-      return turnstile.enter() ? run() : turnstile.wait(run);
+      return commits.settle(runTransaction(root, { get, range, keys }, databases, work));
     },
 
     async backup(target) {
@@ -159,19 +143,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       chmodSync(join(target, dataFile), privateFileMode);
     },
 
-    refresh() {
-      if (!closed) root.resetReadTxn();
-    },
-
     sizeBytes: () => statSync(join(directory, dataFile)).size,
 
     close() {
       closed = true;
-      closing ??= turnstile
-        .settled()
-        .then(() => commits.idle())
-        .then(() => root.close())
-        .then(() => turnstile.close());
+      closing ??= commits.idle().then(() => root.close());
       return closing;
     },
   };
@@ -188,22 +164,10 @@ function closedFailure(): StoreFailure {
 interface Environment {
   readonly root: RootDatabase;
   readonly databases: Databases;
-  readonly turnstile: Turnstile;
 }
 
 function openEnvironment(directory: string): Environment {
   assertStoreFile(join(directory, dataFile));
-  const turnstile = orRefused(directory, () => new Turnstile(directory));
-  try {
-    // The format and the databases are looked for, or made, before anybody else commits.
-    return turnstile.open(() => ({ ...openDatabases(directory), turnstile }));
-  } catch (error) {
-    turnstile.close();
-    throw error;
-  }
-}
-
-function openDatabases(directory: string): Pick<Environment, 'root' | 'databases'> {
   // `permissionsMode` and `keyEncoder` are missing from lmdb's type declarations.
   const environment = {
     noSubdir: false,

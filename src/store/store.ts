@@ -43,19 +43,13 @@ export interface Store extends Reader {
    */
   write(fill: (batch: Writer) => void): Promise<void>;
   /**
-   * Read, decide, write as one transaction that excludes every other writer, in other processes
-   * too. A throw in `work` rolls everything back and rejects with that error. `work` is synchronous
+   * Read, decide, write as one transaction that excludes every other write. A throw in `work` rolls everything back and rejects with that error. `work` is synchronous
    * and may be run later than the call; inside it, reads see the newest committed state and the
    * transaction's own writes. For what is rare: it holds up group commits while it runs.
    */
   transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
-  /**
-   * What others have committed is seen from now on. Otherwise a turn of the loop sees the state that
-   * it read first, however long it is held in between.
-   */
-  refresh(): void;
   /** Bytes of the store's file on disk. */
   sizeBytes(): number;
   /** Waits for writes under way; a write or transact after it rejects. */

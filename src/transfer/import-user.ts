@@ -5,14 +5,14 @@
  * left the mark and rows without a user: the next one of the same user removes them and begins anew.
  */
 import { emailKey } from '../auth/email.js';
-import { leaveChangeNotice } from '../auth/change-notice.js';
+import type { Clock } from '../lib/clock.js';
 import { recover } from '../signals/moves.js';
 import { importPrefix, purgeKeyOf } from '../store/key-layout.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { type MovedRow, readUserRows, type UserFileHead } from './user-file.js';
 
-/** A transaction holds up the commits of a running gateway while it runs. */
+/** A transaction holds up all other commits while it runs. */
 const rowsPerBatch = 256;
 
 /** Without their user they are seen by nobody. */
@@ -25,30 +25,49 @@ const quietCollections = [
   'sources',
 ] as const;
 
-export type ImportRefusal =
-  'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers' | 'gateway_silent';
+export type ImportRefusal = 'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers';
 
 export interface ImportDeps {
   readonly store: Store;
-  /** This process, as the mark names it. */
-  readonly pid: number;
-  readonly isAlive: (pid: number) => boolean;
-  /** Waits until a running gateway has heard all notices about the user; false when it does not. */
-  readonly heard: (userId: string) => Promise<boolean>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Of the gateway that runs on the store, if one does. */
+  readonly effects: {
+    userChanged(userId: string): void;
+    adoptUser(userId: string): void;
+    settled(): Promise<void>;
+  };
+  /** Users whose import is under way: a mark of any other was left by one that was cut off. */
+  readonly importing: Set<string>;
 }
+
+type Arriving = Pick<UserFileHead, 'userId' | 'email'>;
 
 /** @returns the number of rows taken in. */
 export async function importUser(
   deps: ImportDeps,
   path: string,
-  head: UserFileHead,
+  head: Arriving,
 ): Promise<number | ImportRefusal> {
-  const { store, pid } = deps;
+  const { importing } = deps;
+  if (importing.has(head.userId)) return 'import_under_way';
+  importing.add(head.userId);
+  try {
+    return await takeIn(deps, path, head);
+  } finally {
+    importing.delete(head.userId);
+  }
+}
+
+async function takeIn(
+  { store, clock, effects }: ImportDeps,
+  path: string,
+  head: Arriving,
+): Promise<number | ImportRefusal> {
   const { userId } = head;
   const refusal = await store.transact((transaction) => {
-    const found = obstacle(deps, transaction, head);
+    const found = obstacle(transaction, head);
     if (found !== undefined) return found;
-    transaction.put('meta', `${importPrefix}${userId}`, pid);
+    transaction.put('meta', `${importPrefix}${userId}`, clock.now());
     transaction.remove('meta', purgeKeyOf(userId));
     return undefined;
   });
@@ -73,13 +92,14 @@ export async function importUser(
   }
   await writeBatch();
 
-  await store.transact((transaction) => leaveChangeNotice(transaction, userId, 'arrives'));
-  if (!(await deps.heard(userId))) return 'gateway_silent';
+  effects.adoptUser(userId);
+  await effects.settled();
   const late = await store.transact((transaction) => {
     if (transaction.get('emails', emailKey(head.email)) !== undefined) return 'email_taken';
     appear(transaction, head, visible);
     return undefined;
   });
+  if (late === undefined) effects.userChanged(userId);
   return late ?? count;
 }
 
@@ -87,26 +107,23 @@ export async function importUser(
  * Removes what an import of this user left that was cut off. A gateway forgets what it took in.
  * @returns false when there is nothing of the kind.
  */
-export async function discardImport(deps: ImportDeps, userId: string): Promise<boolean> {
-  const { store } = deps;
+export async function discardImport(
+  { store, effects, importing }: ImportDeps,
+  userId: string,
+): Promise<boolean> {
   const mark = store.get('meta', `${importPrefix}${userId}`);
-  if (mark === undefined || deps.isAlive(Number(mark))) return false;
-  await store.transact((transaction) => leaveChangeNotice(transaction, userId));
-  await deps.heard(userId);
+  if (mark === undefined || importing.has(userId)) return false;
+  effects.userChanged(userId);
+  await effects.settled();
   await clear(store, userId);
   await store.transact((transaction) => transaction.remove('meta', `${importPrefix}${userId}`));
   return true;
 }
 
-function obstacle(
-  { pid, isAlive }: ImportDeps,
-  reader: Reader,
-  { userId, email }: UserFileHead,
-): ImportRefusal | undefined {
+function obstacle(reader: Reader, { userId, email }: Arriving): ImportRefusal | undefined {
   if (reader.get('emails', emailKey(email)) !== undefined) return 'email_taken';
   if (reader.get('users', userId) !== undefined) return 'user_exists';
-  const mark = Number(reader.get('meta', `${importPrefix}${userId}`) ?? 0);
-  if (mark !== 0) return mark !== pid && isAlive(mark) ? 'import_under_way' : undefined;
+  if (reader.get('meta', `${importPrefix}${userId}`) !== undefined) return undefined;
   const owned = { prefix: [userId], limit: 1 };
   const isLeft = quietCollections.some((each) => reader.keys(each, owned).length > 0);
   return isLeft ? 'leftovers' : undefined;
@@ -144,7 +161,7 @@ function put(transaction: Writer, row: MovedRow): void {
 /** The numbers of API keys belong to the gateway: they are given anew, in the old order. */
 function appear(
   transaction: Reader & Writer,
-  { userId, email }: UserFileHead,
+  { userId, email }: Arriving,
   rows: readonly MovedRow[],
 ): void {
   const next = Number(transaction.get('meta', 'nextKeyId') ?? 1);
@@ -164,7 +181,6 @@ function appear(
   }
   transaction.put('emails', emailKey(email), userId);
   transaction.remove('meta', `${importPrefix}${userId}`);
-  leaveChangeNotice(transaction, userId);
 }
 
 function putApiKey(transaction: Writer, hash: string, key: ApiKey): void {

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { backUp } from '../../src/store/backup.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
 
@@ -91,7 +92,7 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
       batch.put('emails', 'b', `${i}`);
     });
   }
-  t.equal(signalboxCli(dataDir, ['backup', target]).code, 0);
+  await backUp(store, dataDir, target);
   await store.close();
   const copy = openStore(target);
   t.equal(copy.get('emails', 'a'), '49');

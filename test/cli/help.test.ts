@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import t from 'tap';
-import { createProgram } from '../../src/cli/program.js';
+import { programToRead } from '../support/in-process.js';
 import { signalboxCli } from '../support/gateway-process.js';
 
 /** The commands of the contract's section 1, by their full names. */
@@ -44,7 +44,7 @@ function helpOf(command: Command): string {
 t.test(
   'the commands are those of the contract, and no others but the ones named here',
   async (t) => {
-    const names = leaves(await createProgram()).map(([name]) => name);
+    const names = leaves(await programToRead()).map(([name]) => name);
     t.same(names.sort(), [...contractCommands, ...furtherCommands].sort());
   },
 );
@@ -52,7 +52,7 @@ t.test(
 t.test(
   'the help of every command says what it does, shows an example and every option',
   async (t) => {
-    for (const [name, command] of leaves(await createProgram())) {
+    for (const [name, command] of leaves(await programToRead())) {
       const help = helpOf(command);
       t.ok(command.description().length > 40, `${name} is described`);
       t.match(help, new RegExp(`Examples?:[^]*signalbox ${name}`), `${name} has an example`);

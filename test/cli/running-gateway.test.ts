@@ -37,15 +37,18 @@ async function running(t: Test): Promise<Running> {
   return { dataDir, gateway, token, key, id, read };
 }
 
-t.test('a running gateway obeys the switch of the Public API at once', async (t) => {
-  const { dataDir, read } = await running(t);
-  t.equal(await read(), '404 request_not_found');
-  t.match(signalboxCli(dataDir, ['api', 'disable']), { code: 0, stdout: /disabled/ });
-  t.equal(await read(), '503 public_api_disabled');
-  const enabled = signalboxCli(dataDir, ['api', 'enable', '--json']);
-  t.same(JSON.parse(enabled.stdout), { publicApiEnabled: true });
-  t.equal(await read(), '404 request_not_found');
-});
+t.test(
+  'the switch of the Public API holds in a running gateway when the command ends',
+  async (t) => {
+    const { dataDir, read } = await running(t);
+    t.equal(await read(), '404 request_not_found');
+    t.match(signalboxCli(dataDir, ['api', 'disable']), { code: 0, stdout: /disabled/ });
+    t.equal(await read(), '503 public_api_disabled');
+    const enabled = signalboxCli(dataDir, ['api', 'enable', '--json']);
+    t.same(JSON.parse(enabled.stdout), { publicApiEnabled: true });
+    t.equal(await read(), '404 request_not_found');
+  },
+);
 
 t.test('keys are listed without their secret, and revoked at once', async (t) => {
   const { dataDir, key, id, read } = await running(t);
@@ -73,7 +76,7 @@ t.test('keys are listed without their secret, and revoked at once', async (t) =>
   }
 });
 
-t.test('a plan that is taken away and a deletion are obeyed at once', async (t) => {
+t.test('a plan that is taken away and a deletion hold when the command ends', async (t) => {
   const { dataDir, gateway, token, read } = await running(t);
   signalboxCli(dataDir, ['user', 'set', ann, '--plan', 'basic']);
   t.equal(await read(), '403 business_plan_required');

@@ -1,9 +1,14 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { noEffects } from '../../src/admin/operation.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
 import { importPrefix } from '../../src/store/key-layout.js';
 import { openStore } from '../../src/store/lmdb-store.js';
+import type { Store } from '../../src/store/store.js';
+import { discardImport, importUser } from '../../src/transfer/import-user.js';
+import { readUserFileHead, type UserFileHead } from '../../src/transfer/user-file.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
@@ -153,19 +158,21 @@ t.test('a plan that is not there is named', (t) => {
   t.end();
 });
 
-t.test('while another process imports the same user, nothing is touched', async (t) => {
+t.test('while the same user is imported already, nothing is touched', async (t) => {
   const move = aMove(t);
   move.export('--freeze');
   addUser(move.to, 'bob@example.com');
-  const source = openStore(move.from);
-  const mark = `${importPrefix}${source.get('emails', ann) as string}`;
-  await source.close();
-  const target = openStore(move.to);
-  await target.write((batch) => batch.put('meta', mark, process.pid));
-  t.match(move.import(), { code: 1, stderr: /Another import of ann@example.com is under way/ });
-  t.match(move.import('--discard'), { code: 1, stderr: /No import of .* was cut off/ });
-  t.equal(target.get('meta', mark), process.pid);
-  await target.close();
+  const head = readUserFileHead(move.file) as UserFileHead;
+  const store = openStore(move.to);
+  const importing = new Set([head.userId]);
+  const deps = { store, clock: systemClock, effects: noEffects, importing };
+  t.equal(await importUser(deps, move.file, head), 'import_under_way');
+  t.equal(await discardImport(deps, head.userId), false);
+  t.same(store.keys('meta', { start: importPrefix, end: `${importPrefix}~` }), []);
+  importing.clear();
+  t.equal(await importUser(deps, move.file, head), 1);
+  t.equal(importing.size, 0);
+  await store.close();
 });
 
 t.test('an import that is cut off is seen, hides its user, and is done again whole', async (t) => {
@@ -195,22 +202,27 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
   t.equal(move.export('--freeze').code, 0);
 
   addUser(move.to, 'bob@example.com');
-  const target = openStore(move.to);
-  // Each in a turn of its own, and so in a snapshot of its own.
-  const rows = async (): Promise<number> => {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    return target.keys('requests', { prefix: [userId] }).length;
-  };
+  async function look<T>(work: (store: Store) => T): Promise<T> {
+    const store = openStore(move.to);
+    const found = work(store);
+    await store.close();
+    return found;
+  }
+  const rows = (): Promise<number> =>
+    look((store) => store.keys('requests', { prefix: [userId] }).length);
+  /** The store is the command's own while it runs: only its file shows how far it is. */
   async function cutOff(): Promise<void> {
+    const file = join(move.to, 'data.mdb');
+    const before = statSync(file).size;
     const cut = startCommand(['user', 'import', move.file, '--data-dir', move.to]);
-    await eventually(async () => (await rows()) > 500, 60_000);
+    await eventually(() => statSync(file).size > before + 1_000_000, 60_000);
     cut.process.kill('SIGKILL');
     await cut.ended;
   }
   await cutOff();
   const left = await rows();
-  t.ok(left > 500 && left < count, `${left} of ${count} signals were there`);
-  t.not(target.get('meta', `${importPrefix}${userId}`), undefined);
+  t.ok(left > 100 && left < count, `${left} of ${count} signals were there`);
+  t.not(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
   t.match(signalboxCli(move.to, ['user', 'show', ann]), { code: 1, stderr: /no user/ });
   const doctor = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(doctor, { code: 0, stdout: /^warning +store +The import of user usr_\w+ was cut off/m });
@@ -222,15 +234,19 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
     stderr: /No import of ann@example.com was cut off/,
   });
 
-  await cutOff();
+  const again = startCommand(['user', 'import', move.file, '--data-dir', move.to]);
+  await eventually(() =>
+    readFileSync(join(move.to, 'gateway.lock'), 'utf8').includes(`${again.process.pid as number} `),
+  );
+  again.process.kill('SIGKILL');
+  await again.ended;
   t.match(move.import(), { code: 0, stdout: new RegExp(`with ${3 * count + 1} records`) });
   t.equal(await rows(), count);
   t.equal(
-    target.get('signalIds', [userId, 'signal-7\u2028\ud800']),
+    await look((store) => store.get('signalIds', [userId, 'signal-7\u2028\ud800'])),
     requestIdOf(`01${'7'.padStart(24, '0')}`),
   );
-  t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
-  await target.close();
+  t.equal(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
   const well = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(well.stdout, /^ok +store /m);
 });

@@ -1,33 +1,38 @@
 import { existsSync, statSync } from 'node:fs';
 import t from 'tap';
-import { addUser, dataDirIn, password, signalboxCli } from '../support/gateway-process.js';
+import { type CliResult, dataDirIn, password } from '../support/gateway-process.js';
+import { runInProcess } from '../support/in-process.js';
+import { addUsers } from '../support/users.js';
 
 const ann = 'ann@example.com';
 
-function json(dataDir: string, args: readonly string[]): any {
-  const { code, stdout, stderr } = signalboxCli(dataDir, [...args, '--json']);
+function cli(dataDir: string, args: readonly string[], input = ''): Promise<CliResult> {
+  return runInProcess([...args, '--data-dir', dataDir], input);
+}
+
+async function json(dataDir: string, args: readonly string[]): Promise<any> {
+  const { code, stdout, stderr } = await cli(dataDir, [...args, '--json']);
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
 
 t.test(
   'a user can be added before the first start; the data directory is made, and private',
-  (t) => {
+  async (t) => {
     const dataDir = dataDirIn(t.testdir());
     const args = ['user', 'add', ann, '--plan', 'business', '--password-stdin'];
-    const { code, stdout, stderr } = signalboxCli(dataDir, args, password);
+    const { code, stdout, stderr } = await cli(dataDir, args, password);
     t.equal(code, 0);
     t.equal(stdout, 'User ann@example.com is made, with plan business.\n');
     t.equal(stderr, '');
     t.equal(statSync(dataDir).mode & 0o777, 0o700);
-    t.end();
   },
 );
 
-t.test('a user is shown and listed with plan and state, never with a hash', (t) => {
+t.test('a user is shown and listed with plan and state, never with a hash', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
-  signalboxCli(
+  await addUsers(dataDir, [ann]);
+  await cli(
     dataDir,
     ['user', 'add', 'bob@example.com', '--plan', 'basic', '--unconfirmed', '--password-stdin'],
     password,
@@ -39,54 +44,54 @@ t.test('a user is shown and listed with plan and state, never with a hash', (t) 
     createdAt: /^\d{4}-.*Z$/,
     userId: /^usr_/,
   };
-  t.match(json(dataDir, ['user', 'list']), [
+  t.match(await json(dataDir, ['user', 'list']), [
     { email: ann, ...view },
     { email: 'bob@example.com', plan: 'basic', confirmed: false },
   ]);
-  t.match(json(dataDir, ['user', 'show', 'ANN@example.com']), {
+  t.match(await json(dataDir, ['user', 'show', 'ANN@example.com']), {
     email: ann,
     ...view,
     apiKeys: 0,
     terminals: [],
   });
-  const { stdout } = signalboxCli(dataDir, ['user', 'list']);
+  const { stdout } = await cli(dataDir, ['user', 'list']);
   const [heading = '', first = '', second = ''] = stdout.split('\n');
   t.equal(first.indexOf('business'), heading.indexOf('PLAN'), 'the columns are aligned');
   t.equal(second.indexOf('basic'), heading.indexOf('PLAN'));
   for (const args of [['list'], ['list', '--json'], ['show', ann], ['show', ann, '--json']]) {
-    t.notMatch(signalboxCli(dataDir, ['user', ...args]).stdout, /argon2|hash|generation/i);
+    t.notMatch((await cli(dataDir, ['user', ...args])).stdout, /argon2|hash|generation/i);
   }
-  t.end();
 });
 
-t.test('what is wrong with a new user is refused, and nothing is made', (t) => {
+t.test('what is wrong with a new user is refused, and nothing is made', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  const add = (email: string, plan: string, input: string): unknown =>
-    signalboxCli(dataDir, ['user', 'add', email, '--plan', plan, '--password-stdin'], input);
-  t.match(add(ann, 'gold', password), {
+  const add = (email: string, plan: string, input: string): Promise<CliResult> =>
+    cli(dataDir, ['user', 'add', email, '--plan', plan, '--password-stdin'], input);
+  t.match(await add(ann, 'gold', password), {
     code: 1,
     stdout: '',
     stderr: /no plan "gold".*basic, business/,
   });
-  t.match(add('ann', 'basic', password), { code: 1, stderr: /"ann" is not an email address/ });
-  t.match(add(ann, 'basic', 'short'), { code: 1, stderr: /8 to 128 characters/ });
-  t.match(add(ann, 'basic', ''), { code: 1, stderr: /8 to 128 characters/ });
-  t.match(add(ann, 'basic', 'x'.repeat(1e6)), { code: 1, stderr: /8 to 128 characters/ });
+  t.match(await add('ann', 'basic', password), {
+    code: 1,
+    stderr: /"ann" is not an email address/,
+  });
+  t.match(await add(ann, 'basic', 'short'), { code: 1, stderr: /8 to 128 characters/ });
+  t.match(await add(ann, 'basic', ''), { code: 1, stderr: /8 to 128 characters/ });
+  t.match(await add(ann, 'basic', 'x'.repeat(1e6)), { code: 1, stderr: /8 to 128 characters/ });
   t.notOk(existsSync(dataDir));
-  t.match(add(ann, 'basic', password), { code: 0 });
-  t.match(add(' ANN@example.com ', 'basic', password), { code: 1, stderr: /already/ });
-  t.end();
+  t.match(await add(ann, 'basic', password), { code: 0 });
+  t.match(await add(' ANN@example.com ', 'basic', password), { code: 1, stderr: /already/ });
 });
 
-t.test('without a terminal a password comes from standard input, or not at all', (t) => {
+t.test('without a terminal a password comes from standard input, or not at all', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  const { code, stderr } = signalboxCli(dataDir, ['user', 'add', ann, '--plan', 'basic'], password);
+  const { code, stderr } = await cli(dataDir, ['user', 'add', ann, '--plan', 'basic'], password);
   t.equal(code, 2);
   t.match(stderr, /--password-stdin/);
-  t.end();
 });
 
-t.test('a plan of the config file can be given', (t) => {
+t.test('a plan of the config file can be given', async (t) => {
   const directory = t.testdir({
     'config.json': '{"plans":{"desk":{"publicApi":true,"signalsPerMinute":1,"signalsPerDay":2}}}',
   });
@@ -101,51 +106,48 @@ t.test('a plan of the config file can be given', (t) => {
     '--config',
     `${directory}/config.json`,
   ];
-  t.equal(signalboxCli(dataDir, args, password).code, 0);
-  t.match(json(dataDir, ['user', 'show', ann]), { plan: 'desk' });
-  t.match(signalboxCli(dataDir, ['user', 'show', ann]).stdout, /desk \(not among the plans/);
-  t.end();
+  t.equal((await cli(dataDir, args, password)).code, 0);
+  t.match(await json(dataDir, ['user', 'show', ann]), { plan: 'desk' });
+  t.match((await cli(dataDir, ['user', 'show', ann])).stdout, /desk \(not among the plans/);
 });
 
-t.test('set changes what is given, and leaves the rest', (t) => {
+t.test('set changes what is given, and leaves the rest', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
-  const set = (...args: string[]): any => json(dataDir, ['user', 'set', ann, ...args]);
-  t.match(set('--frozen', 'true'), { plan: 'business', frozen: true, confirmed: true });
-  t.match(set('--plan', 'basic', '--confirmed', 'false'), {
+  await addUsers(dataDir, [ann]);
+  const set = (...args: string[]): Promise<any> => json(dataDir, ['user', 'set', ann, ...args]);
+  t.match(await set('--frozen', 'true'), { plan: 'business', frozen: true, confirmed: true });
+  t.match(await set('--plan', 'basic', '--confirmed', 'false'), {
     plan: 'basic',
     frozen: true,
     confirmed: false,
   });
-  t.match(set('--frozen', 'false'), { plan: 'basic', frozen: false, confirmed: false });
-  const text = signalboxCli(dataDir, ['user', 'set', ann, '--password-stdin'], 'another horse');
+  t.match(await set('--frozen', 'false'), { plan: 'basic', frozen: false, confirmed: false });
+  const text = await cli(dataDir, ['user', 'set', ann, '--password-stdin'], 'another horse');
   t.match(text, { code: 0, stdout: /new password; its logins and sessions have ended/ });
-  t.match(signalboxCli(dataDir, ['user', 'set', ann, '--plan', 'gold']), {
+  t.match(await cli(dataDir, ['user', 'set', ann, '--plan', 'gold']), {
     code: 1,
     stderr: /basic, business/,
   });
-  t.match(signalboxCli(dataDir, ['user', 'set', ann, '--password-stdin'], 'short'), { code: 1 });
-  t.match(signalboxCli(dataDir, ['user', 'set', ann]), { code: 2, stderr: /what to change/ });
-  t.end();
+  t.match(await cli(dataDir, ['user', 'set', ann, '--password-stdin'], 'short'), { code: 1 });
+  t.match(await cli(dataDir, ['user', 'set', ann]), { code: 2, stderr: /what to change/ });
 });
 
-t.test('delete says what was done; the user is gone and the email free', (t) => {
+t.test('delete says what was done; the user is gone and the email free', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
-  t.match(signalboxCli(dataDir, ['user', 'delete', ann]), {
+  await addUsers(dataDir, [ann]);
+  t.match(await cli(dataDir, ['user', 'delete', ann]), {
     code: 0,
     stdout: /ann@example.com is deleted/,
   });
-  t.same(json(dataDir, ['user', 'list']), []);
-  t.match(signalboxCli(dataDir, ['user', 'list']), { code: 0, stdout: /There are no users/ });
-  addUser(dataDir, ann);
-  t.match(json(dataDir, ['user', 'delete', ann]), { deleted: { email: ann } });
-  t.end();
+  t.same(await json(dataDir, ['user', 'list']), []);
+  t.match(await cli(dataDir, ['user', 'list']), { code: 0, stdout: /There are no users/ });
+  await addUsers(dataDir, [ann]);
+  t.match(await json(dataDir, ['user', 'delete', ann]), { deleted: { email: ann } });
 });
 
-t.test('a user that does not exist is exit code 1, in words and as JSON', (t) => {
+t.test('a user that does not exist is exit code 1, in words and as JSON', async (t) => {
   const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
+  await addUsers(dataDir, [ann]);
   const commands = [
     ['user', 'show', 'eve@example.com'],
     ['user', 'delete', 'eve@example.com'],
@@ -154,16 +156,15 @@ t.test('a user that does not exist is exit code 1, in words and as JSON', (t) =>
     ['session', 'revoke', 'eve@example.com'],
   ];
   for (const args of commands) {
-    const { code, stdout, stderr } = signalboxCli(dataDir, [...args, '--json']);
+    const { code, stdout, stderr } = await cli(dataDir, [...args, '--json']);
     t.equal(code, 1, args.join(' '));
     t.match(stderr, /no user "eve@example.com".*user list/);
     t.match(JSON.parse(stdout), { error: { code: 'user_not_found', message: /eve/ } });
-    t.equal(signalboxCli(dataDir, args).stdout, '');
+    t.equal((await cli(dataDir, args)).stdout, '');
   }
-  t.end();
 });
 
-t.test('a directory without a store is named, and stays as it is', (t) => {
+t.test('a directory without a store is named, and stays as it is', async (t) => {
   const directory = t.testdir({ empty: {} });
   const commands = [
     ['user', 'list'],
@@ -177,33 +178,31 @@ t.test('a directory without a store is named, and stays as it is', (t) => {
     ['api', 'disable'],
   ];
   for (const args of commands) {
-    const missing = signalboxCli(`${directory}/missing`, args);
+    const missing = await cli(`${directory}/missing`, args);
     t.match(missing, {
       code: 1,
       stdout: '',
       stderr: /no data directory .*\/missing\..*--data-dir/,
     });
-    t.match(signalboxCli(`${directory}/empty`, args), {
+    t.match(await cli(`${directory}/empty`, args), {
       code: 1,
       stderr: /\/empty holds no Signalbox store/,
     });
   }
   t.notOk(existsSync(`${directory}/missing`));
   t.notOk(existsSync(`${directory}/empty/data.mdb`));
-  t.end();
 });
 
-t.test('a data directory that is none is refused in words, without a stack', (t) => {
+t.test('a data directory that is none is refused in words, without a stack', async (t) => {
   const directory = t.testdir({ file: 'text', foreign: { 'data.mdb': 'not a store' } });
   const add = ['user', 'add', ann, '--plan', 'basic', '--password-stdin'];
   for (const [path, args] of [
     ['file', add],
     ['foreign', ['user', 'list']],
   ] as const) {
-    const { code, stderr } = signalboxCli(`${directory}/${path}`, args, password);
+    const { code, stderr } = await cli(`${directory}/${path}`, args, password);
     t.equal(code, 1);
     t.ok(stderr.includes(`${directory}/${path}`), stderr);
     t.notMatch(stderr, /\n {4}at /);
   }
-  t.end();
 });

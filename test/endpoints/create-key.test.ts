@@ -244,7 +244,8 @@ t.test('a body that is no object, or has hostile fields, does no harm', async (t
 
 t.test('no secret reaches the store in clear', async (t) => {
   const { key, token, sessionToken } = await gateway.user();
-  for (const name of readdirSync(gateway.dataDir)) {
+  const files = readdirSync(gateway.dataDir, { withFileTypes: true });
+  for (const { name } of files.filter((file) => file.isFile())) {
     const bytes = readFileSync(`${gateway.dataDir}/${name}`);
     for (const secret of [key, key.slice(8), token, sessionToken]) {
       t.notOk(bytes.includes(secret), `${name} holds no secret`);

@@ -53,6 +53,9 @@ const ambiguous: Record<string, (tail: string) => string> = {
   'no Host': (tail) => `POST ${path} HTTP/1.1\r\n${lines().join('\r\n')}\r\nContent-Length: 2\r\n\r\n{}${tail}`,
 };
 
+/** One that the native parser lets through, so that the gateway itself must refuse what follows. */
+const letThrough = ambiguous['two Content-Lengths that agree'] as (tail: string) => string;
+
 async function isRefused(
   t: Test,
   send: (client: RawClient) => Promise<void>,
@@ -108,11 +111,7 @@ t.test('nor is what comes behind it in a segment of its own', async (t) => {
 t.test('nor any of ten requests behind it', async (t) => {
   const ten = Array.from({ length: 10 }, smuggled);
   const tail = ten.map(({ bytes }) => bytes).join('');
-  await isRefused(
-    t,
-    (client) => client.send((ambiguous['two Hosts'] as (tail: string) => string)(tail)),
-    'ten',
-  );
+  await isRefused(t, (client) => client.send(letThrough(tail)), 'ten');
   for (const { isAccepted } of ten) t.notOk(await isAccepted());
 });
 
@@ -143,7 +142,7 @@ t.test('a request whose length is no number does nothing, with or without a body
 t.test('another client at the same moment is not harmed for long', async (t) => {
   const { bytes } = smuggled();
   const attacker = await RawClient.connect(url);
-  await attacker.send((ambiguous['two Hosts'] as (tail: string) => string)(bytes));
+  await attacker.send(letThrough(bytes));
   await attacker.closed();
   t.equal((await submit(url, key, signal())).status, 202);
 });

@@ -1,6 +1,7 @@
 /** Heads of requests: reuse of connections, pipelining, cuts, size, and what is no HTTP/1.1. */
 import t from 'tap';
 import { signal, submit } from '../support/api.js';
+import { isOlderBinary } from '../support/older-binary.js';
 import { RawClient, request } from '../support/raw-client.js';
 import { codeOf, get, openWorld, until } from '../support/world.js';
 
@@ -76,7 +77,7 @@ t.test('pipelined signals are accepted at most once each, and a retry settles wh
 });
 
 t.test(
-  'a request line that is cut gets its answer or, as documented, a 505 and a new try',
+  'a request line that is cut gets its answer; by the older binary, at worst 505',
   async (t) => {
     const target = '/api/v1/nothing';
     const bytes = request('GET', target);
@@ -88,35 +89,40 @@ t.test(
       await new Promise((resolve) => setTimeout(resolve, 5));
       await client.send(bytes.slice(at));
       const answer = await client.answer();
-      t.ok(answer?.status === 404 || answer?.status === 505, `cut at ${at}: ${answer?.status}`);
       if (answer?.status === 505) {
         refused.push(at);
         await client.closed();
+      } else {
+        t.equal(answer?.status, 404, `cut at ${at}`);
       }
       client.cut();
     }
     const methodEnd = 'GET '.length;
     const versionStart = `GET ${target}`.length;
     t.ok(
-      refused.every((at) => at === methodEnd || at >= versionStart),
+      refused.every((at) => isOlderBinary && (at === methodEnd || at >= versionStart)),
       `only just after the method or within the version: ${refused.join()}`,
     );
   },
 );
 
-t.test('a signal that got a 505 for its cut line was not looked at', async (t) => {
-  const body = signal();
-  const bytes = post('cut', body);
-  const client = await RawClient.connect(url);
-  await client.send(bytes.slice(0, 'POST '.length));
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  await client.send(bytes.slice('POST '.length));
-  const answer = await client.answer();
-  client.cut();
-  const again = await submit(url, key, JSON.stringify(body), 'cut');
-  t.equal(again.status, 202);
-  t.equal(again.headers.get('idempotent-replayed'), answer?.status === 202 ? 'true' : null);
-});
+t.test(
+  'a signal whose line was cut is accepted, or refused with 505 and not looked at',
+  async (t) => {
+    const body = signal();
+    const bytes = post('cut', body);
+    const client = await RawClient.connect(url);
+    await client.send(bytes.slice(0, 'POST '.length));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await client.send(bytes.slice('POST '.length));
+    const answer = await client.answer();
+    client.cut();
+    if (!isOlderBinary) t.equal(answer?.status, 202);
+    const again = await submit(url, key, JSON.stringify(body), 'cut');
+    t.equal(again.status, 202);
+    t.equal(again.headers.get('idempotent-replayed'), answer?.status === 202 ? 'true' : null);
+  },
+);
 
 t.test('headers may be cut anywhere', async (t) => {
   const bytes = request('GET', sources, [authorization]);
@@ -180,7 +186,7 @@ t.test('what is no HTTP/1.1 is refused and closed', async (t) => {
 });
 
 t.test(
-  'what the native parser neither reads nor refuses ends in silence and a close',
+  'what the native parser does not read is refused, or ends in silence and a close',
   async (t) => {
     // prettier-ignore
     const texts: Record<string, string> = {

@@ -2,12 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import {
-  us_listen_socket_close,
-  us_socket_local_port,
-  type us_listen_socket,
-} from 'uWebSockets.js';
-import { createApp, listen } from '../../src/http/uws.js';
+import { createApp, listen, native, type us_listen_socket } from '../../src/http/uws.js';
 import { RawClient, request } from '../support/raw-client.js';
 
 async function freePort(): Promise<number> {
@@ -27,8 +22,8 @@ function listenByDefault(t: Test, host: string, port: number): number | undefine
   });
   if (socket === false) return undefined;
   const open: us_listen_socket = socket;
-  t.teardown(() => us_listen_socket_close(open));
-  return us_socket_local_port(open);
+  t.teardown(() => native.us_listen_socket_close(open));
+  return native.us_socket_local_port(open);
 }
 
 t.test('by default two listeners share one port; our own has its port alone', async (t) => {

@@ -5,8 +5,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { parentPort, Worker } from 'node:worker_threads';
-import { us_listen_socket_close, type us_listen_socket } from 'uWebSockets.js';
-import { createApp, listen, type HttpResponse } from '../../src/http/uws.js';
+import {
+  createApp,
+  listen,
+  native,
+  type HttpResponse,
+  type us_listen_socket,
+} from '../../src/http/uws.js';
 
 process.on('uncaughtException', (error) => process.stdout.write(`uncaught ${error.message}\n`));
 
@@ -57,7 +62,7 @@ const deeds: Record<string, () => unknown> = {
     }),
   'an idle timeout of 5 seconds': () => createApp(undefined).ws('/', { idleTimeout: 5 }),
   'closing a false listen token': () => {
-    us_listen_socket_close(false);
+    native.us_listen_socket_close(false);
   },
   'ending a thread that listens': async () => {
     if (parentPort !== null) {

@@ -1,5 +1,6 @@
 /** What the installed parser makes of bytes that are not, or barely, HTTP: native-notes/http-parser.md. */
 import t, { type Test } from 'tap';
+import { isOlderBinary } from '../support/older-binary.js';
 import { RawClient } from '../support/raw-client.js';
 import { serve, serveRecorder, someTurns, type Recorder } from './tiny-app.js';
 
@@ -23,7 +24,7 @@ async function ask(t: Test, app: Recorder, bytes: string): Promise<[number, stri
   return [answer?.status ?? 0, answer?.body ?? ''];
 }
 
-t.test('a request line that is cut behind its method or in its version gets 505', async (t) => {
+t.test('a head may be cut anywhere; the older binary refuses some cuts with 505', async (t) => {
   const app = await serveRecorder(t);
   const whole = `GET /x HTTP/1.1\r\n${host}\r\n`;
   const refused: number[] = [];
@@ -46,7 +47,23 @@ t.test('a request line that is cut behind its method or in its version gets 505'
   }
   const version = 'GET /x '.length;
   const cuts = Array.from(' HTTP/1.1\r', (_, index) => version + index);
-  t.strictSame(refused, ['GET '.length, ...cuts]);
+  t.strictSame(refused, isOlderBinary ? ['GET '.length, ...cuts] : []);
+});
+
+t.test('a request may come byte by byte', { skip: isOlderBinary }, async (t) => {
+  const app = await serveRecorder(t);
+  for (const whole of [
+    `${post}Content-Length: 2\r\nX:\r\n\r\nab${next}`,
+    `${chunked}2\r\nab\r\n0\r\n\r\n${next}`,
+  ]) {
+    const client = await clientOf(t, app);
+    for (const byte of whole) {
+      await client.send(byte);
+      await someTurns();
+    }
+    t.equal((await client.answer())?.body, '2');
+    t.equal((await client.answer())?.body, '0');
+  }
 });
 
 t.test(
@@ -92,12 +109,26 @@ t.test('framing that two readers could read differently is accepted', async (t) 
       2,
       1,
     ],
-    'two hosts': [`${post}Host: b\r\n\r\n`, 0, 1],
     'an empty host': ['GET / HTTP/1.1\r\nHost:\r\n\r\n', 0, 1],
   };
   for (const [what, [bytes, bodyLength, handlersRun]] of Object.entries(rows)) {
     t.strictSame(await ask(t, app, bytes), [200, `${bodyLength}`], what);
     t.equal(app.seen.length, handlersRun, `${what}: handlers run`);
+  }
+});
+
+t.test('two hosts are refused before any handler runs; the older binary takes them', async (t) => {
+  const app = await serveRecorder(t);
+  for (const hosts of [
+    'Host: b',
+    'Host: a',
+    'hOST: a',
+    'Host:',
+    `${'X: y\r\n'.repeat(90)}Host: a`,
+  ]) {
+    const answer = await ask(t, app, `${post}${hosts}\r\n\r\n${next}`);
+    t.strictSame(answer, isOlderBinary ? [200, '0'] : [400, ''], hosts);
+    t.equal(app.seen.length, isOlderBinary ? 2 : 0, `${hosts}: handlers run, also behind it`);
   }
 });
 
@@ -138,6 +169,30 @@ t.test(
     t.equal(app.seen.length, 0);
     t.equal((await ask(t, app, 'GET / HTTP/1.1\r\nX: a\r\n\r\n'))[0], 400);
     t.equal(app.seen.length, 0);
+  },
+);
+
+t.test(
+  'a malformed header gets 400 before any handler runs; by the older binary, silence',
+  { skip: isOlderBinary && 'test/native/timeouts.test.ts waits for the silence' },
+  async (t) => {
+    const app = await serveRecorder(t);
+    const rows: Record<string, string> = {
+      'a blank before the colon': 'X : y',
+      'a blank before the colon of a length': `Content-Length : ${next.length}`,
+      'a control character in a name': 'X\x01: y',
+      'a byte beyond ASCII in a name': 'X\xe4: y',
+      'no colon': 'X',
+      'a control character in a value': 'X: \x01',
+      'a NUL in a value': 'X: a\0b',
+      'a bare line feed in a value': 'X: a\nY: b',
+      'a folded value': 'X: a\r\n b',
+      'a folded encoding': 'Transfer-Encoding:\r\n chunked',
+    };
+    for (const [what, line] of Object.entries(rows)) {
+      t.strictSame(await ask(t, app, `${post}${line}\r\n\r\n${next}`), [400, ''], what);
+      t.equal(app.seen.length, 0, `${what}: nothing runs, nor what is behind it`);
+    }
   },
 );
 

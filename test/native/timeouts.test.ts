@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap';
 import type { HttpResponse } from '../../src/http/uws.js';
+import { isOlderBinary } from '../support/older-binary.js';
 import { RawClient, request } from '../support/raw-client.js';
 import { put, serve } from './tiny-app.js';
 
@@ -34,13 +35,21 @@ async function clientOf(t: Test, handler: (res: HttpResponse) => void): Promise<
   return RawClient.connect(app.url);
 }
 
-/** Bytes that are not, or not yet, a request that anybody could answer. */
-const unfinished: Record<string, string> = {
-  silence: '',
-  'a head without its end': 'GET / HTTP/1.1\r\nHost: a\r\n',
+/** The newer binary refuses these: test/native/http-parser.test.ts. */
+const malformed: Record<string, string> = {
   'a header name with a space': 'GET / HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n',
   'a header value with a control character': 'GET / HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n',
   'a folded header': 'GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n',
+};
+
+/** Bytes that are not, or not yet, a request that anybody could answer. */
+const unfinished: Record<string, string> = {
+  ...(isOlderBinary ? malformed : {}),
+  silence: '',
+  'a head without its end': 'GET / HTTP/1.1\r\nHost: a\r\n',
+  'a bare carriage return in a value': 'GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n',
+  'a request line without a version': 'GET /\r\nHost: a\r\n\r\n',
+  'an empty line before the request': '\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n',
   'a body without its end': request('POST', '/', ['Content-Length: 10'], 'ab'),
 };
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import t from 'tap';
-import { createProgram } from '../../src/cli/program.js';
+import { programToRead } from '../support/in-process.js';
 import { sessionLifetimeMs } from '../../src/auth/session-token.js';
 import { limitNames, limits } from '../../src/limits.js';
 import { settingNames, settingsTable } from '../../src/settings/table.js';
@@ -61,7 +61,7 @@ t.test(
 );
 
 t.test('every command and flag of the gateway is one', async (t) => {
-  const commands = leaves(await createProgram());
+  const commands = leaves(await programToRead());
   for (const text of code.filter((each) => each.startsWith('signalbox '))) {
     const words = text.replace(/ (?:EMAIL|ID|DIR)\b.*/, '').slice('signalbox '.length);
     const name = words.replace(/ --.*/, '');

@@ -3,8 +3,7 @@
  * would one by one: `[{"args": […], "environment": {…}}, …]` on standard input.
  */
 import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
-import { createProgram } from '../../src/cli/program.js';
+import { runProgram } from '../../src/cli/program.js';
 
 interface Line {
   readonly args: readonly string[];
@@ -12,17 +11,13 @@ interface Line {
 }
 
 for (const { args, environment = {} } of JSON.parse(readFileSync(0, 'utf8')) as Line[]) {
-  const usual = process.env;
-  process.env = { ...usual, ...environment };
-  process.exitCode = 0;
   process.stdout.write(`\n$ ${args.join(' ')}\n`);
-  try {
-    const program = await createProgram(args[0]);
-    await program.parseAsync(args, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-  }
-  process.stdout.write(`exit code ${process.exitCode}\n`);
-  process.env = usual;
+  const code = await runProgram(args, {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    stdin: () => process.stdin,
+    isTTY: false,
+    env: { ...process.env, ...environment },
+  });
+  process.stdout.write(`exit code ${code}\n`);
 }
-process.exitCode = 0;

@@ -9,13 +9,13 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import t from 'tap';
-import { createProgram } from '../../src/cli/program.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
 import { routes, type Route } from '../../src/routes.js';
 import { bearer, call, json, signal } from '../support/api.js';
 import { startCommand } from '../support/command.js';
 import { event, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
+import { programToRead } from '../support/in-process.js';
 import { openReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { signalboxCli } from '../support/gateway-process.js';
@@ -225,7 +225,7 @@ t.test('no command tells a secret', async (t) => {
   // Its output is the way to its secrets: a user and a key of its own, to be tried with curl.
   const apart = ['demo'];
   const tried = [...lines.map((args) => args.join(' ')), 'user add', 'terminal', 'serve', ...apart];
-  for (const name of leaves(await createProgram())) {
+  for (const name of leaves(await programToRead())) {
     t.ok(
       tried.some((line) => `${line} `.startsWith(`${name} `)),
       `${name} is among them`,

@@ -1,14 +1,9 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import {
-  lockDirectory,
-  prepareDataDirectory,
-  readJwtSecret,
-} from '../../src/store/data-directory.js';
+import { prepareDataDirectory, readJwtSecret } from '../../src/store/data-directory.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { StoreRefused } from '../../src/store/refusal.js';
-import { startProgram } from '../support/program.js';
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
@@ -88,58 +83,5 @@ t.test('a secret that is no secret is refused', async (t) => {
   });
   t.throws(() => readJwtSecret(directory, 'short'), {
     message: /SIGNALBOX_JWT_SECRET is too short/,
-  });
-});
-
-t.test('a second gateway on a directory is told which, by whom, and what to do', async (t) => {
-  const directory = t.testdir();
-  const first = startProgram(t, 'store/lock-holder', [directory]);
-  const pid = await first.next();
-  t.throws(() => lockDirectory(directory), {
-    name: 'StoreRefused',
-    message: new RegExp(`${directory} is in use .*process ${pid}.*--data-dir`),
-  });
-  t.equal(modeOf(join(directory, 'gateway.lock')), 0o600);
-});
-
-t.test('the lock is free as soon as its holder was killed', async (t) => {
-  const directory = t.testdir();
-  const first = startProgram(t, 'store/lock-holder', [directory]);
-  await first.next();
-  await first.kill();
-  const lock = lockDirectory(directory);
-  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid}\n`);
-  lock.release();
-});
-
-t.test('a released lock can be taken again, a held one not even by its own process', async (t) => {
-  const directory = t.testdir();
-  const lock = lockDirectory(directory);
-  t.throws(() => lockDirectory(directory), StoreRefused);
-  lock.release();
-  lockDirectory(directory).release();
-});
-
-t.test('a longer process id of an earlier gateway leaves nothing behind', async (t) => {
-  const directory = t.testdir({ 'gateway.lock': '99999999999\n' });
-  const lock = lockDirectory(directory);
-  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid}\n`);
-  lock.release();
-});
-
-t.test('the store opens without the lock while a gateway has it', async (t) => {
-  const directory = t.testdir();
-  const lock = lockDirectory(directory);
-  const store = openStore(directory);
-  await store.close();
-  lock.release();
-});
-
-t.test('a directory that cannot hold the lock is refused', async (t) => {
-  const directory = t.testdir();
-  writeFileSync(join(directory, 'file'), '');
-  t.throws(() => lockDirectory(join(directory, 'file')), {
-    name: 'StoreRefused',
-    message: /cannot be locked/,
   });
 });

@@ -2,7 +2,6 @@ import t from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { User } from '../../src/model/records.js';
 import { anExecution } from '../signals/an-execution.js';
-import { startProgram } from '../support/program.js';
 
 function user(userId: string, email: string): User {
   return {
@@ -76,16 +75,5 @@ t.test('a request and its executions too are the same object until they change',
   t.equal(store.get('openExecutions', ['u1', 'exe_1']), first);
   await put('working');
   t.equal(store.get('openExecutions', ['u1', 'exe_1'])?.status, 'working');
-  await store.close();
-});
-
-t.test('what another process changes holds at the next turn', async (t) => {
-  const directory = t.testdir();
-  const store = openStore(directory);
-  await store.write((batch) => batch.put('switches', 'publicApi', { enabled: true }));
-  t.equal(store.get('switches', 'publicApi')?.enabled, true);
-  const other = startProgram(t, 'store/switching-writer', [directory]);
-  t.equal(await other.next(), 'flushed');
-  t.equal(store.get('switches', 'publicApi')?.enabled, false);
   await store.close();
 });

@@ -4,10 +4,10 @@ import { StoreFailure } from '../../src/store/store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 const outcomes = {
-  'that succeeded': { committed: () => Promise.resolve(true), told: ['flushed', true, 'idle'] },
+  'that succeeded': { committed: () => Promise.resolve(true), told: ['flushed', true] },
   'that failed': {
     committed: () => Promise.reject(new Error('no space')),
-    told: [StoreFailure.name, false, 'idle'],
+    told: [StoreFailure.name, false],
   },
 };
 
@@ -18,7 +18,6 @@ for (const [name, { committed, told }] of Object.entries(outcomes)) {
       clock: new SimulatedClock(),
       commitLatency: undefined,
       onCommit: (ok) => heard.push(ok),
-      onIdle: () => heard.push('idle'),
     });
     commits.follow(committed()).then(
       () => heard.unshift('flushed'),
@@ -37,7 +36,6 @@ t.test('a transaction is told at the end of a turn as well', async (t) => {
     clock: new SimulatedClock(),
     commitLatency: undefined,
     onCommit: undefined,
-    onIdle: () => undefined,
   });
   let result: string | undefined;
   const settled = commits.settle(Promise.resolve('done')).then((value) => (result = value));

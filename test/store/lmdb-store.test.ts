@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { open } from 'lmdb';
 import t from 'tap';
 import { Histogram, latencyBounds } from '../../src/lib/instruments.js';
@@ -47,47 +45,6 @@ t.test('the writes of one turn are one transaction of lmdb, however many', async
   t.ok(new Set(writes).size <= 2, 'and they share their promise');
   t.ok(latency.count >= 2);
   t.ok(latency.sum > 0);
-  await store.close();
-});
-
-t.test('a turn sees one state, until it asks for what others have committed', async (t) => {
-  const directory = t.testdir();
-  const store = openStore(directory);
-  t.equal(store.get('meta', 'from-other'), undefined);
-  const program = fileURLToPath(new URL('other-writer.program.js', import.meta.url));
-  t.equal(spawnSync(process.execPath, [program, directory]).status, 0);
-  t.equal(store.get('meta', 'from-other'), undefined);
-  store.refresh();
-  t.equal(store.get('meta', 'from-other'), 1);
-  await store.close();
-  store.refresh();
-});
-
-t.test('another process’s write is seen on a later turn, and is whole', async (t) => {
-  const directory = t.testdir();
-  const store = openStore(directory);
-  t.equal(store.get('meta', 'from-other'), undefined);
-  const other = startProgram(t, 'store/other-writer', [directory]);
-  t.equal(await other.next(), 'flushed');
-  t.equal(store.get('meta', 'from-other'), 1);
-  t.equal(store.get('emails', 'from-other'), 'u');
-  await store.close();
-});
-
-t.test('transactions of two processes exclude each other', async (t) => {
-  const directory = t.testdir();
-  const store = openStore(directory);
-  const other = startProgram(t, 'store/counting-writer', [directory, '300']);
-  await other.next();
-  other.say('go');
-  for (let i = 0; i < 300; i++) {
-    await store.transact((transaction) => {
-      transaction.put('meta', 'n', Number(transaction.get('meta', 'n') ?? 0) + 1);
-    });
-  }
-  await other.next();
-  await new Promise(setImmediate);
-  t.equal(store.get('meta', 'n'), 600);
   await store.close();
 });
 

@@ -1,6 +1,7 @@
 /** Takes a data directory as a gateway does, says its process id, and stays. */
-import { lockDirectory } from '../../src/store/data-directory.js';
+import { lockDirectory } from '../../src/store/directory-lock.js';
 
-lockDirectory(process.argv[2] as string);
+const [directory, role] = process.argv.slice(2) as [string, 'gateway' | 'command'];
+await lockDirectory(directory, role);
 process.send?.(`${process.pid}`);
 process.on('message', () => undefined);

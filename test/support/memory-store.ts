@@ -125,8 +125,6 @@ export function createMemoryStore(): MemoryStore {
       await writeFile(join(directory, 'memory-store.json'), JSON.stringify([...committed]));
     },
 
-    refresh: () => undefined,
-
     sizeBytes: () =>
       [...committed.values()].flat().reduce((bytes, row) => bytes + row.text.length, 0),
 

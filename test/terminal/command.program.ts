@@ -1,10 +1,11 @@
-/** Runs `signalbox terminal` alone, with the exit code of the whole command line. */
-import { CommanderError } from 'commander';
-import { terminalCommand } from '../../src/cli/terminal.js';
+/** Runs `signalbox terminal` alone: the rest of the command line is not loaded. */
+import { runProgram } from '../../src/cli/program.js';
 
-try {
-  await terminalCommand().exitOverride().parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : 2;
-}
+const { stdout, stderr } = process;
+process.exitCode = await runProgram(['terminal', ...process.argv.slice(2)], {
+  stdout: (text) => void stdout.write(text),
+  stderr: (text) => void stderr.write(text),
+  stdin: () => process.stdin,
+  isTTY: stdout.isTTY,
+  env: process.env,
+});

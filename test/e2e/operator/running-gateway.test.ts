@@ -1,4 +1,4 @@
-/** A gateway that runs obeys the operator's shell at once: each command, seen from outside. */
+/** What the operator commands is in effect when the command ends: each command, seen from outside. */
 import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
 import { openDesk, type Trader } from '../../support/desk.js';

@@ -3,6 +3,7 @@
  * answers are compared with it. Kept over all restarts of the gateway.
  */
 import type { Answer } from '../../support/api.js';
+import { isOlderBinary } from '../../support/older-binary.js';
 import type { Verdict } from '../verdict.js';
 import type { DailyQuota } from './daily-quota.js';
 import { attemptOf, History, type RequestView } from './request-history.js';
@@ -57,8 +58,8 @@ export class Ledger {
 
   /** `answer`: undefined when none came. `wasAccepted`: a 202 was known when the attempt began. */
   take(operation: Operation, answer: Answer | undefined, wasAccepted: boolean): void {
-    // The native parser answers 505 to a request line in two segments, before any handler runs.
-    if (answer === undefined || answer.status === 505) return;
+    // The older binary's 505 for a request line in two segments comes before any handler has run.
+    if (answer === undefined || (isOlderBinary && answer.status === 505)) return;
     if (answer.status === 202) this.#accepted(operation, answer);
     else this.#refused(operation, answer, wasAccepted);
     if (!operation.isOpen) this.open.delete(operation);

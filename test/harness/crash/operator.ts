@@ -126,7 +126,7 @@ export class Operator {
     tenant.begin(change.next);
     const ending = await this.#send(new CliCommand(gateway.dataDir, change.args, change.input));
     tenant.end(ending);
-    if (gateway.isAlive) await tenant.inspect(gateway.url, 'a running gateway obeys at once');
+    if (gateway.isAlive) await tenant.inspect(gateway.url, 'a command is in effect when it ends');
   }
 
   async #closeForAMoment(): Promise<void> {

@@ -61,7 +61,7 @@ export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
     });
     await Promise.all(opened.map((socket) => once(socket, 'connect')));
     for (const socket of opened) {
-      // A split request line would be answered at once (native-notes/http-parser.md).
+      // The older native binary answers a split request line at once (native-notes/http-parser.md).
       if (chance.happens(0.5)) socket.write(head.slice(0, chance.between(lineEnd, head.length)));
     }
     sockets.push(...opened);

@@ -1,0 +1,144 @@
+/** Operations on users, their sessions and keys, and on the switch of the Public API. */
+import {
+  addUser,
+  deleteUser,
+  findUser,
+  revokeKeyAsOperator,
+  revokeSessions,
+  setPublicApi,
+  setUser,
+} from '../auth/accounts.js';
+import { listApiKeys } from '../auth/api-key.js';
+import type { User } from '../model/records.js';
+import { walk } from '../store/walk.js';
+import { type Operation, type OperationContext, pause, type Refusal } from './operation.js';
+import type { RequestOf } from './requests.js';
+
+/** A user without what could be used to log in. */
+export type ShownUser = Pick<
+  User,
+  'email' | 'userId' | 'plan' | 'confirmed' | 'frozen' | 'createdAt'
+>;
+
+const rowsPerTurn = 256;
+
+export const accountOperations = {
+  'user.add': {
+    makesDirectory: true,
+    refuse: refusePlan,
+    async run({ store, ids, clock }, request) {
+      const user = await addUser(store, ids, { ...request, now: clock.now() });
+      if (typeof user === 'string') return { refused: user, email: request.email };
+      return { user: shown(user) };
+    },
+  },
+  'user.set': {
+    refuse: refusePlan,
+    async run({ store, effects }, { email, ...change }) {
+      const user = await setUser(store, email, change);
+      if (user === undefined) return userNotFound(email);
+      effects.userChanged(user.userId);
+      return { user: shown(user) };
+    },
+  },
+  'user.list': {
+    async run({ store }, _request, rows) {
+      let count = 0;
+      for (const { record } of walk(store, 'users')) {
+        if (!(await rows.send(shown(record)))) break;
+        if (++count % rowsPerTurn === 0) await pause();
+      }
+      return { count };
+    },
+  },
+  'user.show': {
+    run({ store, settings }, { email }) {
+      const user = findUser(store, email);
+      if (user === undefined) return userNotFound(email);
+      return {
+        user: shown(user),
+        isMoving: user.moving !== undefined,
+        isPlanKnown: Object.hasOwn(settings.plans, user.plan),
+        apiKeys: listApiKeys(store, user.userId).length,
+        terminals: store
+          .range('sources', { prefix: [user.userId] })
+          .map(({ record: { platform, instanceId, accountName, lastSeenAt } }) => ({
+            platform,
+            instanceId,
+            accountName,
+            lastSeenAt,
+          })),
+      };
+    },
+  },
+  'user.delete': {
+    async run({ store, clock, effects }, { email }) {
+      const user = await deleteUser(store, email, clock.now());
+      if (user === undefined) return userNotFound(email);
+      effects.userChanged(user.userId);
+      return { user: shown(user) };
+    },
+  },
+  'session.revoke': {
+    async run({ store, effects }, { email }) {
+      const user = await revokeSessions(store, email);
+      if (user === undefined) return userNotFound(email);
+      effects.userChanged(user.userId);
+      return { user: shown(user) };
+    },
+  },
+  'key.list': {
+    run({ store }, { email }) {
+      const user = findUser(store, email);
+      if (user === undefined) return userNotFound(email);
+      const keys = listApiKeys(store, user.userId).map((key) => ({
+        key,
+        usedAt: store.get('apiKeyUses', key.id) ?? null,
+      }));
+      return { user: shown(user), keys };
+    },
+  },
+  'key.revoke': {
+    async run({ store, clock, effects }, { id }) {
+      const userId = await revokeKeyAsOperator(store, id, clock.now());
+      if (userId === undefined) return { refused: 'key_not_found', id };
+      effects.userChanged(userId);
+      return { id, userId, email: store.get('users', userId)?.email ?? null };
+    },
+  },
+  'api.set': {
+    async run({ store, effects }, { enabled }) {
+      await setPublicApi(store, enabled);
+      effects.publicApiChanged();
+      return { enabled };
+    },
+  },
+} as const satisfies Operations;
+
+type AccountOperation =
+  | 'user.add'
+  | 'user.set'
+  | 'user.list'
+  | 'user.show'
+  | 'user.delete'
+  | 'session.revoke'
+  | 'key.list'
+  | 'key.revoke'
+  | 'api.set';
+type Operations = { readonly [N in AccountOperation]: Operation<RequestOf<N>> };
+
+function refusePlan(
+  { plans }: OperationContext['settings'],
+  { plan }: { readonly plan?: string },
+): Refusal | undefined {
+  if (plan === undefined || Object.hasOwn(plans, plan)) return undefined;
+  return { refused: 'unknown_plan', plan, known: Object.keys(plans) };
+}
+
+function userNotFound(email: string) {
+  return { refused: 'user_not_found', email } as const;
+}
+
+function shown({ email, userId, plan, confirmed, frozen, createdAt }: User): ShownUser {
+  return { email, userId, plan, confirmed, frozen, createdAt };
+}

@@ -1,0 +1,78 @@
+/** A command's side of one connection to the gateway that owns its data directory. */
+import { connect, type Socket } from 'node:net';
+import { readVersion } from '../version.js';
+import {
+  badLine,
+  type CommandLine,
+  type GatewayLine,
+  linesOf,
+  type Opening,
+  sendLine,
+  silenceMs,
+} from './protocol.js';
+import { openSocketPath } from './socket-path.js';
+
+export interface RowSource {
+  /** Given to each row that the operation sends; the next one waits for it. */
+  readonly onRow?: (row: unknown) => void | Promise<void>;
+  /** Sent to the operation. */
+  readonly rows?: AsyncIterable<unknown> | Iterable<unknown>;
+}
+
+/**
+ * How it ended: with the operation's result; `absent` when nobody listens, as while a gateway starts;
+ * `silent` when nothing came for too long; `broken` when the gateway ended it without a result.
+ */
+export type Ending =
+  | { readonly how: 'result'; readonly result: unknown }
+  | { readonly how: 'error'; readonly code: string; readonly message: string }
+  | { readonly how: 'absent' }
+  | { readonly how: 'silent' | 'broken'; readonly isAccepted: boolean };
+
+const absentCodes: readonly unknown[] = ['ENOENT', 'ECONNREFUSED', 'EAGAIN'];
+
+export async function converse(
+  dataDir: string,
+  operation: string,
+  request: unknown,
+  { onRow, rows }: RowSource,
+): Promise<Ending> {
+  const { path, close } = openSocketPath(dataDir);
+  const socket = connect(path);
+  let failure: unknown;
+  let isSilent = false as boolean;
+  let isAccepted = false;
+  socket.on('error', (error) => (failure = (error as NodeJS.ErrnoException).code));
+  socket.setTimeout(silenceMs, () => {
+    // What has come and waits for us is no silence.
+    if (socket.readableLength > 0) return;
+    isSilent = true;
+    socket.destroy();
+  });
+  try {
+    await sendLine(socket, { version: readVersion(), operation, request } satisfies Opening);
+    for await (const message of linesOf(socket)) {
+      if (message === badLine) break;
+      const line = message as GatewayLine;
+      if ('error' in line) return { how: 'error', ...line.error };
+      if ('result' in line) return { how: 'result', result: line.result };
+      if ('row' in line) await onRow?.(line.row);
+      else {
+        isAccepted = true;
+        if (rows !== undefined) void sendRows(socket, rows);
+      }
+    }
+    if (!isAccepted && absentCodes.includes(failure)) return { how: 'absent' };
+    return { how: isSilent ? 'silent' : 'broken', isAccepted };
+  } finally {
+    socket.destroy();
+    close();
+  }
+}
+
+async function sendRows(socket: Socket, rows: NonNullable<RowSource['rows']>): Promise<void> {
+  for await (const row of rows) {
+    if (!(await sendLine(socket, { row } satisfies CommandLine))) return;
+  }
+  await sendLine(socket, { end: true } satisfies CommandLine);
+}

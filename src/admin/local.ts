@@ -1,0 +1,33 @@
+/** Carries out an operation in the command's own process, which holds the directory's lock meanwhile. */
+import { systemClock } from '../lib/clock.js';
+import { createIdSource } from '../lib/ids.js';
+import { openStore } from '../store/lmdb-store.js';
+import { noEffects, type Operation, type OperationContext, type Rows } from './operation.js';
+import { operations } from './operations.js';
+import type { OperationName } from './requests.js';
+
+export async function performLocally(
+  settings: OperationContext['settings'],
+  name: OperationName,
+  request: unknown,
+  rows: Rows,
+): Promise<object> {
+  const operation = operations[name] as Operation<unknown>;
+  const store = openStore(settings.dataDir);
+  try {
+    return await operation.run(
+      {
+        store,
+        settings,
+        clock: systemClock,
+        ids: createIdSource(systemClock),
+        effects: noEffects,
+        importing: new Set(),
+      },
+      request,
+      rows,
+    );
+  } finally {
+    await store.close();
+  }
+}

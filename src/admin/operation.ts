@@ -1,0 +1,90 @@
+/**
+ * What an operation of the operator is: a request, checked by its schema, to a result that is plain
+ * JSON. It runs in the process that owns the store: the gateway, or a command where none runs.
+ */
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Clock } from '../lib/clock.js';
+import type { IdSource } from '../lib/ids.js';
+import type { Settings } from '../settings.js';
+import type { Store } from '../store/store.js';
+
+export interface OperationContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly settings: Pick<Settings, 'dataDir' | 'plans'>;
+  readonly effects: Effects;
+  /** Users whose import this process is carrying out. */
+  readonly importing: Set<string>;
+}
+
+/** What a running gateway does once a change is committed; without a gateway there is nothing to do. */
+export interface Effects {
+  /** Looks again at all that the user has open. */
+  userChanged(userId: string): void;
+  publicApiChanged(): void;
+  /** Takes in what is open of a user who comes from another gateway. */
+  adoptUser(userId: string): void;
+  /** Resolves when all that was begun before the call is on disk. */
+  settled(): Promise<void>;
+}
+
+export const noEffects: Effects = {
+  userChanged: () => undefined,
+  publicApiChanged: () => undefined,
+  adoptUser: () => undefined,
+  settled: () => Promise.resolve(),
+};
+
+/** Rows between an operation and its command, in both directions, beside the request and the result. */
+export interface Rows {
+  /** Resolves when the command takes more; false once it is gone. */
+  send(row: unknown): Promise<boolean>;
+  /** `end` after the command's last row; `lost` when the command went before that. */
+  next(): Promise<{ readonly row: unknown } | 'end' | 'lost'>;
+}
+
+/** Outcomes that are expected, by their codes, with the values that their sentences need. */
+export interface Refusals {
+  user_not_found: { readonly email: string };
+  invalid_email: { readonly email: string };
+  email_taken: { readonly email: string };
+  unknown_plan: { readonly plan: string; readonly known: readonly string[] };
+  key_not_found: { readonly id: number };
+  file_exists: { readonly file: string };
+  /** `frozen`: the user who stands still now, if one does. */
+  file_unwritable: {
+    readonly file: string;
+    readonly reason: string;
+    readonly frozen: string | null;
+  };
+  user_exists: { readonly email: string };
+  import_under_way: { readonly email: string };
+  leftovers: { readonly email: string };
+  nothing_to_discard: { readonly email: string };
+  backup_refused: { readonly code: string; readonly reason: string };
+}
+
+export type Refusal = {
+  [C in keyof Refusals]: { readonly refused: C } & Refusals[C];
+}[keyof Refusals];
+
+type Answer = Refusal | (object & { readonly refused?: never });
+
+export interface Operation<Request> {
+  /** Whether it makes a data directory that does not exist yet. */
+  readonly makesDirectory?: true;
+  /** Judged before anything is made or opened. */
+  readonly refuse?: (
+    settings: OperationContext['settings'],
+    request: Request,
+  ) => Refusal | undefined;
+  readonly run: (
+    context: OperationContext,
+    request: Request,
+    rows: Rows,
+  ) => Answer | Promise<Answer>;
+}
+
+/** Ends the turn, and with it the store's snapshot: a long operation does not hold up the gateway. */
+export const pause = (): Promise<void> => rest(0);

@@ -1,0 +1,13 @@
+/** Every operation by its name: the one table that a gateway and a command without one carry out. */
+import { accountOperations } from './account-operations.js';
+import type { Operation } from './operation.js';
+import type { OperationName, RequestOf } from './requests.js';
+import { upkeepOperations } from './upkeep-operations.js';
+
+export const operations = {
+  ...accountOperations,
+  ...upkeepOperations,
+} as const satisfies { readonly [N in OperationName]: Operation<RequestOf<N>> };
+
+/** What an operation gives, a refusal included. */
+export type ResultOf<N extends OperationName> = Awaited<ReturnType<(typeof operations)[N]['run']>>;

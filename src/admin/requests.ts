@@ -1,0 +1,45 @@
+/**
+ * The requests of the operations, by name. The server compiles them; a command takes only their types
+ * from here, since loading the schemas would cost it more time than its work.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+
+const strict = { additionalProperties: false } as const;
+const text = Type.String({ maxLength: 4096 });
+const email = text;
+const path = text;
+
+export const requests = {
+  'user.add': Type.Object(
+    { email, plan: text, passwordHash: text, confirmed: Type.Boolean() },
+    strict,
+  ),
+  'user.set': Type.Object(
+    {
+      email,
+      plan: Type.Optional(text),
+      frozen: Type.Optional(Type.Boolean()),
+      confirmed: Type.Optional(Type.Boolean()),
+      passwordHash: Type.Optional(text),
+    },
+    strict,
+  ),
+  'user.list': Type.Object({}, strict),
+  'user.show': Type.Object({ email }, strict),
+  'user.delete': Type.Object({ email }, strict),
+  'user.export': Type.Object({ email, file: path, freeze: Type.Boolean() }, strict),
+  'user.import': Type.Object(
+    { file: path, head: Type.Object({ userId: text, email, plan: text }, strict) },
+    strict,
+  ),
+  'user.discard': Type.Object({ userId: text, email }, strict),
+  'session.revoke': Type.Object({ email }, strict),
+  'key.list': Type.Object({ email }, strict),
+  'key.revoke': Type.Object({ id: Type.Integer({ minimum: 0 }) }, strict),
+  'api.set': Type.Object({ enabled: Type.Boolean() }, strict),
+  backup: Type.Object({ directory: path }, strict),
+  'store.examine': Type.Object({}, strict),
+} as const satisfies Record<string, TSchema>;
+
+export type OperationName = keyof typeof requests;
+export type RequestOf<N extends OperationName> = Static<(typeof requests)[N]>;

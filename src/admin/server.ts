@@ -1,0 +1,208 @@
+/**
+ * Carries out the operator's commands in the gateway, which is the only process that has its store
+ * open. Owns `admin.sock` in the data directory from `listen` to `stop`. A request that was read whole
+ * is carried out whole, also when the command that sent it is gone; of any other nothing happens.
+ */
+import { chmodSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type Clock, every } from '../lib/clock.js';
+import { compileSchema } from '../lib/schema.js';
+import { StoreRefused } from '../store/refusal.js';
+import { StoreFailure } from '../store/store.js';
+import type { Operation, OperationContext, Rows } from './operation.js';
+import { operations } from './operations.js';
+import {
+  badLine,
+  type CommandLine,
+  type ErrorCode,
+  type GatewayLine,
+  linesOf,
+  type Opening,
+  pulseMs,
+  sendLine,
+  silenceMs,
+} from './protocol.js';
+import { requests } from './requests.js';
+import { openSocketPath, socketFile } from './socket-path.js';
+
+export interface AdminServerDeps {
+  readonly context: OperationContext;
+  readonly clock: Clock;
+  /** Of the product: a command of another one may mean something else by the same words. */
+  readonly version: string;
+  /** An operation threw what it should not. */
+  readonly onError: (error: unknown, operation: string) => void;
+  /** The operations by name, and what judges their requests; the shipped ones unless a test says so. */
+  readonly table?: OperationTable;
+}
+
+export interface OperationTable {
+  readonly operations: Readonly<Record<string, Operation<never>>>;
+  readonly isRequest: (operation: string, request: unknown) => boolean;
+}
+
+export interface AdminServer {
+  /** Throws `StoreRefused` when the socket cannot be made. */
+  listen(): Promise<void>;
+  /** Refuses what comes from now on; what is under way goes on. */
+  drain(): void;
+  readonly operationsUnderWay: number;
+  /** Ends the connections and removes the socket. */
+  stop(): Promise<void>;
+}
+
+/** An operator's shell and a few scripts; beyond it a connection is closed at once. */
+const connectionsMax = 64;
+const socketMode = 0o600;
+
+export function createAdminServer(deps: AdminServerDeps): AdminServer {
+  const { context, clock, version, onError } = deps;
+  const table = deps.table ?? shippedTable();
+  const { dataDir } = context.settings;
+  const open = new Set<Socket>();
+  let underWay = 0;
+  let isDraining = false;
+  let closePath = (): void => undefined;
+
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket);
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
+    socket.setTimeout(silenceMs, () => socket.destroy());
+    void converse(socket).catch((error: unknown) => {
+      onError(error, 'unknown');
+      socket.destroy();
+    });
+  });
+  server.maxConnections = connectionsMax;
+
+  async function converse(socket: Socket): Promise<void> {
+    const lines = linesOf(socket);
+    const { value, done } = await lines.next();
+    // Gone before its request was whole.
+    if (done === true) return void socket.destroy();
+    const opening = judge(value);
+    if ('error' in opening) return end(socket, opening);
+    socket.setTimeout(0);
+    underWay++;
+    await carryOut(socket, opening, rowsOver(socket, lines)).finally(() => underWay--);
+  }
+
+  function judge(message: unknown): Opening | Extract<GatewayLine, { error: unknown }> {
+    const { version: theirs, operation, request } = (message ?? {}) as Partial<Opening>;
+    if (message === badLine || typeof theirs !== 'string' || typeof operation !== 'string') {
+      return failure('invalid_request', 'This is no request of a command of Signalbox.');
+    }
+    if (theirs !== version) {
+      return failure('other_version', `The gateway has version ${version}, not ${theirs}.`);
+    }
+    if (isDraining) return failure('draining', 'The gateway is about to end.');
+    if (!Object.hasOwn(table.operations, operation)) {
+      return failure('unknown_operation', `There is no operation ${JSON.stringify(operation)}.`);
+    }
+    if (!table.isRequest(operation, request)) {
+      return failure('invalid_request', `The request of ${operation} does not fit its schema.`);
+    }
+    return { version: theirs, operation, request };
+  }
+
+  async function carryOut(socket: Socket, opening: Opening, rows: Rows): Promise<void> {
+    const operation = table.operations[opening.operation] as Operation<unknown>;
+    // Of a command that has given up, as on a gateway that was suspended, nothing is carried out.
+    if (!(await written(socket, { accepted: true, pid: process.pid }))) return;
+    const pulse = every(clock, pulseMs, () => {
+      if (socket.writable && !socket.writableNeedDrain) socket.write('\n');
+    });
+    const last = await outcome(operation, opening, rows);
+    pulse.cancel();
+    await end(socket, last);
+  }
+
+  async function outcome(
+    { refuse, run }: Operation<unknown>,
+    { operation, request }: Opening,
+    rows: Rows,
+  ): Promise<GatewayLine> {
+    try {
+      const refusal = refuse?.(context.settings, request);
+      return { result: refusal ?? (await run(context, request, rows)) };
+    } catch (error) {
+      if (error instanceof StoreFailure) return failure('store_failed', error.message);
+      onError(error, operation);
+      return failure('internal_error', 'The gateway has met an error of its own; see its log.');
+    }
+  }
+
+  return {
+    async listen() {
+      const file = join(dataDir, socketFile);
+      try {
+        const { path, close } = openSocketPath(dataDir);
+        closePath = close;
+        // The lock of the directory is ours: whose socket this was is gone.
+        rmSync(file, { force: true });
+        server.listen(path);
+        await once(server, 'listening');
+        chmodSync(file, socketMode);
+      } catch (error) {
+        if (error instanceof StoreRefused) throw error;
+        throw new StoreRefused(
+          `The gateway cannot listen for commands on ${file}: ${(error as Error).message}. The data ` +
+            'directory must lie on a file system that holds sockets.',
+          { cause: error },
+        );
+      }
+    },
+    drain() {
+      isDraining = true;
+    },
+    get operationsUnderWay() {
+      return underWay;
+    },
+    async stop() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+      closePath();
+      rmSync(join(dataDir, socketFile), { force: true });
+    },
+  };
+}
+
+/** @returns whether the other side was there to take it. */
+function written(socket: Socket, message: GatewayLine): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.write(`${JSON.stringify(message)}\n`, (error) => resolve(error == null));
+  });
+}
+
+async function end(socket: Socket, message: GatewayLine): Promise<void> {
+  await written(socket, message);
+  socket.destroy();
+}
+
+function shippedTable(): OperationTable {
+  const judges = Object.entries(requests).map(([name, schema]) => [name, compileSchema(schema)]);
+  const judgeOf = Object.fromEntries(judges) as Record<string, (value: unknown) => boolean>;
+  return { operations, isRequest: (name, request) => judgeOf[name]?.(request) === true };
+}
+
+function rowsOver(socket: Socket, lines: AsyncGenerator<unknown, void, void>): Rows {
+  return {
+    send: (row) => sendLine(socket, { row } satisfies GatewayLine),
+    async next() {
+      const { value, done } = await lines.next();
+      if (done === true || value === badLine) return 'lost';
+      const line = value as CommandLine;
+      if ('row' in line) return { row: line.row };
+      return 'end';
+    },
+  };
+}
+
+function failure(code: ErrorCode, message: string) {
+  return { error: { code, message } } as const;
+}

@@ -1,0 +1,28 @@
+/** How a command has an operation carried out, and what it says of it. */
+import { type NotPerformed, perform } from '../admin/client.js';
+import type { Refusal } from '../admin/operation.js';
+import type { RowSource } from '../admin/conversation.js';
+import type { ResultOf } from '../admin/operations.js';
+import type { OperationName, RequestOf } from '../admin/requests.js';
+import type { Settings } from '../settings.js';
+import type { Outcome } from './command.js';
+import type { Io } from './io.js';
+import { refusalOutcome } from './refusals.js';
+
+/** What an operation gives when it is not refused. */
+type ValueOf<N extends OperationName> = Exclude<ResultOf<N>, { readonly refused: string }>;
+
+/** @param tell the outcome of an operation that was done. */
+export async function operate<N extends OperationName>(
+  io: Io,
+  settings: Settings,
+  name: N,
+  request: RequestOf<N>,
+  tell: (value: ValueOf<N>) => Outcome,
+  rows: RowSource = {},
+): Promise<Outcome> {
+  const warn = (warning: string): void => io.stderr(`${warning}\n`);
+  const result: object = await perform(settings, name, request, { ...rows, warn });
+  if ('refused' in result) return refusalOutcome(result as Refusal | NotPerformed);
+  return tell(result as ValueOf<N>);
+}

@@ -1,0 +1,125 @@
+/**
+ * The lock by which one process at a time owns a data directory and the store in it: a running gateway,
+ * or a command that works without one. The kernel frees it when the process ends, however it ends.
+ */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as rest } from 'node:timers/promises';
+import { tryLock } from 'fs-native-extensions';
+import { systemClock } from '../lib/clock.js';
+import { StoreRefused } from './refusal.js';
+
+const lockFile = 'gateway.lock';
+const fileMode = 0o600;
+
+/** Longest that anybody waits for a command to end. */
+export const lockWaitMs = 10_000;
+export const lockLookMs = 20;
+
+export type Role = 'gateway' | 'command';
+
+export interface Holder {
+  readonly pid: number;
+  readonly role: Role;
+}
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+/**
+ * Takes the directory, or says who has it. The holder writes itself into the file a moment after it has
+ * the lock, so that a single look may show the one before it. Throws `StoreRefused` when the directory
+ * cannot hold a lock.
+ */
+export function tryLockDirectory(directory: string, role: Role): DirectoryLock | Holder {
+  const path = join(directory, lockFile);
+  let file: number | undefined;
+  let isHeld = false;
+  try {
+    file = openSync(path, constants.O_RDWR | constants.O_CREAT, fileMode);
+    fchmodSync(file, fileMode);
+    if (!tryLock(file)) return holderOf(path);
+    ftruncateSync(file);
+    writeSync(file, `${process.pid} ${role}\n`, 0);
+    isHeld = true;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreRefused(
+      `The data directory ${directory} cannot be locked: ${reason}. It must lie on a file ` +
+        'system with locks, and belong to the user that runs Signalbox.',
+      { cause: error },
+    );
+  } finally {
+    if (!isHeld && file !== undefined) closeSync(file);
+  }
+  const held = file;
+  return { release: () => closeSync(held) };
+}
+
+/** Waits for a command that has the directory. Throws `StoreRefused` at once when a gateway has it. */
+export async function lockDirectory(directory: string, role: Role): Promise<DirectoryLock> {
+  const end = systemClock.monotonic() + lockWaitMs;
+  let gateway: number | undefined;
+  for (;;) {
+    const lock = tryLockDirectory(directory, role);
+    if ('release' in lock) return lock;
+    const { pid } = lock;
+    if (lock.role === 'gateway' && gateway === pid) {
+      throw new StoreRefused(takenMessage(directory, pid));
+    }
+    gateway = lock.role === 'gateway' ? pid : undefined;
+    if (systemClock.monotonic() >= end) throw new StoreRefused(busyMessage(directory, pid));
+    await rest(lockLookMs);
+  }
+}
+
+/**
+ * The process of the gateway that has the directory; undefined when none has. Looks by taking the
+ * lock and giving it back at once: for an operator's question, not for anything that asks often.
+ */
+export function gatewayOn(directory: string): number | undefined {
+  const path = join(directory, lockFile);
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDWR);
+  } catch {
+    // Nobody has ever locked it, or this user may not look: whatever works on it then tells why.
+    return undefined;
+  }
+  try {
+    if (tryLock(file)) return undefined;
+    const { pid, role } = holderOf(path);
+    return role === 'gateway' ? pid : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function busyMessage(directory: string, pid: number): string {
+  return (
+    `The data directory ${directory} is in use by another command (process ${pid}), which has not ` +
+    `ended within ${lockWaitMs / 1000} seconds. Wait until it has, or end it, and try again.`
+  );
+}
+
+/** A gateway of a version before the roles wrote its process alone. */
+function holderOf(path: string): Holder {
+  const [pid, role] = readFileSync(path, 'utf8').trim().split(' ');
+  return { pid: Number(pid), role: role === 'command' ? 'command' : 'gateway' };
+}
+
+function takenMessage(directory: string, pid: number): string {
+  return (
+    `The data directory ${directory} is in use by another gateway (process ${pid}). Stop that ` +
+    'gateway first, or give this one a data directory of its own with --data-dir.'
+  );
+}

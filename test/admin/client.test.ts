@@ -1,0 +1,177 @@
+/** Who carries a command out: the gateway of the directory, or the command itself, and never both. */
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { perform } from '../../src/admin/client.js';
+import { noEffects } from '../../src/admin/operation.js';
+import { createAdminServer } from '../../src/admin/server.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { createIdSource } from '../../src/lib/ids.js';
+import { shippedPlans as plans } from '../../src/plans.js';
+import { gatewayOn, lockDirectory } from '../../src/store/directory-lock.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { dataDirIn, startGateway } from '../support/gateway-process.js';
+import { runInProcess } from '../support/in-process.js';
+import { startProgram } from '../support/program.js';
+import { addUsers } from '../support/users.js';
+
+const ann = 'ann@example.com';
+const newUser = { email: ann, plan: 'basic', passwordHash: '$', confirmed: true };
+t.setTimeout(120_000);
+
+async function aDirectory(t: Test): Promise<string> {
+  const dataDir = dataDirIn(t.testdir());
+  await addUsers(dataDir, [ann]);
+  return dataDir;
+}
+
+t.test('without a gateway a command does it itself, and gives the directory back', async (t) => {
+  const dataDir = dataDirIn(t.testdir());
+  t.match(await perform({ dataDir, plans }, 'user.add', newUser), { user: { email: ann } });
+  const rows: unknown[] = [];
+  const onRow = (row: unknown): void => void rows.push(row);
+  t.same(await perform({ dataDir, plans }, 'user.list', {}, { onRow }), { count: 1 });
+  t.match(rows, [{ email: ann }]);
+  t.notMatch(JSON.stringify(rows), /passwordHash/);
+  (await lockDirectory(dataDir, 'gateway')).release();
+  t.notOk(existsSync(join(dataDir, 'admin.sock')));
+});
+
+t.test('a plan that is not known is refused before a directory is made', async (t) => {
+  const dataDir = dataDirIn(t.testdir());
+  const request = { ...newUser, plan: 'gold' };
+  t.same(await perform({ dataDir, plans }, 'user.add', request), {
+    refused: 'unknown_plan',
+    plan: 'gold',
+    known: ['basic', 'business'],
+  });
+  t.notOk(existsSync(dataDir));
+});
+
+t.test('a command waits for another one, and then does its work', async (t) => {
+  const dataDir = await aDirectory(t);
+  const other = startProgram(t, 'store/lock-holder', [dataDir, 'command']);
+  await other.next();
+  const performing = perform({ dataDir, plans }, 'user.show', { email: ann });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await other.kill();
+  t.match(await performing, { user: { email: ann } });
+});
+
+t.test('commands on one directory at the same time all do their work', async (t) => {
+  const dataDir = await aDirectory(t);
+  const emails = Array.from({ length: 12 }, (_, i) => `user-${i}@example.com`);
+  await Promise.all(
+    emails.map((email) => perform({ dataDir, plans }, 'user.add', { ...newUser, email })),
+  );
+  t.same(await perform({ dataDir, plans }, 'user.list', {}), { count: 13 });
+});
+
+t.test('who does not give the directory free in time is named with its process', async (t) => {
+  const busy = await aDirectory(t);
+  const starting = `${busy}-starting`;
+  await addUsers(starting, [ann]);
+  const command = startProgram(t, 'store/lock-holder', [busy, 'command']);
+  const gateway = startProgram(t, 'store/lock-holder', [starting, 'gateway']);
+  const [commandPid, gatewayPid] = [await command.next(), await gateway.next()];
+  const list = (dataDir: string) => runInProcess(['user', 'list', '--data-dir', dataDir]);
+  const [first, second] = await Promise.all([list(busy), list(starting)]);
+  t.match(first, {
+    code: 1,
+    stdout: '',
+    stderr: new RegExp(`in use by another command \\(process ${commandPid}\\)`),
+  });
+  t.match(second, {
+    code: 1,
+    stdout: '',
+    stderr: new RegExp(`\\(process ${gatewayPid}\\) takes no commands: it has been starting`),
+  });
+});
+
+t.test('a gateway of another version is told by both versions, and does nothing', async (t) => {
+  const dataDir = await aDirectory(t);
+  const lock = await lockDirectory(dataDir, 'gateway');
+  const store = openStore(dataDir);
+  const server = createAdminServer({
+    clock: systemClock,
+    version: '9.9.9',
+    context: {
+      store,
+      clock: systemClock,
+      ids: createIdSource(systemClock),
+      settings: { dataDir, plans },
+      effects: noEffects,
+      importing: new Set(),
+    },
+    onError: (error) => t.fail(String(error)),
+  });
+  await server.listen();
+  const { code, stderr } = await runInProcess(['user', 'delete', ann, '--data-dir', dataDir]);
+  t.equal(code, 1);
+  t.match(stderr, /another version than this command.* has version 9\.9\.9, not 0\.1\.0\. Run/);
+  t.ok(store.get('emails', ann));
+  await server.stop();
+  await store.close();
+  lock.release();
+});
+
+t.test('a suspended gateway is named within seconds, and does nothing later', async (t) => {
+  const dataDir = await aDirectory(t);
+  const gateway = await startGateway({ dataDir });
+  t.teardown(() => gateway.kill());
+  const pid = gatewayOn(dataDir);
+  gateway.process.kill('SIGSTOP');
+  const startedAt = performance.now();
+  const { code, stderr } = await runInProcess(['user', 'delete', ann, '--data-dir', dataDir]);
+  const seconds = (performance.now() - startedAt) / 1000;
+  t.equal(code, 1);
+  t.match(stderr, new RegExp(`process ${pid as number}\\) does not answer.*suspended`));
+  t.ok(seconds > 4 && seconds < 9, `${seconds} s`);
+  gateway.process.kill('SIGCONT');
+  t.match(await perform({ dataDir, plans }, 'user.show', { email: ann }), { user: { email: ann } });
+});
+
+t.test('a command that waits for a gateway to end does its work after it', async (t) => {
+  const dataDir = await aDirectory(t);
+  const gateway = await startGateway({ dataDir });
+  const stopped = gateway.stop();
+  t.match(await perform({ dataDir, plans }, 'user.show', { email: ann }), { user: { email: ann } });
+  t.equal(await stopped, 0);
+});
+
+const isRoot = process.geteuid?.() === 0;
+const nobody = 65_534;
+t.test(
+  'what root does on the directory of another user leaves no file of root’s there',
+  { skip: isRoot ? false : 'only root can try it' },
+  async (t) => {
+    // Below /tmp, since that user must be able to reach it.
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-owner-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    chownSync(folder, nobody, nobody);
+    const dataDir = join(folder, 'data');
+    mkdirSync(dataDir, { mode: 0o700 });
+    chownSync(dataDir, nobody, nobody);
+    t.match(await perform({ dataDir, plans }, 'user.add', newUser), { user: { email: ann } });
+    t.match(await runInProcess(['user', 'list', '--data-dir', dataDir]), {
+      code: 0,
+      stdout: /ann@/,
+    });
+    const free = ['--port', '0', '--ops-port', '0', '--data-dir', dataDir];
+    t.match((await runInProcess(['doctor', ...free])).stdout, /^ok +store/m);
+    const files = readdirSync(dataDir);
+    t.ok(files.includes('lock.mdb') && files.includes('gateway.lock'), files.join(' '));
+    for (const name of files) t.equal(statSync(join(dataDir, name)).uid, nobody, name);
+    t.equal(process.geteuid?.(), 0, 'and is root again');
+    t.equal(process.getegid?.(), 0);
+  },
+);

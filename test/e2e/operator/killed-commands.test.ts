@@ -1,0 +1,77 @@
+/** Commands that are killed at any moment, with SIGKILL, while a gateway carries them out. */
+import t from 'tap';
+import { perform } from '../../../src/admin/client.js';
+import { shippedPlans as plans } from '../../../src/plans.js';
+import { Chance } from '../../harness/chance.js';
+import { runCommand, startCommand } from '../../support/command.js';
+import { dataDirIn, startGateway } from '../../support/gateway-process.js';
+import { addUsers } from '../../support/users.js';
+
+const commands = 60;
+const together = 2;
+t.setTimeout(300_000);
+
+const deeds = {
+  delete: { args: (email: string) => ['user', 'delete', email], isDone: isGone },
+  plan: { args: (email: string) => ['user', 'set', email, '--plan', 'basic'], isDone: isBasic },
+} as const;
+
+interface Found {
+  readonly user?: { readonly plan: string };
+}
+function isGone({ user }: Found): boolean {
+  return user === undefined;
+}
+function isBasic({ user }: Found): boolean {
+  return user?.plan === 'basic';
+}
+
+t.test(
+  'a command that reported success is in effect, a killed one is whole or not at all',
+  async (t) => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
+    t.comment(`seed ${seed}`);
+    const chance = new Chance(seed, 'killed commands');
+    const dataDir = dataDirIn(t.testdir());
+    const emails = Array.from({ length: commands }, (_, i) => `user-${i}@example.com`);
+    await addUsers(dataDir, emails);
+    const gateway = await startGateway({ dataDir });
+    t.teardown(() => gateway.kill());
+
+    const startedAt = performance.now();
+    await runCommand(['user', 'list', '--data-dir', dataDir]);
+    const usualMs = performance.now() - startedAt;
+    const counts = { done: 0, killed: 0, killedAndDone: 0 };
+    const todo = [...emails.entries()];
+    async function work(): Promise<void> {
+      for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+        const [index, email] = next;
+        const { args, isDone } = index % 2 === 0 ? deeds.delete : deeds.plan;
+        const command = startCommand([...args(email), '--data-dir', dataDir]);
+        const timer = setTimeout(
+          () => command.process.kill('SIGKILL'),
+          chance.between(Math.floor(usualMs / 2), Math.ceil(usualMs * together * 1.2)),
+        );
+        const { code } = await command.ended;
+        clearTimeout(timer);
+        const found = (await perform({ dataDir, plans }, 'user.show', { email })) as Found;
+        if (code === 0) {
+          counts.done++;
+          t.ok(isDone(found), `${args(email).join(' ')} is in effect`);
+        } else {
+          t.equal(code, null, 'it was killed, and did not fail');
+          counts.killed++;
+          if (isDone(found)) counts.killedAndDone++;
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: together }, work));
+    t.comment(JSON.stringify(counts));
+    t.ok(counts.done > 0 && counts.killed > 0, 'some of each');
+
+    const walked = await perform({ dataDir, plans }, 'store.examine', {});
+    t.match(walked, { damageCount: 0, damages: [] }, 'nothing is half');
+    t.equal(await gateway.stop(), 0);
+    t.match(await perform({ dataDir, plans }, 'store.examine', {}), { damageCount: 0 });
+  },
+);

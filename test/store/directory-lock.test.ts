@@ -1,0 +1,91 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { gatewayOn, lockDirectory, tryLockDirectory } from '../../src/store/directory-lock.js';
+import { StoreRefused } from '../../src/store/refusal.js';
+import { startProgram } from '../support/program.js';
+
+t.test(
+  'a second gateway on a directory is told which, by which process, and what to do',
+  async (t) => {
+    const directory = t.testdir();
+    const first = startProgram(t, 'store/lock-holder', [directory, 'gateway']);
+    const pid = await first.next();
+    await t.rejects(lockDirectory(directory, 'gateway'), {
+      name: 'StoreRefused',
+      message: new RegExp(`${directory} is in use by another gateway .*process ${pid}.*--data-dir`),
+    });
+    t.equal(gatewayOn(directory), Number(pid));
+    t.equal(statSync(join(directory, 'gateway.lock')).mode & 0o777, 0o600);
+  },
+);
+
+t.test('a gateway that starts while a command has the directory waits for its end', async (t) => {
+  const directory = t.testdir();
+  const command = startProgram(t, 'store/lock-holder', [directory, 'command']);
+  const pid = Number(await command.next());
+  t.same(tryLockDirectory(directory, 'gateway'), { pid, role: 'command' });
+  t.equal(gatewayOn(directory), undefined);
+  let isLocked = false;
+  const locking = lockDirectory(directory, 'gateway').then((lock) => {
+    isLocked = true;
+    return lock;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.equal(isLocked, false);
+  await command.kill();
+  (await locking).release();
+});
+
+t.test('the lock is free as soon as its holder was killed', async (t) => {
+  const directory = t.testdir();
+  const first = startProgram(t, 'store/lock-holder', [directory, 'gateway']);
+  await first.next();
+  await first.kill();
+  t.equal(gatewayOn(directory), undefined);
+  const lock = await lockDirectory(directory, 'command');
+  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid} command\n`);
+  lock.release();
+});
+
+t.test('a released lock can be taken again, a held one not even by its own process', async (t) => {
+  const directory = t.testdir();
+  const lock = await lockDirectory(directory, 'gateway');
+  await t.rejects(lockDirectory(directory, 'gateway'), StoreRefused);
+  lock.release();
+  (await lockDirectory(directory, 'gateway')).release();
+});
+
+t.test('a longer entry of an earlier holder leaves nothing behind', async (t) => {
+  const directory = t.testdir({ 'gateway.lock': '99999999999 gateway\n' });
+  const lock = await lockDirectory(directory, 'gateway');
+  t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid} gateway\n`);
+  lock.release();
+});
+
+t.test('what a killed gateway has written of itself refuses nobody', async (t) => {
+  const directory = t.testdir();
+  const lock = await lockDirectory(directory, 'command');
+  writeFileSync(join(directory, 'gateway.lock'), '4194304 gateway\n');
+  const locking = lockDirectory(directory, 'gateway');
+  writeFileSync(join(directory, 'gateway.lock'), `${process.pid} command\n`);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  lock.release();
+  (await locking).release();
+});
+
+t.test('a gateway of a version that wrote no role counts as one', async (t) => {
+  const directory = t.testdir();
+  const lock = await lockDirectory(directory, 'gateway');
+  writeFileSync(join(directory, 'gateway.lock'), '4711\n');
+  t.equal(gatewayOn(directory), 4711);
+  lock.release();
+});
+
+t.test('a directory that cannot hold the lock is refused', async (t) => {
+  const directory = t.testdir({ file: '' });
+  await t.rejects(lockDirectory(join(directory, 'file'), 'gateway'), {
+    name: 'StoreRefused',
+    message: /cannot be locked/,
+  });
+});
