@@ -1,13 +1,15 @@
 /** POST /api/auth/login, row by row. */
 import t from 'tap';
 import { bearer, call, codeOf, createKey, json, post, verdict } from '../support/api.js';
-import { addUser, password, signalboxCli } from '../support/gateway-process.js';
+import { password, signalboxCli } from '../support/gateway-process.js';
 import { startTestGateway } from '../support/gateway.js';
 
-const gateway = await startTestGateway(t, { flags: ['--log-level', 'trace'] });
+const gateway = await startTestGateway(t, {
+  emails: ['Ann@Example.com'],
+  flags: ['--log-level', 'trace'],
+});
 const { url, dataDir } = gateway;
 const path = '/api/auth/login';
-addUser(dataDir, 'Ann@Example.com');
 
 const login = (body: unknown) => post(url, path, body);
 
