@@ -17,7 +17,10 @@ interface Request {
 }
 
 /** The server on an app that only keeps the handlers; `handle` answers 200 unless it is replaced. */
-function setUp(handle: (exchange: Exchange) => void = (exchange) => exchange.reply(200, '{}')) {
+function setUp(
+  handle: (exchange: Exchange) => void = (exchange) => exchange.reply(200, '{}'),
+  isDraining = false,
+) {
   const handlers = new Map<string, Handler>();
   const ended: [operation: string | undefined, status: number, durationMs: number][] = [];
   const handled: Route[] = [];
@@ -37,7 +40,7 @@ function setUp(handle: (exchange: Exchange) => void = (exchange) => exchange.rep
     clock,
     nextTraceId: () => 'trace',
     partitionOf: () => 'client',
-    isDraining: () => false,
+    isDraining: () => isDraining,
     handle: (exchange, route) => {
       handled.push(route);
       handle(exchange);
@@ -155,3 +158,11 @@ t.test(
     t.equal(ask({ method: 'get', path }).status, '200 OK', 'a later turn');
   },
 );
+
+t.test('while the gateway drains, a new request is answered with shutting_down', async (t) => {
+  const { ask, handled } = setUp(undefined, true);
+  const refused = ask({ method: 'get', path: '/api/api-keys' });
+  t.equal(refused.status, '503 Service Unavailable');
+  t.match(JSON.parse(refused.body ?? ''), { code: 'shutting_down' });
+  t.same(handled, []);
+});

@@ -6,13 +6,13 @@
 import type { Test } from 'tap';
 import type { Store } from '../../src/store/store.js';
 import { call, createKey, login, signal, status, submit } from './api.js';
-import { startCommand } from './command.js';
 import {
   dataDirIn,
   startGateway,
   type GatewayOptions,
   type GatewayProcess,
 } from './gateway-process.js';
+import { runInProcess } from './in-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
 import { addUsers, type NewUser } from './users.js';
 
@@ -96,7 +96,7 @@ export class TestGateway {
 
   async commandWithInput(input: string, ...args: string[]): Promise<string> {
     const flags = ['--data-dir', this.dataDir, '--config', `${this.dataDir}.config.json`];
-    const { code, stdout, stderr } = await startCommand([...args, ...flags], input).ended;
+    const { code, stdout, stderr } = await runInProcess([...args, ...flags], input);
     if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
     return stdout;
   }
