@@ -42,7 +42,7 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   /** Connection that carried the submit frame, in this life of the process. */
   connectionId: string | undefined;
   pendingWrites = 0;
-  place = -1;
+  heapIndex = -1;
   /** Undefined while the entry is not in the book. */
   source: SourceEntries | undefined;
   readonly executionId: string;
