@@ -35,7 +35,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     const { requestId } = entry.execution;
 
     const fingerprint = `cancel ${orderRef}`;
-    const known = idempotency.look(userId, key, fingerprint, clock.now());
+    const known = idempotency.lookUp(userId, key, fingerprint, clock.now());
     if (refuseOrReplay(exchange, known)) return;
     if (!isCancellable(entry.execution))
       return exchange.fail('order_not_cancellable', { requestId });

@@ -59,7 +59,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     const { userId } = user;
 
     const fingerprint = `signal ${hash('sha256', body, 'base64url')}`;
-    const known = idempotency.look(userId, key, fingerprint, now);
+    const known = idempotency.lookUp(userId, key, fingerprint, now);
     if (refuseOrReplay(exchange, known, locationOf)) return;
 
     const parsed = parseJson(body, limits.jsonDepthMax, 'payload');

@@ -46,7 +46,7 @@ export class Outbox {
     for (const entry of entries) {
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
       const connection = connectionFor('submit', source);
-      if (source === undefined || connection === undefined) entry.rest();
+      if (source === undefined || connection === undefined) entry.unload();
       else if (this.hasBacklog(connection)) continue;
       else if (entry.execution.maySend) this.#send(connection, entry, request);
       else this.#sendBacklog(connection, source);
@@ -138,7 +138,7 @@ export class Outbox {
   #send(connection: SourceConnection, entry: BookEntry, request?: SignalRequest): void {
     const { book, clock, timeouts, submitsSent, dispatchLatency } = this.#deps;
     if (connection.isClosed || !timeouts.maySend(entry)) return;
-    book.carry(entry, connection.connectionId);
+    book.setConnection(entry, connection.connectionId);
     const found = request ?? this.#requestOf(entry);
     if (found === undefined) return;
     if (!connection.sendText(submitFrame(found, entry.execution))) return;
