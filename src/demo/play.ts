@@ -28,7 +28,7 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
 
   await screen.step('a market order to both terminals is filled', async (say) => {
     const order = { instrument: 'EURUSD', side: 'buy', executionType: 'market', quantity: 1 };
-    const executions = await carryOut(bot, submitOrder('terminal_a,terminal_b', order), say);
+    const executions = await execute(bot, submitOrder('terminal_a,terminal_b', order), say);
     check(executions.length === 2, `there are ${executions.length} executions instead of 2`);
     for (const execution of executions) {
       check(execution.status === 'filled', `${execution.platform}: ${execution.status}`);
@@ -51,7 +51,7 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
 
   await screen.step('a limit order without its price is rejected by the terminal', async (say) => {
     const order = { instrument: 'ES', side: 'buy', executionType: 'limit', quantity: 1 };
-    const [execution] = await carryOut(bot, submitOrder('terminal_a', order), say);
+    const [execution] = await execute(bot, submitOrder('terminal_a', order), say);
     check(execution?.status === 'rejected', `it is ${execution?.status ?? 'missing'}`);
     check(execution.reasonCode === 'missing_limit_price', `for ${String(execution.reasonCode)}`);
     say(`← rejected  ${execution.reasonCode}`);
@@ -106,7 +106,7 @@ function sayExchange(say: (text: string) => void, draft: SignalDraft, requestId:
 }
 
 /** Sends a signal and waits for its result. */
-async function carryOut(
+async function execute(
   bot: BotClient,
   draft: SignalDraft,
   say: (text: string) => void,
