@@ -1,6 +1,7 @@
 /**
- * Every error an HTTP answer can carry: code, status, text. The text is for people; programs go by
- * the code. Source: the Errors part of the public API specification and section 2 of the contract.
+ * Defines every error of an HTTP response: code, status, message. Clients match the code; the message is
+ * for people and may change. Source: the Errors part of the public API specification and section 2 of the
+ * contract.
  */
 interface ApiError {
   readonly status: number;
@@ -9,55 +10,55 @@ interface ApiError {
 
 // prettier-ignore
 export const errors = {
-  bad_request: { status: 400, message: 'The request cannot be read as HTTP/1.1.' },
+  bad_request: { status: 400, message: 'The request is not valid HTTP/1.1.' },
   invalid_idempotency_key: { status: 400, message: 'Send exactly one Idempotency-Key header of 1 to 128 characters without control characters.' },
   malformed_json: { status: 400, message: 'The body is not valid JSON, is empty, is not UTF-8, or is nested too deeply.' },
-  invalid_terminal_source: { status: 400, message: 'Give platform, instanceId and accountName exactly once each, within their lengths.' },
-  invalid_event_cursor: { status: 400, message: 'Send Last-Event-ID at most once, and no longer than allowed.' },
-  validation_failed: { status: 400, message: 'Some fields are missing or not valid.' },
-  invalid_name: { status: 400, message: 'The name needs 1 to 80 characters.' },
-  invalid_scopes: { status: 400, message: 'Give at least one supported scope, each once.' },
-  invalid_expiration: { status: 400, message: 'expiresAt needs a time zone, lies in the future and at most 365 days ahead.' },
-  active_key_limit_reached: { status: 400, message: 'Revoke a key before you create another.' },
+  invalid_terminal_source: { status: 400, message: 'Send platform, instanceId and accountName exactly once each, within their length limits.' },
+  invalid_event_cursor: { status: 400, message: 'Send Last-Event-ID at most once, within its length limit.' },
+  validation_failed: { status: 400, message: 'Some fields are missing or invalid.' },
+  invalid_name: { status: 400, message: 'The name must have 1 to 80 characters.' },
+  invalid_scopes: { status: 400, message: 'Send at least one supported scope, without duplicates.' },
+  invalid_expiration: { status: 400, message: 'expiresAt must have a time zone, lie in the future and be at most 365 days ahead.' },
+  active_key_limit_reached: { status: 400, message: 'The limit of active keys is reached; revoke a key before you create another.' },
   invalid_api_key: { status: 401, message: 'The API key is missing, wrong, expired or revoked.' },
   invalid_credentials: { status: 401, message: 'Wrong email or password.' },
   invalid_token: { status: 401, message: 'The user token is missing, expired or invalid.' },
-  insufficient_scope: { status: 403, message: 'The API key lacks the scope that this endpoint needs.' },
-  business_plan_required: { status: 403, message: 'The Public API is not part of this plan.' },
-  account_frozen: { status: 403, message: 'The account is frozen; no signals are accepted.' },
+  insufficient_scope: { status: 403, message: 'The API key lacks the scope that this endpoint requires.' },
+  business_plan_required: { status: 403, message: 'The plan of the account does not include the Public API.' },
+  account_frozen: { status: 403, message: 'The account is frozen; it cannot submit signals.' },
   email_not_confirmed: { status: 403, message: 'Confirm the email address first.' },
   not_found: { status: 404, message: 'No such resource.' },
   request_not_found: { status: 404, message: 'No such signal request.' },
   order_not_found: { status: 404, message: 'No such API-tracked order.' },
   terminal_source_not_found: { status: 404, message: 'No such active terminal source.' },
   key_not_found: { status: 404, message: 'No such API key.' },
-  method_not_allowed: { status: 405, message: 'This resource does not support the method; see Allow.' },
+  method_not_allowed: { status: 405, message: 'This resource does not support the method; see the Allow header.' },
   request_in_progress: { status: 409, message: 'A request with this Idempotency-Key is still being processed.' },
-  idempotency_conflict: { status: 409, message: 'The Idempotency-Key is bound to another operation.' },
-  idempotency_outcome_unknown: { status: 409, message: 'The outcome of this operation is not known; check the terminal before any new order.' },
-  duplicate_signal_id: { status: 409, message: 'The signalId is already used.' },
-  order_not_cancellable: { status: 409, message: 'The order is not in a state that can be cancelled.' },
-  terminal_unavailable: { status: 409, message: 'The terminal that holds the order is not connected or cannot cancel.' },
-  cancel_already_in_progress: { status: 409, message: 'An earlier cancel of this order is not final.' },
-  request_body_too_large: { status: 413, message: 'The body exceeds the limit.' },
+  idempotency_conflict: { status: 409, message: 'The Idempotency-Key was already used for a different operation.' },
+  idempotency_outcome_unknown: { status: 409, message: 'The outcome of this operation is unknown; check the terminal before you submit a new order.' },
+  duplicate_signal_id: { status: 409, message: 'The signalId was already used.' },
+  order_not_cancellable: { status: 409, message: 'The order is in a state that cannot be cancelled.' },
+  terminal_unavailable: { status: 409, message: 'The terminal that holds the order is not connected or does not support cancels.' },
+  cancel_already_in_progress: { status: 409, message: 'An earlier cancel of this order is still in progress.' },
+  request_body_too_large: { status: 413, message: 'The body exceeds the size limit.' },
   unsupported_media_type: { status: 415, message: 'Send Content-Type: application/json.' },
   invalid_signal: { status: 422, message: 'The signal is not valid; see details.' },
-  upgrade_required: { status: 426, message: 'This resource speaks WebSocket only.' },
+  upgrade_required: { status: 426, message: 'This resource requires a WebSocket upgrade.' },
   api_rate_limited: { status: 429, message: 'Too many requests; wait for Retry-After.' },
   rate_limit_exceeded: { status: 429, message: 'Too many login attempts; wait for Retry-After.' },
   signal_rate_limit_exceeded: { status: 429, message: 'The signals-per-minute quota of the account is used up.' },
   daily_signal_limit_exceeded: { status: 429, message: 'The signals-per-day quota of the account is used up.' },
   too_many_event_subscriptions: { status: 429, message: 'Too many event streams are open; close one.' },
   internal_error: { status: 500, message: 'An unexpected error occurred; quote the traceId to support.' },
-  signal_processing_failed: { status: 500, message: 'The outcome is not known. Retry with the same Idempotency-Key only.' },
+  signal_processing_failed: { status: 500, message: 'The outcome is unknown. Retry only with the same Idempotency-Key.' },
   public_api_disabled: { status: 503, message: 'The operator has disabled the Public API.' },
-  login_unavailable: { status: 503, message: 'Too many logins are being checked; wait for Retry-After.' },
+  login_unavailable: { status: 503, message: 'Too many logins are in progress; wait for Retry-After.' },
   shutting_down: { status: 503, message: 'The gateway is shutting down; retry on a new connection.' },
 } as const satisfies Record<string, ApiError>;
 
 export type ErrorCode = keyof typeof errors;
 
-/** One violated rule of a body: the field's name, `$` for the whole, and the rule's code. */
+/** One violated rule of a request body: the field's name, `$` for the whole body, and the rule's code. */
 export interface FieldError {
   readonly field: string;
   readonly code: string;

@@ -1,6 +1,7 @@
 /**
- * The life of the gateway's process: start, ready line, signals, end. Standard output carries the
- * ready line alone. The first SIGTERM or SIGINT drains, a second one ends the process at once.
+ * Runs the gateway's process: starts the gateway, prints the ready line, handles signals, exits. Standard output
+ * carries only the ready line. The first SIGTERM or SIGINT starts a graceful shutdown, a second one exits at
+ * once.
  */
 import { createGateway } from './gateway.js';
 import { systemClock } from './lib/clock.js';
@@ -10,20 +11,20 @@ import { createLog } from './telemetry/log.js';
 import { createServiceManager } from './telemetry/service-manager.js';
 
 const exitCodes = { done: 0, failed: 1 } as const;
-/** What a shell reports for a process that a signal ended. */
+/** 128 + signal number, as shells report it. */
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Within the 10 s that an operator may count on. */
+/** Less than the 10 s that the documents promise for a stop. */
 const stopTimeoutMs = 9_000;
 
-/** Ends the process itself; resolves only for a refused start, with the exit code set. */
+/** Runs until the process exits; never resolves. @throws anything but a refused start, which exits with 1. */
 export async function main(settings: Settings): Promise<void> {
   const log = createLog(settings.logLevel);
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error; the gateway ends');
     process.exit(exitCodes.failed);
   });
-  // Whoever started us may close the pipe after the ready line, and be gone.
+  // The parent process may close the pipe after the ready line; without a listener EPIPE would be fatal.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output is closed'));
 
   const stopRequested = new Promise<void>((resolve) => {
@@ -48,7 +49,7 @@ export async function main(settings: Settings): Promise<void> {
     await stopRequested;
     service.stopping();
     systemClock.setTimer(stopTimeoutMs, () => {
-      log.fatal('draining took too long; the gateway ends without having finished it');
+      log.fatal('graceful shutdown timed out; the gateway exits');
       process.exit(exitCodes.failed);
     });
     await gateway.stop();

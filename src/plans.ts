@@ -1,10 +1,10 @@
-/** What each plan allows. The operator may change these and add more. */
+/** Defines the plans and their quotas. An operator may change these plans and add more. */
 export interface Plan {
-  /** Whether the plan's users may use the Public API at all. */
+  /** Whether the plan includes the Public API. */
   readonly publicApi: boolean;
-  /** Signals an account may have accepted in any 60 seconds. */
+  /** Accepted signals per account in any 60 seconds (sliding window). */
   readonly signalsPerMinute: number;
-  /** Signals an account may have accepted on one UTC day. */
+  /** Accepted signals per account and UTC day. */
   readonly signalsPerDay: number;
 }
 

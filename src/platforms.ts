@@ -1,8 +1,8 @@
-/** The terminal families that signals may name, and how each names its accounts. */
+/** Defines the platforms that signals may target, and the form of their account names. */
 export interface Platform {
   /** 1 to 32 of `a-z`, `0-9`, `_`. */
   readonly token: string;
-  /** `named`: any configured name. `login-at-server`: `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>`. */
+  /** Form of an account name. `named`: any text. `login-at-server`: `<ACCOUNT_LOGIN>@<ACCOUNT_SERVER>`. */
   readonly account: 'named' | 'login-at-server';
 }
 

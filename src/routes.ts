@@ -1,7 +1,10 @@
-/** Every HTTP route as data. The server registers them, the gate obeys them, the metrics name them. */
+/**
+ * Defines every HTTP route as data: the server registers the routes, the gate checks their credential and scope,
+ * and the metrics use their operation as a label.
+ */
 import type { Scope } from './model/scopes.js';
 
-/** What the caller must present: nothing, the user JWT from login, or a Public API key. */
+/** What the caller must send: nothing, the user token (JWT) from login, or a Public API key. */
 type Credential = 'none' | 'user-token' | 'api-key';
 /** `v1`: `{error: {code, message, traceId, details?}}`; `legacy`: `{code, message}`. */
 export type Envelope = 'v1' | 'legacy';
@@ -9,7 +12,7 @@ export type Envelope = 'v1' | 'legacy';
 export interface Route {
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** A `:name` segment is the path parameter; at most one a route. */
+  /** A `:name` segment is the path parameter; a route has at most one. */
   readonly path: string;
   readonly credential: Credential;
   readonly scope: Scope | null;

@@ -1,7 +1,7 @@
 /**
- * The settings in force: each from its strongest source (flag, environment, config file, default),
- * checked, and frozen for the life of the process. What is wrong comes back as a list of findings,
- * all of them at once, so that an operator need not start five times to find five mistakes.
+ * Loads the settings: each from the source with the highest precedence (flag, environment, config file,
+ * default), validated, and frozen for the life of the process. All errors are returned at once, so that an
+ * operator does not need five starts to find five mistakes.
  */
 import type { Limits } from './limits.js';
 import type { Plans } from './plans.js';
@@ -27,14 +27,14 @@ export interface Settings extends SettingValues {
 }
 
 export interface SettingsError {
-  /** `port`, `limits.ttlMsMax`, `SIGNALBOX_FOO`: what to look for. */
+  /** `port`, `limits.ttlMsMax`, `SIGNALBOX_FOO`. */
   readonly setting: string;
-  /** A sentence with the setting, its value, its bounds and where it came from. */
+  /** A sentence with the setting, its value, its bounds and the source of the value. */
   readonly message: string;
 }
 
 export interface SettingsSources {
-  /** By the setting's name; `config` names the config file. */
+  /** By the setting's name; `config` is the path of the config file. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Throws when the file cannot be read. */
@@ -62,11 +62,11 @@ export function loadSettings(sources: SettingsSources): Settings | SettingsError
   return findings.length > 0 ? findings : deepFreeze(settings);
 }
 
-/** Where each setting's value came from, in words: `flag --port`, `default`. */
+/** @returns the source of each setting's value as text: `flag --port`, `default`. */
 export function settingOrigins(sources: SettingsSources): Record<SettingName, string> {
   const file = configFileOf(sources, () => undefined);
   return Object.fromEntries(
-    settingNames.map((name) => [name, strongestSource(name, sources, file).origin]),
+    settingNames.map((name) => [name, effectiveSource(name, sources, file).origin]),
   ) as Record<SettingName, string>;
 }
 
@@ -77,7 +77,7 @@ function readSetting(
   report: Report,
 ): unknown {
   const { kind, secret } = settingsTable[name];
-  const { raw, origin, isText } = strongestSource(name, sources, file);
+  const { raw, origin, isText } = effectiveSource(name, sources, file);
   if (origin === fromDefault) return raw;
   const value = kind.read(raw, isText);
   if (value === undefined) {
@@ -89,7 +89,7 @@ function readSetting(
 
 const fromDefault = 'default';
 
-function strongestSource(
+function effectiveSource(
   name: SettingName,
   { flags, environment }: SettingsSources,
   file: ConfigFile,
@@ -115,7 +115,7 @@ function configFileOf(
   return path === undefined ? { path: '', root: {} } : readConfigFile(path, readFile, report);
 }
 
-/** A misspelt variable would otherwise leave the default in force, unnoticed. */
+/** Otherwise a misspelt variable would silently leave the default in force. */
 function reportUnknownEnvironment(
   environment: SettingsSources['environment'],
   report: Report,

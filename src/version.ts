@@ -1,4 +1,4 @@
-/** The product's version, from its package.json: for the command line and for the metrics. */
+/** Reads the version from package.json, for the command line and the metrics. */
 import { readFileSync } from 'node:fs';
 
 export function readVersion(): string {

@@ -1,6 +1,6 @@
 /**
- * The body of `POST /api/api-keys`, checked in the contract's order: name, scopes, expiration; the
- * first that is wrong is the answer.
+ * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration. Returns the first
+ * error.
  */
 import { dayMs } from '../lib/durations.js';
 import Type, { type Static } from 'typebox';
@@ -17,7 +17,7 @@ export interface KeyRequest {
   readonly expiresAt: number | null;
 }
 
-/** The name as it is once spaces around it are trimmed. */
+/** The name is validated after trimming. */
 export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
   return Type.Object({
     name: Type.String({ minLength: 1, maxLength: limits.keyNameLengthMax }),
@@ -26,7 +26,7 @@ export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
   });
 }
 
-/** `now`: wall time in Unix ms. */
+/** @param now wall time in Unix ms. */
 export type KeyRequestReader = (
   body: unknown,
   now: number,

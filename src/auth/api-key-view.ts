@@ -1,4 +1,4 @@
-/** An API key as the specification's record shows it: field by field in its order, never a secret. */
+/** Defines the response view of an API key, with the fields in the specification's order and without the secret. */
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';

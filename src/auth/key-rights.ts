@@ -1,6 +1,6 @@
 /**
- * Whether a Public API key may act now: the Public API is enabled, the key is active, and its owner's plan and
- * its scopes allow the operation. Requests and open event streams are judged by the same rules.
+ * Authorizes Public API keys: the Public API must be enabled, the key active, and the owner's plan and the key's
+ * scopes must allow the operation. The same rules apply to requests and to open event streams.
  */
 import type { Clock } from '../lib/clock.js';
 import type { User } from '../model/records.js';
@@ -35,7 +35,7 @@ export class KeyRights {
     return this.#deps.plans[user.plan]?.publicApi === true;
   }
 
-  /** The checks of an authenticated key: plan, then scope. `scope`: null where the route needs none. */
+  /** The checks of an authenticated key: plan, then scope. @param scope null if the route needs none. */
   refusal(
     { user, key }: KeyOwner,
     scope: Scope | null,
@@ -44,7 +44,7 @@ export class KeyRights {
     return scope === null || key.scopes.includes(scope) ? undefined : 'insufficient_scope';
   }
 
-  /** For what stays open longer than a request: reads the key and its owner again. */
+  /** Checks an open stream again: reads the key and its owner from the store. */
   isStillAllowed({ user, key }: KeyOwner, scope: Scope): boolean {
     const { store, clock } = this.#deps;
     if (!isPublicApiEnabled(store)) return false;

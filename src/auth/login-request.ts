@@ -1,11 +1,11 @@
-/** The body of `POST /api/auth/login`: the credentials, or every field's violated rule at once. */
+/** Validates the body of `POST /api/auth/login`. Returns the credentials, or the errors of all fields. */
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { compileSchema } from '../lib/schema.js';
 import { emailForm, emailLengthMax, isEmail } from './email.js';
 import { passwordLengthMax } from './password.js';
 
-/** The email as it is once spaces around it are trimmed, in the letters as given. */
+/** The email is validated after trimming. */
 export const loginSchema = Type.Object({
   email: Type.String({ maxLength: emailLengthMax, pattern: emailForm.source }),
   password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
@@ -37,7 +37,7 @@ function emailViolation(email: unknown): string | undefined {
   return isEmail(email) ? undefined : 'invalid_email';
 }
 
-/** A password is taken as it is: spaces may be part of it. */
+/** Passwords are not trimmed: spaces may be part of them. */
 function passwordViolation(password: unknown): string | undefined {
   if (typeof password !== 'string' || password === '') return 'required';
   return password.length > passwordLengthMax ? 'invalid_length' : undefined;

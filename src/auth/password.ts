@@ -1,28 +1,28 @@
 /**
- * What a password may be, and how it is hashed. The hashing itself runs in `workers/`; the rules and
- * the cost stand here, so that the stand-in hash below can never differ in cost from a real one.
+ * Defines the password rules and the cost of a hash; the hashing itself runs in `workers/`. The dummy hash is
+ * defined here, too, so that its cost always equals that of a real one.
  */
 
-/** Longest password at login and at setting, in UTF-16 units: the specification's limit. */
+/** Longest password, in UTF-16 code units. Source: the specification. */
 export const passwordLengthMax = 128;
-/** Shortest that may be set. Login takes shorter ones too, so that it tells nothing about the rule. */
+/** Shortest password that may be set. Login accepts shorter ones, so as not to reveal the rule. */
 const passwordLengthMin = 8;
 
 /**
- * Argon2id at OWASP's recommended minimum: a guess costs an attacker 19 MiB and some 20 ms, and a
- * burst of logins costs this node no more than 19 MiB per thread. One lane, because the pool already
- * runs one hash on each thread. A hash names its own cost, so raising this leaves old ones valid.
+ * Argon2id with OWASP's recommended minimum: each guess costs 19 MiB and about 20 ms, and logins use at most 19 MiB
+ * per thread. One lane, because the pool runs one hash per thread. A hash contains its parameters, so hashes stay
+ * valid when these change.
  */
 export const argon2Cost = { memoryKib: 19_456, passes: 2, lanes: 1 } as const;
 
 const { memoryKib, passes, lanes } = argon2Cost;
 /**
- * Verified in place of the hash of an unknown email, so that it takes as long as a wrong password.
- * Salt and digest are zeros: no password is known to give them, and a match would still find no user.
+ * Verified for an unknown email, so that the response takes as long as for a wrong password (timing attack). Salt
+ * and digest are zeros; a match would still find no user.
  */
 export const dummyHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** @returns what is wrong with a password to be set, as a sentence; undefined when it will do. */
+/** @returns why a new password is invalid, as a sentence; undefined if it is valid. */
 export function passwordProblem(password: string): string | undefined {
   if (password.length >= passwordLengthMin && password.length <= passwordLengthMax)
     return undefined;

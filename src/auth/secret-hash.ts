@@ -1,7 +1,7 @@
 /**
- * How a secret of ours is kept: as its SHA-256, never itself. No salt and no slow hash, because the
- * secrets are 256 random bits; and hashed before the look-up, so that no comparison of secrets leaks
- * time. Inline, since one trip to a worker costs more (native-notes).
+ * Creates and hashes API keys and session tokens. The store holds only their SHA-256. A salt or a slow hash is not
+ * needed for 256 random bits; the hash before the lookup prevents timing attacks. Runs inline, because a round trip
+ * to a worker costs more (native-notes).
  */
 import { hash } from 'node:crypto';
 import { randomSecret } from '../lib/ids.js';
@@ -17,7 +17,7 @@ export function newSecret(prefix: string): string {
   return prefix + randomSecret();
 }
 
-/** Cheap sight check, so that what cannot be a secret of this kind is neither hashed nor looked up. */
+/** Cheap format check before the hash and the lookup. */
 export function looksLikeSecret(text: string, prefix: string): boolean {
   return text.length === prefix.length + randomLength && text.startsWith(prefix);
 }

@@ -1,6 +1,6 @@
 /**
- * The session token that login gives out for terminal plugins. Opaque and stored as a hash, so that
- * it can be ended one by one or, by the user's session generation, all at once.
+ * Issues and verifies session tokens for terminal plugins: opaque, stored as a hash. Sessions can be revoked one by
+ * one or, by the user's session generation, all at once.
  */
 import { dayMs } from '../lib/durations.js';
 import type { Session, User } from '../model/records.js';
@@ -10,12 +10,12 @@ import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 const tokenPrefix = 'sbs_';
 
 /**
- * 30 days. A plugin runs unattended on a trading desk and logs in again only when it must; ending
- * sessions sooner would lose signals at night, and `session revoke` ends a stolen one at once.
+ * 30 days. Plugins run unattended: a shorter lifetime would lose signals until someone logs in again, and
+ * `session revoke` ends a stolen session at once.
  */
 export const sessionLifetimeMs = 30 * dayMs;
 
-/** @returns the token, once it is on disk; it exists nowhere else from here on. */
+/** @returns the token, once the session is durable. The token itself is not stored. */
 export async function createSession(
   store: Store,
   user: User,
@@ -33,7 +33,7 @@ export async function createSession(
   return token;
 }
 
-/** @returns undefined for whatever must be answered with a 401. */
+/** @returns undefined when the response must be a 401. */
 export function authenticateSession(
   reader: Reader,
   token: string,
@@ -45,7 +45,7 @@ export function authenticateSession(
   return valid === undefined ? undefined : { ...valid, hash };
 }
 
-/** The session with this hash, while it is valid: for whoever looks again at what it has opened. */
+/** @returns the valid session with this hash; also used to check open connections again. */
 export function readSession(
   reader: Reader,
   hash: string,

@@ -1,8 +1,8 @@
 /**
- * The user JWT that login gives out for the key endpoints. Stateless but for the user's token
- * generation: a changed password or a deleted user ends it at once. A token is good only if it is,
- * letter for letter, what `issue` would write: that keeps out any other token that the same secret
- * might ever sign, every header that a library could be talked into obeying, and second spellings.
+ * Issues and verifies the user token (JWT) for the key endpoints. Stateless except for the user's token generation:
+ * a password change or the user's deletion revokes it. A token is valid only if it equals, byte for byte, what
+ * `issue` would create from its claims: this rejects other tokens signed with the same secret, unexpected headers
+ * and alternative encodings.
  */
 import { createSigner, createVerifier, TokenError } from 'fast-jwt';
 import type { Clock } from '../lib/clock.js';
@@ -11,7 +11,7 @@ import type { Reader } from '../store/store.js';
 
 export interface UserTokens {
   issue(user: User): string;
-  /** @returns undefined for whatever is no valid, unexpired user token of ours. */
+  /** @returns undefined unless the token is a valid, unexpired user token of this gateway. */
   verify(token: string): { userId: string; generation: number } | undefined;
 }
 
@@ -19,15 +19,15 @@ interface Claims {
   readonly sub: string;
   readonly gen: number;
   readonly iat: number;
-  /** For readers of the token, in whole seconds, rounded up. */
+  /** Standard claim for clients, in whole seconds, rounded up. */
   readonly exp: number;
-  /** What we go by: Unix milliseconds, so that a lifetime is kept to the millisecond. */
+  /** The expiry that `verify` checks, in Unix milliseconds. */
   readonly until: number;
 }
 
 const type = 'user+jwt';
 const audience = 'signalbox:user';
-/** A token of ours has about 300; longer ones are not worth parsing. */
+/** A valid token has about 300 characters; longer ones are rejected without parsing. */
 const tokenLengthMax = 1_024;
 
 export function createUserTokens(options: {
@@ -48,7 +48,7 @@ export function createUserTokens(options: {
   const read = createVerifier<string>({
     key,
     algorithms: ['HS256'],
-    // Judged below, by the injected clock.
+    // Checked below, with the injected clock.
     ignoreExpiration: true,
   }) as (token: string) => Partial<Claims>;
 
@@ -68,7 +68,7 @@ export function createUserTokens(options: {
       const { sub, gen, iat, until } = claimsOf(read, token) ?? {};
       if (typeof sub !== 'string' || typeof gen !== 'number') return undefined;
       if (!isTime(iat) || !isTime(until)) return undefined;
-      // The signature is known to be right: this comparison has nothing to tell.
+      // Not a timing attack: the signature is already verified.
       if (token !== write({ sub, gen, iat, until })) return undefined;
       return until <= clock.now() ? undefined : { userId: sub, generation: gen };
     },
@@ -86,7 +86,7 @@ export function authenticateUser(
   return user?.tokenGeneration === claims.generation ? user : undefined;
 }
 
-/** Whole, so that it can be written again as it was read. */
+/** Whether the value is an integer, so that it is encoded again as it was. */
 function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }

@@ -1,12 +1,12 @@
 /**
- * Reads one point in time as ISO 8601 writes it: `2026-01-31T12:00:00Z`, with or without seconds and
- * fraction, with `Z` or an offset. A time without a zone is refused rather than guessed, and so is a
- * date that no calendar has, which `Date.parse` would move into the next month.
+ * Parses ISO 8601 times: `2026-01-31T12:00:00Z`, with or without seconds and fraction, with `Z` or an offset.
+ * Rejects times without a zone and invalid dates such as 30 February, which `Date.parse` would move into the next
+ * month.
  */
 export const zonedTimePattern =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$/;
 
-/** @returns Unix milliseconds, finer fractions cut off; undefined for anything else. */
+/** @returns Unix milliseconds, truncated; undefined for invalid text. */
 export function parseZonedTime(text: string): number | undefined {
   const match = zonedTimePattern.exec(text);
   if (match === null) return undefined;

@@ -1,4 +1,4 @@
-/** What the gateway, or a proxy before it, said: nothing of it is believed before it was looked at. */
+/** Parses responses of the gateway, or of a proxy before it, without trusting their shape. */
 import type { FieldError } from '../errors.js';
 import { field, text, withoutUndefined } from './json-fields.js';
 import type { Failure } from './result.js';
@@ -8,21 +8,21 @@ export interface Answer {
   readonly status: number;
   /** Undefined when it is not JSON. */
   readonly body: unknown;
-  /** What a failure passes on of the answer; what the answer does not say is absent. */
-  readonly told: Omit<Failure, 'kind' | 'message' | 'idempotencyKey'>;
+  /** The fields of a failure that come from the response; absent if the response lacks them. */
+  readonly context: Omit<Failure, 'kind' | 'message' | 'idempotencyKey'>;
   /** The error's message. */
   readonly text: string | undefined;
   readonly replayed: boolean;
 }
 
-/** @param clean strikes out what must not be passed on. */
+/** @param clean removes secrets from a text. */
 export function readAnswer(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
-  words: string,
+  bodyText: string,
   clean: (text: string) => string,
   now: number,
 ): Answer {
-  const body = parse(clean(words));
+  const body = parse(clean(bodyText));
   const traceId = headers.get('X-Trace-Id');
   const error = field(body, 'error');
   const details = field(error, 'details');
@@ -30,7 +30,7 @@ export function readAnswer(
     answered: true,
     status,
     body,
-    told: withoutUndefined({
+    context: withoutUndefined({
       status,
       code: text(field(error, 'code')),
       traceId: text(field(error, 'traceId')) ?? (traceId === null ? undefined : clean(traceId)),
@@ -43,15 +43,15 @@ export function readAnswer(
   };
 }
 
-function parse(words: string): unknown {
+function parse(json: string): unknown {
   try {
-    return JSON.parse(words);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
 }
 
-/** Whole seconds, or a date as proxies send it. */
+/** Parses whole seconds, or an HTTP date, which some proxies send. */
 function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
   const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;

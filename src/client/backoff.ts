@@ -1,16 +1,16 @@
-/** The waits between attempts. Source: the retry rules of the public API specification. */
+/** Computes the delays between attempts. Source: the retry rules of the public API specification. */
 import type { Clock } from '../lib/clock.js';
 
 /** Milliseconds before the second attempt, the third, and so on; the last one repeats. */
 export type Delays = readonly number[];
 
-/** For what changes something: short at first, since a signal ages while it waits. */
+/** For mutations: short at first, because the TTL of a signal runs. */
 export const mutationDelaysMs: Delays = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 
-/** For what only reads, status polls included. */
+/** For reads, including status polls. */
 export const readDelaysMs: Delays = [1_000, 2_000, 5_000, 10_000];
 
-/** Added to every delay at random, up to this share of it, so that bots do not retry in step. */
+/** Random jitter, up to this share of the delay, so that bots do not retry in sync. */
 const jitterShare = 0.25;
 
 /** @param attempt counts from 0. */

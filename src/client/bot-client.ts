@@ -1,8 +1,8 @@
 /**
- * The bot's side of the Public API, typed. It sends signals and reads what became of them, repeats
- * what may be repeated and never makes one order into two: an operation keeps its Idempotency-Key
- * and its bytes through every attempt. Failures are values, see `result.ts`; a throw is a mistake
- * in the call. It holds no state but its settings, and may be shared by any number of callers.
+ * A typed client of the Public API for bots. Sends signals, reads their status and retries safely: every attempt of
+ * an operation has the same Idempotency-Key and the same bytes, so an order is never duplicated. Failures are
+ * values, see `result.ts`; a throw means invalid arguments. Stateless except for its settings; may be shared by any
+ * number of callers.
  */
 import type { Clock } from '../lib/clock.js';
 import { createIdSource, random as systemRandom } from '../lib/ids.js';
@@ -48,16 +48,16 @@ export type {
 } from './signal-status.js';
 
 export interface BotClientOptions {
-  /** Where the gateway is, such as `http://127.0.0.1:8080`; a path prefix is kept. */
+  /** URL of the gateway, such as `http://127.0.0.1:8080`; a path prefix is kept. */
   readonly baseUrl: string;
-  /** A Public API key, `svc_api_…`. It goes into the Authorization header and nowhere else. */
+  /** A Public API key, `svc_api_…`. Used only in the Authorization header. */
   readonly apiKey: string;
-  /** Milliseconds for one attempt, the whole answer included. Default: 10000. */
+  /** Timeout of one attempt in milliseconds, including the whole response. Default: 10000. */
   readonly timeoutMs?: number;
   /**
-   * Milliseconds after which no further attempt begins; one under way still gets its `timeoutMs`.
-   * Default: for a signal, 30 s longer than it lives, so that the last attempts can still learn
-   * whether an earlier one was accepted; for a read, 30 s.
+   * Milliseconds after which no further attempt starts; one in flight still gets its `timeoutMs`. Default: for a
+   * signal, its TTL and 30 s more, so that the last attempts can find out whether an earlier one was accepted; for a
+   * read, 30 s.
    */
   readonly giveUpAfterMs?: number;
   /** Default: the system's clock. */
@@ -69,50 +69,50 @@ export interface BotClientOptions {
 }
 
 export interface CallOptions {
-  /** Ends waits and attempts. What was sent may have taken effect: the failure's kind says so. */
+  /** Aborts waits and attempts. A request that was sent may have taken effect; see the failure's kind. */
   readonly signal?: AbortSignal;
 }
 
 export interface PrepareOptions {
-  /** Visible ASCII, spaces inside; one for each operation, never used before. Default: a ULID. */
+  /** Visible ASCII, inner spaces allowed; unique per operation. Default: a ULID. */
   readonly idempotencyKey?: string;
 }
 
 export interface SendOptions extends CallOptions {
-  /** True when an earlier run may have sent it: until the gateway settles it, it is `unknown`. */
+  /** True if an earlier run may have sent it: failures are `unknown` unless the gateway's response settles it. */
   readonly resumed?: boolean;
 }
 
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds to wait for the result; an attempt under way still gets its own time-out. */
+  /** Milliseconds to wait for the result; an attempt in flight still gets its own timeout. */
   readonly timeoutMs: number;
-  /** Milliseconds between polls, the last one repeated. Default: 1000, 2000, 5000, 10000. */
+  /** Milliseconds between polls; the last value repeats. Default: 1000, 2000, 5000, 10000. */
   readonly pollMs?: readonly [number, ...number[]];
 }
 
 export interface BotClient {
   /**
-   * Makes the signal's Idempotency-Key and bytes, without sending. Store them, then `send`: after a
-   * crash the same operation goes on with `send(prepared, { resumed: true })`.
+   * Creates the signal's Idempotency-Key and bytes, without sending. Store the result, then `send` it: after a
+   * crash, resume the operation with `send(prepared, { resumed: true })`.
    */
   prepare(signal: SignalDraft, options?: PrepareOptions): PreparedSignal;
   /**
-   * Sends a prepared signal until the gateway has accepted or refused it. Retries network errors,
-   * time-outs, 5xx, 429 and `request_in_progress`, always with the same key and bytes.
+   * Sends a prepared signal until the gateway has accepted or rejected it. Retries network errors, timeouts, 5xx,
+   * 429 and `request_in_progress`, always with the same key and bytes.
    */
   send(prepared: PreparedSignal, options?: SendOptions): Promise<Result<Acceptance>>;
   /** `prepare` and `send` in one. */
   submit(signal: SignalDraft, options?: PrepareOptions & CallOptions): Promise<Result<Acceptance>>;
-  /** Reads what became of a signal so far. */
+  /** Reads the current status of a signal. */
   status(requestId: string, options?: CallOptions): Promise<Result<SignalStatus>>;
   /**
-   * Polls, the first time at once, until the signal is `completed` or the time is over. Then it
-   * gives the last answer as it was: a status that is still `accepted`, or the failure of the poll.
+   * Polls, the first time at once, until the signal is `completed` or the timeout passes. After the timeout it
+   * returns the result of the last poll: a status that is still `accepted`, or a failure.
    */
   waitForResult(requestId: string, options: WaitOptions): Promise<Result<SignalStatus>>;
   /** As `prepare`, for the cancel of one order. `orderRef` is in the status of its signal. */
   prepareCancel(orderRef: string, options?: PrepareOptions): PreparedCancel;
-  /** Sends a prepared cancel until the gateway has accepted or refused it; retries as `send`. */
+  /** Sends a prepared cancel until the gateway has accepted or rejected it; retries like `send`. */
   sendCancel(prepared: PreparedCancel, options?: SendOptions): Promise<Result<CancelAcceptance>>;
   /** `prepareCancel` and `sendCancel` in one. The outcome is in `executions[].cancel`. */
   cancel(
@@ -122,11 +122,11 @@ export interface BotClient {
   /** The terminals that were seen within the heartbeat window (120 s). */
   sources(options?: CallOptions): Promise<Result<readonly TerminalSource[]>>;
   /**
-   * Everything that happens at one terminal, in order, each once: an async iterable that connects
-   * again by itself, after 1, 2, 5, then 10 s plus jitter or later if the gateway asks for it, and
-   * goes on after the last event that it handed out. Where events are gone, or may be since no event
-   * had come yet, it yields a `replay_gap`. Ends when the caller aborts or leaves the loop.
-   * @throws StreamRefused on 400, 401, 403, 404 and whatever else waiting does not mend.
+   * Streams the events of one terminal, in order, each once: an async iterable that reconnects automatically, after
+   * 1, 2, 5, then 10 s plus jitter, or later if the gateway asks for it, and resumes after the last yielded event.
+   * Yields a `replay_gap` if events were lost, or may have been lost because the stream broke before its first
+   * event. Ends when the caller aborts or leaves the loop.
+   * @throws StreamRefused on 400, 401, 403, 404 and other errors that a retry cannot fix.
    */
   events(source: SourceName, options?: FollowOptions): AsyncGenerator<StreamItem, void, void>;
 }
@@ -134,10 +134,10 @@ export interface BotClient {
 const defaultTimeoutMs = 10_000;
 const readGiveUpAfterMs = 30_000;
 const cancelGiveUpAfterMs = 60_000;
-/** How long after its end of life a signal's outcome is still asked for. */
+/** How long after a signal's expiry `send` still retries, to find out its outcome. */
 const settleMs = 30_000;
 
-/** @throws TypeError when `baseUrl` or `apiKey` cannot be what they should. */
+/** @throws TypeError when `baseUrl` or `apiKey` is invalid. */
 export function createBotClient(options: BotClientOptions): BotClient {
   const { clock = botClock, random = systemRandom, giveUpAfterMs } = options;
   const connection = {
@@ -180,7 +180,7 @@ export function createBotClient(options: BotClientOptions): BotClient {
     return run({
       request: { method: 'POST', path: '/api/v1/signals', body, idempotencyKey },
       read: (answer) => readAcceptance(answer.body, idempotencyKey, answer.replayed),
-      mutation: { resumed, recognisedUntil: preparedAt + limits.idempotencyRetentionMs.value },
+      mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
       delaysMs: mutationDelaysMs,
       giveUpAfterMs: giveUpAfterMs ?? Math.max(0, expiresAt - clock.now()) + settleMs,
       abort: signal,
@@ -203,7 +203,7 @@ export function createBotClient(options: BotClientOptions): BotClient {
     return run({
       request: { method: 'POST', path, idempotencyKey: checkedIdempotencyKey(idempotencyKey) },
       read: (answer) => readCancelAcceptance(answer.body, idempotencyKey, answer.replayed),
-      mutation: { resumed, recognisedUntil: preparedAt + limits.idempotencyRetentionMs.value },
+      mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
       delaysMs: mutationDelaysMs,
       giveUpAfterMs: giveUpAfterMs ?? cancelGiveUpAfterMs,
       abort: signal,

@@ -1,4 +1,4 @@
-/** The system's clock with timers that keep the process up: a bot that waits has not finished. */
+/** The system clock with timers that keep the process alive, so that a bot does not exit while it waits. */
 import { longestDelayMs, systemClock, type Clock } from '../lib/clock.js';
 
 export const botClock: Clock = {

@@ -1,7 +1,7 @@
-/** The cancel of one order on its way to the gateway, and the gateway's answer. */
+/** Defines the request to cancel an order, and its response. */
 import { field, text } from './json-fields.js';
 
-/** A cancel ready to be sent, as plain JSON: store it first, and a crash cannot lose track of it. */
+/** A cancel that is ready to be sent, as plain JSON. Store it before you send it, to resume after a crash. */
 export interface PreparedCancel {
   readonly idempotencyKey: string;
   readonly orderRef: string;
@@ -9,7 +9,7 @@ export interface PreparedCancel {
   readonly preparedAt: number;
 }
 
-/** The gateway has the cancel on disk. What becomes of it is in the status of the original signal. */
+/** The cancel is durable at the gateway. Its outcome is in the status of the original signal. */
 export interface CancelAcceptance {
   readonly cancelRequestId: string;
   readonly orderRef: string;
@@ -20,7 +20,7 @@ export interface CancelAcceptance {
   /** ISO 8601 UTC. */
   readonly requestedAt: string;
   readonly idempotencyKey: string;
-  /** An earlier attempt had been accepted: this is its answer again. */
+  /** True if an earlier attempt was accepted, and this is its stored response. */
   readonly replayed: boolean;
 }
 
@@ -33,13 +33,13 @@ const fields = [
   'requestedAt',
 ] as const;
 
-/** @returns undefined when the answer is not the body of an accepted cancel. */
+/** @returns undefined when the body is not that of an accepted cancel. */
 export function readCancelAcceptance(
   body: unknown,
   idempotencyKey: string,
   replayed: boolean,
 ): CancelAcceptance | undefined {
   if (fields.some((name) => text(field(body, name)) === undefined)) return undefined;
-  const told = body as Pick<CancelAcceptance, (typeof fields)[number]>;
-  return { ...told, status: 'requested', idempotencyKey, replayed };
+  const accepted = body as Pick<CancelAcceptance, (typeof fields)[number]>;
+  return { ...accepted, status: 'requested', idempotencyKey, replayed };
 }

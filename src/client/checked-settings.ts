@@ -1,6 +1,6 @@
 /**
- * What a caller gives by hand and fetch would refuse, or worse, would quote in an error message:
- * checked before the first use. A mistake here is one in the program, hence the exceptions.
+ * Validates settings and arguments that fetch would reject later, possibly quoting a secret in its error message.
+ * Throws, because an invalid one is a bug of the caller.
  */
 export function checkedBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
@@ -10,7 +10,7 @@ export function checkedBaseUrl(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** The texts name no value: a wrong key may still be somebody's secret. */
+/** The error does not contain the value, which may be a secret. */
 export function checkedApiKey(apiKey: string): string {
   if (/^svc_api_[\x21-\x7e]+$/.test(apiKey)) return apiKey;
   throw new TypeError('apiKey must be a Public API key: svc_api_ and its secret, without spaces.');
@@ -21,12 +21,12 @@ export function checkedIdempotencyKey(key: string): string {
   throw new TypeError('idempotencyKey must be visible ASCII, with spaces only inside.');
 }
 
-/** Anything else, no header can carry: the stream could never be opened again. */
+/** Other characters are not valid in a header, and the stream could not be resumed. */
 export function isCursor(id: string): boolean {
   return /^[\x21-\x7e]+$/.test(id);
 }
 
 export function checkCursor(id: string | undefined): void {
   if (id === undefined || isCursor(id)) return;
-  throw new TypeError('lastEventId must be the id of an event, as the stream gave it.');
+  throw new TypeError('lastEventId must be the id of an event of the stream.');
 }

@@ -1,19 +1,19 @@
 /**
- * One connection to a stream of events: the gateway's answer to the request, and if it is a stream,
- * its text piece by piece. It reads only when it is asked to, so that a slow caller holds up the
- * sender instead of filling memory, and takes a silent connection for a dead one.
+ * Opens one connection to an event stream and returns its response or, for a stream, its text in chunks. Reads on
+ * demand, so that a slow caller applies backpressure instead of filling memory. Closes a connection that is silent
+ * for too long.
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 import { readAnswer, type Answer } from './answer.js';
-import type { Silence } from './exchange.js';
+import type { NoResponse } from './exchange.js';
 
-/** The gateway sends a comment every 15 s; three missing ones are an end. */
+/** Three keep-alive intervals of the gateway (15 s). */
 const silenceMs = 45_000;
 
 export interface EventConnection {
   readonly answered: 'stream';
-  /** @returns undefined at the end of the stream, however it came. */
+  /** @returns the next chunk; undefined at the end of the stream or on an error. */
   read(): Promise<string | undefined>;
   close(): void;
 }
@@ -22,7 +22,7 @@ export type OpenEvents = (
   path: string,
   lastEventId: string | undefined,
   abort: AbortSignal | undefined,
-) => Promise<EventConnection | Answer | Silence>;
+) => Promise<EventConnection | Answer | NoResponse>;
 
 export function createOpenEvents(deps: {
   readonly baseUrl: string;
@@ -32,7 +32,7 @@ export function createOpenEvents(deps: {
   readonly timeoutMs: number;
 }): OpenEvents {
   const { apiKey, clock, timeoutMs } = deps;
-  const withoutKey = (words: string): string => words.replaceAll(apiKey, '[API key]');
+  const withoutKey = (text: string): string => text.replaceAll(apiKey, '[API key]');
 
   return async function open(path, lastEventId, abort) {
     const stop = new AbortController();
@@ -42,7 +42,7 @@ export function createOpenEvents(deps: {
     };
     abort?.addEventListener('abort', close);
 
-    /** Ends the connection when `work` takes longer. */
+    /** Closes the connection if `work` takes longer. */
     async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
       const timer = clock.setTimer(limitMs, close);
       try {
@@ -64,17 +64,17 @@ export function createOpenEvents(deps: {
       });
       const response = await within(timeoutMs, request);
       if (response.status !== 200 || response.body === null) {
-        const words = await within(timeoutMs, response.text());
+        const bodyText = await within(timeoutMs, response.text());
         close();
-        return readAnswer(response, words, withoutKey, clock.now());
+        return readAnswer(response, bodyText, withoutKey, clock.now());
       }
-      const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const chunks = response.body.pipeThrough(new TextDecoderStream()).getReader();
       return {
         answered: 'stream',
         async read() {
-          // What a closed connection still holds is not wanted.
+          // Drops chunks that are still buffered after `close`.
           if (stop.signal.aborted) return undefined;
-          return within(silenceMs, pieces.read()).then(
+          return within(silenceMs, chunks.read()).then(
             ({ value }) => value,
             () => undefined,
           );
@@ -84,7 +84,7 @@ export function createOpenEvents(deps: {
     } catch (error) {
       close();
       const reason = withoutKey(errorText(error));
-      return { answered: false, mayHaveLeft: false, reason };
+      return { answered: false, mayHaveBeenSent: false, reason };
     }
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Follows one terminal's events for as long as the caller wants: connects, reads, and connects again
- * after the last event that it handed out. What cannot be replayed it says, as a `replay_gap`.
+ * Follows the events of one terminal: connects, yields events, and reconnects with the cursor of the last yielded
+ * event, until the caller stops.
  */
 import { createParser } from 'eventsource-parser';
 import type { Clock } from '../lib/clock.js';
@@ -8,22 +8,22 @@ import type { Answer } from './answer.js';
 import { backoffMs, pause, readDelaysMs } from './backoff.js';
 import { isCursor } from './checked-settings.js';
 import type { OpenEvents } from './event-connection.js';
-import type { Silence } from './exchange.js';
+import type { NoResponse } from './exchange.js';
 import type { Failure } from './result.js';
 import { ruleFor } from './retry-rules.js';
 import type { SourceName } from './sources.js';
 import { readItem, type StreamItem } from './terminal-event.js';
 
 /**
- * What a stream that broke before its first event resumes after. No gateway can replay it, so that
- * the answer is a `replay_gap` with a cursor, where a request without one would hide what was missed.
+ * The cursor after a stream that broke before its first event. It is invalid on purpose: the gateway responds with a
+ * `replay_gap` and a cursor, whereas a request without a cursor would hide lost events.
  */
 const unknownCursor = 'none';
 
-/** Characters of one event, several times the longest that a plugin may send; more is a flood. */
+/** Limit of one event in characters: several times the longest event that a plugin can send. */
 const eventLengthMax = 2 ** 20;
 
-/** The gateway refused the stream for a reason that waiting does not mend. */
+/** The gateway refused the stream for a reason that a retry cannot fix. */
 export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
 
@@ -39,9 +39,9 @@ export interface EventStreamDeps {
 }
 
 export interface FollowOptions {
-  /** Goes on after this event; without it, from now on. */
+  /** Resumes after this event. Default: starts with new events. */
   readonly lastEventId?: string;
-  /** Ends the stream, also while it waits to connect again. */
+  /** Ends the stream, also while it waits to reconnect. */
   readonly signal?: AbortSignal;
 }
 
@@ -101,16 +101,16 @@ export async function* followEvents(
   }
 }
 
-/** @returns the milliseconds that the gateway asks to wait. @throws StreamRefused if it is final. */
-function retryAfterOf(reply: Answer | Silence): number {
+/** @returns the Retry-After in milliseconds, 0 without one. @throws StreamRefused if a retry cannot help. */
+function retryAfterOf(reply: Answer | NoResponse): number {
   if (!reply.answered) return 0;
-  const { status, told, text } = reply;
-  if (ruleFor(status, told.code).retry !== 'never') return told.retryAfterMs ?? 0;
-  const words = [`HTTP ${status}`, told.code, text].filter((part) => part !== undefined);
+  const { status, context, text } = reply;
+  if (ruleFor(status, context.code).retry !== 'never') return context.retryAfterMs ?? 0;
+  const parts = [`HTTP ${status}`, context.code, text].filter((part) => part !== undefined);
   throw new StreamRefused({
     kind: 'refused',
-    message: `The gateway refused the stream: ${words.join(', ')}`,
-    ...told,
+    message: `The gateway refused the stream: ${parts.join(', ')}`,
+    ...context,
   });
 }
 

@@ -1,7 +1,7 @@
 /**
- * One attempt: one HTTP request and its whole answer, or the reason why there is none. The API key
- * is known here and in `event-connection.ts` only, and is struck out of every answer, so that no
- * message built from one can carry it into a log.
+ * Makes one attempt: sends one HTTP request and returns the whole response, or the reason why there is none. Only
+ * this file and `event-connection.ts` use the API key, and both remove it from responses, so that no message can
+ * leak it into a log.
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
@@ -10,21 +10,21 @@ import { field, text } from './json-fields.js';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
-  /** From `/api` on, with its parameters already encoded. */
+  /** Starts with `/api`; parameters are encoded. */
   readonly path: string;
   readonly body?: string;
   readonly idempotencyKey?: string;
 }
 
-/** The connection failed, broke, or took too long: an answer that is not whole is none. */
-export interface Silence {
+/** The connection failed or timed out before the response was complete. */
+export interface NoResponse {
   readonly answered: false;
-  /** False only when it is certain that no byte of the request left. */
-  readonly mayHaveLeft: boolean;
+  /** False only if certainly no byte of the request was sent. */
+  readonly mayHaveBeenSent: boolean;
   readonly reason: string;
 }
 
-export type Exchange = (request: HttpRequest, abort?: AbortSignal) => Promise<Answer | Silence>;
+export type Exchange = (request: HttpRequest, abort?: AbortSignal) => Promise<Answer | NoResponse>;
 
 export function createExchange(deps: {
   readonly baseUrl: string;
@@ -34,7 +34,7 @@ export function createExchange(deps: {
   readonly timeoutMs: number;
 }): Exchange {
   const { apiKey, clock, timeoutMs } = deps;
-  const withoutKey = (words: string): string => words.replaceAll(apiKey, '[API key]');
+  const withoutKey = (text: string): string => text.replaceAll(apiKey, '[API key]');
 
   return async function exchange(request, abort) {
     const stop = new AbortController();
@@ -48,7 +48,7 @@ export function createExchange(deps: {
         method: request.method,
         headers: headersOf(request, apiKey),
         body: request.body ?? null,
-        // A redirect would carry the operation to a place that the caller has not named.
+        // A redirect would send the operation to a host that the caller has not configured.
         redirect: 'manual',
         signal: stop.signal,
       });
@@ -56,7 +56,7 @@ export function createExchange(deps: {
     } catch (error) {
       return {
         answered: false,
-        mayHaveLeft: !neverLeft(error),
+        mayHaveBeenSent: !wasNotSent(error),
         reason: withoutKey(reasonOf(error)),
       };
     } finally {
@@ -73,7 +73,7 @@ function headersOf(request: HttpRequest, apiKey: string): Record<string, string>
   return headers;
 }
 
-/** Codes that can only come up before there is a connection to write to. */
+/** Error codes that occur only before the connection is established. */
 const beforeWriting = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -85,9 +85,9 @@ const beforeWriting = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-function neverLeft(error: unknown): boolean {
+function wasNotSent(error: unknown): boolean {
   const cause = field(error, 'cause');
-  // One host name, several addresses: each was tried.
+  // One error per address of the host name.
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
   return (
     causes.length > 0 &&
@@ -100,9 +100,9 @@ function neverLeft(error: unknown): boolean {
   );
 }
 
-/** `fetch` says only "fetch failed"; what failed is in its cause. */
+/** The message of `fetch` is only "fetch failed"; the reason is in its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const words = errorText(cause);
-  return words === '' ? (text(field(cause, 'code')) ?? 'the connection failed') : words;
+  const message = errorText(cause);
+  return message === '' ? (text(field(cause, 'code')) ?? 'the connection failed') : message;
 }

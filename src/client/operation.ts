@@ -1,35 +1,34 @@
 /**
- * Runs one operation to its end: the same request again and again, as the retry rules say, until it
- * is settled, the time is over or the caller aborts. It keeps one bit for the operation's life,
- * whether the operation may have taken effect; the failure that it reports rests on that bit and
- * not on the last answer alone.
+ * Runs one operation: repeats the same request by the retry rules until it is settled, the time is over or the
+ * caller aborts. Tracks over all attempts whether the operation may have taken effect; the reported failure depends
+ * on that, not only on the last response.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Answer } from './answer.js';
 import { backoffMs, pause, type Delays } from './backoff.js';
-import type { Exchange, HttpRequest, Silence } from './exchange.js';
+import type { Exchange, HttpRequest, NoResponse } from './exchange.js';
 import type { Failure, FailureKind, Result } from './result.js';
 import { noAnswer, notSent, ruleFor, type Retry, type RetryRule } from './retry-rules.js';
 
 export interface Operation<T> {
   readonly request: HttpRequest;
-  /** @returns undefined when a successful answer is not what was asked for. */
+  /** @returns undefined when a successful response does not have the expected shape. */
   readonly read: (answer: Answer) => T | undefined;
-  /** False for a value that is only the latest so far. Default: every value ends the operation. */
+  /** False to continue polling. Default: every value ends the operation. */
   readonly isSettled?: (value: T) => boolean;
-  /** Present for what changes something. */
+  /** Absent for reads. */
   readonly mutation?: Mutation;
   readonly delaysMs: Delays;
-  /** No attempt begins later than this many milliseconds after the first. */
+  /** No attempt starts later than this, in milliseconds after the first. */
   readonly giveUpAfterMs: number;
   readonly abort: AbortSignal | undefined;
 }
 
 export interface Mutation {
-  /** An attempt may have been made before this run. */
+  /** Whether an earlier run may have made an attempt. */
   readonly resumed: boolean;
-  /** Unix milliseconds until when the gateway surely remembers the Idempotency-Key. */
-  readonly recognisedUntil: number;
+  /** Unix milliseconds until which the gateway certainly deduplicates the Idempotency-Key. */
+  readonly deduplicatedUntil: number;
 }
 
 export type RunOperation = <T>(operation: Operation<T>) => Promise<Result<T>>;
@@ -56,12 +55,12 @@ export function createRunOperation(deps: {
       const rule = ruleOf(reply);
       if (mutation !== undefined) inDoubt = doubtAfter(rule, inDoubt, mutation);
 
-      const retryAfterMs = reply.answered ? (reply.told.retryAfterMs ?? 0) : 0;
+      const retryAfterMs = reply.answered ? (reply.context.retryAfterMs ?? 0) : 0;
       const leftMs = endsAt - clock.monotonic();
       if (rule.retry !== 'never' && leftMs > 0 && retryAfterMs <= leftMs) {
         const backoff = backoffMs(operation.delaysMs, attempt, random);
         const waitMs = waits[rule.retry](retryAfterMs, backoff, attempt);
-        // The last attempt is made when the time is over, not before.
+        // Makes the last attempt at the end of the time.
         if (!isAborted()) await pause(clock, Math.min(waitMs, leftMs), abort);
         if (!isAborted()) continue;
       }
@@ -69,27 +68,31 @@ export function createRunOperation(deps: {
       return failed(kindOf(reply, rule), reply);
     }
 
-    function kindOf(reply: Answer | Silence, rule: RetryRule): FailureKind {
+    function kindOf(reply: Answer | NoResponse, rule: RetryRule): FailureKind {
       if (isAborted() && rule.retry !== 'never') return 'aborted';
       return reply.answered && !isSuccess(reply) ? 'refused' : 'unreachable';
     }
 
-    function failed(kind: FailureKind, reply: Answer | Silence): { ok: false; error: Failure } {
+    function failed(kind: FailureKind, reply: Answer | NoResponse): { ok: false; error: Failure } {
       return { ok: false, error: failureOf(inDoubt ? 'unknown' : kind, request, reply) };
     }
   };
 
   function doubtAfter(rule: RetryRule, before: boolean, mutation: Mutation): boolean {
     if (rule.doubt === 'raised') return true;
-    // A key that the gateway may have forgotten is not found, whatever became of the operation.
-    if (rule.doubt === 'settled' && clock.now() < mutation.recognisedUntil) return false;
+    // After the retention, the gateway does not find the key, even if the operation took effect.
+    if (rule.doubt === 'settled' && clock.now() < mutation.deduplicatedUntil) return false;
     return before;
   }
 }
 
-const neverTried: Silence = { answered: false, mayHaveLeft: false, reason: 'nothing was sent' };
+const neverTried: NoResponse = {
+  answered: false,
+  mayHaveBeenSent: false,
+  reason: 'nothing was sent',
+};
 
-/** Milliseconds to wait; `retryAfterMs` is 0 where the gateway has not said when. */
+/** @returns milliseconds to wait. `retryAfterMs` is 0 without a Retry-After. */
 const waits: Record<
   Exclude<Retry, 'never'>,
   (retryAfterMs: number, backoff: number, attempt: number) => number
@@ -103,9 +106,9 @@ function isSuccess(answer: Answer): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-function ruleOf(reply: Answer | Silence): RetryRule {
-  if (reply.answered) return ruleFor(reply.status, reply.told.code);
-  return reply.mayHaveLeft ? noAnswer : notSent;
+function ruleOf(reply: Answer | NoResponse): RetryRule {
+  if (reply.answered) return ruleFor(reply.status, reply.context.code);
+  return reply.mayHaveBeenSent ? noAnswer : notSent;
 }
 
 const messages: Record<FailureKind, (last: string) => string> = {
@@ -116,13 +119,13 @@ const messages: Record<FailureKind, (last: string) => string> = {
   aborted: (last) => `The caller aborted the operation. Last: ${last}`,
 };
 
-function failureOf(kind: FailureKind, request: HttpRequest, reply: Answer | Silence): Failure {
-  const message = messages[kind](reply.answered ? wordsOf(reply) : reply.reason);
+function failureOf(kind: FailureKind, request: HttpRequest, reply: Answer | NoResponse): Failure {
+  const message = messages[kind](reply.answered ? summaryOf(reply) : reply.reason);
   const { idempotencyKey } = request;
-  const told = reply.answered ? reply.told : {};
-  return { kind, message, ...told, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+  const context = reply.answered ? reply.context : {};
+  return { kind, message, ...context, ...(idempotencyKey !== undefined && { idempotencyKey }) };
 }
 
-function wordsOf({ status, told, text }: Answer): string {
-  return [`HTTP ${status}`, told.code, text].filter((part) => part !== undefined).join(', ');
+function summaryOf({ status, context, text }: Answer): string {
+  return [`HTTP ${status}`, context.code, text].filter((part) => part !== undefined).join(', ');
 }

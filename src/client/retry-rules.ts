@@ -1,8 +1,7 @@
 /**
- * What each answer means for the operation that got it: whether the same request is sent again, and
- * what is known of its effect. Source: "Retry rules for mutating requests" in the public API
- * specification, and the order of checks in section 2 of the contract. No rule here, or anywhere in
- * the client, ever changes the Idempotency-Key.
+ * Defines for each response whether the request is retried, and what is known about its effect. Source: "Retry rules
+ * for mutating requests" in the public API specification, and the order of checks in section 2 of the contract. The
+ * client never changes the Idempotency-Key of an operation.
  */
 import type { ErrorCode } from '../errors.js';
 
@@ -12,19 +11,19 @@ export interface RetryRule {
 }
 
 /**
- * - `after_retry_after`: when the gateway says, or by backoff if it does not say.
- * - `backoff`: after Retry-After if there is one, and the backoff on top.
- * - `at_once`: without waiting the first time, then by backoff.
+ * - `after_retry_after`: after Retry-After, or the backoff if there is none.
+ * - `backoff`: after Retry-After, if there is one, plus the backoff.
+ * - `at_once`: without a delay the first time, then after the backoff.
  */
 export type Retry = 'never' | 'after_retry_after' | 'backoff' | 'at_once';
 
 /**
  * Whether this or an earlier attempt may have taken effect.
  * - `raised`: this attempt may have.
- * - `unchanged`: this attempt has not; it tells nothing of earlier ones.
- * - `settled`: given after the look-up of the Idempotency-Key, which found nothing, and for a reason
- *   that stays: no attempt has, and none that is still on its way will. A quota or a frozen account
- *   settles nothing, since an attempt held up on the way can still find it lifted.
+ * - `unchanged`: this attempt has not; earlier ones may have.
+ * - `settled`: no attempt has, and none in flight will: the gateway looked up the Idempotency-Key, found nothing,
+ *   and rejected the request for a permanent reason. A quota or a frozen account is not permanent: a delayed attempt
+ *   in flight could still be accepted later.
  */
 type Doubt = 'raised' | 'unchanged' | 'settled';
 
@@ -40,24 +39,24 @@ const byCode = {
   invalid_signal:              { retry: 'never',             doubt: 'settled' },
 } as const satisfies Partial<Record<ErrorCode, RetryRule>>;
 
-/** The first row that holds; the codes above go before. */
+/** Rules by status: the first row that matches. The rules by code take precedence. */
 // prettier-ignore
 const byStatus: readonly ({ readonly from: number } & RetryRule)[] = [
   { from: 506, retry: 'backoff', doubt: 'raised' },
-  // A gateway outside of Linux x64 says so when a request line came in pieces, and closes.
+  // Outside of Linux x64, the native parser sends a 505 when a request line arrives in several segments.
   { from: 505, retry: 'at_once', doubt: 'raised' },
   { from: 500, retry: 'backoff', doubt: 'raised' },
   { from: 430, retry: 'never',   doubt: 'unchanged' },
   { from: 429, retry: 'backoff', doubt: 'unchanged' },
   { from: 300, retry: 'never',   doubt: 'unchanged' },
-  // A success that cannot be read: the same key brings the same answer again.
+  // An unreadable success: a retry with the same key returns the stored response.
   { from: 0,   retry: 'backoff', doubt: 'raised' },
 ];
 
-/** The connection broke or the time was over before a whole answer was there. */
+/** The connection failed or timed out before the response was complete. */
 export const noAnswer: RetryRule = { retry: 'backoff', doubt: 'raised' };
 
-/** No connection was made. */
+/** No connection was established. */
 export const notSent: RetryRule = { retry: 'backoff', doubt: 'unchanged' };
 
 export function ruleFor(status: number, code: string | undefined): RetryRule {

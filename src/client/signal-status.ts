@@ -1,6 +1,6 @@
 /**
- * How far a signal has come, as `GET /api/v1/signals/{requestId}` tells it. Times are ISO 8601 UTC;
- * what is not known is null. Source: sections 3 and 4 of the contract.
+ * Defines the status of a signal, the response of `GET /api/v1/signals/{requestId}`. Times are ISO 8601 UTC; unknown
+ * values are null. Source: sections 3 and 4 of the contract.
  */
 import { field, text } from './json-fields.js';
 
@@ -10,7 +10,7 @@ export interface SignalStatus {
   /** `completed` once every execution is final. */
   readonly status: 'accepted' | 'completed';
   readonly acceptedAt: string;
-  /** No terminal gets the signal after it. */
+  /** The signal is not sent to a terminal after it. */
   readonly expiresAt: string;
   readonly platform: string;
   readonly type: string;
@@ -19,18 +19,18 @@ export interface SignalStatus {
   readonly executions: readonly ExecutionView[];
 }
 
-/** What one terminal made of the signal. */
+/** The execution of the signal at one terminal. */
 export interface ExecutionView {
   readonly executionId: string;
   readonly platform: string;
   readonly instanceId: string | null;
   readonly accountName: string | null;
   readonly status: ExecutionStatus;
-  /** Why it stands there, such as `insufficient_funds`; new codes may be added. */
+  /** Reason of the status, such as `insufficient_funds`; new codes may be added. */
   readonly reasonCode: string | null;
-  /** Tells "never delivered" from "delivered, result not known". */
+  /** Distinguishes "never sent" from "sent, result unknown". */
   readonly delivery: 'not_sent' | 'sent' | 'confirmed';
-  /** Names the order for a cancel; null unless the signal submits an order. */
+  /** Identifies the order in a cancel; null unless the signal submits an order. */
   readonly orderRef: string | null;
   readonly side: string | null;
   readonly executionType: string | null;
@@ -41,7 +41,7 @@ export interface ExecutionView {
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
   readonly fills: readonly FillView[];
-  /** The terminal's own words on the order. */
+  /** The order's state as the terminal reports it. */
   readonly native: NativeView | null;
   readonly createdAt: string;
   readonly dispatchedAt: string | null;
@@ -50,7 +50,7 @@ export interface ExecutionView {
   readonly cancel: CancelView | null;
 }
 
-/** Final from `filled` on, where `unknown` may still be corrected by evidence. */
+/** Final from `filled` on; a late report may still correct `unknown`. */
 export type ExecutionStatus =
   | 'queued'
   | 'dispatched'
@@ -99,7 +99,7 @@ export type CancelStatus =
   | 'not_sent'
   | 'unknown';
 
-/** @returns undefined when the answer is not a signal's status. */
+/** @returns undefined when the body is not the status of a signal. */
 export function readSignalStatus(body: unknown): SignalStatus | undefined {
   const isStatus =
     text(field(body, 'requestId')) !== undefined &&

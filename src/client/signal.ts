@@ -1,18 +1,18 @@
 /**
- * A trading signal on its way to the gateway: what the bot fills in, what is stored before it is
- * sent, and what the gateway answers. Source: the public API specification.
+ * Defines the request to submit a signal: the bot's draft, the prepared request that a bot can store, and the
+ * response. Source: the public API specification.
  */
 import { field, text } from './json-fields.js';
 
-/** The envelope, without what the client fills in when it is absent. */
+/** The envelope; the client sets absent fields. */
 export interface SignalDraft {
-  /** Default: 1, the only version there is. */
+  /** Default: 1, the only version. */
   readonly v?: 1;
   /** 1 to 128 characters, unique per user for 30 days. Default: a ULID. */
   readonly signalId?: string;
   /** Unix milliseconds, at most 60 s in the future. Default: now. */
   readonly ts?: number;
-  /** 1 to 300000 milliseconds: no terminal gets the signal later than this after `ts`. */
+  /** 1 to 300000 milliseconds: the signal is not sent to a terminal later than this after `ts`. */
   readonly ttlMs: number;
   /** One or more comma-separated platform tokens, such as `terminal_a`. */
   readonly platform: string;
@@ -20,16 +20,16 @@ export interface SignalDraft {
   readonly type: string;
   /** 1 to 64 characters, such as `submit`. */
   readonly cmd: string;
-  /** What `type` and `cmd` ask for; an order has `instrument`, `side`, `executionType`, `quantity`. */
+  /** Parameters of the command; an order has `instrument`, `side`, `executionType`, `quantity`. */
   readonly payload: object;
   /** 1 to 128 characters. Default: every terminal of the platforms gets the signal. */
   readonly instanceId?: string;
 }
 
-/** A signal ready to be sent, as plain JSON: store it first, and a crash cannot double an order. */
+/** A signal that is ready to be sent, as plain JSON. Store it before you send it, to resume after a crash. */
 export interface PreparedSignal {
   readonly idempotencyKey: string;
-  /** Sent byte for byte as it stands, in every attempt. */
+  /** Sent unchanged in every attempt. */
   readonly body: string;
   readonly signalId: string;
   /** Unix milliseconds. */
@@ -38,7 +38,7 @@ export interface PreparedSignal {
   readonly expiresAt: number;
 }
 
-/** The gateway has the signal on disk. It does not say that any terminal has it. */
+/** The signal is durable at the gateway. Does not mean that a terminal has received it. */
 export interface Acceptance {
   readonly requestId: string;
   readonly signalId: string;
@@ -46,11 +46,11 @@ export interface Acceptance {
   /** ISO 8601 UTC. */
   readonly acceptedAt: string;
   readonly idempotencyKey: string;
-  /** An earlier attempt had been accepted: this is its answer again. */
+  /** True if an earlier attempt was accepted, and this is its stored response. */
   readonly replayed: boolean;
 }
 
-/** @returns undefined when the answer is not the body of an acceptance. */
+/** @returns undefined when the body is not that of an acceptance. */
 export function readAcceptance(
   body: unknown,
   idempotencyKey: string,

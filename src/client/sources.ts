@@ -1,7 +1,7 @@
-/** The terminals of a user, as the gateway lists them. Source: section 3 of the contract. */
+/** Defines the list of a user's active terminals. Source: section 3 of the contract. */
 import { field, text } from './json-fields.js';
 
-/** Names one terminal account; the three together are what a stream follows. */
+/** Identifies one terminal account, the source of a stream. */
 export interface SourceName {
   /** A platform token, such as `terminal_a`. */
   readonly platform: string;
@@ -13,13 +13,13 @@ export interface SourceName {
 
 export interface TerminalSource extends SourceName {
   readonly connected: boolean;
-  /** Of `submit`, `cancel`, `snapshot`, and whatever later versions add. */
+  /** `submit`, `cancel`, `snapshot`; later versions may add others. */
   readonly capabilities: readonly string[];
   /** ISO 8601 UTC. */
   readonly lastSeenAt: string;
 }
 
-/** @returns undefined when the answer is not a list of sources. */
+/** @returns undefined when the body is not a list of sources. */
 export function readSources(body: unknown): readonly TerminalSource[] | undefined {
   const sources = field(body, 'sources');
   return Array.isArray(sources) && sources.every(isSource) ? sources : undefined;

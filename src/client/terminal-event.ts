@@ -1,18 +1,18 @@
-/** What a stream of terminal events tells. Source: section 5 of the contract. */
+/** Defines and parses the items of a terminal event stream. Source: section 5 of the contract. */
 import { field, text } from './json-fields.js';
 
 export type StreamItem = TerminalEvent | ReplayGap;
 
 export interface TerminalEvent {
   readonly kind: 'event';
-  /** The cursor: a later stream with it as `lastEventId` goes on after this event. */
+  /** The cursor: a later stream with it as `lastEventId` resumes after this event. */
   readonly id: string;
   /** Such as `command_result` or `order_update`; later versions may add names. */
   readonly name: string;
   readonly data: TerminalEventData;
 }
 
-/** Events between the cursor and here are gone: read the status of whatever is open. */
+/** Events between the cursor and this item were lost: read the status of all open signals. */
 export interface ReplayGap {
   readonly kind: 'replay_gap';
   readonly id: string;
@@ -35,15 +35,15 @@ export interface TerminalEventData {
   /** Up to 8192 characters. */
   readonly rawText: string | null;
   readonly rawTextTruncated: boolean;
-  /** The fields of the event's own kind. */
+  /** The fields of the event's kind. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** @returns undefined for a frame that is none of ours: a proxy's, or a damaged one. */
-export function readItem(id: string, name: string, words: string): StreamItem | undefined {
+/** @returns undefined for an invalid event, such as one of a proxy. */
+export function readItem(id: string, name: string, json: string): StreamItem | undefined {
   let data: unknown;
   try {
-    data = JSON.parse(words);
+    data = JSON.parse(json);
   } catch {
     return undefined;
   }

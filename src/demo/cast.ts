@@ -1,6 +1,6 @@
 /**
- * Who plays in the demo: a gateway on a data directory, a user with an API key, and a paper terminal
- * of each family. All of them talk over real sockets, as they would on different machines.
+ * Sets up the participants of the demo: a user with an API key, and a paper terminal of each platform. They use real
+ * sockets, as on different machines.
  */
 import { dayMs } from '../lib/durations.js';
 import { once } from 'node:events';
@@ -29,13 +29,13 @@ export const currencyDesk: SourceName = {
   accountName: '4711@Paper-Server',
 };
 
-/** A directory that goes with the demo. */
+/** Creates a data directory that is removed after the demo. */
 export function temporaryDataDir(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'signalbox-demo-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Makes the demo's user, or gives an existing one a new password. @returns the password. */
+/** Creates the demo's user, or sets a new password for an existing one. @returns the password. */
 export async function prepareUser(dataDir: string): Promise<string> {
   const password = randomSecret(12);
   const passwordHash = hash(password);
@@ -74,7 +74,7 @@ export async function logIn(url: string, password: string): Promise<Credentials>
 
 const keyName = 'demo';
 
-/** Makes a key that is good for a day, in place of an earlier demo's. @returns its secret. */
+/** Creates a key that expires after a day, and revokes that of an earlier demo. @returns its secret. */
 export async function createKey(url: string, token: string): Promise<string> {
   const address = `${url}/api/api-keys`;
   const headers = { authorization: `Bearer ${token}` };
@@ -97,7 +97,7 @@ function post(url: string, body: object, headers: Record<string, string> = {}): 
   });
 }
 
-/** Starts a paper terminal and waits until the gateway has welcomed it. */
+/** Starts a paper terminal and waits for its welcome. */
 export async function openTerminal(
   url: string,
   sessionToken: string,

@@ -1,9 +1,9 @@
-/** Follows one terminal's stream in the background and counts what it tells. */
+/** Follows the event stream of one terminal in the background and counts its events. */
 import type { BotClient, TerminalEvent } from '../client/bot-client.js';
 import type { SourceName } from '../model/source-name.js';
 
 export interface Follower {
-  /** Resolves with the number of events by name, once an event that `isAwaited` has come. */
+  /** Resolves with the number of events by name, once an event matches `isAwaited`. */
   until(isAwaited: (event: TerminalEvent) => boolean): Promise<ReadonlyMap<string, number>>;
   stop(): void;
 }

@@ -1,10 +1,10 @@
-/** What the demo leaves on the screen: lines that work when they are pasted into a shell. */
+/** Formats the commands that the demo prints for use in another shell. */
 import { futuresDesk } from './cast.js';
 
 export function invitation(url: string, opsUrl: string, apiKey: string, requestId: string): string {
   const { platform, instanceId, accountName } = futuresDesk;
   return `
-It stays up until Ctrl+C. Paste these into another shell:
+The gateway runs until Ctrl+C. Paste these commands into another shell:
 
   URL=${url} KEY=${apiKey}
 
@@ -17,10 +17,10 @@ It stays up until Ctrl+C. Paste these into another shell:
     -H "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \\
     -d '{"v":1,"signalId":"mine-'$(date +%s%N)'","ts":'$(date +%s%3N)',"ttlMs":60000,"platform":"${platform}","type":"order","cmd":"submit","payload":{"instrument":"ES","side":"buy","executionType":"market","quantity":1}}'
 
-  # what became of the order that the bot has cancelled
+  # read the status of the order that the bot has cancelled
   curl $URL/api/v1/signals/${requestId} -H "Authorization: Bearer $KEY"
 
-  # which terminals there are, and how the gateway is
+  # list the terminals, check the gateway's health and metrics
   curl $URL/api/v1/terminal-events/sources -H "Authorization: Bearer $KEY"
   curl ${opsUrl}/readyz; curl ${opsUrl}/metrics
 `;

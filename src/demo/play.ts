@@ -1,7 +1,6 @@
 /**
- * What the bot of the demo does, and what must come of it: orders to two terminals, a retry, a
- * refusal by the terminal, a cancel, and every event of it followed on the stream. Each step checks
- * what it is told; the first thing that is not as it must be ends the demo.
+ * Runs the steps of the demo's bot and checks their results: orders to two terminals, a retry, a rejection by the
+ * terminal, a cancel, and the event stream. The first failed check ends the demo.
  */
 import type { BotClient, ExecutionView, Result, SignalDraft } from '../client/bot-client.js';
 import { systemClock } from '../lib/clock.js';
@@ -17,7 +16,7 @@ const ttlMs = 60_000;
 export async function play(bot: BotClient, screen: Screen): Promise<string> {
   const follower = follow(bot, futuresDesk);
 
-  await screen.step('the bot asks which terminals are there', async (say) => {
+  await screen.step('the bot lists the terminals', async (say) => {
     const sources = valueOf(await bot.sources());
     check(sources.length === 2, `there are ${sources.length} terminals instead of 2`);
     say('→ GET /api/v1/terminal-events/sources');
@@ -28,7 +27,7 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
 
   await screen.step('a market order to both terminals is filled', async (say) => {
     const order = { instrument: 'EURUSD', side: 'buy', executionType: 'market', quantity: 1 };
-    const executions = await carryOut(bot, submitOrder('terminal_a,terminal_b', order), say);
+    const executions = await execute(bot, submitOrder('terminal_a,terminal_b', order), say);
     check(executions.length === 2, `there are ${executions.length} executions instead of 2`);
     for (const execution of executions) {
       check(execution.status === 'filled', `${execution.platform}: ${execution.status}`);
@@ -38,42 +37,45 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
     }
   });
 
-  await screen.step('the same request again is answered, not carried out', async (say) => {
+  await screen.step('a retry of the same request is deduplicated', async (say) => {
     const order = { instrument: 'AAPL', side: 'buy', executionType: 'market', quantity: 1 };
     const prepared = bot.prepare(submitOrder('terminal_a', order));
     const first = valueOf(await bot.send(prepared));
     const second = valueOf(await bot.send(prepared));
     check(second.requestId === first.requestId, 'the retry became a second request');
-    check(second.replayed, 'the retry was not answered from what is stored');
+    check(second.replayed, 'the retry did not get the stored response');
     say(`→ POST /api/v1/signals  Idempotency-Key: ${prepared.idempotencyKey}, twice`);
     say(`← 202 ${first.requestId}, and again the same, Idempotent-Replayed: true`);
   });
 
   await screen.step('a limit order without its price is rejected by the terminal', async (say) => {
     const order = { instrument: 'ES', side: 'buy', executionType: 'limit', quantity: 1 };
-    const [execution] = await carryOut(bot, submitOrder('terminal_a', order), say);
+    const [execution] = await execute(bot, submitOrder('terminal_a', order), say);
     check(execution?.status === 'rejected', `it is ${execution?.status ?? 'missing'}`);
     check(execution.reasonCode === 'missing_limit_price', `for ${String(execution.reasonCode)}`);
     say(`← rejected  ${execution.reasonCode}`);
   });
 
-  const resting = await screen.step('a limit order far below the market rests', async (say) => {
-    const order = {
-      instrument: 'ES',
-      side: 'buy',
-      executionType: 'limit',
-      limitPrice: 1000,
-      quantity: 2,
-    };
-    const draft = submitOrder('terminal_a', order);
-    const { requestId } = valueOf(await bot.submit(draft));
-    sayExchange(say, draft, requestId);
-    const execution = await waitFor(bot, requestId, ({ status }) => status === 'working');
-    say(`← working  ${String(execution.orderRef)}`);
-    return { requestId, orderRef: execution.orderRef ?? '' };
-  });
+  const resting = await screen.step(
+    'a limit order far below the market stays open',
+    async (say) => {
+      const order = {
+        instrument: 'ES',
+        side: 'buy',
+        executionType: 'limit',
+        limitPrice: 1000,
+        quantity: 2,
+      };
+      const draft = submitOrder('terminal_a', order);
+      const { requestId } = valueOf(await bot.submit(draft));
+      sayExchange(say, draft, requestId);
+      const execution = await waitFor(bot, requestId, ({ status }) => status === 'working');
+      say(`← working  ${String(execution.orderRef)}`);
+      return { requestId, orderRef: execution.orderRef ?? '' };
+    },
+  );
 
-  await screen.step('that order, and no other, is cancelled', async (say) => {
+  await screen.step('exactly that order is cancelled', async (say) => {
     const { cancelRequestId } = valueOf(await bot.cancel(resting.orderRef));
     say(`→ POST /api/v1/orders/${resting.orderRef}/cancel`);
     say(`← 202 ${cancelRequestId}`);
@@ -85,7 +87,7 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
     say(`← cancelled  ${String(execution.reasonCode)}`);
   });
 
-  await screen.step('the stream has told all of it', async (say) => {
+  await screen.step('the event stream has all of these changes', async (say) => {
     const counts = await follower.until(
       ({ name, data }) => name === 'cancel_update' && data.data['status'] === 'cancelled',
     );
@@ -106,7 +108,7 @@ function sayExchange(say: (text: string) => void, draft: SignalDraft, requestId:
 }
 
 /** Sends a signal and waits for its result. */
-async function carryOut(
+async function execute(
   bot: BotClient,
   draft: SignalDraft,
   say: (text: string) => void,
@@ -118,7 +120,7 @@ async function carryOut(
   return result.executions;
 }
 
-/** Waits until the only execution of a request is as it should be. */
+/** Polls until the only execution of a request matches. */
 async function waitFor(
   bot: BotClient,
   requestId: string,

@@ -1,8 +1,8 @@
-/** How the demo shows itself: one numbered step after another, with its answer and its time. */
+/** Prints the steps of the demo, numbered, with their output and duration. */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 
-/** A step did not end as it must; the demo ends with exit code 1. */
+/** A check of a step failed; the demo exits with 1. */
 export class StepFailed extends Error {
   override readonly name = 'StepFailed';
 }
@@ -13,7 +13,7 @@ export function check(condition: unknown, message: string): asserts condition {
 
 export interface Screen {
   line(text?: string): void;
-  /** Runs a step. What it returns is shown below its title; a throw is shown and passed on. */
+  /** Runs a step and prints its title, duration and output. Prints and rethrows an error. */
   step<T>(title: string, work: (say: (text: string) => void) => Promise<T>): Promise<T>;
   readonly stepCount: number;
 }
@@ -34,19 +34,19 @@ export function createScreen(clock: Clock, write: (text: string) => void): Scree
     },
     async step(title, work) {
       const number = String(++stepCount).padStart(2);
-      const said: string[] = [];
+      const output: string[] = [];
       const startedAt = clock.monotonic();
       let ending = 'failed';
       try {
-        const result = await work((text) => said.push(text));
+        const result = await work((text) => output.push(text));
         ending = `${(clock.monotonic() - startedAt).toFixed(1)} ms`;
         return result;
       } catch (error) {
-        said.push(`✗ ${errorText(error)}`);
+        output.push(`✗ ${errorText(error)}`);
         throw error;
       } finally {
         line(`${number}  ${title.padEnd(width)}${ending.padStart(11)}`);
-        for (const text of said) line(`      ${text}`);
+        for (const text of output) line(`      ${text}`);
       }
     },
   };

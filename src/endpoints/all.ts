@@ -1,4 +1,4 @@
-/** Every endpoint, built from the core and from what only HTTP needs. */
+/** Creates all endpoints from the core and the HTTP dependencies. */
 import type { KeyUses } from '../auth/api-key-uses.js';
 import type { UserTokens } from '../auth/user-token.js';
 import type { Core } from '../core.js';
@@ -36,7 +36,7 @@ export interface EndpointsDeps {
   readonly keyUses: KeyUses;
   /** The OpenAPI document. */
   readonly document: object;
-  /** Body read to 202 written, in seconds. */
+  /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
 

@@ -1,4 +1,4 @@
-/** POST /api/v1/orders/{orderRef}/cancel: asks for the cancel of exactly one tracked order. */
+/** POST /api/v1/orders/{orderRef}/cancel: requests the cancel of exactly one API-tracked order. */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Gate } from '../http/gate.js';
@@ -11,7 +11,7 @@ import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
 import { isCancellable } from '../model/execution.js';
 import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
-import { refuseOrReplay } from './idempotent-reply.js';
+import { replyIfKnown } from './idempotent-reply.js';
 
 export interface CancelOrderDeps {
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface CancelOrderDeps {
   readonly book: ExecutionBook;
   readonly idempotency: Idempotency;
   readonly acceptance: CancelAcceptance;
-  /** Whether the plugin that holds the order is connected now and can cancel. */
+  /** Whether the plugin of the order's terminal is connected now and supports cancels. */
   readonly canCancel: (entry: BookEntry) => boolean;
 }
 
@@ -35,8 +35,8 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     const { requestId } = entry.execution;
 
     const fingerprint = `cancel ${orderRef}`;
-    const known = idempotency.look(userId, key, fingerprint, clock.now());
-    if (refuseOrReplay(exchange, known)) return;
+    const known = idempotency.lookUp(userId, key, fingerprint, clock.now());
+    if (replyIfKnown(exchange, known)) return;
     if (!isCancellable(entry.execution))
       return exchange.fail('order_not_cancellable', { requestId });
     const latest = entry.execution.cancel;

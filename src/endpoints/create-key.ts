@@ -1,4 +1,4 @@
-/** POST /api/api-keys: a new Public API key, whose secret is shown in this answer only. */
+/** POST /api/api-keys: creates a Public API key. Only this response contains its secret. */
 import Type, { type Static } from 'typebox';
 import { isPublicApiEnabled } from '../auth/accounts.js';
 import { createApiKey } from '../auth/api-key.js';

@@ -1,12 +1,12 @@
-/** What a request gets whose Idempotency-Key is not free; the same for every mutating endpoint. */
+/** Responds to a request whose Idempotency-Key is not free, for all mutating endpoints. */
 import type { Exchange } from '../http/exchange.js';
 import type { IdempotencyState } from '../signals/idempotency.js';
 
-/** Seconds after which the outcome of a request under way is worth asking for again. */
+/** Retry-After in seconds for a request in progress. */
 const inProgressRetryAfter = 1;
 
-/** `location`: the header of the original answer, where it had one. @returns whether it answered. */
-export function refuseOrReplay(
+/** @param location the Location header of the original response, if any. @returns whether it responded. */
+export function replyIfKnown(
   exchange: Exchange,
   known: IdempotencyState,
   location?: (requestId: string) => string,

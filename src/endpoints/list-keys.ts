@@ -1,4 +1,4 @@
-/** GET /api/api-keys: the caller's keys that are not revoked, without their secrets. */
+/** GET /api/api-keys: lists the caller's keys that are not revoked, without their secrets. */
 import { listApiKeys } from '../auth/api-key.js';
 import type { KeyUses } from '../auth/api-key-uses.js';
 import { toApiKeyView } from '../auth/api-key-view.js';

@@ -1,4 +1,4 @@
-/** GET /api/v1/terminal-events/sources: the terminals seen within the heartbeat window. */
+/** GET /api/v1/terminal-events/sources: lists the sources that were seen within the heartbeat window. */
 import Type, { type Static } from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
@@ -17,14 +17,14 @@ export const sourceSchema = Type.Object({
 
 export const sourcesSchema = Type.Object({ sources: listOf(sourceSchema) });
 
-export interface SourceSighting extends ActiveSource {
+export interface ListedSource extends ActiveSource {
   /** Wall time in Unix ms. */
   readonly lastSeenAt: number;
   readonly connection: object | undefined;
 }
 
 export interface ListSourcesDeps {
-  readonly activeSources: (userId: string) => readonly SourceSighting[];
+  readonly activeSources: (userId: string) => readonly ListedSource[];
 }
 
 export function createListSources({ activeSources }: ListSourcesDeps): KeyEndpoint {

@@ -1,4 +1,4 @@
-/** POST /api/auth/login: email and password for a user token and a plugin's session token. */
+/** POST /api/auth/login: exchanges email and password for a user token and a session token for plugins. */
 import Type, { type Static } from 'typebox';
 import { findUser } from '../auth/accounts.js';
 import { parseLogin } from '../auth/login-request.js';
@@ -29,7 +29,7 @@ export interface LoginDeps {
   readonly userTokens: UserTokens;
 }
 
-/** Seconds after which a full hash pool is worth another try. */
+/** Retry-After in seconds when the hash pool is full. */
 const busyRetryAfter = 2;
 
 export function createLogin(deps: LoginDeps): OpenEndpoint {
@@ -37,10 +37,10 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
 
   async function login(exchange: Exchange, email: string, password: string): Promise<void> {
     const user = findUser(store, email);
-    const isRight = await hashPool.verify(user?.passwordHash ?? dummyHash, password);
-    if (isRight === 'busy')
+    const isVerified = await hashPool.verify(user?.passwordHash ?? dummyHash, password);
+    if (isVerified === 'busy')
       return exchange.fail('login_unavailable', { retryAfter: busyRetryAfter });
-    if (!isRight || user === undefined) return exchange.fail('invalid_credentials');
+    if (!isVerified || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
     const sessionToken = await createSession(store, user, clock.now(), sessionLifetimeMs);
     const body: Static<typeof loginResultSchema> = {

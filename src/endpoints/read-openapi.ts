@@ -1,4 +1,4 @@
-/** GET /openapi.json: the document of this API. */
+/** GET /openapi.json: the OpenAPI document. */
 import type { OpenEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -11,9 +11,8 @@ export interface ReadOpenApiDeps {
 }
 
 /**
- * A request of a hundred bytes gets some hundred times as many, and from nobody in particular: without
- * a limit a client that asks and does not read would fill the memory. The limit is the one of other
- * requests without a credential.
+ * Rate-limited per client address like failed authentications: the response is some hundred times as large as an
+ * unauthenticated request, and clients that do not read it would exhaust the memory.
  */
 export function createReadOpenApi({ clock, limits, document }: ReadOpenApiDeps): OpenEndpoint {
   const text = JSON.stringify(document);

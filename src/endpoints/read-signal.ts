@@ -1,6 +1,6 @@
 /**
- * GET /api/v1/signals/{requestId}: what is durable of a signal request and its executions. A bot polls
- * it, and mostly nothing has changed since: the answer is kept with the records that it was made from.
+ * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions. Bots poll it, mostly
+ * without a change: so the response is cached with the records that it was created from.
  */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
@@ -39,7 +39,7 @@ export function createReadSignal({ store }: { readonly store: Reader }): KeyEndp
   };
 }
 
-/** The store gives the same object for a record that has not changed. */
+/** The store returns the same object for an unchanged record. */
 function isSame(a: readonly Execution[], b: readonly Execution[]): boolean {
   return a.length === b.length && a.every((execution, index) => execution === b[index]);
 }

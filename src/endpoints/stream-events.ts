@@ -1,4 +1,4 @@
-/** GET /api/v1/terminal-events/stream: one source's events over SSE, resumed after a cursor. */
+/** GET /api/v1/terminal-events/stream: streams the events of one source over SSE, optionally from a cursor. */
 import { formatCursor, readCursor } from '../events/cursor.js';
 import type { EventHub } from '../events/hub.js';
 import { Subscriber } from '../events/subscriber.js';
@@ -39,20 +39,20 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
     const wanted = head.lastEventId === '' ? ring.lastSeq : readCursor(head.lastEventId, hub.epoch);
     const canReplay = wanted !== undefined && ring.reaches(wanted, key, clock.monotonic());
     const position = canReplay ? wanted : ring.lastSeq;
-    const firstWords = canReplay ? retry : `${retry}${replayGap(hub.epoch, position)}`;
+    const preamble = canReplay ? retry : `${retry}${replayGap(hub.epoch, position)}`;
     streams.open(caller, new Subscriber(key, position, { clock, limits, ring }), (events) =>
-      exchange.openStream(firstWords, events),
+      exchange.openStream(preamble, events),
     );
   };
 }
 
-/** Its id is where the reader stands now, so that a later reconnect resumes from here. */
+/** Its id is the reader's current position, so that a later reconnect resumes from here. */
 function replayGap(epoch: string, seq: number): string {
   const data = JSON.stringify({ reason: 'cursor_not_available' });
   return `id: ${formatCursor(epoch, seq)}\nevent: replay_gap\ndata: ${data}\n\n`;
 }
 
-/** @returns undefined unless each parameter stands exactly once, within its length. */
+/** @returns undefined unless each parameter occurs exactly once, within its length. */
 function readSource(query: string, limits: Limits): SourceName | undefined {
   const parameters = new URLSearchParams(query);
   const [platform, instanceId, accountName] = ['platform', 'instanceId', 'accountName'].map(

@@ -1,6 +1,6 @@
 /**
- * POST /api/v1/signals: the hot path. The checks stand in the contract's order (section 2); the
- * answer leaves after the flush of what it promises.
+ * POST /api/v1/signals: the hot path. The order of the checks is the contract's (section 2); the 202 is sent after
+ * the flush.
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
@@ -20,7 +20,7 @@ import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js'
 import { targetKey } from '../model/source-name.js';
 import { route, type ActiveSource } from '../signals/routing.js';
 import type { User } from '../model/records.js';
-import { refuseOrReplay } from './idempotent-reply.js';
+import { replyIfKnown } from './idempotent-reply.js';
 
 /** The body of the 202. */
 export const acceptedSignalSchema = Type.Object({
@@ -30,7 +30,7 @@ export const acceptedSignalSchema = Type.Object({
   acceptedAt: isoTime,
 });
 
-/** The user's terminals, as far as routing needs to know them. */
+/** What routing needs of the registry. */
 export interface Terminals {
   active(userId: string): readonly ActiveSource[];
   isConnected(userId: string, sourceKey: string): boolean;
@@ -46,7 +46,7 @@ export interface SubmitSignalDeps {
   readonly acceptance: Acceptance;
   readonly quota: AccountQuota;
   readonly terminals: Terminals;
-  /** Body read to 202 written, in seconds. */
+  /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
 
@@ -59,8 +59,8 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     const { userId } = user;
 
     const fingerprint = `signal ${hash('sha256', body, 'base64url')}`;
-    const known = idempotency.look(userId, key, fingerprint, now);
-    if (refuseOrReplay(exchange, known, locationOf)) return;
+    const known = idempotency.lookUp(userId, key, fingerprint, now);
+    if (replyIfKnown(exchange, known, locationOf)) return;
 
     const parsed = parseJson(body, limits.jsonDepthMax, 'payload');
     if (parsed === undefined) return exchange.fail('malformed_json');

@@ -1,7 +1,7 @@
 /**
- * What the `data` of each kind of event means, for kinds that terminals emit. Every field may be left
- * out or null, and fields beyond these pass as they are: terminals differ in what they know. But a
- * field that is named here has one type everywhere, so that a bot need not guess.
+ * Defines and validates the `data` of the events that terminals send. Each field may be absent or null, and
+ * unlisted fields pass unchanged, because terminals differ in what they report. A listed field has the same type
+ * at every terminal, so that a bot can rely on it.
  */
 import Type, { type TSchema } from 'typebox';
 import { compileSchema } from '../lib/schema.js';
@@ -17,7 +17,7 @@ const records = Type.Unsafe<object[] | null>({
   items: { type: 'object' },
 });
 
-/** Amounts are in the account's currency, quantities and prices as the terminal counts them. */
+/** Amounts are in the account's currency, quantities and prices in the terminal's units. */
 // prettier-ignore
 export const eventDataFields = {
   command_result:    { status: text, reasonCode: text },
@@ -40,7 +40,7 @@ const validators = new Map<string, (data: unknown) => boolean>(
   ]),
 );
 
-/** Whether `data` may be told to bots under this name. */
+/** Whether `data` is valid for an event of this name. */
 export function isEventData(name: PluginEventName, data: object): boolean {
   return validators.get(name)?.(data) === true;
 }

@@ -1,4 +1,4 @@
-/** The names of terminal events. `replay_gap` is the stream's own: no plugin may send it. */
+/** Defines the names of terminal events. Only the gateway sends `replay_gap`. */
 export const pluginEventNames = [
   'command_result',
   'order_update',

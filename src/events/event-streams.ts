@@ -1,6 +1,6 @@
 /**
- * The open event streams: counts them per user, keeps them alive, and ends them when their key may no longer
- * act. Owns each stream from its 200 to the end of the answer.
+ * Manages the open event streams: counts them per user, sends keep-alive comments, and ends a stream when its key
+ * expires, is revoked or loses access. Owns each stream from its 200 to the end of the response.
  */
 import { hasExpired, type KeyOwner } from '../auth/api-key.js';
 import type { KeyRights } from '../auth/key-rights.js';
@@ -13,13 +13,13 @@ import type { CounterSet } from '../lib/instruments.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Scope } from '../model/scopes.js';
 
-/** What a key needs for a stream. */
+/** The scope that a key needs for a stream. */
 const scope: Scope = 'events:read';
-/** Silence after which a comment keeps the connection alive. */
+/** Interval of keep-alive comments. */
 export const keepAliveMs = 15_000;
-/** A reader that takes nothing for so long is gone, or as good as gone. */
+/** A socket that accepts no bytes for this long counts as dead. */
 const blockedMsMax = 30_000;
-/** At shutdown clients come back spread over this time, not all at once. */
+/** At shutdown, clients get a random retry delay within this time, so that they do not reconnect all at once. */
 const reconnectSpreadMs = 10_000;
 
 /** Why a stream ended. */
@@ -39,9 +39,9 @@ interface EventStream {
   readonly writer: EventWriter;
   keepAlive: Deadline | undefined;
   keyEnd: Deadline | undefined;
-  /** Why we ended it, once we did. */
+  /** Set when the gateway ends the stream. */
   endedFor: StreamEnd | undefined;
-  /** Monotonic ms since when the socket takes nothing. */
+  /** Monotonic ms of the first keep-alive that found the socket blocked; undefined while it is writable. */
   blockedSince: number | undefined;
 }
 
@@ -70,7 +70,7 @@ export class EventStreams {
     return this.#open.get(userId)?.size ?? 0;
   }
 
-  /** `start` opens the answer and gives its writer, or nothing when there is nobody to write to. */
+  /** @param start sends the response head and returns its writer; undefined if the client is gone. */
   open(
     caller: KeyOwner,
     subscriber: Subscriber,
@@ -103,7 +103,7 @@ export class EventStreams {
     subscriber.pump();
   }
 
-  /** Ends at once the streams whose key, user or plan no longer allows them. */
+  /** Ends the user's streams whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
     for (const stream of this.#open.get(userId) ?? []) {
       if (!this.#deps.rights.isStillAllowed(stream.caller, scope)) endFor('not_allowed', stream);
@@ -114,7 +114,7 @@ export class EventStreams {
     for (const userId of this.#open.keys()) this.recheck(userId);
   }
 
-  /** Ends all streams, and asks their clients to come back each at a moment of its own. */
+  /** Graceful shutdown: ends all streams with a random `retry` each. */
   drain(): void {
     for (const streams of this.#open.values()) {
       for (const stream of streams) {
@@ -124,7 +124,7 @@ export class EventStreams {
     }
   }
 
-  /** A key ends by the wall clock, which may be set meanwhile: when the time comes, it is asked again. */
+  /** Keys expire by the wall clock, which may step while the deadline runs: so the deadline checks it again. */
   #endWithKey(stream: EventStream): void {
     const { deadlines, clock } = this.#deps;
     const { key } = stream.caller;
@@ -165,7 +165,7 @@ export class EventStreams {
   }
 }
 
-function endFor(reason: StreamEnd, stream: EventStream, lastWords?: string): void {
+function endFor(reason: StreamEnd, stream: EventStream, finalChunk?: string): void {
   stream.endedFor = reason;
-  stream.writer.end(lastWords);
+  stream.writer.end(finalChunk);
 }

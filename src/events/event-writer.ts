@@ -1,24 +1,24 @@
-/** Where one stream's events are written: what the HTTP side provides for an open answer. */
+/** The port through which events reach an open SSE response; `http/sse-writer` implements it. */
 
-/** `ended` and `aborted` by the gateway, `left` by the client or the network. */
+/** The gateway `ended` or `aborted` the response, or the client or the network closed it (`left`). */
 export type WriterEnd = 'ended' | 'aborted' | 'left';
 
 export interface WriterCallbacks {
-  /** The socket takes writes again. */
+  /** The socket is writable again. */
   readonly onDrained: () => void;
-  /** The answer has ended; called once. */
+  /** The response has ended; called once. */
   readonly onClosed: (end: WriterEnd) => void;
 }
 
 export interface EventWriter {
-  /** While true nothing may be written. */
+  /** Backpressure: while true, the caller must not write. */
   isBlocked(): boolean;
   isClosed(): boolean;
   write(bytes: Uint8Array): void;
-  /** Writes a comment, so that proxies and clients keep a silent stream open. */
+  /** Writes a comment, so that proxies and clients do not close an idle stream. */
   keepAlive(): void;
-  /** Ends the answer, after `lastWords` if the socket still takes writes. */
-  end(lastWords?: string): void;
-  /** Breaks the connection; the reader resumes with its cursor. */
+  /** Ends the response, after `finalChunk` if the socket is writable. */
+  end(finalChunk?: string): void;
+  /** Closes the connection; the client resumes with its cursor. */
   abort(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Publishes terminal events: each is numbered per user, encoded once, kept in the user's ring and handed to the
- * user's subscribers of its source. Owns the rings and the epoch; both end with the process.
+ * Publishes terminal events: numbers each per user, encodes it once, appends it to the user's ring buffer and
+ * notifies the user's subscribers of its source. Owns the ring buffers and the epoch; both end with the process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { randomHex } from '../lib/ids.js';
@@ -17,17 +17,17 @@ export interface HubDeps {
   readonly eventsPublished: Counter;
 }
 
-/** Events of one turn that may wait for its end, where a write to a stream is corked. */
+/** Notified subscribers are pumped at the end of the turn in one write each, or after this many events. */
 const eventsPerPumpMax = 256;
 
 export class EventHub {
-  /** Names this replay memory, so that a cursor from another one is recognised. */
+  /** Identifies the ring buffers of this process, so that cursors of an earlier process are detected. */
   readonly epoch = randomHex(6);
   readonly #deps: HubDeps;
   readonly #pumpedAt: number;
   readonly #rings = new Map<string, EventRing>();
   readonly #subscribers = new Map<string, Set<Subscriber>>();
-  /** Subscribers with events of this turn of the loop, which leave in one write each. */
+  /** Subscribers with pending events of this turn of the event loop. */
   #notified = new Set<Subscriber>();
   /** Events of any source since the notified subscribers were last pumped. */
   #unpumped = 0;
@@ -56,7 +56,7 @@ export class EventHub {
     for (const subscriber of this.subscribersOf(userId)) {
       if (subscriber.source === source) this.#notify(subscriber);
     }
-    // A turn can bring more events than a ring holds. They must not push out what a reader has not seen.
+    // One turn can publish more events than a ring buffer holds, and would evict events that no reader has seen.
     if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
   }
 
@@ -90,14 +90,14 @@ export class EventHub {
     for (const subscribers of this.#subscribers.values()) yield* subscribers;
   }
 
-  /** Drops all of a user that no longer exists. */
+  /** Drops the events of a deleted user. */
   forget(userId: string): void {
     this.#rings.delete(userId);
   }
 
   /**
-   * Drops events that are too old to be replayed, and the rings of deleted users: an event that was on its
-   * way when its user was deleted has made a new ring.
+   * Evicts events above the replay age, and the ring buffers of deleted users: an event that was in flight at the
+   * deletion has created a new one.
    */
   age(isUser: (userId: string) => boolean): void {
     const now = this.#deps.clock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * What one user's streams can be given again: the latest events, up to a number and an age. Lost
- * with the process; the epoch in every cursor tells a client so.
+ * Holds the latest events of one user for replay: a ring buffer, bounded by count and age. Ends with the process;
+ * a client detects that by the epoch in its cursor.
  */
 import type { Limits } from '../limits.js';
 
@@ -9,33 +9,33 @@ export interface PublishedEvent {
   readonly seq: number;
   /** Monotonic ms of its publication. */
   readonly at: number;
-  /** Key of the source that it belongs to. */
+  /** Key of its source. */
   readonly source: string;
-  /** The whole SSE frame; as bytes, which the garbage collector need not copy while they wait here. */
+  /** The whole SSE frame as bytes outside V8's heap, which the garbage collector does not copy. */
   readonly frame: Uint8Array;
 }
 
-/** What a reader gets next: whole SSE frames of one source. */
+/** The next chunk for a reader: whole SSE frames of one source. */
 export interface EventSlice {
   readonly bytes: Uint8Array;
   /** `seq` of its last event. */
   readonly lastSeq: number;
-  /** Events of the source behind it. */
+  /** Events of the source after this slice. */
   readonly remaining: number;
 }
 
-/** Bytes after which a slice ends: what a reader may have to hold when its socket blocks. */
+/** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
 
 export class EventRing {
   #events: PublishedEvent[] = [];
-  /** The slice made last, for readers that stand at the same place: most of a user's do. */
+  /** Cache of the last slice: most readers of a user are at the same position. */
   #latest: { after: number; source: string; upTo: number; slice: EventSlice } | undefined;
-  /** Events before this place have left the ring. */
+  /** Index of the oldest event; those before it are evicted. */
   #first = 0;
   #lastSeq = 0;
-  /** Source → `seq` of the latest of its events that has left the ring. */
-  readonly #lost = new Map<string, number>();
+  /** Source → `seq` of its latest evicted event. */
+  readonly #evicted = new Map<string, number>();
 
   constructor(readonly limits: Pick<Limits, 'replayEventsMax' | 'replayAgeMs'>) {}
 
@@ -46,26 +46,26 @@ export class EventRing {
   push(event: PublishedEvent): void {
     this.#lastSeq = event.seq;
     this.#events.push(event);
-    this.#dropOld(event.at);
+    this.#evict(event.at);
   }
 
   get isEmpty(): boolean {
     return this.#first === this.#events.length;
   }
 
-  /** Forgets what is too old, for a user of whom nothing new comes and whom nobody reads. */
+  /** Evicts old events of a user without new events and without readers. */
   age(now: number): void {
-    this.#dropOld(now);
+    this.#evict(now);
     if (this.isEmpty) this.#latest = undefined;
   }
 
-  /** Whether every event of `source` after `seq` is still here. `now`: monotonic ms. */
+  /** Whether the ring still holds every event of `source` after `seq`. `now`: monotonic ms. */
   reaches(seq: number, source: string, now: number): boolean {
-    this.#dropOld(now);
-    return seq <= this.#lastSeq && seq >= (this.#lost.get(source) ?? 0);
+    this.#evict(now);
+    return seq <= this.#lastSeq && seq >= (this.#evicted.get(source) ?? 0);
   }
 
-  /** @returns the next events of `source` after `seq`, or undefined when one of them is gone. */
+  /** @returns the next events of `source` after `seq`; undefined if one of them was evicted. */
   next(seq: number, source: string, now: number): EventSlice | undefined {
     if (!this.reaches(seq, source, now)) return undefined;
     const latest = this.#latest;
@@ -97,14 +97,14 @@ export class EventRing {
       .filter((event) => event.source === source);
   }
 
-  #dropOld(now: number): void {
+  #evict(now: number): void {
     const { replayEventsMax, replayAgeMs } = this.limits;
     for (;;) {
       const oldest = this.#events[this.#first];
       if (oldest === undefined) break;
       const isKept = this.#events.length - this.#first <= replayEventsMax;
       if (isKept && now - oldest.at <= replayAgeMs) break;
-      this.#lost.set(oldest.source, oldest.seq);
+      this.#evicted.set(oldest.source, oldest.seq);
       this.#first++;
     }
     if (this.#first > this.#events.length / 2) {

@@ -1,14 +1,13 @@
 /**
- * One reader of one source's events. It keeps no events: it knows up to which it has handed on and
- * takes the next from the user's ring, so that replay and live are one sequence without a seam, and
- * a reader that does not read costs no memory. It is closed, never skipped over.
+ * Delivers the events of one source to one stream. It holds a position, not events, and reads the next ones from
+ * the user's ring buffer: so replay and live events are one sequence, and a slow reader needs no memory. A
+ * reader that falls behind the ring buffer is disconnected; it never skips events.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { EventWriter } from './event-writer.js';
 import type { EventRing } from './ring.js';
 
-/** Where the events go. */
 export type EventSink = Pick<EventWriter, 'isBlocked' | 'isClosed' | 'write' | 'abort'>;
 
 export interface SubscriberDeps {
@@ -18,11 +17,11 @@ export interface SubscriberDeps {
 }
 
 export class Subscriber {
-  /** Live events that were not handed on yet. */
+  /** Live events that were not written yet. */
   pending = 0;
   sink: EventSink | undefined;
   readonly #deps: SubscriberDeps;
-  /** `seq` of the last event handed to the sink. */
+  /** `seq` of the last event written to the sink. */
   #position: number;
 
   constructor(
@@ -34,7 +33,7 @@ export class Subscriber {
     this.#deps = deps;
   }
 
-  /** Hands on all that the sink takes. */
+  /** Writes until the sink applies backpressure or no events remain. */
   pump(): void {
     const { sink } = this;
     if (sink === undefined || sink.isClosed()) return;

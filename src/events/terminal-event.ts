@@ -1,8 +1,8 @@
-/** One terminal event: its data and the SSE frame that carries it (section 5 of the contract). */
+/** Encodes a terminal event as an SSE frame (section 5 of the contract). */
 import type { SourceName } from '../model/source-name.js';
 import type { EventName } from './event-names.js';
 
-/** What the publisher knows; what it leaves out is null on the wire. */
+/** Input of the encoder. Absent fields are null in the frame. */
 export interface TerminalEvent {
   readonly name: Exclude<EventName, 'replay_gap'>;
   readonly source: SourceName;
@@ -45,7 +45,7 @@ export function encodeEvent(
   return `id: ${eventId}\nevent: ${event.name}\ndata: ${data}\n\n`;
 }
 
-/** Cuts at `length` UTF-16 units, one earlier where that would split a pair. */
+/** Cuts at `length` UTF-16 code units, one earlier where that would split a surrogate pair. */
 function cut(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);

@@ -1,4 +1,4 @@
-/** What an endpoint is: a function of the exchange and of whom the gate has let in. */
+/** Defines endpoints: functions of the exchange and, by the route's credential, of the authenticated caller. */
 import type { Operation, routes } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Exchange } from './exchange.js';
@@ -20,5 +20,5 @@ type CredentialOf<O extends Operation> = Extract<
   { operation: O }
 >['credential'];
 
-/** One endpoint for each route of the table, with the caller that its credential promises. */
+/** One endpoint per operation; its type follows from the credential of the route. */
 export type Endpoints = { readonly [O in Operation]: EndpointFor[CredentialOf<O>] };

@@ -1,4 +1,4 @@
-/** From a matched route through the gate to its endpoint. */
+/** Dispatches a request of a matched route: admits it through the gate, then calls the endpoint. */
 import type { Route } from '../routes.js';
 import type { Endpoints, KeyEndpoint, OpenEndpoint, UserEndpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';

@@ -1,8 +1,7 @@
 /**
- * One request and its answer: the only thing that endpoints see of HTTP. It guards what the native
- * server does not: one answer at most, none after an abort, every write corked, every header value
- * free of line breaks. Lives from the request's first tick until the answer is written or the client
- * is gone.
+ * One request and its response: the only HTTP object that endpoints use. Enforces what the native server does not:
+ * at most one response, none after an abort, every write corked, no line break in a header value. Lives from the
+ * request's first tick until the response is written or the client disconnects.
  */
 import { errors, type ErrorCode, type FieldError } from '../errors.js';
 import type { Route } from '../routes.js';
@@ -18,21 +17,21 @@ export interface Failure {
   readonly retryAfter?: number;
   readonly requestId?: string;
   readonly allow?: string;
-  /** Replaces the code's standard text where more can be said. */
+  /** Replaces the code's standard message by a more specific one. */
   readonly message?: string;
   /**
-   * `announced`: the client is asked to close, and what it still sends is drained, since most clients
-   * see nothing but a broken pipe otherwise. `forced`: the server closes at once.
+   * `announced`: sends `Connection: close` and drains the rest of the body, because most clients would report a
+   * broken pipe instead of the response. `forced`: closes the connection at once.
    */
   readonly close?: 'announced' | 'forced';
 }
 
-/** The request, as far as its head's line and its arrival tell. */
+/** The request, from its request line and its arrival. */
 export interface RequestContext {
   readonly isHead: boolean;
   readonly traceId: string;
   readonly route: Route | undefined;
-  /** The route's place in the table, or -1. */
+  /** The route's index in the table, or -1. */
   readonly routeIndex: number;
   readonly parameter: string;
   readonly query: string;
@@ -40,13 +39,13 @@ export interface RequestContext {
   readonly startedAt: number;
 }
 
-/** The server, as far as an exchange needs it. */
+/** What an exchange needs of the server. */
 export interface ExchangeHost {
   /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
   partitionOf(res: HttpResponse, forwardedFor: string): string;
-  /** Told once, with the status, or 0 when the client left before its answer. */
+  /** Called once, with the status, or 0 when the client disconnected before its response. */
   ended(exchange: Exchange, status: number): void;
-  /** Told of a throw in an endpoint, before the client gets its 500. */
+  /** Called when an endpoint throws, before the client gets a 500. */
   failed(exchange: Exchange, error: unknown): void;
 }
 
@@ -57,7 +56,7 @@ const noBody = new Uint8Array(0);
 const noContent = 204;
 
 export class Exchange {
-  /** `RateLimit` and its policy, set by the gate once the key is known; every answer carries them. */
+  /** `RateLimit` and `RateLimit-Policy`. The gate sets them once the key is known; then every response has them. */
   rateLimit: { readonly policy: string; readonly state: string } | undefined;
   readonly #res: HttpResponse;
   readonly #host: ExchangeHost;
@@ -79,19 +78,19 @@ export class Exchange {
     });
   }
 
-  /** True once it was answered or the client is gone: nothing that follows reaches anybody. */
+  /** True once a response was sent or the client disconnected; later calls do nothing. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The client's partition for limits on what is not authenticated. Ask before the answer. */
+  /** The client's rate-limit partition for unauthenticated requests. Read it before the response. */
   get partition(): string {
     return this.#host.partitionOf(this.#res, this.head.forwardedFor);
   }
 
   /**
-   * Hands the whole body to `then`, or answers 413. Call it within the request's first tick: the
-   * native server drops what nobody listens for. The bytes are valid only until `then` returns.
+   * Passes the whole body to `then`, or responds with 413. Call it within the request's first tick: the native
+   * server discards body chunks without a listener. The bytes are valid only until `then` returns.
    */
   readBody(bytesMax: number, then: (body: Uint8Array) => void | Promise<void>): void {
     const announced = Number(this.head.contentLength);
@@ -125,29 +124,29 @@ export class Exchange {
     this.#body = larger;
   }
 
-  /** Answers with JSON text. */
+  /** Responds with JSON text. */
   reply(status: number, body: string, headers: Headers = [], closeNow = false): void {
     if (this.#isOver) return;
     const head = this.#head(status, body === '' ? headers : [...headers, contentType]);
     this.#res.cork(() => {
       this.#res.writeStatus(head);
       if (status === noContent) {
-        // The one answer that must not carry a length.
+        // A 204 must not have a Content-Length.
         this.#res.endWithoutBody();
       } else if (!this.request.isHead) {
         this.#res.end(body, closeNow);
       } else if (closeNow) {
         this.#res.end('', true);
       } else {
-        // Without an argument: with one the native server never ends the answer.
+        // Without an argument: with one the native server never ends the response.
         this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
       }
     });
     this.#end(status);
   }
 
-  /** Answers 200 and leaves the answer open for events. To a HEAD it only answers. */
-  openStream(firstWords: string, events: WriterCallbacks): SseWriter | undefined {
+  /** Responds with 200 and keeps the response open for events. @returns undefined for a HEAD or a closed client. */
+  openStream(preamble: string, events: WriterCallbacks): SseWriter | undefined {
     if (this.#isOver) return undefined;
     const headers = [
       ['Content-Type', 'text/event-stream'],
@@ -161,14 +160,14 @@ export class Exchange {
     const head = this.#head(200, headers);
     this.#res.cork(() => {
       this.#res.writeStatus(head);
-      this.#res.write(firstWords);
+      this.#res.write(preamble);
     });
     this.#stream = new SseWriter(this.#res, events);
     this.#end(200);
     return this.#stream;
   }
 
-  /** Answers with the documented error, in the envelope of the route. */
+  /** Responds with the documented error, in the envelope of the route. */
   fail(code: ErrorCode, failure: Failure = {}): void {
     if (this.#isOver) return;
     const { status } = errors[code];
@@ -203,7 +202,7 @@ export class Exchange {
     });
   }
 
-  /** One text for the status line and all headers: a call into native code for each costs more. */
+  /** Writes status line and all headers as one string: one native call instead of one per header. */
   #head(status: number, headers: Headers): string {
     let head = `${statusLine(status)}\r\nX-Trace-Id: ${this.request.traceId}`;
     if (this.rateLimit !== undefined) {
@@ -213,7 +212,7 @@ export class Exchange {
     return head;
   }
 
-  /** Runs an endpoint or a part of it: a throw is a bug, gets a log line and a 500. */
+  /** Runs an endpoint or a callback of it. A throw is a bug: it is logged, and the client gets a 500. */
   run(work: () => void | Promise<void>): void {
     try {
       work()?.catch((error: unknown) => this.#onError(error));

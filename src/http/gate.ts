@@ -30,21 +30,21 @@ export interface KeyCaller extends KeyOwner {
 }
 
 export interface Gate {
-  /** @returns undefined when the request was refused and is answered. */
+  /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
   /**
-   * Looks again at a caller whose body came later than its head: what has been revoked or frozen
-   * meanwhile must not act. @returns undefined when the request was refused and is answered.
+   * Authenticates a caller again if its body arrived later than its head, because its key may have been revoked or
+   * its account frozen meanwhile. @returns undefined when the request was rejected and has its response.
    */
   confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined;
-  /** @returns undefined when the request was refused and is answered. */
+  /** @returns undefined when the request was rejected and has its response. */
   admitUser(exchange: Exchange): User | undefined;
-  /** Login attempts count before anything of the body is known. */
+  /** Counts a login attempt before its body is read. @returns false when it was rejected and has its response. */
   admitLogin(exchange: Exchange): boolean;
 }
 
 const windowSeconds = 60;
-/** A body that comes within this time came in the same packet as its head. */
+/** A body that arrives within this time was in the same packet as its head. */
 const freshMs = 1;
 
 export function createGate(deps: GateDeps): Gate {

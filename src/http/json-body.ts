@@ -1,4 +1,4 @@
-/** Reads a JSON text strictly: UTF-8 without a mark, not empty, not nested beyond the limit. */
+/** Parses a JSON body strictly: valid UTF-8 without a BOM, not empty, nested at most `depthMax`. */
 import { scanJson, type JsonScan } from '../lib/json-scan.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -8,7 +8,7 @@ export interface ParsedJson {
   readonly scan: JsonScan;
 }
 
-/** @returns undefined for what is `malformed_json`. `member`: see scanJson. */
+/** @param member see scanJson. @returns undefined for `malformed_json`. */
 export function parseJson(
   bytes: Uint8Array,
   depthMax: number,

@@ -1,7 +1,7 @@
 /**
- * The HTTP side of the one uWS process: registers every route of the table, makes an Exchange of
- * every request and hands it on. Owns what spans requests: how many are open, which connections are
- * condemned, whether the gateway drains.
+ * The HTTP routes of the uWS app: registers every route of the table, creates an Exchange for each request and
+ * passes it to the handler. Owns the number of open exchanges, and the peers that are blocked for the rest of a
+ * turn of the event loop.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Route } from '../routes.js';
@@ -11,7 +11,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
 
 export interface HttpServerDeps {
   readonly routes: readonly Route[];
-  /** Paths that another room serves to WebSocket clients: plain requests are told so. */
+  /** WebSocket routes; other requests to them get `upgrade_required`. */
   readonly webSocketPaths: readonly string[];
   readonly clock: Clock;
   readonly nextTraceId: (traceparent: string) => string;
@@ -20,34 +20,34 @@ export interface HttpServerDeps {
   readonly handle: (exchange: Exchange, route: Route) => void | Promise<void>;
   /** While it drains, the gateway answers every new request with `shutting_down`. */
   readonly isDraining: () => boolean;
-  /** `routeIndex` is the route's place in the table, or -1; `status` 0 means the client left. */
+  /** `routeIndex` is the route's index in the table, or -1; `status` 0 means that the client disconnected. */
   readonly onEnd: (routeIndex: number, status: number, durationMs: number) => void;
   readonly onError: (error: unknown, traceId: string) => void;
 }
 
 export interface HttpServer {
-  /** Exchanges that have no answer yet. */
+  /** Exchanges without a response yet. */
   readonly openExchanges: number;
   register(app: TemplatedApp): void;
 }
 
-/** Seconds until a client should try again: a restart takes no longer. */
+/** Retry-After in seconds while draining: a restart takes no longer. */
 const drainRetryAfter = 1;
 
 const apiPrefix = /^\/api\/v1(?:\/|$)/;
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const condemned = new Set<string>();
+  const blockedPeers = new Set<string>();
   let openExchanges = 0;
 
   /**
-   * The native parser goes on reading the segment after an ambiguous request was refused and would
-   * run the smuggled one behind it. Until this turn of the loop is over, nothing from that address
-   * is executed.
+   * Prevents request smuggling: after a rejected ambiguous request, the native parser continues with the rest of
+   * the segment, which may contain a smuggled one. Rejects all requests of that peer until the end of this turn of
+   * the event loop.
    */
-  function condemn(address: string): void {
-    if (condemned.size === 0) setImmediate(() => condemned.clear());
-    condemned.add(address);
+  function blockPeer(address: string): void {
+    if (blockedPeers.size === 0) setImmediate(() => blockedPeers.clear());
+    blockedPeers.add(address);
   }
 
   const host: ExchangeHost = {
@@ -83,8 +83,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange: Exchange,
     work: (exchange: Exchange) => void | Promise<void>,
   ): void {
-    if (exchange.head.isAmbiguous || (condemned.size > 0 && condemned.has(addressOf(res)))) {
-      condemn(addressOf(res));
+    if (exchange.head.isAmbiguous || (blockedPeers.size > 0 && blockedPeers.has(addressOf(res)))) {
+      blockPeer(addressOf(res));
       exchange.fail('bad_request', { close: 'forced' });
       return;
     }
@@ -102,7 +102,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     return (res, req) => serve(res, open(res, req, route, isHead), work);
   }
 
-  /** For what no route takes. */
+  /** Handles requests that match no route. */
   function refusal(work: (exchange: Exchange) => void): Handler {
     return (res, req) => serve(res, open(res, req, undefined, req.getMethod() === 'head'), work);
   }
@@ -138,7 +138,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   };
 }
 
-/** Stands for every path outside `/api/v1`: its errors have the legacy shape. */
+/** Used for all unknown paths outside `/api/v1`, so that their errors have the legacy envelope. */
 const legacyRoute: Route = {
   operation: 'none',
   method: 'GET',
@@ -158,7 +158,7 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
   return methods;
 }
 
-/** Names a peer within one turn of the loop. */
+/** Identifies a peer within one turn of the event loop. */
 function addressOf(res: HttpResponse): string {
   return Buffer.from(res.getRemoteAddress()).toString('latin1');
 }

@@ -1,24 +1,24 @@
 /**
- * One SSE answer on the native server, from its head to its end. Keeps the pattern that this server
- * needs (native-notes/backpressure.md): one write per cork and at most 15 KiB in it, nothing written
- * while the socket is blocked, a probe write when it drains. Holds at most what one `write` gave it.
+ * Writes one SSE response on the native server, with the write pattern that it needs (native-notes/backpressure.md):
+ * one write of at most 15 KiB per cork, no write while the socket is blocked, a probe write when it drains. Buffers
+ * at most the bytes of one `write`.
  */
 import type { EventWriter, WriterCallbacks, WriterEnd } from '../events/event-writer.js';
 import type { HttpResponse } from './uws.js';
 
-/** More than 16 KiB written within one cork is lost silently by the installed binary. */
+/** The native server silently loses data if more than 16 KiB are written within one cork. */
 const sliceBytesMax = 15 * 1024;
 const keepAlive = ':\n\n';
-const nothing = new Uint8Array(0);
+const empty = new Uint8Array(0);
 
 export class SseWriter implements EventWriter {
   readonly #res: HttpResponse;
   readonly #events: WriterCallbacks;
-  #rest: Uint8Array = nothing;
+  #rest: Uint8Array = empty;
   #isBlocked = false;
   #isClosed = false;
 
-  /** The head of the answer must be written already. */
+  /** @param res its head must have been written. */
   constructor(res: HttpResponse, events: WriterCallbacks) {
     this.#res = res;
     this.#events = events;
@@ -28,7 +28,7 @@ export class SseWriter implements EventWriter {
     });
   }
 
-  /** While true, `write` must wait for `onDrained`. */
+  /** Backpressure: while true, the caller must wait for `onDrained`. */
   isBlocked(): boolean {
     return this.#isBlocked;
   }
@@ -37,45 +37,45 @@ export class SseWriter implements EventWriter {
     return this.#isClosed;
   }
 
-  /** The bytes may be shared with other writers: nobody changes them. */
+  /** @param bytes must not change later; other writers may share them. */
   write(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#flush();
   }
 
-  /** A comment that keeps proxies and clients from giving up a silent stream. */
+  /** Writes a comment, so that proxies and clients do not close an idle stream. */
   keepAlive(): void {
     if (!this.#isClosed && !this.#isBlocked) this.#put(keepAlive);
   }
 
-  /** Ends the answer properly, after some last words where the socket still takes any. */
-  end(lastWords = ''): void {
+  /** Ends the response, after `finalChunk` if the socket is writable. */
+  end(finalChunk = ''): void {
     if (this.#isClosed) return;
-    if (lastWords !== '' && !this.#isBlocked) this.#put(lastWords);
+    if (finalChunk !== '' && !this.#isBlocked) this.#put(finalChunk);
     this.#close('ended');
     this.#res.cork(() => this.#res.end());
   }
 
-  /** Breaks the connection: for a reader that does not read. */
+  /** Closes the connection of a reader that is too slow. */
   abort(): void {
     if (this.#isClosed) return;
     this.#close('aborted');
     this.#res.close();
   }
 
-  /** The client is gone. */
+  /** The client disconnected. */
   closed(): void {
     if (!this.#isClosed) this.#close('left');
   }
 
   #close(end: WriterEnd): void {
     this.#isClosed = true;
-    this.#rest = nothing;
+    this.#rest = empty;
     this.#events.onClosed(end);
   }
 
-  /** What is left of an event goes first: a comment in its middle would break it in two. */
+  /** Writes the rest of a partly written event first: a comment within it would corrupt it. */
   #drain(): void {
     if (this.#isClosed) return;
     this.#isBlocked = false;
@@ -86,20 +86,20 @@ export class SseWriter implements EventWriter {
 
   #flush(): void {
     let at = 0;
-    let isTaken = !this.#isBlocked;
-    while (isTaken && at < this.#rest.length) {
-      isTaken = this.#put(this.#rest.subarray(at, at + sliceBytesMax));
+    let isWritable = !this.#isBlocked;
+    while (isWritable && at < this.#rest.length) {
+      isWritable = this.#put(this.#rest.subarray(at, at + sliceBytesMax));
       at += sliceBytesMax;
     }
-    this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : nothing;
+    this.#rest = at < this.#rest.length ? this.#rest.subarray(at) : empty;
   }
 
   #put(slice: string | Uint8Array): boolean {
-    let isTaken = false;
+    let isWritable = false;
     this.#res.cork(() => {
-      isTaken = this.#res.write(slice);
+      isWritable = this.#res.write(slice);
     });
-    this.#isBlocked = !isTaken;
-    return isTaken;
+    this.#isBlocked = !isWritable;
+    return isWritable;
   }
 }

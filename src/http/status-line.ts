@@ -1,4 +1,4 @@
-/** Status lines as the native server wants them: `202 Accepted`. */
+/** Formats status lines for the native server: `202 Accepted`. */
 import { STATUS_CODES } from 'node:http';
 
 const lines = new Map(

@@ -1,24 +1,24 @@
 /**
- * Everything that time must do, in one binary heap on the monotonic clock: O(log n) to add, to
- * remove and to fire. One timer of the clock wakes it for the earliest; a turn fires a bounded
- * number, so that a crowd of deadlines never holds the loop.
+ * Schedules deadlines on the monotonic clock, in one binary heap: add, remove and fire cost O(log n). One timer
+ * of the clock fires for the earliest. Each turn of the event loop runs a bounded number of tasks, so that many
+ * deadlines at once do not block the loop. Owns the heap for the life of the process.
  */
 import type { Clock, Timer } from './clock.js';
 
 export interface Deadline {
-  /** Runs once, when it is due. */
+  /** Runs once, when the deadline is due. */
   task(): void;
-  /** Place in the heap, -1 while it is not in it. */
-  place: number;
+  /** Index in the heap; -1 while it is not scheduled. */
+  heapIndex: number;
 }
 
 const firedPerTurnMax = 1_000;
-/** Later than this, the loop was held or the process suspended. */
-const heldMs = 100;
+/** A timer later than this means that the event loop was blocked or the process suspended. */
+const stallMs = 100;
 
 export class Deadlines {
   readonly #heap: Deadline[] = [];
-  /** Of each in the heap when it is due: plain numbers, where a field would be an object of its own. */
+  /** Due times, parallel to the heap. V8 would allocate a heap number for each in a field of an object. */
   readonly #dues: number[] = [];
   #timer: Timer | undefined;
   #timerDue = Infinity;
@@ -32,18 +32,18 @@ export class Deadlines {
 
   /** Runs `task` once, at `due` in monotonic ms, never sooner. */
   at(due: number, task: () => void): Deadline {
-    const deadline: Deadline = { task, place: -1 };
+    const deadline: Deadline = { task, heapIndex: -1 };
     this.set(deadline, due);
     return deadline;
   }
 
-  /** For what is a deadline itself, instead of holding one: sets when it is due, or when from now on. */
+  /** Schedules or reschedules an object that is itself a Deadline. `due`: monotonic ms. */
   set(deadline: Deadline, due: number): void {
     this.remove(deadline);
     if (this.#isStopped) return;
-    deadline.place = this.#heap.push(deadline) - 1;
+    deadline.heapIndex = this.#heap.push(deadline) - 1;
     this.#dues.push(due);
-    this.#rise(deadline);
+    this.#siftUp(deadline);
     this.#arm();
   }
 
@@ -52,26 +52,26 @@ export class Deadlines {
     return this.at(this.clock.monotonic() + Math.max(0, delayMs), task);
   }
 
-  /** Harmless on one that has fired, was removed or was stopped. */
+  /** Does nothing if the deadline has fired, was removed or was stopped. */
   remove(deadline: Deadline | undefined): void {
-    if (deadline === undefined || deadline.place < 0) return;
+    if (deadline === undefined || deadline.heapIndex < 0) return;
     const last = this.#heap.pop() as Deadline;
     const due = this.#dues.pop() as number;
     if (last !== deadline) {
-      this.#put(last, due, deadline.place);
-      this.#rise(last);
-      this.#sink(last);
+      this.#put(last, due, deadline.heapIndex);
+      this.#siftUp(last);
+      this.#siftDown(last);
     }
-    deadline.place = -1;
+    deadline.heapIndex = -1;
   }
 
-  /** For good: what is set after it never falls, for what it would look at may be closed. */
+  /** Permanent: later calls of `set` do nothing, because a task could use a resource that is already closed. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerDue = Infinity;
-    for (const deadline of this.#heap) deadline.place = -1;
+    for (const deadline of this.#heap) deadline.heapIndex = -1;
     this.#heap.length = this.#dues.length = 0;
   }
 
@@ -84,11 +84,11 @@ export class Deadlines {
   }
 
   /**
-   * After a hold, what lies unread in the sockets is heard first: a heartbeat or a report that came in
-   * time must not be too late because the gateway was.
+   * After a stall, reads the sockets first: a heartbeat or report that arrived in time must not miss its deadline
+   * because the gateway was blocked.
    */
   #wake(): void {
-    if (this.clock.monotonic() - this.#timerDue <= heldMs) return this.#fire();
+    if (this.clock.monotonic() - this.#timerDue <= stallMs) return this.#fire();
     setImmediate(() => this.#fire());
   }
 
@@ -107,27 +107,27 @@ export class Deadlines {
     }
   }
 
-  #dueAt(place: number): number {
-    return this.#dues[place] as number;
+  #dueAt(index: number): number {
+    return this.#dues[index] as number;
   }
 
-  #rise(deadline: Deadline): void {
-    while (deadline.place > 0) {
-      const parent = (deadline.place - 1) >> 1;
-      if (this.#dueAt(parent) <= this.#dueAt(deadline.place)) return;
-      this.#swap(parent, deadline.place);
+  #siftUp(deadline: Deadline): void {
+    while (deadline.heapIndex > 0) {
+      const parent = (deadline.heapIndex - 1) >> 1;
+      if (this.#dueAt(parent) <= this.#dueAt(deadline.heapIndex)) return;
+      this.#swap(parent, deadline.heapIndex);
     }
   }
 
-  #sink(deadline: Deadline): void {
+  #siftDown(deadline: Deadline): void {
     for (;;) {
-      const left = 2 * deadline.place + 1;
+      const left = 2 * deadline.heapIndex + 1;
       if (left >= this.#heap.length) return;
       const right = left + 1;
       const isRight = right < this.#heap.length && this.#dueAt(right) < this.#dueAt(left);
       const smaller = isRight ? right : left;
-      if (this.#dueAt(deadline.place) <= this.#dueAt(smaller)) return;
-      this.#swap(deadline.place, smaller);
+      if (this.#dueAt(deadline.heapIndex) <= this.#dueAt(smaller)) return;
+      this.#swap(deadline.heapIndex, smaller);
     }
   }
 
@@ -138,9 +138,9 @@ export class Deadlines {
     this.#put(deadline, due, b);
   }
 
-  #put(deadline: Deadline, due: number, place: number): void {
-    this.#heap[place] = deadline;
-    this.#dues[place] = due;
-    deadline.place = place;
+  #put(deadline: Deadline, due: number, index: number): void {
+    this.#heap[index] = deadline;
+    this.#dues[index] = due;
+    deadline.heapIndex = index;
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Every identifier and secret the product makes. One ULID names a signal request; the identifiers
- * of its executions, orders and cancels are computed from it, so the store needs no index between
- * them. ULIDs from one process only ever grow, also when the wall clock steps back: their order is
- * the order of acceptance.
+ * Creates and parses identifiers and secrets. Each signal request has a ULID; the ids of its executions, orders
+ * and cancels are derived from it, so the store needs no index between them. ULIDs are monotonic within the
+ * process, even if the wall clock steps back: their order is the order of acceptance.
  */
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { decodeTime, monotonicFactory } from 'ulid';
@@ -19,8 +18,8 @@ export function createIdSource(clock: Clock): IdSource {
 }
 
 /**
- * The system's CSPRNG, asked for 4 KiB at a time: a new ULID takes 16 numbers, and a call for each
- * would cost more than all else that is done for an id. Each byte is used once.
+ * Random numbers from the system's CSPRNG, read in blocks of 4 KiB: a ULID needs 16 numbers, and a system call
+ * for each would dominate the cost of an id. Each byte is used once.
  */
 function pooledRandom(): () => number {
   const pool = Buffer.alloc(4096);
@@ -47,7 +46,7 @@ export function isRequestId(text: string): boolean {
   return requestIdPattern.test(text);
 }
 
-/** Smallest requestId that a request accepted at `unixMs` or later can have. */
+/** @returns the smallest requestId of requests accepted at `unixMs` or later: the start of a range scan. */
 export function firstRequestIdAt(unixMs: number): string {
   const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
   let time = Math.max(0, unixMs);
@@ -82,19 +81,19 @@ export function requestIdOfExecution(executionId: string): string {
   return `req_${executionId.slice(4, 30)}`;
 }
 
-/** @returns undefined when the text cannot be one of our executionIds or orderRefs. */
+/** @returns undefined when the text is not a valid executionId or orderRef. */
 export function executionIdFrom(text: string): string | undefined {
   const match = executionPattern.exec(text);
   return match === null ? undefined : `exe_${match[1]}_${match[2]}`;
 }
 
-/** @returns undefined when the text cannot be one of our cancelRequestIds. */
+/** @returns undefined when the text is not a valid cancelRequestId. */
 export function executionIdFromCancel(text: string): string | undefined {
   const match = cancelPattern.exec(text);
   return match === null ? undefined : `exe_${match[1]}_${match[2]}`;
 }
 
-/** `bytes` of the system's CSPRNG as base64url; 32 bytes are 256 bits in 43 characters. */
+/** Random bytes of the system's CSPRNG as base64url; 32 bytes are 256 bits in 43 characters. */
 export function randomSecret(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');
 }
@@ -103,5 +102,5 @@ export function randomHex(bytes: number): string {
   return randomBytes(bytes).toString('hex');
 }
 
-/** A number in [0, 1) for jitter; never for anything that must not be guessed. */
+/** A number in [0, 1) for jitter. Not cryptographically secure. */
 export const random: () => number = Math.random;

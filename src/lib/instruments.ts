@@ -1,6 +1,6 @@
 /**
- * Counters and histograms as plain numbers, cheap enough for the hot path. They know nothing of
- * Prometheus: `telemetry/metrics` reads them when it is scraped.
+ * Counters and histograms as plain numbers, cheap enough for the hot path. `telemetry/metrics` reads them at each
+ * scrape and converts them for Prometheus.
  */
 export class Counter {
   value = 0;
@@ -10,7 +10,7 @@ export class Counter {
   }
 }
 
-/** A counter for each of a fixed set of names, such as the values of a label. */
+/** One counter per name of a fixed set, such as the values of a label. */
 export class CounterSet<Name extends string> {
   readonly counters: Readonly<Record<Name, Counter>>;
 
@@ -27,7 +27,7 @@ export class CounterSet<Name extends string> {
 }
 
 export class Histogram {
-  /** Observations per bucket, not cumulated; the last place counts what exceeds every bound. */
+  /** Observations per bucket, not cumulative; the last bucket counts what exceeds every bound. */
   readonly counts: Float64Array;
   sum = 0;
   count = 0;
@@ -46,7 +46,7 @@ export class Histogram {
   }
 }
 
-/** Bounds in seconds for anything from a memory write to a stalled disk. */
+/** Bounds in seconds, from a memory write to a stalled disk. */
 export const latencyBounds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
   30, 60,

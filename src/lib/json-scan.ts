@@ -1,12 +1,12 @@
 /**
- * One pass over the bytes of a JSON text, before it is parsed: how deep it nests, and where the
- * value of one member of the root object stands, so that it can be handed on exactly as it was
- * sent. Judges no syntax: what it says holds only for a text that the parser then accepts.
+ * Scans the bytes of a JSON text once, before it is parsed: returns the nesting depth and the byte range of one
+ * member of the root object, so that its value can be forwarded unchanged. Does not check the syntax: the result
+ * is valid only if JSON.parse then accepts the text.
  */
 export interface JsonScan {
   /** Deepest nesting of objects and arrays; the root is depth 1. */
   readonly depth: number;
-  /** Byte offsets of the member's value; of the last one where the name is repeated. */
+  /** Byte offsets of the member's value, -1 if there is none; of the last one if the name is repeated. */
   readonly start: number;
   readonly end: number;
 }
@@ -20,7 +20,7 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** `member` is ASCII and needs no escapes, though the text may write it with some. */
+/** @param member ASCII, without characters that need escapes; the text may still escape it. */
 export function scanJson(bytes: Uint8Array, member: string): JsonScan {
   const length = bytes.length;
   let level = 0;

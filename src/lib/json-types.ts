@@ -1,4 +1,4 @@
-/** Parts that many schemas share, as JSON Schema 2020-12 writes them. */
+/** Parts that many schemas share, in JSON Schema 2020-12. */
 import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 
 export function oneOf<T extends string>(values: readonly T[]): TUnsafe<T> {
@@ -9,7 +9,7 @@ export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> 
   return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
 }
 
-/** A list that its owner may have frozen. */
+/** An array whose static type is readonly. */
 export function listOf<S extends TSchema>(items: S): TUnsafe<readonly Static<S>[]> {
   return Type.Unsafe<readonly Static<S>[]>({ type: 'array', items });
 }
@@ -17,6 +17,6 @@ export function listOf<S extends TSchema>(items: S): TUnsafe<readonly Static<S>[
 export const textOrNull = orNull(Type.String());
 export const numberOrNull = orNull(Type.Number());
 
-/** ISO 8601 in UTC, as `toIsoTime` writes it. */
+/** ISO 8601 in UTC, as `toIsoTime` formats it. */
 export const isoTime = Type.String({ format: 'date-time' });
 export const isoTimeOrNull = orNull(isoTime);

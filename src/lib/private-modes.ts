@@ -1,3 +1,3 @@
-/** Modes of files and directories that only their owner may open. */
+/** Modes of files and directories that only their owner can open. */
 export const privateFileMode = 0o600;
 export const privateDirectoryMode = 0o700;

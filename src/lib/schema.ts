@@ -1,9 +1,9 @@
-/** Compiles the schemas by which everything from outside is judged; the one place that sets Ajv up. */
+/** Compiles the schemas that validate external input. The only module that configures Ajv. */
 import { Ajv } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 
-// Lengths count UTF-16 code units, as the specification's do; Ajv calls that option deprecated and
-// would say so at each start. Without `allErrors`, a pattern never runs on a text that is too long.
+// `unicode: false` counts UTF-16 code units, as the specification does; `logger: false` suppresses Ajv's
+// deprecation warning for it. Without `allErrors`, a pattern never runs on a text above its maxLength.
 const ajv = new Ajv({ strict: true, unicode: false, logger: false });
 
 export function compileSchema<S extends TSchema>(

@@ -1,8 +1,8 @@
-/** Quantities as people read them at the terminal. */
+/** Formats bytes and durations for the command line. */
 
 const steps = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** `1.5 MB`; a kB is 1024 bytes, as with the tools that show the same files. */
+/** `1.5 MB`; a kB is 1024 bytes, as in `ls -h` and `du -h`. */
 export function bytesText(bytes: number): string {
   let value = bytes;
   let step = 0;

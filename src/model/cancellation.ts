@@ -1,10 +1,10 @@
 /**
- * The cancel of one execution: its states and the transitions between them (section 4 of the contract).
- * An execution shows its latest cancel only. The moves are in signals/moves.ts.
+ * Defines the cancel of an execution: its states and the transitions between them (section 4 of the contract).
+ * An execution holds only its latest cancel. The transitions are implemented in signals/moves.ts.
  */
 import type { ReasonCode } from './reason-codes.js';
 
-/** `next` lists the transitions. A further cancel is refused while the latest one is not final. */
+/** `next` lists the allowed transitions. A new cancel is rejected until the latest one is final. */
 // prettier-ignore
 export const cancelStates = {
   requested:  { final: false, next: ['dispatched', 'cancelled', 'too_late', 'not_sent', 'unknown'] },
@@ -19,7 +19,7 @@ export const cancelStates = {
 
 export type CancelStatus = keyof typeof cancelStates;
 
-/** What a plugin may report of a cancel. */
+/** Statuses that a plugin may report. */
 export const reportableCancelStatuses = [
   'pending',
   'cancelled',
@@ -39,7 +39,7 @@ export interface Cancellation {
   readonly requestedAt: number;
   readonly dispatchedAt: number | null;
   readonly updatedAt: number;
-  /** The plugin has it safely noted: it is not sent again. */
+  /** The plugin has stored it durably: it is not sent again. */
   readonly acknowledged: boolean;
 }
 

@@ -1,12 +1,12 @@
 /**
- * One execution: what one terminal was asked to do, and what is known of it. The table holds the states
- * and the transitions between them (section 4 of the contract). An execution is immutable; it changes only
- * by a move of signals/moves.ts.
+ * Defines an execution: one command for one terminal, and its state. The table holds the states and the
+ * transitions between them (section 4 of the contract). An execution is immutable; the functions in
+ * signals/moves.ts return the changed one.
  */
 import { isFinalCancel, type Cancellation } from './cancellation.js';
 import type { ReasonCode } from './reason-codes.js';
 
-/** `next` lists the transitions. A report of any other status is backward: its status is ignored. */
+/** `next` lists the allowed transitions. A report with any other status is backward: its status is ignored. */
 // prettier-ignore
 export const executionStates = {
   queued:           { final: false, next: ['dispatched', 'denied', 'expired'] },
@@ -25,7 +25,7 @@ export const executionStates = {
 
 export type ExecutionStatus = keyof typeof executionStates;
 
-/** What a plugin may report: `queued`, `dispatched` and `denied` are the gateway's own knowledge. */
+/** Statuses that a plugin may report. Only the gateway sets `queued`, `dispatched` and `denied`. */
 export const reportableStatuses = [
   'submitted',
   'working',
@@ -40,7 +40,7 @@ export const reportableStatuses = [
 
 export type ReportableStatus = (typeof reportableStatuses)[number];
 
-/** How far the command surely got, so that "never delivered" and "result not known" differ. */
+/** How far the command was delivered. Distinguishes "never sent" from "sent, result unknown". */
 export const deliveries = ['not_sent', 'sent', 'confirmed'] as const;
 export type Delivery = (typeof deliveries)[number];
 
@@ -52,7 +52,7 @@ export interface Fill {
   readonly filledAt: string;
 }
 
-/** The terminal's own words on the order; what it did not say is null. */
+/** The order's state as the terminal reports it; null where the report left a field out. */
 export interface NativeState {
   readonly orderId: string | null;
   readonly state: string | null;
@@ -84,22 +84,22 @@ export interface Execution {
   readonly native: NativeState | null;
   readonly createdAt: number;
   readonly dispatchedAt: number | null;
-  /** When the first report came. */
+  /** Time of the first report. */
   readonly confirmedAt: number | null;
   readonly updatedAt: number;
   readonly cancel: Cancellation | null;
-  /** Idempotency-Keys of all its cancels, so that retention finds their records. */
+  /** Idempotency-Keys of all its cancels, so that retention can remove their records. */
   readonly cancelKeys: readonly string[];
   /** The signal's `ts + ttlMs`. */
   readonly expiresAt: number;
   /**
-   * Set on disk before the first frame leaves: a start that finds it on a `queued` execution cannot
-   * tell whether the frame left, and must take it as sent.
+   * Durable before the first submit frame is sent. After a restart, a `queued` execution with this flag may
+   * have been sent, so it counts as sent.
    */
   readonly maySend: boolean;
 }
 
-/** Evidence from a terminal. Fields that it did not give are absent. */
+/** What a plugin reports about an execution. Fields that it left out are absent. */
 export interface ExecutionReport {
   readonly status: ReportableStatus;
   readonly reasonCode?: ReasonCode;
@@ -114,12 +114,12 @@ export function isFinal(status: ExecutionStatus): boolean {
   return executionStates[status].final;
 }
 
-/** Whether nothing is under way any more: final, and so is its cancel, if there is one. */
+/** Whether the execution is final and has no cancel in progress. */
 export function isSettled({ status, cancel }: Execution): boolean {
   return isFinal(status) && (cancel === null || isFinalCancel(cancel.status));
 }
 
-/** Whether a cancel may be asked for (section 4 of the contract). */
+/** Whether a bot may request a cancel (section 4 of the contract). */
 export function isCancellable({ status, dispatchedAt }: Execution): boolean {
   if (status === 'unknown') return dispatchedAt !== null;
   return status === 'submitted' || status === 'working' || status === 'partially_filled';

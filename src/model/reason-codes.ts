@@ -1,4 +1,4 @@
-/** Why an execution or a cancel stands where it stands. Source: section 4 of the contract. */
+/** Defines the reason codes of executions and cancels. Source: section 4 of the contract. */
 export const reasonGroups = {
   notSent: ['ttl_expired', 'no_active_terminal', 'terminal_offline', 'terminal_capability_missing'],
   payload: [

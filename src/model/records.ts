@@ -1,25 +1,25 @@
 /**
- * The shape of everything that outlives the process. Times are Unix milliseconds. Money is a JSON
- * number exactly as the terminal reported it; nothing here computes with it.
+ * Defines the records in the store. Times are Unix milliseconds. Money is a JSON number exactly as the terminal
+ * reported it.
  */
 import type { Scope } from './scopes.js';
 import type { Execution } from './execution.js';
 
 export interface User {
   readonly userId: string;
-  /** As given; looked up in lower case. */
+  /** As entered; compared in lower case. */
   readonly email: string;
   readonly plan: string;
-  /** Argon2id in PHC string form. */
+  /** Argon2id, PHC string format. */
   readonly passwordHash: string;
   readonly confirmed: boolean;
   readonly frozen: boolean;
-  /** Raised when the password changes: user tokens of an earlier generation are refused. */
+  /** Incremented when the password changes: user tokens of an earlier generation are rejected. */
   readonly tokenGeneration: number;
-  /** Raised by `session revoke` and when the password changes: likewise for session tokens. */
+  /** Incremented by `session revoke` and when the password changes: the same for session tokens. */
   readonly sessionGeneration: number;
   readonly createdAt: number;
-  /** While it is being moved to another gateway: what it was before it stood still for that. */
+  /** Present while the user is being moved to another gateway: the values to restore if the move is undone. */
   readonly moving?: { readonly frozen: boolean; readonly confirmed: boolean };
 }
 
@@ -43,9 +43,9 @@ export interface Session {
   readonly expiresAt: number;
 }
 
-/** What a retry with the same Idempotency-Key gets. */
+/** The stored response for retries with the same Idempotency-Key. */
 export interface IdempotencyRecord {
-  /** Names the operation and what it was applied to; another one is a conflict. */
+  /** Identifies the operation and its target; a request with another fingerprint is a conflict. */
   readonly fingerprint: string;
   readonly requestId: string;
   /** The body of the 202, byte for byte. */
@@ -53,34 +53,34 @@ export interface IdempotencyRecord {
   readonly expiresAt: number;
 }
 
-/** An accepted signal. Never changed after acceptance: its progress is in its executions. */
+/** An accepted signal. Immutable: its progress is in its executions. */
 export interface SignalRequest {
   readonly requestId: string;
   readonly signalId: string;
   readonly acceptedAt: number;
   readonly ts: number;
-  /** `ts + ttlMs`: no terminal gets the signal after it. */
+  /** `ts + ttlMs`: the signal is not sent to a terminal after it. */
   readonly expiresAt: number;
   readonly platform: string;
   readonly type: string;
   readonly cmd: string;
   readonly instanceId: string | null;
-  /** The payload's JSON text exactly as the bot sent it, so that no number loses a digit. */
+  /** The payload's JSON text exactly as the bot sent it, so that no number loses precision. */
   readonly payload: string;
   readonly idempotencyKey: string;
   readonly executionCount: number;
-  /** Signals of the user accepted on this UTC day, this one included: the daily quota's memory. */
+  /** Signals of the user accepted on this UTC day, including this one: restores the daily quota. */
   readonly signalsToday: number;
 }
 
-/** One terminal of a user, as its plugin last introduced it. */
+/** One terminal account of a user, as in its plugin's latest hello. */
 export interface SourceRecord {
   readonly platform: string;
   readonly instanceId: string;
   readonly accountName: string;
   readonly capabilities: readonly Capability[];
   readonly software: { readonly name: string; readonly version: string };
-  /** Highest `seq` of this source whose effect is on disk; 0 before the first. */
+  /** Highest durable `seq` of this source; 0 before the first. */
   readonly lastSeq: number;
   readonly lastSeenAt: number;
 }
@@ -88,7 +88,7 @@ export interface SourceRecord {
 export const capabilities = ['submit', 'cancel', 'snapshot'] as const;
 export type Capability = (typeof capabilities)[number];
 
-/** Whole-gateway switches that the operator's shell sets while the gateway runs. */
+/** Gateway-wide switches that the operator can change at run time. */
 export interface Switches {
   readonly publicApi: { readonly enabled: boolean };
 }

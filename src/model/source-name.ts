@@ -1,16 +1,16 @@
-/** The name of one terminal account of a user: a source of events, and the target of executions. */
+/** Defines the name of a terminal account: a source of events and a target of executions. */
 export interface SourceName {
   readonly platform: string;
   readonly instanceId: string;
   readonly accountName: string;
 }
 
-/** One text for a source, equal for equal names only. */
+/** @returns a map key, unique per source of a user. */
 export function sourceKey({ platform, instanceId, accountName }: SourceName): string {
   return JSON.stringify([platform, instanceId, accountName]);
 }
 
-/** As `sourceKey`, for an execution or a target. @returns undefined where no terminal was found. */
+/** As `sourceKey`, for an execution or a target. @returns undefined when routing found no terminal. */
 export function targetKey({
   platform,
   instanceId,

@@ -1,4 +1,4 @@
-/** The answers of one operation as the document shows them: its success, and its errors by status. */
+/** Builds the responses of one operation for the document: its success, and its errors by status. */
 import { STATUS_CODES } from 'node:http';
 import { errors, type ErrorCode } from '../errors.js';
 import type { Operation, Route } from '../routes.js';

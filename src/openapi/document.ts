@@ -1,7 +1,6 @@
 /**
- * The API's document, OpenAPI 3.1: made of the tables and schemas by which the gateway routes,
- * validates, limits and answers, so that it cannot say something else. Plain JSON, the same for the
- * same limits and platforms.
+ * Builds the OpenAPI 3.1 document from the tables and schemas that the gateway itself uses for routing, validation,
+ * limits and responses, so that the two cannot differ. Plain JSON, deterministic for given limits and platforms.
  */
 import { type LimitName, limitNames, limits as limitTable, type Limits } from '../limits.js';
 import type { Platform } from '../platforms.js';
@@ -55,11 +54,11 @@ export function createOpenApiDocument(deps: DocumentDeps): OpenApiDocument {
 function descriptionOf({ platforms }: DocumentDeps): string {
   const tokens = platforms.map(({ token }) => `\`${token}\``).join(', ');
   return [
-    'Every GET also answers HEAD. Times are ISO 8601 in UTC.',
-    'A path that is not in this document gets 404 `not_found`, a method that is not gets 405 ' +
-      '`method_not_allowed` with `Allow`.',
-    'Clients must take error codes that they do not know.',
-    `Platform tokens: ${tokens}. The limits in force stand under \`x-limits\`.`,
+    'Every GET also supports HEAD. Times are ISO 8601 in UTC.',
+    'A path that is not in this document gets 404 `not_found`; a method that is not in it gets 405 ' +
+      '`method_not_allowed` with an `Allow` header.',
+    'Clients must accept unknown error codes.',
+    `Platform tokens: ${tokens}. The effective limits are in \`x-limits\`.`,
   ].join('\n\n');
 }
 
@@ -68,7 +67,7 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The `token` of a login.',
+    description: 'The `token` of a login response.',
   },
   'api-key': {
     type: 'http',
@@ -108,7 +107,7 @@ function parameterComponents(limits: Limits): Record<string, object> {
   return Object.fromEntries(parameters.map(([name, parameter]) => [name, { name, ...parameter }]));
 }
 
-/** What nothing refers to would only be in the way. */
+/** Removes components without a reference. */
 function usedIn(paths: object, headers: Record<string, object>): Record<string, object> {
   const text = JSON.stringify(paths);
   const isUsed = ([key]: [string, object]): boolean => text.includes(`/headers/${key}"`);

@@ -1,6 +1,6 @@
 /**
- * The two shapes of an error's body, as `Exchange.fail` writes them. `code` is no closed list: clients
- * must take codes that they do not know; the document's examples name those of each answer.
+ * Defines the two shapes of an error body, as `Exchange.fail` writes them. `code` is not an enum, because clients must
+ * accept unknown codes; the examples in the document list the codes of each response.
  */
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from '../errors.js';
@@ -25,7 +25,7 @@ export const legacyErrorSchema = Type.Object({
   errors: Type.Optional(listOf(fieldErrorSchema)),
 });
 
-/** Errors that name fields, and one that each may name. */
+/** Errors with field errors, and an example of each. */
 const fieldErrors: { readonly [C in ErrorCode]?: Static<typeof fieldErrorSchema> } = {
   invalid_signal: { field: 'ttlMs', code: 'signal_expired' },
   validation_failed: { field: 'email', code: 'invalid_email' },

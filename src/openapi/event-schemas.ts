@@ -1,7 +1,6 @@
 /**
- * The events of a stream. An event's `data` line is JSON of one shape for all kinds; what the kind
- * adds stands in its own `data`. Every field of a kind may be absent or null, and terminals may say
- * more than these.
+ * Defines the schemas of the event stream. The `data` line of an event is JSON with the same shape for all kinds; the
+ * fields of the kind are in its inner `data`. Each of these may be absent or null, and terminals may send others.
  */
 import Type, { type TSchema } from 'typebox';
 import { eventDataFields } from '../events/event-data.js';
@@ -46,7 +45,7 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
         event: oneOf(eventNames),
         data: Type.Unsafe<object>({ anyOf: [terminalEvent, replayGap] }),
       },
-      { description: 'The lines of one event by their names; `data` is JSON text.' },
+      { description: 'The fields of one server-sent event; `data` is JSON text.' },
     ),
     TerminalEvent: terminalEvent,
     ReplayGap: replayGap,
@@ -54,7 +53,7 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
   };
 }
 
-/** What the gateway says under two of the names is more than terminals may. */
+/** The gateway itself sends two of the kinds with more fields than terminals do. */
 const gatewayData: { readonly [N in PluginEventName]?: TSchema } = {
   command_result: executionSchema,
   cancel_update: cancelSchema,
@@ -63,7 +62,7 @@ const gatewayData: { readonly [N in PluginEventName]?: TSchema } = {
 function kindSchema(name: PluginEventName): TSchema {
   const fields: Readonly<Record<string, object>> = eventDataFields[name];
   const description = `\`data.data\` of the event \`${name}\`.`;
-  const told = {
+  const terminalData = {
     type: 'object',
     additionalProperties: true,
     properties: Object.fromEntries(
@@ -72,11 +71,13 @@ function kindSchema(name: PluginEventName): TSchema {
   };
   const own = gatewayData[name];
   return Type.Unsafe<object>(
-    own === undefined ? { ...told, description } : { anyOf: [own, told], description },
+    own === undefined
+      ? { ...terminalData, description }
+      : { anyOf: [own, terminalData], description },
   );
 }
 
-/** `nullable` is a word of OpenAPI 3.0 that 3.1 no longer knows. */
+/** Converts `nullable` of OpenAPI 3.0, which 3.1 does not support. */
 function withNull(schema: object & { nullable?: boolean }): object {
   const { nullable, ...rest } = schema;
   return nullable === true ? { anyOf: [rest, { type: 'null' }] } : rest;

@@ -1,4 +1,4 @@
-/** The headers of the answers: what each says, and which answer carries which. */
+/** Defines the response headers, and which responses have them. */
 import { type ErrorCode, errors } from '../errors.js';
 import type { Route } from '../routes.js';
 
@@ -12,16 +12,17 @@ const text = { type: 'string' };
 const headers = {
   'X-Trace-Id': {
     description:
-      'Finds this answer in the log of the gateway; in an error it is `error.traceId`. Taken over ' +
-      'from a valid `traceparent` header of the request.',
+      'Identifies the request in the log of the gateway; `error.traceId` in an error. The trace id of ' +
+      'a valid `traceparent` header of the request, otherwise a new one.',
     schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
   },
   'RateLimit-Policy': {
-    description: 'Requests that an API key has within a window of seconds.',
+    description: 'Rate limit of the API key: requests (`q`) per window in seconds (`w`).',
     schema: { type: 'string', pattern: '^"key";q=[0-9]+;w=[0-9]+$' },
   },
   RateLimit: {
-    description: 'Requests that are left to the API key, and seconds until one more is.',
+    description:
+      'Remaining requests of the API key (`r`), and seconds until one more is available (`t`).',
     schema: { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
   },
   'Retry-After': {
@@ -29,33 +30,33 @@ const headers = {
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': {
-    description: 'The scheme of the credential that is asked for.',
+    description: 'The required authentication scheme.',
     schema: { type: 'string', enum: ['Bearer'] },
   },
   Location: {
-    description: 'Where the status of the signal request can be read.',
+    description: 'Path of the status of the signal request.',
     schema: { type: 'string', format: 'uri-reference', pattern: '^/api/v1/signals/' },
   },
   'Idempotent-Replayed': {
-    description: 'This is the stored answer to an earlier request with the same Idempotency-Key.',
+    description: 'This is the stored response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
   },
-  'Cache-Control': { description: 'Whether the answer may be kept.', schema: text },
+  'Cache-Control': { description: 'Whether caches may store the response.', schema: text },
   Pragma: { description: 'The same for caches of HTTP/1.0.', schema: text },
   'X-Accel-Buffering': {
-    description: 'Tells proxies to pass each event on at once.',
+    description: 'Disables response buffering in proxies.',
     schema: text,
   },
 } as const satisfies Record<string, Header>;
 
 export type HeaderName = keyof typeof headers;
-/** `false`: some answers of this status carry it. */
+/** `true`: all responses of this status have the header; `false`: some do. */
 export type HeaderSet = { readonly [H in HeaderName]?: boolean };
 
-/** Before the gate knows the key, or where a framing error or a bug cut the way short. */
+/** Statuses of responses that may be sent before the gate has authenticated the key. */
 const statusesWithoutKey = new Set([400, 401, 429, 500, 503]);
 
-/** What every answer of the route with this status carries. */
+/** @returns the headers of the route's responses with this status. */
 export function headersOfStatus({ credential }: Route, status: number): HeaderSet {
   const isKeyKnown = !statusesWithoutKey.has(status);
   return {
@@ -65,8 +66,8 @@ export function headersOfStatus({ credential }: Route, status: number): HeaderSe
   };
 }
 
-/** Errors that tell when to come back. */
-const waiting: ReadonlySet<ErrorCode> = new Set([
+/** Errors with a Retry-After. */
+const retryable: ReadonlySet<ErrorCode> = new Set([
   'request_in_progress',
   'login_unavailable',
   'shutting_down',
@@ -74,11 +75,11 @@ const waiting: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 export function headersOfErrors(codes: readonly ErrorCode[]): HeaderSet {
-  if (!codes.some((code) => waiting.has(code))) return {};
-  return { 'Retry-After': codes.every((code) => waiting.has(code)) };
+  if (!codes.some((code) => retryable.has(code))) return {};
+  return { 'Retry-After': codes.every((code) => retryable.has(code)) };
 }
 
-/** A reference cannot say whether its header is required, so each header has two components. */
+/** A `$ref` cannot override `required`, so each header has two components. */
 export function headerKey(name: HeaderName, always: boolean): string {
   return always ? name : `Optional-${name}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What the document says of each operation beyond the route's row: its words, what it takes, its
- * success, and the errors of its own. Those that come from the route's credential are added to them.
+ * Defines the documentation of each operation beyond its route: texts, parameters, body, success, and its specific
+ * errors. `errorsOf` adds the errors of the route's credential.
  */
 import type { ErrorCode } from '../errors.js';
 import type { Operation, Route } from '../routes.js';
@@ -11,7 +11,7 @@ import type { SchemaName } from './schemas.js';
 interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** A named shape as JSON; `event-stream` for server-sent events, `object` for any JSON. */
+  /** A named schema as JSON; `event-stream` for server-sent events, `object` for any JSON object. */
   readonly body: SchemaName | 'event-stream' | 'object' | null;
   readonly headers?: HeaderSet;
 }
@@ -28,9 +28,9 @@ export interface OperationText {
 
 export const tags = {
   Account: 'Log in, and manage the API keys that bots use.',
-  Signals: 'Send trading commands to terminals, and read what became of them.',
-  Orders: 'Cancel exactly one order that came from a signal.',
-  'Terminal events': 'Follow what happens at a terminal.',
+  Signals: 'Send trading commands to terminals, and read their status.',
+  Orders: 'Cancel one order that a signal has submitted.',
+  'Terminal events': 'Stream the events of a terminal.',
   Document: 'This document.',
 } as const;
 
@@ -48,8 +48,8 @@ export const operations = {
     tag: 'Account',
     summary: 'Log in',
     description:
-      'Gives a user token for the endpoints of API keys and a session token for terminal plugins. ' +
-      'Spaces around the email do not count. Every attempt counts against the limit of the ' +
+      'Returns a user token for the API key endpoints and a session token for terminal plugins. ' +
+      'The email is trimmed. Every attempt counts against the rate limit of the ' +
       "client's address.",
     parameters: [],
     body: 'LoginRequest',
@@ -72,8 +72,8 @@ export const operations = {
     tag: 'Account',
     summary: 'Create an API key',
     description:
-      'The secret is in this answer only. Spaces around the name do not count. `expiresAt` needs a ' +
-      'time zone; without it the key does not expire.',
+      'Only this response contains the secret. The name is trimmed. `expiresAt` must have a ' +
+      'time zone; without `expiresAt` the key does not expire.',
     parameters: [],
     body: 'KeyRequest',
     success: {
@@ -94,7 +94,7 @@ export const operations = {
   'list-keys': {
     tag: 'Account',
     summary: 'List the API keys',
-    description: 'The keys that are not revoked, expired ones included, without their secrets.',
+    description: 'The keys that are not revoked, including expired ones, without their secrets.',
     parameters: [],
     body: null,
     success: { status: 200, description: 'The keys.', body: 'ApiKeyList' },
@@ -103,20 +103,20 @@ export const operations = {
   'revoke-key': {
     tag: 'Account',
     summary: 'Revoke an API key',
-    description: 'The key stops working at once, and its event streams end.',
+    description: 'The key becomes invalid at once, and its event streams end. Idempotent.',
     parameters: ['id'],
     body: null,
-    success: { status: 204, description: 'The key is revoked, or was before.', body: null },
+    success: { status: 204, description: 'The key is revoked.', body: null },
     errors: ['key_not_found'],
   },
   'submit-signal': {
     tag: 'Signals',
     summary: 'Submit a signal',
     description:
-      'The 202 says that the signal is on disk, not that any terminal has it: read its status or ' +
-      'follow the terminal. A retry with the same Idempotency-Key and the same bytes gets the ' +
-      'stored answer. The payload is judged by the terminal; an order (`type` `order`, `cmd` ' +
-      '`submit`) has `instrument`, `side`, `executionType`, `quantity` and, for a limit, `limitPrice`.',
+      'A 202 means that the signal is durable, not that a terminal has received it: read its status or ' +
+      'follow the event stream. A retry with the same Idempotency-Key and the same bytes gets the ' +
+      'stored response. The terminal validates the payload; an order (`type` `order`, `cmd` ' +
+      '`submit`) has `instrument`, `side`, `executionType`, `quantity` and, for a limit order, `limitPrice`.',
     parameters: ['Idempotency-Key'],
     body: 'SignalEnvelope',
     success: {
@@ -140,8 +140,8 @@ export const operations = {
     tag: 'Signals',
     summary: 'Read the status of a signal',
     description:
-      'The signal has one execution for each terminal that it was routed to. It is `completed` once ' +
-      'every execution is final; an `unknown` may still be corrected by evidence.',
+      'The signal has one execution per terminal that it was routed to. It is `completed` once ' +
+      'every execution is final; a late report may still correct an `unknown` one.',
     parameters: ['requestId'],
     body: null,
     success: { status: 200, description: 'The status.', body: 'SignalStatus' },
@@ -151,13 +151,13 @@ export const operations = {
     tag: 'Orders',
     summary: 'Cancel an order',
     description:
-      'Asks the terminal that holds the order. The outcome appears in `executions[].cancel` of the ' +
-      'signal. A body is ignored.',
+      'Requests the cancel at the terminal that holds the order. The outcome is in ' +
+      '`executions[].cancel` of the signal. The body is ignored.',
     parameters: ['orderRef', 'Idempotency-Key'],
     body: null,
     success: {
       status: 202,
-      description: 'The cancel is on disk and goes to the terminal.',
+      description: 'The cancel is durable and is sent to the terminal.',
       body: 'RequestedCancel',
       headers: { 'Idempotent-Replayed': false },
     },
@@ -184,13 +184,13 @@ export const operations = {
     tag: 'Terminal events',
     summary: 'Follow one terminal',
     description:
-      'Server-sent events of the terminal that the three parameters name, from now on or after the ' +
-      'event that `Last-Event-ID` names. A cursor that cannot be replayed gets one `replay_gap` first.',
+      'Server-sent events of the terminal that the three parameters identify: new events, or all ' +
+      'events after `Last-Event-ID`. If that cursor cannot be replayed, the first event is a `replay_gap`.',
     parameters: ['platform', 'instanceId', 'accountName', 'Last-Event-ID'],
     body: null,
     success: {
       status: 200,
-      description: 'The stream, open until one side ends it.',
+      description: 'The stream; open until one side closes it.',
       body: 'event-stream',
       headers: { 'Cache-Control': true, 'X-Accel-Buffering': true },
     },
@@ -204,7 +204,7 @@ export const operations = {
   'read-openapi': {
     tag: 'Document',
     summary: 'Read this document',
-    description: 'With the limits that are in force.',
+    description: 'Includes the effective limits.',
     parameters: [],
     body: null,
     success: { status: 200, description: 'The document.', body: 'object' },
@@ -224,7 +224,7 @@ const errorsOfCredential: { readonly [C in Route['credential']]: readonly ErrorC
   ],
 };
 
-/** Every error that the operation can answer with. */
+/** @returns all errors of the operation. */
 export function errorsOf({ operation, credential }: Route): readonly ErrorCode[] {
   const own: readonly ErrorCode[] = operations[operation as Operation].errors;
   return [

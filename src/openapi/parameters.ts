@@ -1,4 +1,4 @@
-/** The parameters of the operations, in path, query and header, within the limits in force. */
+/** Defines the path, query and header parameters of the operations, with the effective limits. */
 import type { Limits } from '../limits.js';
 
 interface Parameter {
@@ -19,21 +19,21 @@ export function documentParameters(limits: Limits) {
     requestId: {
       in: 'path',
       required: true,
-      description: 'What the acceptance of the signal gave.',
+      description: 'The `requestId` of the 202 response.',
       schema: { type: 'string' },
     },
     orderRef: {
       in: 'path',
       required: true,
-      description: 'Names the order; it is in the status of its signal.',
+      description: 'The `orderRef` of the order, from the status of its signal.',
       schema: { type: 'string' },
     },
     'Idempotency-Key': {
       in: 'header',
       required: true,
       description:
-        'Names the operation, so that a retry is known as one: a new one for each operation, the ' +
-        'same for every retry. Exactly one header, without control characters.',
+        'Identifies the operation, so that a retry is deduplicated: use a new key for each operation, ' +
+        'and the same key for its retries. Exactly one header, without control characters.',
       schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyLengthMax },
     },
     platform: {
@@ -58,7 +58,7 @@ export function documentParameters(limits: Limits) {
     'Last-Event-ID': {
       in: 'header',
       required: false,
-      description: 'The id of the last event that was read, at most once.',
+      description: 'The id of the last received event. At most one header.',
       schema: { type: 'string', maxLength: limits.lastEventIdLengthMax },
     },
   } as const satisfies Record<string, Parameter & { readonly allowEmptyValue?: boolean }>;

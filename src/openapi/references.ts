@@ -1,6 +1,5 @@
 /**
- * Turns schemas into the plain JSON of a document: a schema that has a name becomes a reference to it
- * wherever it stands within another.
+ * Converts schemas to the plain JSON of a document, with a `$ref` for each named schema that occurs in another one.
  */
 import type { SchemaName } from './schemas.js';
 

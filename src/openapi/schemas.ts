@@ -1,6 +1,6 @@
 /**
- * Every shape that the API's document names: what comes from the code that validates and answers,
- * gathered under the names that clients generated from the document will have.
+ * Collects the schemas of the document, from the code that validates requests and creates responses. Their names are
+ * the type names in generated clients.
  */
 import Type, { type TSchema } from 'typebox';
 import { apiKeySchema } from '../auth/api-key-view.js';

@@ -1,7 +1,7 @@
 /**
- * One plugin's connection, from its upgrade to its close: it waits for `hello`, hands each frame on, counts bad
- * ones, watches for silence, and closes with a code that tells the plugin whether to reconnect. It alone
- * changes its state, and knows nothing of the native socket.
+ * Manages one plugin connection, from its upgrade to its close: enforces `hello` first, passes frames to the
+ * handlers, counts bad frames, enforces the heartbeat timeout, and closes with a code that tells the plugin whether
+ * to reconnect. Owns the connection's state; independent of the native socket.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
@@ -25,17 +25,17 @@ import type { Source, SourceConnection } from './source.js';
 
 /** What the connection needs of a socket. */
 export interface PluginSocket {
-  /** @returns false when the frame was not taken: the plugin reads too slowly. */
+  /** @returns false when the send buffer is full: the plugin reads too slowly. */
   send(text: string): boolean;
-  /** So much waits for the plugin to read it that a backlog should pause; `drained` follows. */
+  /** Backpressure: while true, a backlog should pause; `drained` follows. */
   isCongested(): boolean;
   close(code: number, reason: string): void;
 }
 
-/** The login session that the connection was opened with. */
+/** The session whose token authenticated the connection. */
 export interface ConnectionSession {
   readonly userId: string;
-  /** Hash of the session token; never the token. */
+  /** Hash of the session token. */
   readonly hash: string;
   /** Wall time in Unix ms. */
   readonly expiresAt: number;
@@ -50,23 +50,23 @@ export interface ConnectionDeps {
   readonly handlers: ConnectionHandlers;
 }
 
-/** Where a connection's frames and changes go. */
+/** Callbacks of a connection. */
 export interface ConnectionHandlers {
   readonly onOpen: (connection: Connection) => void;
-  /** @returns the source that the connection speaks for from now on, or why the hello is refused. */
+  /** @returns the source that the connection is bound to, or why the hello is rejected. */
   readonly identify: (
     connection: Connection,
     hello: PluginFrameOf<'hello'>,
   ) => Source | FrameErrorCode;
-  /** Answers the hello and sends what waits. */
+  /** Sends the welcome frame and starts the redelivery. */
   readonly welcome: (connection: Connection, source: Source, hello: PluginFrameOf<'hello'>) => void;
-  /** @returns why the frame is refused, if it is. */
+  /** @returns why the frame is rejected; undefined if it is accepted. */
   readonly onFrame: (
     connection: Connection,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => FrameErrorCode | undefined;
-  /** The socket has sent some of what waited. */
+  /** The send buffer has drained. */
   readonly onDrained: (connection: Connection, source: Source) => void;
   readonly onClosed: (connection: Connection) => void;
 }
@@ -81,7 +81,7 @@ export class Connection implements SourceConnection {
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */
   #seqToAcknowledge = 0;
-  #watch: Deadline;
+  #silenceTimeout: Deadline;
   readonly #sessionEnd: Deadline;
 
   constructor(
@@ -92,7 +92,7 @@ export class Connection implements SourceConnection {
   ) {
     this.#deps = deps;
     this.#socket = socket;
-    this.#watch = deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
+    this.#silenceTimeout = deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
     this.#sessionEnd = deps.deadlines.after(session.expiresAt - deps.clock.now(), () =>
       this.close('session_revoked'),
     );
@@ -115,11 +115,11 @@ export class Connection implements SourceConnection {
   receive(bytes: ArrayBuffer, isBinary: boolean): void {
     const { frame, error } = isBinary ? notText : decodeFrame(bytes);
     if (frame === undefined) {
-      this.#refuse(error);
+      this.#reject(error);
       return;
     }
-    const refusal = frame.type === 'hello' ? this.#takeHello(frame) : this.#take(frame);
-    if (refusal !== undefined) this.#refuse(refusal);
+    const rejection = frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame);
+    if (rejection !== undefined) this.#reject(rejection);
   }
 
   send(frame: GatewayFrame): boolean {
@@ -154,7 +154,7 @@ export class Connection implements SourceConnection {
     this.#socket.close(closeCodes[reason], reason);
   }
 
-  /** The socket is gone. */
+  /** The socket was closed by the peer or the network. */
   closed(): void {
     if (!this.#isClosed) this.#end('terminal_left');
   }
@@ -162,30 +162,30 @@ export class Connection implements SourceConnection {
   #end(reason: ConnectionEnd): void {
     this.#isClosed = true;
     this.#deps.connectionsClosed.add(reason);
-    this.#deps.deadlines.remove(this.#watch);
+    this.#deps.deadlines.remove(this.#silenceTimeout);
     this.#deps.deadlines.remove(this.#sessionEnd);
     this.#deps.handlers.onClosed(this);
   }
 
-  #takeHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
+  #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
     if (this.#source !== undefined) return 'hello_repeated';
     const { handlers, deadlines } = this.#deps;
     const source = handlers.identify(this, hello);
     if (typeof source === 'string') return source;
     this.#source = source;
     handlers.welcome(this, source, hello);
-    deadlines.remove(this.#watch);
-    // The welcome may have closed it as too slow.
-    if (!this.#isClosed) this.#watchSilence(source);
+    deadlines.remove(this.#silenceTimeout);
+    // `welcome` may have closed the connection as too slow.
+    if (!this.#isClosed) this.#armSilenceTimeout(source);
     return undefined;
   }
 
-  #take(frame: Exclude<PluginFrame, { type: 'hello' }>): FrameErrorCode | undefined {
+  #handle(frame: Exclude<PluginFrame, { type: 'hello' }>): FrameErrorCode | undefined {
     if (this.#source === undefined) return 'hello_expected';
     return this.#deps.handlers.onFrame(this, this.#source, frame);
   }
 
-  #refuse(code: FrameErrorCode): void {
+  #reject(code: FrameErrorCode): void {
     this.#deps.framesRejected.add();
     const { counts, message } = frameErrors[code];
     if (counts) this.#badFrames++;
@@ -193,14 +193,14 @@ export class Connection implements SourceConnection {
     if (this.#badFrames >= badFramesMax) this.close('bad_protocol');
   }
 
-  /** Every frame moves `lastSeen`; the deadline follows it only when it comes due. */
-  #watchSilence(source: Source): void {
+  /** Frames update only `lastSeen`; the deadline is rescheduled when it fires, not for each frame. */
+  #armSilenceTimeout(source: Source): void {
     const { clock, deadlines, limits } = this.#deps;
     const silentAt = source.lastSeen + limits.heartbeatWindowMs;
-    this.#watch = deadlines.at(silentAt, () => {
+    this.#silenceTimeout = deadlines.at(silentAt, () => {
       const isSilent = source.lastSeen + limits.heartbeatWindowMs <= clock.monotonic();
       if (isSilent) this.close('heartbeat_missed');
-      else this.#watchSilence(source);
+      else this.#armSilenceTimeout(source);
     });
   }
 }

@@ -1,4 +1,4 @@
-/** A plugin's evidence in the gateway's terms. Fields beyond the protocol are dropped: bots read it as stored. */
+/** Maps a plugin's report to the model. Drops unknown fields, because bots read the record as it is stored. */
 import { toIsoTime } from '../lib/clock.js';
 import type { ExecutionReport, Fill, NativeState } from '../model/execution.js';
 import type { Evidence } from './protocol.js';
@@ -25,11 +25,11 @@ function toFill({ fillId, price, quantity, filledAt }: NonNullable<Evidence['fil
   return { fillId, price, quantity, filledAt: toUtc(filledAt) };
 }
 
-/** In the gateway's own form, and certainly a date: every month has 28 days. */
+/** Fast path: already ISO 8601 UTC with milliseconds, and a valid date in every month (day 1 to 28). */
 const plainUtc =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-/** A time with any offset as ISO 8601 UTC. */
+/** Converts a time with any offset to ISO 8601 UTC. */
 export function toUtc(time: string): string {
   return plainUtc.test(time) ? time : toIsoTime(Date.parse(time));
 }

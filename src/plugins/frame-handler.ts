@@ -1,7 +1,7 @@
 /**
- * Handles the frames of plugins: acknowledgements, reports of executions and cancels, events. Each `seq` of a
- * source takes effect once, and is acknowledged when its effect is on disk. A report on an execution counts
- * only from the source that the execution was sent to.
+ * Handles frames from plugins: acknowledgements, reports on executions and cancels, events. Deduplicates by the
+ * `seq` of the source, and acknowledges it when its effect is durable. Accepts a report on an execution only from
+ * the source that the execution was sent to.
  */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -26,13 +26,13 @@ export interface FrameHandlerDeps {
   readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
-  /** Dispatch to first report, in seconds. */
+  /** Time from dispatch to the first report, in seconds. */
   readonly confirmLatency: Histogram;
 }
 
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 type NumberedFrame = Extract<Frame, { seq: number }>;
-/** Whether a frame changed an execution, which then carries its `seq` to disk. */
+/** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
 export class FrameHandler {
@@ -42,7 +42,7 @@ export class FrameHandler {
     this.#deps = deps;
   }
 
-  /** @returns why the frame is refused, if it is. */
+  /** @returns why the frame is rejected; undefined if it is accepted. */
   handle(connection: SourceConnection, source: Source, frame: Frame): FrameErrorCode | undefined {
     this.#deps.registry.touch(source);
     if (frame.type === 'heartbeat') return undefined;
@@ -50,7 +50,7 @@ export class FrameHandler {
     return this.#handleOnce(connection, source, frame);
   }
 
-  /** The executions that a hello names count as reports without a number. */
+  /** Handles the `executions` of a hello like reports without a `seq`. */
   handleKnown(source: Source, known: readonly (Evidence & { executionId: string })[]): void {
     for (const evidence of known) {
       const entry = this.#entryOf(source, evidence.executionId);
@@ -118,7 +118,7 @@ export class FrameHandler {
     const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate } = this.#deps;
     const before = entry.execution;
     const after = book.apply(entry, report(toExecutionReport(evidence)), options);
-    // A backward report may still have brought a fill.
+    // A backward report may still apply its fill.
     if (after?.status !== evidence.status) reportsIgnored.add();
     if (after === undefined) {
       const { fill } = evidence;
@@ -181,7 +181,7 @@ export class FrameHandler {
     return registry.sourceOf(source.userId, entry.execution) === source ? entry : undefined;
   }
 
-  /** The execution of which this cancel, the latest or an earlier one, was sent to the source. */
+  /** @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. */
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);
     const entry = executionId === undefined ? undefined : this.#entryOf(source, executionId);

@@ -1,7 +1,7 @@
 /**
- * Sends submit and cancel frames to terminals: submits in the order of acceptance, at once where the plugin is
- * connected, else after it reconnects, never after the TTL. A submit frame leaves only after the execution's
- * record says on disk that it may have left. Owns which connections still have a backlog.
+ * Sends submit and cancel frames to plugins. Submits are sent in the order of acceptance, at once if the plugin is
+ * connected, otherwise after it reconnects, never after the TTL; and only after `maySend` of the execution is
+ * durable. Owns which connections have a backlog, until they close.
  */
 import type { Clock } from '../lib/clock.js';
 import { requestIdOfExecution } from '../lib/ids.js';
@@ -25,28 +25,28 @@ export interface OutboxDeps {
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend'>;
   readonly registry: Registry;
   readonly submitsSent: Counter;
-  /** Acceptance to frame written, in seconds. */
+  /** Time from acceptance to the written frame, in seconds. */
   readonly dispatchLatency: Histogram;
 }
 
-/** What a backlog waits for: marks on disk, or the plugin that reads. */
+/** What a backlog waits for: the flush of its `maySend` marks, or the end of backpressure. */
 type Backlog = 'marking' | 'congested';
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** Connections with a backlog: what is accepted now queues behind it. */
+  /** Connections with a backlog; newly accepted executions join it, to keep the order. */
   readonly #backlogs = new WeakMap<SourceConnection, Backlog>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
   }
 
-  /** Sends executions that have just been accepted to the targets that are connected. */
+  /** Sends newly accepted executions to the connected plugins. */
   dispatch(userId: string, request: SignalRequest, entries: readonly BookEntry[]): void {
     for (const entry of entries) {
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
       const connection = connectionFor('submit', source);
-      if (source === undefined || connection === undefined) entry.rest();
+      if (source === undefined || connection === undefined) entry.unload();
       else if (this.hasBacklog(connection)) continue;
       else if (entry.execution.maySend) this.#send(connection, entry, request);
       else this.#sendBacklog(connection, source);
@@ -58,22 +58,22 @@ export class Outbox {
   }
 
   /**
-   * After a hello: sends what was neither acknowledged nor has expired. A plugin that has reconnected without
-   * a capability is not asked for it; what waits ends with its TTL.
+   * After a hello: redelivers commands that are neither acknowledged nor expired. If the plugin reconnected without
+   * a capability, its commands wait until their TTL passes.
    */
   resume(connection: SourceConnection, source: Source): void {
     if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
     if (source.capabilities.includes('cancel')) this.#repeatCancels(connection, source);
   }
 
-  /** The plugin has read: the backlog goes on. */
+  /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
     if (this.#backlogs.get(connection) !== 'congested') return;
     this.#backlogs.delete(connection);
     this.#sendBacklog(connection, source);
   }
 
-  /** Sends a cancel that has just become durable, or notes that its target is lost. */
+  /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
   sendCancel(entry: BookEntry): void {
     const { book, registry } = this.#deps;
     const { execution } = entry;
@@ -84,11 +84,11 @@ export class Outbox {
     book.apply(entry, isSent ? dispatchCancel : dropCancel);
   }
 
-  /** Oldest first: none leaves before all of them are marked on disk. */
+  /** Sends the backlog, oldest first, once the `maySend` marks of all its executions are durable. */
   #sendBacklog(connection: SourceConnection, source: Source): void {
     const { book } = this.#deps;
     const entries = connection.isClosed ? [] : this.#undelivered(connection, source);
-    const unmarked = entries.filter((entry) => !isMarkedOnDisk(entry));
+    const unmarked = entries.filter((entry) => !isMarkDurable(entry));
     if (unmarked.length === 0) {
       this.#backlogs.delete(connection);
       this.#sendPaced(connection, entries);
@@ -102,7 +102,7 @@ export class Outbox {
     for (const entry of unmarked) book.apply(entry, allowSending, { done });
   }
 
-  /** What the connection has not carried yet and may still be sent. */
+  /** @returns the executions that may be sent and that this connection has not sent yet. */
   #undelivered({ connectionId }: SourceConnection, { userId, key }: Source): BookEntry[] {
     const { book, timeouts } = this.#deps;
     return book
@@ -115,7 +115,7 @@ export class Outbox {
       );
   }
 
-  /** As fast as the plugin reads, so that a long backlog does not end it as too slow. */
+  /** Pauses under backpressure; otherwise a long backlog would close the connection as too slow. */
   #sendPaced(connection: SourceConnection, entries: readonly BookEntry[]): void {
     for (const entry of entries) {
       if (!connection.isClosed && connection.isCongested) {
@@ -126,11 +126,11 @@ export class Outbox {
     }
   }
 
-  /** After a hello: cancels that may have been sent and were not acknowledged are sent again. */
+  /** Redelivers cancels that are not acknowledged. */
   #repeatCancels(connection: SourceConnection, source: Source): void {
     for (const { execution } of this.#deps.book.ofSource(source.userId, source.key)) {
       const { cancel } = execution;
-      if (cancel === null || cancel.acknowledged || !isCancelUnderWay(execution)) continue;
+      if (cancel === null || cancel.acknowledged || !isCancelInFlight(execution)) continue;
       if (!sendCancelFrame(connection, execution, cancel)) return;
     }
   }
@@ -138,7 +138,7 @@ export class Outbox {
   #send(connection: SourceConnection, entry: BookEntry, request?: SignalRequest): void {
     const { book, clock, timeouts, submitsSent, dispatchLatency } = this.#deps;
     if (connection.isClosed || !timeouts.maySend(entry)) return;
-    book.carry(entry, connection.connectionId);
+    book.setConnection(entry, connection.connectionId);
     const found = request ?? this.#requestOf(entry);
     if (found === undefined) return;
     if (!connection.sendText(submitFrame(found, entry.execution))) return;
@@ -170,14 +170,14 @@ function sendCancelFrame(
   });
 }
 
-/** Sent and open, for an order that is not known to have ended. */
-function isCancelUnderWay({ status, cancel }: Execution): boolean {
+/** Whether the cancel was sent and is open, and its order may be open, too. */
+function isCancelInFlight({ status, cancel }: Execution): boolean {
   return cancel?.status === 'dispatched' && (status === 'unknown' || !isFinal(status));
 }
 
 /**
- * An order is not sent again once its cancel was requested: a terminal that never received it would execute
- * what the bot wants cancelled.
+ * Excludes orders with a requested cancel: a terminal that never received the order would execute it although the
+ * bot wants it cancelled.
  */
 function isUndelivered({ status, delivery, cancel }: Execution): boolean {
   return (
@@ -185,6 +185,6 @@ function isUndelivered({ status, delivery, cancel }: Execution): boolean {
   );
 }
 
-function isMarkedOnDisk({ execution, pendingWrites }: BookEntry): boolean {
+function isMarkDurable({ execution, pendingWrites }: BookEntry): boolean {
   return execution.maySend && pendingWrites === 0;
 }

@@ -1,6 +1,7 @@
 /**
- * Which terminals are there: takes a hello, binds the connection to its source, replaces an older connection,
- * and publishes whether the source is online, stale, offline or replaced. Owns the set of open connections.
+ * Tracks which terminals are connected: validates a hello, binds the connection to its source, replaces an older
+ * connection, and publishes whether the source is online, stale, offline or replaced. Owns the set of open
+ * connections.
  */
 import { readSession } from '../auth/session-token.js';
 import type { EventHub } from '../events/hub.js';
@@ -24,7 +25,7 @@ export interface PresenceDeps {
   readonly hub: EventHub;
 }
 
-/** A short window asks for faster heartbeats, so that one late heartbeat does not end the connection. */
+/** The window must contain several heartbeats, so that one late heartbeat does not close the connection. */
 const heartbeatsPerWindow = 4;
 
 export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
@@ -45,7 +46,7 @@ export class Presence {
     return this.#open.has(connectionId);
   }
 
-  /** @returns the source that the connection speaks for from now on, or why its hello is refused. */
+  /** @returns the source that the connection is bound to, or why its hello is rejected. */
   identify(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
     const { platforms, registry } = this.#deps;
     const { accountName, instanceId } = hello;
@@ -70,7 +71,7 @@ export class Presence {
     return source;
   }
 
-  /** Answers a hello that was accepted. */
+  /** Sends the welcome frame. */
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
@@ -91,17 +92,17 @@ export class Presence {
     this.#awaitReturn(source);
   }
 
-  /** After a restart: sources that are still active wait for their plugins to reconnect. */
+  /** After a restart: publishes `offline` for active sources whose plugin does not reconnect in time. */
   awaitAll(): void {
     for (const source of this.#deps.registry.all()) this.#awaitIfActive(source);
   }
 
-  /** Reads the terminals of a user that arrives from another gateway. */
+  /** Reads the sources of a user that was imported from another gateway. */
   adopt(userId: string): void {
     for (const source of this.#deps.registry.adopt(userId)) this.#awaitIfActive(source);
   }
 
-  /** Closes the user's connections whose session has ended, or all of them if the user moves away. */
+  /** Closes the user's connections whose session has ended; all of them while the user is being moved. */
   recheck(userId: string): void {
     const now = this.#deps.clock.now();
     for (const connection of this.#open.values()) {

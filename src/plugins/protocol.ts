@@ -1,7 +1,6 @@
 /**
- * The terminal plugin protocol, version 1: the frames of both directions as schemas, and the close
- * codes. Section 6 of the contract is its source. Fields that a frame carries beyond its schema are
- * ignored; a field whose value is not known is left out, never null.
+ * Defines the terminal plugin protocol, version 1: the frames of both directions as schemas, error codes and close
+ * codes (section 6 of the contract). Unknown fields are ignored; a field without a value is absent, never null.
  */
 import Type, { type Static } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
@@ -18,14 +17,14 @@ export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';
 export const frameBytesMax = 128 * 1024;
 export const helloTimeoutMs = 5_000;
-/** What a plugin is asked to keep to; it is given up after the heartbeat window of the limits. */
+/** The interval in the welcome frame. A connection times out after `heartbeatWindowMs` of the limits. */
 export const heartbeatMs = 30_000;
-/** Deepest nesting of a frame; whatever reads its `data` later recurses as deep. */
+/** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
 const frameDepthMax = 64;
-/** The connection is closed at this many bad frames. */
+/** The connection is closed at this number of bad frames. */
 export const badFramesMax = 3;
 
-/** 4000 to 4499: come back later. 4500 to 4999: do not. */
+/** 4000 to 4499: reconnect with backoff. 4500 to 4999: do not reconnect automatically. */
 // prettier-ignore
 export const closeCodes = {
   server_draining:  4001,
@@ -38,7 +37,7 @@ export const closeCodes = {
 
 export type CloseReason = keyof typeof closeCodes;
 
-/** Why a connection ended: as the gateway closed it, or `terminal_left`. */
+/** Why a connection ended: the gateway's close reason, or `terminal_left` if the peer or the network closed it. */
 export const connectionEnds = [
   ...(Object.keys(closeCodes) as CloseReason[]),
   'terminal_left',
@@ -47,19 +46,19 @@ export const connectionEnds = [
 export type ConnectionEnd = (typeof connectionEnds)[number];
 
 /**
- * Codes of the `error` frame. What `counts` breaks the protocol, and at the third the connection is
- * closed; the others are well-formed words about something that the gateway does not hold.
+ * Codes of the `error` frame. Errors with `counts` are protocol violations: at `badFramesMax` of them the connection
+ * is closed. The others are well-formed frames with an unknown id.
  */
 // prettier-ignore
 export const frameErrors = {
-  not_text:          { counts: true,  message: 'Frames are text; a binary one is none of this protocol.' },
+  not_text:          { counts: true,  message: 'Frames must be text messages, not binary ones.' },
   not_json:          { counts: true,  message: 'The frame is not a JSON object.' },
   unknown_type:      { counts: true,  message: 'The frame has no known type.' },
   invalid_frame:     { counts: true,  message: 'A field of the frame is missing, not valid or nested too deeply.' },
   hello_expected:    { counts: true,  message: 'The first frame must be hello.' },
-  hello_repeated:    { counts: true,  message: 'hello was already said on this connection.' },
+  hello_repeated:    { counts: true,  message: 'hello was already sent on this connection.' },
   unknown_platform:  { counts: true,  message: 'The gateway does not know this platform.' },
-  invalid_account:   { counts: true,  message: 'The account name has not the form of this platform.' },
+  invalid_account:   { counts: true,  message: 'The account name does not have the form that this platform requires.' },
   unknown_execution: { counts: false, message: 'No execution with this id was sent to this source.' },
   unknown_cancel:    { counts: false, message: 'No cancel with this id was sent to this source.' },
 } as const;
@@ -71,8 +70,8 @@ const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const amount = Type.Number({ minimum: 0 });
 /**
- * ISO 8601 with a time zone; linear to match. Each such text names a moment whose year still has four
- * digits in UTC: bots are promised nothing else.
+ * ISO 8601 with a time zone; the pattern matches in linear time. Years are limited so that the time in UTC, which
+ * bots receive, still has a four-digit year.
  */
 const time = Type.String({
   maxLength: 40,
@@ -161,7 +160,7 @@ export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFram
 export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
 export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
 
-/** What the gateway says. Times are ISO 8601 UTC unless they say otherwise. */
+/** Frames from the gateway. Times are ISO 8601 UTC unless noted. */
 export const gatewayFrames = {
   welcome: Type.Object({
     type: Type.Literal('welcome'),
@@ -216,7 +215,7 @@ export type DecodedFrame =
   | { readonly frame: PluginFrame; readonly error?: undefined }
   | { readonly frame?: undefined; readonly error: FrameErrorCode };
 
-/** Reads one text frame; the error says why it is none of the protocol. */
+/** Parses and validates one text frame. */
 export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
   if (scanJson(new Uint8Array(bytes), '').depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;

@@ -1,7 +1,6 @@
 /**
- * The terminals of every user: which are connected, when each was last seen, and up to which `seq` its frames
- * were received. Names and times are on disk, so that a source stays active over a restart; the connections
- * end with the process.
+ * Holds the sources of every user: name, capabilities, connection, last-seen time and highest received `seq`. All
+ * but the connection is in the store, so that a source stays active across a restart.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -11,10 +10,10 @@ import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
 import type { Source, SourceConnection } from './source.js';
 
-/** Longest time between two writes of when the connected sources were last seen. */
-const sightingsIntervalMs = 15_000;
-/** A crash takes no more than this part off a source's heartbeat window. */
-const sightingsPerWindow = 8;
+/** Longest interval between two writes of the last-seen times of connected sources. */
+const lastSeenIntervalMs = 15_000;
+/** A crash shortens a source's heartbeat window by at most this fraction of it. */
+const lastSeenWritesPerWindow = 8;
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -40,11 +39,12 @@ export class Registry {
   load(): void {
     const { clock, limits } = this.#deps;
     this.#read({});
-    const intervalMs = Math.min(sightingsIntervalMs, limits.heartbeatWindowMs / sightingsPerWindow);
-    this.#timer = every(clock, intervalMs, () => this.#writeSightings());
+    const windowPartMs = limits.heartbeatWindowMs / lastSeenWritesPerWindow;
+    const intervalMs = Math.min(lastSeenIntervalMs, windowPartMs);
+    this.#timer = every(clock, intervalMs, () => this.#writeLastSeen());
   }
 
-  /** Reads the sources of a user that arrives from another gateway. @returns the new ones. */
+  /** Reads the sources of a user that was imported from another gateway. @returns the new ones. */
   adopt(userId: string): Source[] {
     return this.#read({ prefix: [userId] });
   }
@@ -56,7 +56,7 @@ export class Registry {
     return store.range('sources', range).flatMap(({ key: [userId], record }) => {
       const key = sourceKey(record);
       if (this.find(userId, key) !== undefined) return [];
-      return this.#enter({
+      return this.#insert({
         ...record,
         userId,
         key,
@@ -69,10 +69,10 @@ export class Registry {
 
   stop(): void {
     this.#timer?.cancel();
-    this.#writeSightings();
+    this.#writeLastSeen();
   }
 
-  /** The user's sources that were seen within the heartbeat window, in a lasting order. */
+  /** @returns the user's sources that were seen within the heartbeat window, in a stable order. */
   active(userId: string): Source[] {
     const sources = this.#byUser.get(userId);
     if (sources === undefined) return [];
@@ -87,13 +87,13 @@ export class Registry {
     return this.#byUser.get(userId)?.get(key);
   }
 
-  /** The source that an execution was routed to; undefined when there was none. */
+  /** @returns the source that an execution was routed to; undefined if there was none. */
   sourceOf(userId: string, execution: Execution): Source | undefined {
     const key = targetKey(execution);
     return key === undefined ? undefined : this.find(userId, key);
   }
 
-  /** Whether the user has this source, seen within the heartbeat window. */
+  /** Whether the user has this source and it was seen within the heartbeat window. */
   isActiveSource(userId: string, key: string): boolean {
     const source = this.find(userId, key);
     return source !== undefined && this.isActive(source);
@@ -103,7 +103,7 @@ export class Registry {
     return this.find(userId, key)?.connection !== undefined;
   }
 
-  /** Whether the execution's terminal is connected now and can cancel. */
+  /** Whether the execution's terminal is connected now and supports cancels. */
   canCancel(userId: string, execution: Execution): boolean {
     const source = this.sourceOf(userId, execution);
     return source?.connection !== undefined && source.capabilities.includes('cancel');
@@ -117,15 +117,15 @@ export class Registry {
   attach(
     userId: string,
     name: SourceName,
-    introduction: Pick<Source, 'capabilities' | 'software'>,
+    plugin: Pick<Source, 'capabilities' | 'software'>,
     connection: SourceConnection,
   ): { source: Source; replaced: SourceConnection | undefined } {
     const key = sourceKey(name);
     const source =
       this.find(userId, key) ??
-      this.#enter({
+      this.#insert({
         ...name,
-        ...introduction,
+        ...plugin,
         userId,
         key,
         lastSeq: 0,
@@ -135,17 +135,17 @@ export class Registry {
         connection: undefined,
       });
     const replaced = source.connection;
-    source.capabilities = introduction.capabilities;
-    source.software = introduction.software;
+    source.capabilities = plugin.capabilities;
+    source.software = plugin.software;
     source.connection = connection;
     if (replaced === undefined) this.#connected++;
     this.touch(source);
-    // At once: after a crash the source must be known as one that is expected back.
+    // Written at once: after a crash the source must be active, so that signals wait for its plugin.
     this.#deps.writer.write({ records: [source] });
     return { source, replaced };
   }
 
-  /** @returns false when the source has another connection by now. */
+  /** @returns false when the source has another connection meanwhile. */
   detach(source: Source, connection: SourceConnection): boolean {
     if (source.connection !== connection) return false;
     source.connection = undefined;
@@ -156,31 +156,31 @@ export class Registry {
     return true;
   }
 
-  /** Any frame is a sign of life. */
+  /** Updates the last-seen time. */
   touch(source: Source): void {
     source.lastSeen = this.#deps.clock.monotonic();
     source.lastSeenAt = this.#deps.clock.now();
   }
 
-  /** A numbered frame has come. @returns false when its number, or a higher one, came before. */
+  /** Records the `seq` of a frame. @returns false for a duplicate: it, or a higher one, was received before. */
   receive(source: Source, seq: number): boolean {
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
     return true;
   }
 
-  /** Everything up to `seq` is on disk. */
+  /** Everything up to `seq` is durable. */
   markDurable(source: Source, seq: number): void {
     source.durableSeq = Math.max(source.durableSeq, seq);
   }
 
-  /** Drops all sources of a user that no longer exists. */
+  /** Drops all sources of a deleted user. */
   forget(userId: string): void {
     this.#byUser.delete(userId);
   }
 
-  #enter(introduced: Omit<Source, 'put'>): Source {
-    const source: Source = { ...introduced, put: (batch) => putSource(batch, source) };
+  #insert(fields: Omit<Source, 'put'>): Source {
+    const source: Source = { ...fields, put: (batch) => putSource(batch, source) };
     let sources = this.#byUser.get(source.userId);
     if (sources === undefined) {
       sources = new Map<string, Source>();
@@ -190,7 +190,7 @@ export class Registry {
     return source;
   }
 
-  #writeSightings(): void {
+  #writeLastSeen(): void {
     const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
     if (seen.length === 0) return;
     this.#deps.writer.write({ records: seen });

@@ -1,7 +1,7 @@
 /**
- * The WebSocket side of the one uWS process: upgrades what comes with a session token, and binds each
- * native socket to a Connection. What the native server does not check or forgives, this file does:
- * version, subprotocol, one close only, nothing sent after it, a bounded outgoing buffer.
+ * The WebSocket route of the uWS app: authenticates upgrades by session token, and binds each native socket to a
+ * Connection. Checks what the native server does not: WebSocket version, subprotocol, no second close, no send after
+ * a close, a bounded send buffer.
  */
 import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';
@@ -16,16 +16,16 @@ import {
 } from './connection.js';
 import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
 
-/** What may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow. */
+/** Limit of the send buffer; above it the connection is closed as too slow. */
 const outgoingBytesMax = 1024 * 1024;
-/** A backlog pauses here, well below what is too slow. */
+/** A backlog pauses at this size of the send buffer, well below its limit. */
 const congestedBytes = outgoingBytesMax / 4;
 /**
- * Where the native server drops frames. Above our own limit by more than a frame, because a close
- * frame is dropped like any other, and the plugin would never learn why it was closed.
+ * Size above which the native server drops frames. It drops close frames, too, and the plugin would not get the
+ * close code: so this is above our own limit by more than a frame.
  */
 const droppingBytesMax = outgoingBytesMax + 4 * frameBytesMax;
-/** Seconds after which a peer that answers no ping is given up. */
+/** A peer that answers no ping for this many seconds is disconnected. */
 const idleTimeoutSeconds = 60;
 
 interface SocketData {
@@ -67,11 +67,11 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const version = req.getHeader('sec-websocket-version');
         const extensions = req.getHeader('sec-websocket-extensions');
         const traceId = deps.nextTraceId(head.traceparent);
-        // The native server goes by the key's header alone.
+        // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         if (!isUpgrade) return refuse(res, '426 Upgrade Required', traceId);
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
-        // The plugin reconnects later, to this gateway started again or to the user's new one.
+        // The plugin retries: until this gateway has restarted, or the user's move has ended.
         if (deps.isDraining() || session.user.moving !== undefined)
           return refuse(res, '503 Service Unavailable', traceId);
         const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
@@ -122,7 +122,7 @@ function refuse(res: HttpResponse, status: string, traceId: string): void {
   res.end();
 }
 
-/** The native socket must not be touched once it is closed, by us or by the peer. */
+/** The native socket throws on any use after a close by either side; Connection checks `isClosed` first. */
 function socketOf(ws: WebSocket<SocketData>): PluginSocket {
   return {
     isCongested: () => ws.getBufferedAmount() > congestedBytes,

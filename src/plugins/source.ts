@@ -1,4 +1,4 @@
-/** A terminal account of a user, and the plugin connection that speaks for it. */
+/** Defines a source: a terminal account of a user, with its plugin connection. */
 import type { Capability, SourceRecord } from '../model/records.js';
 import type { ActiveSource } from '../signals/routing.js';
 import type { Stored } from '../store/write-queue.js';
@@ -9,28 +9,28 @@ export interface Source extends ActiveSource, Stored {
   readonly key: string;
   capabilities: readonly Capability[];
   software: SourceRecord['software'];
-  /** Highest `seq` received; on disk before the frame is acknowledged. */
+  /** Highest `seq` received; durable before the frame is acknowledged. */
   lastSeq: number;
-  /** Highest `seq` that is on disk. */
+  /** Highest durable `seq`. */
   durableSeq: number;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
-  /** The same moment on the monotonic clock. */
+  /** The same time on the monotonic clock, in ms. */
   lastSeen: number;
   connection: SourceConnection | undefined;
 }
 
-/** A plugin's connection, as far as those need it who send to its terminal. */
+/** The part of a plugin connection that senders need. */
 export interface SourceConnection {
   readonly connectionId: string;
   readonly isClosed: boolean;
-  /** So much waits for the plugin to read it that a backlog should pause. */
+  /** Backpressure: while true, a backlog should pause. */
   readonly isCongested: boolean;
-  /** @returns false when the socket did not take the frame; the connection is then closing. */
+  /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */
   sendText(text: string): boolean;
-  /** Acknowledges up to `seq`. One frame covers all calls of a turn. */
+  /** Acknowledges all frames up to `seq`. Calls of the same turn share one frame. */
   acknowledge(seq: number): void;
   close(reason: CloseReason): void;
 }

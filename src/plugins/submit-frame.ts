@@ -1,4 +1,4 @@
-/** The `submit` frame of an execution. The payload is copied as it came, digit for digit. */
+/** Encodes the `submit` frame of an execution. Copies the payload's text, so that no number loses precision. */
 import { toIsoTime } from '../lib/clock.js';
 import type { Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';

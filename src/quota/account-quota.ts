@@ -1,7 +1,6 @@
 /**
- * The signal quotas of an account: so many in any 60 seconds, so many on a UTC day. Counted in
- * memory; what a restart needs is in the accepted requests themselves, so a count is read back
- * exactly, once, when the user's first signal comes.
+ * Enforces the signal quotas of an account: per 60 seconds (sliding window) and per UTC day. Holds the counts in
+ * memory; after a restart, a user's first signal restores them exactly from the accepted requests in the store.
  */
 import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';
@@ -21,7 +20,7 @@ interface Account {
 }
 
 export type QuotaVerdict =
-  | { readonly granted: true; /** This one included. */ readonly signalsToday: number }
+  | { readonly granted: true; /** Including this one. */ readonly signalsToday: number }
   | {
       readonly granted: false;
       readonly code: 'daily_signal_limit_exceeded' | 'signal_rate_limit_exceeded';
@@ -42,7 +41,7 @@ export class AccountQuota {
     const account = this.#accountOf(userId, plan, now);
     const day = Math.floor(now / dayMs);
     if (day > account.day) account.signalsToday = 0;
-    // A clock that is set back gives no fresh day, and keeps nobody out beyond its next midnight.
+    // After a step back of the clock the count stays, and ends at the next midnight of that clock.
     account.day = day;
     if (account.signalsToday >= plan.signalsPerDay) {
       const retryAfterMs = (account.day + 1) * dayMs - now;
@@ -57,13 +56,13 @@ export class AccountQuota {
     return { granted: true, signalsToday: account.signalsToday };
   }
 
-  /** Gives back a day's signal that turned out not to have been accepted; its minute stays used. */
+  /** Refunds the daily quota of a signal that was not accepted after all; the per-minute quota stays used. */
   refund(userId: string): void {
     const account = this.#accounts.get(userId);
     if (account !== undefined && account.signalsToday > 0) account.signalsToday--;
   }
 
-  /** Drops the counts of a user that no longer exists: one that comes back is read anew. */
+  /** Drops the counts of a deleted user. If the user returns, the next signal restores them from the store. */
   forget(userId: string): void {
     this.#accounts.delete(userId);
   }
@@ -75,7 +74,7 @@ export class AccountQuota {
       account = this.#read(userId, capacity, now);
       this.#accounts.set(userId, account);
     } else if (account.capacity !== capacity) {
-      // Not read again: signals that are on their way to the disk count too.
+      // Not restored from the store, which does not yet have the signals in flight.
       account.bucket = account.bucket.resized(capacity);
       account.capacity = capacity;
     }
@@ -85,7 +84,7 @@ export class AccountQuota {
   #read(userId: string, capacity: number, now: number): Account {
     const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
-    // All of them, were the plan smaller by now: a later, larger one must find every grant.
+    // Without a limit of `capacity`: if the plan grows later, the window needs every grant.
     const recent = this.store.keys('requests', {
       prefix: [userId],
       start: [userId, firstRequestIdAt(now - windowMs)],

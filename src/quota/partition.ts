@@ -1,23 +1,23 @@
 /**
- * Who counts as one client when nothing better is known: an IPv4 address, or the /64 of an IPv6
- * address, since one customer usually holds a whole /64 and could otherwise walk through it. Behind
- * a trusted proxy the client is the right-most address of X-Forwarded-For that no trusted proxy
- * holds: anything left of it was written by the client itself.
+ * Derives the rate-limit partition of an unauthenticated client: its IPv4 address, or the /64 of its IPv6
+ * address, because one customer usually has a whole /64 and could otherwise rotate through it. Behind a trusted
+ * proxy the client is the right-most untrusted address of X-Forwarded-For: a client can forge everything to the
+ * left of it.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-const nothing = new Uint8Array(0);
+const noAddress = new Uint8Array(0);
 
 type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
 
 export interface ClientAddress {
   /**
-   * @param peer 4 or 16 bytes, as the socket gives them.
-   * @param forwardedFor every X-Forwarded-For header of the request in order, joined by commas;
-   *   the first alone may be the client's own. '' when there is none.
-   * @param proxied the address that the PROXY protocol names, empty when it names none. It counts only
-   *   from a trusted peer.
+   * @param peer the socket's remote address, 4 or 16 bytes.
+   * @param forwardedFor all X-Forwarded-For headers of the request in order, joined by commas: a proxy may
+   *   append a header of its own. '' when there is none.
+   * @param proxied returns the address of the PROXY protocol header, empty when there is none. Ignored unless
+   *   the peer is trusted.
    */
   (peer: Uint8Array, forwardedFor: string, proxied?: () => Uint8Array): string;
 }
@@ -38,24 +38,24 @@ export function createClientAddress(trustedCidrs: readonly string[]): ClientAddr
   };
 
   return (socketPeer, forwardedFor, proxied) => {
-    const named = proxied !== undefined && isTrusted(socketPeer) ? proxied() : nothing;
-    const peer = named.length === 0 ? socketPeer : named;
+    const origin = proxied !== undefined && isTrusted(socketPeer) ? proxied() : noAddress;
+    const peer = origin.length === 0 ? socketPeer : origin;
     if (forwardedFor === '' || !isTrusted(peer)) return partitionOf(peer);
-    let believed = peer;
+    let client = peer;
     let end = forwardedFor.length;
     while (end > 0) {
       const comma = forwardedFor.lastIndexOf(',', end - 1);
-      const named = addressIn(forwardedFor.slice(comma + 1, end));
-      if (named === undefined) break;
-      believed = named;
-      if (!isTrusted(named)) break;
+      const address = addressIn(forwardedFor.slice(comma + 1, end));
+      if (address === undefined) break;
+      client = address;
+      if (!isTrusted(address)) break;
       end = comma;
     }
-    return partitionOf(believed);
+    return partitionOf(client);
   };
 }
 
-/** Whether a text can stand among the trusted proxies. */
+/** Whether the text is an IP address or a CIDR range. */
 export function isCidr(text: string): boolean {
   const slash = text.indexOf('/');
   const version = isIP(slash === -1 ? text : text.slice(0, slash));
@@ -65,7 +65,7 @@ export function isCidr(text: string): boolean {
   return /^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
-/** `192.0.2.7`, or `2001:db8:0:1::/64`; whatever is no address at all is one client together. */
+/** @returns `192.0.2.7` or `2001:db8:0:1::/64`; `unknown` for all invalid addresses together. */
 export function partitionOf(address: ArrayBuffer | Uint8Array): string {
   const bytes = address instanceof ArrayBuffer ? new Uint8Array(address) : address;
   if (bytes.length === 4) return ipv4(bytes, 0);
@@ -82,24 +82,24 @@ function group(bytes: Uint8Array, at: number): string {
   return ((bytes[at]! << 8) | bytes[at + 1]!).toString(16);
 }
 
-/** ::ffff:0:0/96, how a socket on `::` shows an IPv4 client. */
+/** ::ffff:0:0/96: a dual-stack socket reports IPv4 clients like this. */
 function isMappedIpv4(bytes: Uint8Array): boolean {
   for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false;
   return bytes[10] === 0xff && bytes[11] === 0xff;
 }
 
 function parseCidr(text: string): Cidr {
-  if (!isCidr(text)) throw new Error(`"${text}" is no IP address or CIDR range.`);
+  if (!isCidr(text)) throw new Error(`"${text}" is not an IP address or CIDR range.`);
   const [network, bits] = text.includes('/')
     ? ipaddr.parseCIDR(text)
     : [ipaddr.parse(text), isIP(text) === 4 ? 32 : 128];
-  // A mapped range names IPv4 peers, which are compared as IPv4.
+  // IPv4-mapped peers are compared as IPv4, so a mapped range must be, too.
   return network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96
     ? [network.toIPv4Address(), bits - 96]
     : [network, bits];
 }
 
-/** One element of X-Forwarded-For: an address, some proxies add brackets, a port or both. */
+/** One element of X-Forwarded-For: an address; some proxies add brackets, a port or both. */
 const elementPattern = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}|(.*))$/;
 
 function addressIn(element: string): Uint8Array | undefined {

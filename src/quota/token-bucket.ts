@@ -1,30 +1,29 @@
 /**
- * The exact limiter: at most `capacity` grants in any window, and whoever stays within it is never
- * refused. It remembers when each grant was made, on the monotonic clock, and gives the token back
- * one window later; a fixed-window counter or a refilling bucket would let nearly twice the limit
- * through around an edge. A ring holds the times: it starts small, grows with use, and nothing is
- * allocated per take. Lost with the process unless its owner restores it.
+ * An exact rate limiter: a sliding-window log. Grants at most `capacity` tokens in any window, and returns each
+ * token one window after its grant; a fixed-window counter or a refilling token bucket allows nearly twice the
+ * limit around an edge. Holds the monotonic time of each grant in a ring buffer that grows with use, so a take
+ * does not allocate. Ends with the process unless its owner restores it.
  */
 const firstSlots = 8;
 
 export class TokenBucket {
   readonly #capacity: number;
   readonly #windowMs: number;
-  /** Ring of grant times, ascending from `#oldest`. */
+  /** Ring buffer of grant times, ascending from `#oldest`. */
   #times: Float64Array;
   #oldest = 0;
   #count = 0;
 
-  /** @param capacity grants per window, a whole number; with 0 nothing is ever granted. */
+  /** @param capacity grants per window, an integer; 0 rejects everything. */
   constructor(capacity: number, windowMs = 60_000) {
     this.#capacity = capacity;
     this.#windowMs = windowMs;
     this.#times = new Float64Array(Math.min(firstSlots, capacity));
   }
 
-  /** @param now monotonic milliseconds, never less than at the call before. */
+  /** @param now monotonic milliseconds, not less than in an earlier call. */
   take(now: number): boolean {
-    this.#forget(now);
+    this.#expire(now);
     if (this.#count >= this.#capacity) return false;
     if (this.#count === this.#times.length) this.#grow();
     this.#times[this.#slot(this.#count)] = now;
@@ -32,46 +31,46 @@ export class TokenBucket {
     return true;
   }
 
-  /** Tokens that could be taken at once. */
+  /** Tokens available now. */
   remaining(now: number): number {
-    this.#forget(now);
+    this.#expire(now);
     return Math.max(0, this.#capacity - this.#count);
   }
 
-  /** Milliseconds until `take` succeeds; 0 when a token is free. A capacity of 0 says one window. */
+  /** Milliseconds until `take` succeeds; 0 when a token is free; one window when the capacity is 0. */
   retryAfterMs(now: number): number {
-    this.#forget(now);
+    this.#expire(now);
     const excess = this.#count - this.#capacity;
     if (excess < 0) return 0;
     return this.#capacity === 0 ? this.#windowMs : this.#freesIn(excess, now);
   }
 
-  /** Milliseconds until one more token than now is free; 0 when none is taken. */
+  /** Milliseconds until one more token is free than now; 0 when all are free. */
   nextFreeMs(now: number): number {
     return this.isIdle(now) ? 0 : this.#freesIn(Math.max(0, this.#count - this.#capacity), now);
   }
 
-  /** Whether the bucket is full, so that a new one in its place would behave the same. */
+  /** Whether all tokens are free, so that the bucket can be dropped and created again. */
   isIdle(now: number): boolean {
-    this.#forget(now);
+    this.#expire(now);
     return this.#count === 0;
   }
 
-  /** Takes these grants, in any order and even above the capacity, for all that was granted. */
+  /** Replaces the log by these grant times, in any order; there may be more than the capacity. */
   restore(times: readonly number[]): void {
     this.#times = Float64Array.from(times).sort();
     this.#oldest = 0;
     this.#count = times.length;
   }
 
-  /** A bucket of this capacity that has made the same grants. */
+  /** @returns a bucket of this capacity with the same log. */
   resized(capacity: number): TokenBucket {
     const bucket = new TokenBucket(capacity, this.#windowMs);
     bucket.restore(Array.from({ length: this.#count }, (_, index) => this.#grantedAt(index)));
     return bucket;
   }
 
-  /** Never more than the window: adding and taking away a large clock leaves a remainder. */
+  /** At most one window: floating-point error of a large clock value could exceed it. */
   #freesIn(index: number, now: number): number {
     return Math.min(this.#windowMs, this.#freesAt(index) - now);
   }
@@ -89,8 +88,8 @@ export class TokenBucket {
     return slot < this.#times.length ? slot : slot - this.#times.length;
   }
 
-  /** Each grant is forgotten once, so this is O(1) per take over any run of calls. */
-  #forget(now: number): void {
+  /** Each grant expires once, so this is amortized O(1) per take. */
+  #expire(now: number): void {
     while (this.#count > 0 && this.#freesAt(0) <= now) {
       this.#oldest = this.#slot(1);
       this.#count--;
@@ -106,22 +105,22 @@ export class TokenBucket {
   }
 }
 
-/** How many buckets each new one looks at: 2 keep the map below about twice what is in use. */
+/** Buckets checked per insert: 2 keep the map below about twice the number in use. */
 const sweptPerInsert = 2;
 
 /**
- * One bucket per key. Each new key looks at a few others and drops the idle ones, so the map needs
- * no timer and no scan. Beyond `entriesMax` a bucket in use is dropped too, which forgives its
- * grants: a flood from that many addresses outruns a limit per address anyway, and must not cost
- * memory without bound. Where keys are bounded by what is stored, give `Infinity` and stay exact.
+ * One bucket per key. Each insert checks a few other buckets and drops idle ones, so the map needs no timer and no
+ * full scan. Above `entriesMax` it drops buckets in use, too, and their grants: a flood from that many addresses
+ * defeats a per-address limit anyway, and must not exhaust the memory. Use `Infinity` where the number of keys is
+ * bounded elsewhere.
  */
 export class BucketMap<K> {
   readonly #buckets = new Map<K, TokenBucket>();
   readonly #capacity: number;
   readonly #windowMs: number;
   readonly #entriesMax: number;
-  /** Where the sweep goes on; a Map's iterator outlives insertions and deletions. */
-  #hand = this.#buckets.entries();
+  /** Position of the sweep; a Map's iterator stays valid across insertions and deletions. */
+  #cursor = this.#buckets.entries();
 
   constructor(capacity: number, options: { windowMs?: number; entriesMax?: number } = {}) {
     this.#capacity = capacity;
@@ -133,7 +132,7 @@ export class BucketMap<K> {
     return this.#buckets.size;
   }
 
-  /** The bucket of a key, to be used at once and not kept: it may be dropped at the next new key. */
+  /** @returns the bucket of a key. Do not keep it: the next insert may drop it from the map. */
   of(key: K, now: number): TokenBucket {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
@@ -151,12 +150,12 @@ export class BucketMap<K> {
     }
   }
 
-  /** The entry under the hand, which starts over at the end; never called on an empty map. */
+  /** @returns the entry at the cursor, which wraps around. The map must not be empty. */
   #next(): [K, TokenBucket] {
-    let step = this.#hand.next();
+    let step = this.#cursor.next();
     if (step.done === true) {
-      this.#hand = this.#buckets.entries();
-      step = this.#hand.next();
+      this.#cursor = this.#buckets.entries();
+      step = this.#cursor.next();
     }
     return step.value as [K, TokenBucket];
   }

@@ -1,7 +1,7 @@
 /**
- * What is kept for a time, and when it is due: idempotency records, sessions, and completed requests
- * with all that belongs to them. There is no index of due times, since each would cost every
- * acceptance a write: requestIds sort by time, so the old ones of each user come first.
+ * Finds expired records: sessions, idempotency records, and completed requests with everything that belongs to
+ * them. Scans requestIds, which sort by time, from the oldest of each user: an index of expiry times would cost
+ * another write per acceptance.
  */
 import { dayMs } from '../lib/durations.js';
 import { executionIdOf, firstRequestIdAt } from '../lib/ids.js';
@@ -10,13 +10,13 @@ import type { Reader, Writer } from '../store/store.js';
 import type { Pass, RetentionLimits } from './pass.js';
 import { walk } from '../store/walk.js';
 
-/** How far the idempotency pass stays behind: an acceptance whose flush stalls must not be passed by. */
-const settlingMs = 60_000;
+/** Lag of the idempotency pass, so that it does not skip an acceptance whose flush is delayed. */
+const lagMs = 60_000;
 const positionKey = 'sweep:idempotency';
 
 export function* expiredSessions(reader: Reader, now: number): Pass {
   for (const { key, record } of walk(reader, 'sessions')) {
-    // A session never changes, so that what was found due still is.
+    // Sessions are immutable: no second check is needed.
     yield record.expiresAt > now
       ? undefined
       : (transaction) => {
@@ -26,34 +26,33 @@ export function* expiredSessions(reader: Reader, now: number): Pass {
 }
 
 /**
- * Follows the requests that were accepted since the last complete pass and are now older than the
- * retention. What it leaves goes with its request: the records of cancels, and those kept longer when
- * the retention was.
+ * Scans the requests that became older than the retention since the last complete pass. The idempotency records of
+ * cancels, and those of an earlier, longer retention, are removed with their request.
  */
 export function* expiredIdempotency(reader: Reader, now: number, limits: RetentionLimits): Pass {
   const position = Number(reader.get('meta', positionKey) ?? 0);
-  const reached = now - limits.idempotencyRetentionMs - settlingMs;
+  const reached = now - limits.idempotencyRetentionMs - lagMs;
   if (reached <= position) return;
-  let moved = false;
+  let isAdvanced = false;
   for (const { key: userId } of walk(reader, 'users')) {
-    const stretch = {
+    const range = {
       start: [userId, firstRequestIdAt(position)] satisfies [string, string],
       end: [userId, firstRequestIdAt(reached)] satisfies [string, string],
     };
     yield undefined;
-    for (const { record: request } of walk(reader, 'requests', stretch)) {
-      moved = true;
+    for (const { record: request } of walk(reader, 'requests', range)) {
+      isAdvanced = true;
       yield isExpired(reader, userId, request, now)
         ? (transaction) => {
-            // The key may meanwhile belong to a newer operation.
+            // A newer operation may have taken the key meanwhile.
             if (!isExpired(transaction, userId, request, now)) return;
             transaction.remove('idempotency', [userId, request.idempotencyKey]);
           }
         : undefined;
     }
   }
-  // An idle gateway writes nothing.
-  if (!moved) return;
+  // Without this check an idle gateway would write in each cycle.
+  if (!isAdvanced) return;
   yield (transaction) => {
     transaction.put('meta', positionKey, reached);
   };
@@ -64,19 +63,19 @@ function isExpired(reader: Reader, userId: string, request: SignalRequest, now: 
   return record?.requestId === request.requestId && record.expiresAt <= now;
 }
 
-/** The time of keeping a request counts from the moment at which its last execution became final. */
+/** The retention of a request starts at the last change of its executions, once all are settled. */
 export function* completedRequests(reader: Reader, now: number, limits: RetentionLimits): Pass {
   const cutoff = now - limits.executionRetentionDays * dayMs;
   for (const { key: userId } of walk(reader, 'users')) {
-    const stretch = {
+    const range = {
       prefix: [userId],
       end: [userId, firstRequestIdAt(cutoff)] satisfies [string, string],
     };
     yield undefined;
-    for (const { record: request } of walk(reader, 'requests', stretch)) {
+    for (const { record: request } of walk(reader, 'requests', range)) {
       yield isOver(reader, userId, request, cutoff)
         ? (transaction) => {
-            // A late report may have opened an execution again.
+            // A late report may have reopened an execution.
             if (isOver(transaction, userId, request, cutoff)) {
               removeRequest(transaction, userId, request);
             }

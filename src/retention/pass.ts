@@ -1,9 +1,9 @@
-/** One pass of the retention sweep: a generator that goes through rows and says which to remove. */
+/** Defines a pass of the retention sweep: a generator that scans rows and yields removals. */
 import type { Limits } from '../limits.js';
 import type { Reader, Writer } from '../store/store.js';
 
-/** Removes a row that was found due. It checks again, because the row may have changed meanwhile. */
+/** Removes an expired row. Checks it again in the transaction, because it may have changed meanwhile. */
 export type Removal = (transaction: Reader & Writer) => void;
-/** One step per row: undefined when the row stays. */
+/** Yields once per row: undefined when the row stays. */
 export type Pass = Generator<Removal | undefined, void, void>;
 export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;

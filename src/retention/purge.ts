@@ -1,14 +1,14 @@
 /**
- * What deleted users left behind: requests, executions, idempotency records, signalIds and sources.
- * The deletion itself only notes the user under `purgeKeyOf(userId)`: a user may have millions of
- * rows, which no single transaction should remove.
+ * Removes the rows of deleted users: requests, executions, idempotency records, signalIds and sources. The deletion
+ * itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many for one
+ * transaction.
  */
 import { purgePrefix } from '../store/key-layout.js';
 import type { Reader } from '../store/store.js';
 import type { Pass } from './pass.js';
 import { walk } from '../store/walk.js';
 
-const leftBehind = [
+const purgedCollections = [
   'openExecutions',
   'finalExecutions',
   'idempotency',
@@ -17,16 +17,16 @@ const leftBehind = [
   'requests',
 ] as const;
 
-/** How long the note stays: what was under way when the user was deleted may still be written. */
+/** How long the marker stays: writes in flight at the deletion may create rows after it. */
 const graceMs = 3_600_000;
 
 export function* deletedUsers(reader: Reader, now: number): Pass {
-  // The character after the colon ends the stretch of keys that begin with the prefix.
-  const stretch = { start: purgePrefix, end: `${purgePrefix.slice(0, -1)};` };
-  for (const { key, record: deletedAt } of walk(reader, 'meta', stretch)) {
+  // `;` follows `:`, so this is the end of the keys with the prefix.
+  const range = { start: purgePrefix, end: `${purgePrefix.slice(0, -1)};` };
+  for (const { key, record: deletedAt } of walk(reader, 'meta', range)) {
     const userId = key.slice(purgePrefix.length);
     if (reader.get('users', userId) !== undefined) continue;
-    for (const collection of leftBehind) {
+    for (const collection of purgedCollections) {
       for (const row of walk(reader, collection, { prefix: [userId] })) {
         yield (transaction) => {
           transaction.remove(collection, row.key);
@@ -36,7 +36,7 @@ export function* deletedUsers(reader: Reader, now: number): Pass {
     yield now - Number(deletedAt) < graceMs
       ? undefined
       : (transaction) => {
-          const isEmpty = leftBehind.every(
+          const isEmpty = purgedCollections.every(
             (collection) =>
               transaction.range(collection, { prefix: [userId], limit: 1 }).length === 0,
           );

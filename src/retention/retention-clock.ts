@@ -1,19 +1,18 @@
 /**
- * Wall time for those who destroy what is old. A step forward counts only after it has lasted for an
- * hour, so that a clock that was set wrong and is set right again has cost nobody anything; a step back
- * counts at once. Owns the clocks' readings of the last hour; they end with the process, and a start
- * believes the clock that it finds.
+ * Wall time for retention. A step forward takes effect after one hour, so that a temporarily wrong clock does not
+ * delete records; a step back takes effect at once. Holds the clock offsets of the last hour; a restart trusts the
+ * current wall clock.
  */
 import type { Clock } from '../lib/clock.js';
 
-const settledMs = 3_600_000;
-/** Readings closer together than this tell nothing new. */
-const readingMs = 30_000;
+const windowMs = 3_600_000;
+/** Minimum interval of the samples. */
+const sampleIntervalMs = 30_000;
 
 export class RetentionClock {
   readonly #clock: Clock;
-  /** How far wall time was ahead of monotonic time, and when, ascending. */
-  #readings: { readonly at: number; readonly aheadMs: number }[] = [];
+  /** Wall time minus monotonic time, with the monotonic time of the sample, ascending. */
+  #samples: { readonly at: number; readonly offsetMs: number }[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,10 +22,12 @@ export class RetentionClock {
   /** Unix milliseconds, never ahead of the wall clock. */
   now(): number {
     const at = this.#clock.monotonic();
-    const aheadMs = this.#clock.now() - at;
-    this.#readings = this.#readings.filter((reading) => at - reading.at <= settledMs);
-    const latest = this.#readings.at(-1);
-    if (latest === undefined || at - latest.at >= readingMs) this.#readings.push({ at, aheadMs });
-    return at + Math.min(aheadMs, ...this.#readings.map((reading) => reading.aheadMs));
+    const offsetMs = this.#clock.now() - at;
+    this.#samples = this.#samples.filter((sample) => at - sample.at <= windowMs);
+    const latest = this.#samples.at(-1);
+    if (latest === undefined || at - latest.at >= sampleIntervalMs) {
+      this.#samples.push({ at, offsetMs });
+    }
+    return at + Math.min(offsetMs, ...this.#samples.map((sample) => sample.offsetMs));
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Removes what is kept long enough, and what deleted users left. A cycle of passes over the store
- * runs every minute, cut into slices that hold the loop for a few milliseconds at most; each slice
- * looks at some rows and then removes, in one transaction, what is still due when it runs. Owns the
- * cycle under way; the rest is in the store.
+ * Removes expired records and the rows of deleted users. A cycle of passes over the store runs every minute, in
+ * slices that block the event loop for a few milliseconds at most; each slice scans some rows and removes the
+ * expired ones in one transaction. Owns the current cycle, which a restart begins anew.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { deletedUsers } from './purge.js';
@@ -15,15 +14,15 @@ export interface SweepDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly limits: RetentionLimits;
-  /** Told when a slice failed; the sweep begins anew with its next cycle. */
+  /** Called when a slice fails; the sweep then starts a new cycle. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface Sweep {
   start(): void;
-  /** No slice begins after it; one that waits for its flush still ends. */
+  /** Starts no further slice; one in flight completes. */
   stop(): void;
-  /** Runs one slice. @returns whether it ended a cycle. Never call it while another one runs. */
+  /** Runs one slice. Must not be called while another one runs. @returns whether it completed a cycle. */
   slice(): Promise<boolean>;
 }
 
@@ -31,7 +30,7 @@ const cycleIntervalMs = 60_000;
 const sliceGapMs = 20;
 const sliceBudgetMs = 2;
 const rowsPerSlice = 256;
-/** A transaction holds up group commits while it runs. */
+/** A transaction delays group commits while it runs. */
 const removalsPerSlice = 32;
 
 export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep {
@@ -68,7 +67,7 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
         for (const remove of removals) remove(transaction);
       });
     } catch (error) {
-      // What was not removed is found again; a position after it must not be written.
+      // A new cycle finds the rows again. To continue could store a position after them.
       cycle = newCycle();
       throw error;
     }

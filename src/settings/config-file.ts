@@ -1,17 +1,16 @@
 /**
- * The config file: JSON with settings at its top level, and `limits`, `plans` and `platforms`, which
- * `sections` reads. Every key is checked, because a misspelt limit that is silently ignored is a limit
- * that does not hold.
+ * Reads the config file: JSON with settings at its top level, and the sections `limits`, `plans` and `platforms`, which
+ * `sections` reads. Unknown keys are errors, because a misspelt limit would silently not apply.
  */
 import { errorText } from '../lib/error-text.js';
 import { settingNames, settingsTable } from './table.js';
 
-/** Takes one finding: the setting's name, and a sentence for the operator. */
+/** Reports one error: the setting's name, and a sentence for the operator. */
 export type Report = (setting: string, message: string) => void;
 
 export interface ConfigFile {
   readonly path: string;
-  /** The parsed object; empty when there is no file or it cannot be read. */
+  /** The parsed object; empty without a file or when it cannot be read. */
   readonly root: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +38,7 @@ export function readConfigFile(
   return { path, root: parsed };
 }
 
-/** The object under this key; empty when there is none. */
+/** @returns the object of this section; empty when it is absent or invalid. */
 export function sectionOf(file: ConfigFile, name: string, report: Report): Record<string, unknown> {
   if (!Object.hasOwn(file.root, name)) return {};
   const value = file.root[name];

@@ -1,4 +1,4 @@
-/** The sections of the config file: what the operator changes of the limits, plans and platforms. */
+/** Reads the sections of the config file: the operator's changes of limits, plans and platforms. */
 import { limitNames, limitRelations, limits as limitTable, type Limits } from '../limits.js';
 import { shippedPlans, type Plan, type Plans } from '../plans.js';
 import { shippedPlatforms, type Platform } from '../platforms.js';
@@ -41,7 +41,7 @@ export function readLimits(file: ConfigFile, report: Report): Limits {
 
 const planNamePattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
-/** The highest quota: what a day of the highest rate gives. */
+/** The daily maximum is a day at the maximum rate. */
 const signalsPerMinuteMax = 1_000_000;
 const signalsPerDayMax = 24 * 60 * signalsPerMinuteMax;
 
@@ -52,9 +52,9 @@ const planFields: Record<keyof Plan, { expected: string; accepts: (value: unknow
 };
 const planFieldNames = Object.keys(planFields) as (keyof Plan)[];
 
-/** The shipped plans, changed field by field by what is given; a new plan needs every field. */
+/** @returns the shipped plans with the given fields replaced. A new plan needs every field. */
 export function readPlans(file: ConfigFile, report: Report): Plans {
-  // Without a prototype, so that a user's plan named "constructor" is simply unknown.
+  // Without a prototype, so that a plan named "constructor" is unknown, not inherited.
   const plans = Object.assign(Object.create(null), shippedPlans) as Record<string, Plan>;
   const given = sectionOf(file, 'plans', report);
   for (const [name, value] of Object.entries(given)) {
@@ -85,7 +85,7 @@ const accountForms: readonly unknown[] = [
   'login-at-server',
 ] satisfies Platform['account'][];
 
-/** What is given takes the place of the shipped list. */
+/** @returns the given list, which replaces the shipped one. */
 export function readPlatforms(file: ConfigFile, report: Report): readonly Platform[] {
   if (!Object.hasOwn(file.root, 'platforms')) return shippedPlatforms;
   const given = file.root['platforms'];

@@ -1,17 +1,17 @@
 /**
- * Every setting that a flag, the environment or the top level of the config file can give: one row
- * each, read by the loader, the command line's help and the test that holds it against the contract.
+ * Defines the settings, one row each: flag, environment variable, config file key, default and type. Used by the
+ * loader and the command line's help.
  */
 import { isIP } from 'node:net';
 import { isCidr } from '../quota/partition.js';
 import { jwtSecretLengthMin } from '../store/data-directory.js';
 
-/** How a value is read, and what the operator is told when it cannot be. */
+/** The type of a setting: its parser, and the text of the error message. */
 export interface Kind<T> {
   readonly expected: string;
   /**
-   * @param isText whether `raw` comes from a flag or the environment, where everything is text.
-   * @returns undefined when `raw` is not such a value.
+   * @param isText whether `raw` comes from a flag or the environment, where every value is a string.
+   * @returns undefined when `raw` is invalid.
    */
   readonly read: (raw: unknown, isText: boolean) => T | undefined;
 }
@@ -19,11 +19,11 @@ export interface Kind<T> {
 interface SettingRow {
   readonly flag: string | null;
   readonly environment: string;
-  /** Whether the config file may hold it, under the setting's name. */
+  /** Whether the config file may contain it, under the setting's name. */
   readonly inFile: boolean;
   readonly fallback: unknown;
   readonly kind: Kind<unknown>;
-  /** What the value is called in the help. */
+  /** Placeholder of the value in the help. */
   readonly placeholder: string;
   readonly secret: boolean;
   readonly description: string;
@@ -75,16 +75,16 @@ const secret: Kind<string> = {
 
 // prettier-ignore
 export const settingsTable = {
-  dataDir: { flag: '--data-dir', environment: 'SIGNALBOX_DATA_DIR', inFile: true, fallback: './data', kind: path, placeholder: 'DIRECTORY', secret: false, description: 'directory that holds all that outlives the process' },
+  dataDir: { flag: '--data-dir', environment: 'SIGNALBOX_DATA_DIR', inFile: true, fallback: './data', kind: path, placeholder: 'DIRECTORY', secret: false, description: 'directory of the persistent data' },
   host: { flag: '--host', environment: 'SIGNALBOX_HOST', inFile: true, fallback: '127.0.0.1', kind: host, placeholder: 'ADDRESS', secret: false, description: 'address that bots and terminal plugins connect to' },
   port: { flag: '--port', environment: 'SIGNALBOX_PORT', inFile: true, fallback: 8080, kind: port, placeholder: 'PORT', secret: false, description: 'port that bots and terminal plugins connect to; 0 takes any free port' },
   opsHost: { flag: '--ops-host', environment: 'SIGNALBOX_OPS_HOST', inFile: true, fallback: '127.0.0.1', kind: host, placeholder: 'ADDRESS', secret: false, description: 'address of the health checks and metrics' },
   opsPort: { flag: '--ops-port', environment: 'SIGNALBOX_OPS_PORT', inFile: true, fallback: 9464, kind: port, placeholder: 'PORT', secret: false, description: 'port of the health checks and metrics; 0 takes any free port' },
-  tlsCert: { flag: '--tls-cert', environment: 'SIGNALBOX_TLS_CERT', inFile: true, fallback: undefined, kind: path, placeholder: 'FILE', secret: false, description: 'certificate chain as PEM; without it the gateway speaks plain HTTP' },
+  tlsCert: { flag: '--tls-cert', environment: 'SIGNALBOX_TLS_CERT', inFile: true, fallback: undefined, kind: path, placeholder: 'FILE', secret: false, description: 'certificate chain as PEM; without it the gateway serves plain HTTP' },
   tlsKey: { flag: '--tls-key', environment: 'SIGNALBOX_TLS_KEY', inFile: true, fallback: undefined, kind: path, placeholder: 'FILE', secret: false, description: 'private key of the certificate as PEM' },
-  trustProxy: { flag: '--trust-proxy', environment: 'SIGNALBOX_TRUST_PROXY', inFile: true, fallback: [] as readonly string[], kind: cidrList, placeholder: 'CIDRS', secret: false, description: 'proxies whose word about the client address is believed, separated by commas' },
-  logLevel: { flag: '--log-level', environment: 'SIGNALBOX_LOG_LEVEL', inFile: true, fallback: 'info', kind: logLevel, placeholder: 'LEVEL', secret: false, description: `what is logged: ${logLevels.join(', ')}` },
-  jwtSecret: { flag: null, environment: 'SIGNALBOX_JWT_SECRET', inFile: false, fallback: undefined, kind: secret, placeholder: 'SECRET', secret: true, description: 'secret that signs user tokens; without it, one is made and kept in the data directory' },
+  trustProxy: { flag: '--trust-proxy', environment: 'SIGNALBOX_TRUST_PROXY', inFile: true, fallback: [] as readonly string[], kind: cidrList, placeholder: 'CIDRS', secret: false, description: 'trusted proxies, which may set the client address; separated by commas' },
+  logLevel: { flag: '--log-level', environment: 'SIGNALBOX_LOG_LEVEL', inFile: true, fallback: 'info', kind: logLevel, placeholder: 'LEVEL', secret: false, description: `lowest level that is logged: ${logLevels.join(', ')}` },
+  jwtSecret: { flag: null, environment: 'SIGNALBOX_JWT_SECRET', inFile: false, fallback: undefined, kind: secret, placeholder: 'SECRET', secret: true, description: 'secret that signs user tokens; without it, one is generated and stored in the data directory' },
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingName = keyof typeof settingsTable;
@@ -98,7 +98,7 @@ type ValueOf<N extends SettingName> =
     : never;
 export type SettingValues = { readonly [N in SettingName]: ValueOf<N> };
 
-/** Where the config file itself is named; the one setting that the file cannot hold. */
+/** The path of the config file, the only setting besides secrets that the file cannot contain. */
 export const configFile = {
   flag: '--config',
   environment: 'SIGNALBOX_CONFIG',
@@ -106,10 +106,10 @@ export const configFile = {
   description: 'config file (JSON) with settings, limits, plans and platforms',
 } as const;
 
-/** Read by the `terminal` command alone; the other commands leave them be. */
+/** Read only by the `terminal` command. */
 const terminalEnvironment = ['SIGNALBOX_PASSWORD', 'SIGNALBOX_SESSION_TOKEN'] as const;
 
-/** Every environment variable with our prefix that means something; any other stops the start. */
+/** The known environment variables with the prefix SIGNALBOX_; any other is an error. */
 export const knownEnvironment: ReadonlySet<string> = new Set<string>([
   ...settingNames.map((name) => settingsTable[name].environment),
   configFile.environment,
@@ -128,7 +128,7 @@ function isCidrText(part: unknown): boolean {
   return typeof part === 'string' && isCidr(part);
 }
 
-/** `''` is the empty list: so an environment variable can take back what the config file trusts. */
+/** `''` is the empty list, so that an environment variable can override the config file's list. */
 function splitList(text: string): string[] {
   return text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
 }

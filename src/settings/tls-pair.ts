@@ -1,6 +1,6 @@
 /**
- * Whether the files named for TLS can serve: both there, readable, PEM, and made for each other. The
- * native server would start without a certificate and then refuse every handshake.
+ * Validates the TLS files: both present, readable, PEM, and a matching pair. The native server would start with
+ * invalid files and then reject every handshake.
  */
 import { errorText } from '../lib/error-text.js';
 import { createPrivateKey, X509Certificate } from 'node:crypto';

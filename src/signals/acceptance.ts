@@ -1,7 +1,7 @@
 /**
- * Accepts signals: request, executions, idempotency record and signalId go to disk in one transaction; the 202
- * and the submit frames follow its flush. Owns what is between the decision and the flush: acceptances whose
- * outcome is unknown, and signalIds that are taken but not yet readable.
+ * Accepts signals: stores request, executions, idempotency record and signalId in one transaction; the 202 and the
+ * submit frames follow its flush. Owns the acceptances in flight: the signalIds that they reserve, and the
+ * in-doubt acceptances, whose commit failed with an unknown outcome. Both end with the process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
@@ -24,10 +24,10 @@ export interface SignalSubmission {
   readonly idempotencyKey: string;
   readonly fingerprint: string;
   readonly envelope: Envelope;
-  /** The payload's JSON text as it was sent. */
+  /** The payload's JSON text as the bot sent it. */
   readonly payload: string;
   readonly targets: readonly Target[];
-  /** Whether a target's plugin is connected now, so that the submit frame may follow at once. */
+  /** Whether the target's plugin is connected now, so that the submit frame can be sent after the flush. */
   readonly isConnected: (target: Target) => boolean;
   readonly signalsToday: number;
 }
@@ -50,7 +50,7 @@ export interface AcceptanceDeps {
   readonly announcer: Announcer;
   readonly quota: AccountQuota;
   readonly signalsAccepted: Counter;
-  /** Sends durable executions to their terminals. Called in the order of acceptance. */
+  /** Sends durable executions to their terminals; called in the order of acceptance. */
   readonly dispatch: (
     userId: string,
     request: SignalRequest,
@@ -80,8 +80,8 @@ export class Acceptance {
   }
 
   /**
-   * Stores the signal and calls `answer` once: with what is durable, or with undefined while the outcome is
-   * unknown. Terminals get the signal after that.
+   * Stores the signal and calls `answer` once: after the flush, or with undefined when the outcome is unknown.
+   * Dispatches the signal afterwards.
    */
   accept(submission: SignalSubmission, answer: (accepted: Accepted | undefined) => void): void {
     const { store, idempotency, deadlines, limits } = this.#deps;
@@ -136,7 +136,7 @@ export class Acceptance {
     }
   }
 
-  /** Hands what is durable to the book and to the terminals. */
+  /** Adds durable executions to the book, publishes them and dispatches them. */
   #enter(userId: string, { request, executions }: Accepted): void {
     const { book, announcer, dispatch, signalsAccepted } = this.#deps;
     signalsAccepted.add();
@@ -148,7 +148,7 @@ export class Acceptance {
     dispatch(userId, request, entries);
   }
 
-  /** Settles unknown outcomes. Call it after a later write has succeeded: the store is conclusive then. */
+  /** Resolves in-doubt acceptances from the store. Call it after a later write has succeeded, not before. */
   resolveDoubts(): void {
     const doubts = this.#doubts;
     this.#doubts = [];
@@ -233,7 +233,7 @@ export class Acceptance {
   }
 }
 
-/** What an order-submit payload says, as far as it says it in the documented types. */
+/** @returns the documented fields of an order-submit payload; null for a field that is absent or of another type. */
 function orderTerms({ type, cmd, payload }: Envelope) {
   if (type !== 'order' || cmd !== 'submit') return undefined;
   const terms = payload as Readonly<Record<string, unknown>>;

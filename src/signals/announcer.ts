@@ -1,4 +1,4 @@
-/** Publishes the changes of executions and cancels to the user's streams, and counts them. */
+/** Publishes status changes of executions and cancels to the user's event streams, and counts them. */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime } from '../lib/clock.js';
 import type { CounterSet } from '../lib/instruments.js';
@@ -18,11 +18,11 @@ export class Announcer {
     this.#deps = deps;
   }
 
-  /** @param before undefined for an execution that has just been accepted. */
+  /** @param before undefined for a newly accepted execution. */
   announce(userId: string, before: Execution | undefined, after: Execution): void {
     const isNewStatus = before?.status !== after.status;
     if (isNewStatus) this.#deps.executionsByStatus.add(after.status);
-    // The bot knows from its 202 that the execution is queued.
+    // The 202 already says that the execution is queued.
     if (isNewStatus && after.status !== 'queued') this.#publish(userId, after, 'command_result');
     const isNewCancelStatus = before?.cancel?.status !== after.cancel?.status;
     if (isNewCancelStatus && after.cancel !== null) this.#publish(userId, after, 'cancel_update');
@@ -30,7 +30,7 @@ export class Announcer {
 
   #publish(userId: string, after: Execution, name: 'command_result' | 'cancel_update'): void {
     const { platform, instanceId, accountName, cancel } = after;
-    // An execution that was denied because there is no terminal belongs to no stream.
+    // An execution that was denied with no_active_terminal has no source, and so no stream.
     if (instanceId === null || accountName === null) return;
     const source = { platform, instanceId, accountName };
     this.#deps.hub.publish(userId, {

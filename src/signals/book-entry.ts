@@ -1,9 +1,8 @@
 /**
- * One execution in the book: the newest state, which may not be on disk yet, and the deadlines of its state.
- * While an execution waits for its terminal, its entry rests: it keeps the id and the deadline only, and
- * reads the record from the store when it is asked for. Millions may rest, and the garbage collector stops
- * the loop for what stays in memory (native-notes/profile.md): so an entry has few fields and no closures,
- * and is its own deadline.
+ * Holds one execution of the book: its latest state, which may not be durable yet, and its deadlines. While an
+ * execution waits for its terminal, its entry is unloaded: it holds only the id and the deadline, and reads the
+ * record from the store on access. Millions of entries may wait, and the length of GC pauses grows with the
+ * objects on the heap (native-notes/profile.md): so an entry has few fields, no closures, and is its own Deadline.
  */
 import { assert } from '../lib/assert.js';
 import type { Deadline } from '../lib/deadlines.js';
@@ -11,9 +10,9 @@ import { isSettled, type Execution } from '../model/execution.js';
 import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
 
-/** The book, as far as its entries need it. */
-export interface EntryKeeper {
-  /** @returns the record of an entry at rest. */
+/** What entries need of the book. */
+export interface EntryOwner {
+  /** @returns the stored record of an unloaded entry. */
   read(entry: BookEntry): Execution | undefined;
   /** The entry's deadline has passed. */
   due(entry: BookEntry): void;
@@ -27,81 +26,81 @@ export interface SourceEntries {
 
 /** The deadlines of an entry, in monotonic ms. Only `ExecutionTimeouts` changes them. */
 export interface EntryDeadlines {
-  /** No submit frame may leave after it. */
+  /** No submit frame is sent after it. */
   expiryDue: number;
   /** When the execution becomes unknown; undefined while it has not been sent. */
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
 }
 
-/** Only the book changes it, except for `EntryDeadlines`. */
+/** Only the book changes its fields, except for `EntryDeadlines`. */
 export class BookEntry implements Stored, Deadline, EntryDeadlines {
   expiryDue = Infinity;
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
-  /** Connection that carried the submit frame, in this life of the process. */
+  /** Connection that sent the submit frame, in this process. */
   connectionId: string | undefined;
   pendingWrites = 0;
-  place = -1;
+  heapIndex = -1;
   /** Undefined while the entry is not in the book. */
   source: SourceEntries | undefined;
   readonly executionId: string;
-  readonly #keeper: EntryKeeper;
-  /** Undefined while it rests. */
-  #held: Execution | undefined;
-  /** Whether a write may have put it among the settled ones. */
-  #mayLieSettled: boolean;
+  readonly #owner: EntryOwner;
+  /** Undefined while unloaded. */
+  #loaded: Execution | undefined;
+  /** Whether a write may have stored it in `finalExecutions`. */
+  #mayBeInFinal: boolean;
 
   constructor(
-    keeper: EntryKeeper,
+    owner: EntryOwner,
     readonly userId: string,
     execution: Execution,
-    /** Monotonic ms when it entered this life of the process. */
+    /** Monotonic ms of its acceptance, or of the load after a restart. */
     readonly enteredAt: number,
-    /** Was sent, or may have been, before this life of the process. */
+    /** Whether an earlier process may have sent it. */
     readonly isRecovered: boolean,
   ) {
-    this.#keeper = keeper;
+    this.#owner = owner;
     this.executionId = execution.executionId;
-    this.#held = execution;
-    this.#mayLieSettled = isSettled(execution);
+    this.#loaded = execution;
+    this.#mayBeInFinal = isSettled(execution);
   }
 
   get execution(): Execution {
-    const execution = this.recall();
+    const execution = this.load();
     assert(execution !== undefined, `execution ${this.executionId} is in the book, not on disk`);
     return execution;
   }
 
   set execution(next: Execution) {
-    this.#held = next;
+    this.#loaded = next;
   }
 
-  /** @returns undefined when it rested and its record was removed with its user. */
-  recall(): Execution | undefined {
-    return (this.#held ??= this.#keeper.read(this));
+  /** @returns undefined when it was unloaded and its record was removed with its user. */
+  load(): Execution | undefined {
+    return (this.#loaded ??= this.#owner.read(this));
   }
 
   /** Drops the record from memory; the next access reads it from the store. */
-  rest(): void {
-    if (this.pendingWrites === 0 && this.#held?.status === 'queued') this.#held = undefined;
+  unload(): void {
+    if (this.pendingWrites === 0 && this.#loaded?.status === 'queued') this.#loaded = undefined;
   }
 
-  /** Its deadline. */
+  /** Runs when the deadline is due. */
   task(): void {
-    this.#keeper.due(this);
+    this.#owner.due(this);
   }
 
-  /** Settled executions and open ones lie apart, so that a start reads only the open ones. */
+  /** Stores open and settled executions in separate collections, so that a start reads only the open ones. */
   put(batch: Writer): void {
     const { userId, execution } = this;
     const key: [string, string] = [userId, execution.executionId];
     if (isSettled(execution)) {
-      this.#mayLieSettled = true;
+      this.#mayBeInFinal = true;
       batch.remove('openExecutions', key);
       batch.put('finalExecutions', key, execution);
     } else {
-      if (this.#mayLieSettled) batch.remove('finalExecutions', key);
+      if (this.#mayBeInFinal) batch.remove('finalExecutions', key);
       batch.put('openExecutions', key, execution);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Accepts cancels: the execution's cancel and the idempotency record go to disk in one transaction; the 202
- * follows its flush, and the frame to the terminal follows the 202. If the commit fails, the bot is told that
- * the outcome is unknown, and the cancel is stored and sent as soon as the disk takes writes again.
+ * Accepts cancels: stores the execution's cancel and the idempotency record in one transaction; the 202 follows its
+ * flush, and the cancel frame follows the 202. If the commit fails, the bot gets the error "outcome unknown", and
+ * the write is retried until it succeeds; then the cancel is sent.
  */
 import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -40,7 +40,7 @@ export class CancelAcceptance {
     this.#deps = deps;
   }
 
-  /** Calls `answer` with the body of the 202, or with undefined while the outcome is unknown. */
+  /** Calls `answer` with the body of the 202; with undefined each time a commit fails. */
   accept(
     entry: BookEntry,
     idempotencyKey: string,

@@ -1,7 +1,6 @@
 /**
- * The signal envelope: a compiled schema says whether a body is one, and the table of rules says
- * what is wrong with it when it is not. Rules stand in the order of the specification's table, and
- * each violated one is told once.
+ * Validates signal envelopes. A compiled schema accepts valid ones fast; for an invalid one, a table of rules lists
+ * the violations, in the order of the specification's table.
  */
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
@@ -30,8 +29,8 @@ let splitPlatform = '';
 let splitTokens: readonly string[] = [''];
 
 /**
- * Splits `terminal_a, terminal_b`: spaces trimmed, repeats once, in the order given. One signal asks
- * twice, and bots write the same again and again: what was split last is kept.
+ * Splits `terminal_a, terminal_b`: trimmed, without duplicates, in the order given. Caches the last result, because
+ * each signal needs it twice and bots repeat the same text.
  */
 export function platformTokens(platform: string): readonly string[] {
   if (platform !== splitPlatform) {
@@ -52,11 +51,12 @@ export function createEnvelopeReader(
 ): EnvelopeReader {
   const isEnvelope = compileSchema(envelopeSchema(limits));
   const rules = envelopeRules(limits, knownPlatforms);
-  const timely = rules.filter((rule) => rule.needsContext);
+  const contextRules = rules.filter((rule) => rule.needsContext);
 
   return {
     read(body, now) {
-      if (isEnvelope(body) && timely.every((rule) => !rule.isViolated(body, now))) return body;
+      if (isEnvelope(body) && contextRules.every((rule) => !rule.isViolated(body, now)))
+        return body;
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         return [{ field: '$', code: 'object_required' }];
       }
@@ -68,7 +68,7 @@ export function createEnvelopeReader(
 }
 
 interface Rule extends FieldError {
-  /** Depends on the clock or the configuration, so that the schema cannot know it. */
+  /** Depends on the clock or the configuration, so the schema cannot express it. */
   readonly needsContext?: true;
   readonly isViolated: (body: Partial<Record<keyof Envelope, unknown>>, now: number) => boolean;
 }

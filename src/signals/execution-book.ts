@@ -1,13 +1,13 @@
 /**
- * The book of open executions: the only place that changes one. It holds the newest state in memory, writes it
- * to disk, and publishes a change after its flush. Rebuilt at start from the store's open executions.
+ * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it to
+ * the store, and publishes the change after its flush. Rebuilt at each start from the store's open executions.
  */
 import type { Clock } from '../lib/clock.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import { targetKey } from '../model/source-name.js';
 import type { Reader } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
-import { BookEntry, type EntryKeeper, type SourceEntries } from './book-entry.js';
+import { BookEntry, type EntryOwner, type SourceEntries } from './book-entry.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import { applyMove, recover, type Move } from './moves.js';
 
@@ -16,7 +16,7 @@ export interface ApplyOptions {
   readonly alongside?: Stored;
   /** Runs after the flush. */
   readonly done?: () => void;
-  /** Runs each time a commit of the change fails; the write is then repeated until it succeeds. */
+  /** Runs each time a commit of the change fails; the write is retried until it succeeds. */
   readonly failed?: () => void;
 }
 
@@ -29,7 +29,7 @@ export interface ExecutionBookDeps {
   readonly onChange: (userId: string, before: Execution, after: Execution) => void;
 }
 
-export class ExecutionBook implements EntryKeeper {
+export class ExecutionBook implements EntryOwner {
   readonly #deps: ExecutionBookDeps;
   readonly #entries = new Map<string, BookEntry>();
   /** By userId and source. */
@@ -43,28 +43,28 @@ export class ExecutionBook implements EntryKeeper {
     return this.#entries.size;
   }
 
-  /** Reads the executions that were open when the last process ended. */
+  /** Reads the open executions from the store and recovers them. */
   load(): void {
     let userId = '';
     for (const { key, record } of this.#deps.store.range('openExecutions')) {
-      // One string for all entries of a user, not one for each.
+      // Shares one string per user among its entries, to save memory.
       if (userId !== key[0]) userId = key[0];
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryOf(userId, record, isSent);
       this.#keep(entry);
       if (this.apply(entry, recover) === undefined) this.#deps.timeouts.arm(entry);
-      entry.rest();
+      entry.unload();
     }
   }
 
-  /** Reads the open executions of a user that arrives from another gateway. */
+  /** Reads the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
     for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
-      if (!this.#entries.has(record.executionId)) this.add(userId, record).rest();
+      if (!this.#entries.has(record.executionId)) this.add(userId, record).unload();
     }
   }
 
-  /** Adds an execution that has just become durable. */
+  /** Adds a newly durable execution. */
   add(userId: string, execution: Execution): BookEntry {
     const entry = this.#entryOf(userId, execution, false);
     this.#keep(entry);
@@ -72,7 +72,7 @@ export class ExecutionBook implements EntryKeeper {
     return entry;
   }
 
-  /** @returns the entry of an execution of this user, settled ones included. */
+  /** @returns the entry of an execution of this user, open or settled. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entries.get(executionId);
     if (entry !== undefined) {
@@ -89,8 +89,8 @@ export class ExecutionBook implements EntryKeeper {
   }
 
   /**
-   * Applies a move: in memory at once, on disk soon, published after the flush.
-   * @returns the execution after it; undefined when the move does not apply, and nothing was changed.
+   * Applies a move: changes memory at once, queues the write, publishes after the flush.
+   * @returns the changed execution; undefined when the move does not apply and nothing changed.
    */
   apply(entry: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
     const before = entry.execution;
@@ -114,18 +114,18 @@ export class ExecutionBook implements EntryKeeper {
     return after;
   }
 
-  /** Notes which connection carries the submit frame. */
-  carry(entry: BookEntry, connectionId: string): void {
+  /** Records which connection sends the submit frame. */
+  setConnection(entry: BookEntry, connectionId: string): void {
     entry.connectionId = connectionId;
   }
 
-  /** Drops an entry that is settled, on disk and not to be sent again. */
+  /** Drops an entry that is settled, durable and not to be redelivered. */
   release(entry: BookEntry): void {
     if (entry.pendingWrites > 0 || !isSettled(entry.execution)) return;
     if (!this.#deps.timeouts.mayBeSentAgain(entry)) this.#drop(entry);
   }
 
-  /** Drops all entries of a user that no longer exists. */
+  /** Drops all entries of a deleted user. */
   forget(userId: string): void {
     for (const entry of this.#entries.values()) {
       if (entry.userId === userId) this.#drop(entry);
@@ -140,9 +140,9 @@ export class ExecutionBook implements EntryKeeper {
     if (this.#exists(entry)) this.#deps.timeouts.due(entry);
   }
 
-  /** A user's records may be removed a moment before `forget`. */
+  /** A user's records may be removed before `forget` is called. */
   #exists(entry: BookEntry): boolean {
-    if (entry.recall() !== undefined) return true;
+    if (entry.load() !== undefined) return true;
     this.#drop(entry);
     return false;
   }

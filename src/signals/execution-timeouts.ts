@@ -1,7 +1,7 @@
 /**
- * What time does to an execution: an unsent one expires with its TTL, an unconfirmed one becomes unknown, and
- * so does an unconfirmed cancel. Durations run on the monotonic clock, so that a step of the wall clock neither
- * fires nor delays them; the state they depend on is in the book's entries.
+ * Applies the timeouts of executions: an unsent one expires with its TTL; an unconfirmed one, or an unconfirmed
+ * cancel, becomes unknown. Timeouts run on the monotonic clock, so that a step of the wall clock neither fires nor
+ * delays them. Owns no state: the deadlines are fields of the book's entries.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -16,10 +16,10 @@ export interface ExecutionTimeoutsDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly limits: Pick<Limits, 'executionConfirmTimeoutMs' | 'cancelConfirmTimeoutMs'>;
-  /** Whether the connection that carried the submit frame is still open. */
+  /** Whether the connection that sent the submit frame is still open. */
   readonly isConnected: (connectionId: string) => boolean;
   readonly apply: (entry: BookEntry, move: Move) => void;
-  /** Lets the book drop an entry that may no longer be sent again. */
+  /** Lets the book drop an entry that can no longer be redelivered. */
   readonly release: (entry: BookEntry) => void;
 }
 
@@ -30,7 +30,7 @@ export class ExecutionTimeouts {
     this.#deps = deps;
   }
 
-  /** Dates a new entry. Its TTL is never longer than at the acceptance, even if the clock was set back. */
+  /** Sets the due times of a new entry. A clock that was set back does not extend its TTL. */
   begin(entry: BookEntry): void {
     const { clock } = this.#deps;
     const now = clock.now();
@@ -39,7 +39,7 @@ export class ExecutionTimeouts {
     if (dispatchedAt !== null) entry.confirmDue = this.#confirmDue(dispatchedAt, now);
   }
 
-  /** Sets the deadlines that the states of the execution and its cancel ask for. */
+  /** Schedules the deadlines for the current states of the execution and its cancel. */
   arm(entry: BookEntry): void {
     const { deadlines, clock } = this.#deps;
     const { execution } = entry;
@@ -68,19 +68,19 @@ export class ExecutionTimeouts {
     else release(entry);
   }
 
-  /** Whether a submit frame may still leave. Both clocks must agree, because either may be wrong. */
+  /** Whether the TTL still allows a submit frame. Checks both clocks: the wall clock may step. */
   maySend(entry: BookEntry): boolean {
     const { clock } = this.#deps;
     return entry.expiryDue > clock.monotonic() && entry.execution.expiresAt > clock.now();
   }
 
-  /** An unknown execution that no terminal acknowledged stays deliverable until its TTL passes. */
+  /** Whether an unknown execution without an acknowledgement may be redelivered: until its TTL passes. */
   mayBeSentAgain(entry: BookEntry): boolean {
     const { status, delivery } = entry.execution;
     return status === 'unknown' && delivery === 'sent' && this.maySend(entry);
   }
 
-  /** Milliseconds since the submit frame left; undefined if it left in an earlier life of the process. */
+  /** Milliseconds since the submit frame was sent; undefined if an earlier process sent it. */
   msSinceSent({ confirmDue, isRecovered }: BookEntry): number | undefined {
     const { clock, limits } = this.#deps;
     if (confirmDue === undefined || isRecovered) return undefined;
@@ -100,7 +100,7 @@ export class ExecutionTimeouts {
       deadlines.remove(entry.cancelDeadline);
       entry.cancelDeadline = undefined;
     } else if (entry.cancelDeadline === undefined) {
-      // A terminal that acknowledges a cancel after it became unknown gets the whole time again.
+      // An acknowledgement after the timeout starts the whole timeout again.
       const from = cancel.status === 'pending' ? cancel.updatedAt : cancel.dispatchedAt;
       const since = Math.max(0, clock.now() - from);
       entry.cancelDeadline = deadlines.after(limits.cancelConfirmTimeoutMs - since, () => {
@@ -117,7 +117,7 @@ export class ExecutionTimeouts {
   }
 }
 
-/** Sent, and no report has come. */
+/** Sent, without a report. */
 function isUnconfirmed({ status, confirmedAt }: Execution): boolean {
   return (status === 'dispatched' || status === 'submitted') && confirmedAt === null;
 }

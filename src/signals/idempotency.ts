@@ -1,7 +1,7 @@
 /**
- * One operation per Idempotency-Key and user. What is stored answers a retry; what is under way or
- * in doubt lives here, in memory, from the moment the operation goes to the store until its outcome
- * is known. Nothing is bound to a key before that, so a refused request leaves its key free.
+ * Allows one operation per Idempotency-Key and user. Stored records answer retries. Operations in progress or in
+ * doubt are held in memory, from the write to the store until its outcome is known. A key is not bound earlier, so
+ * a rejected request leaves its key free.
  */
 import type { IdempotencyRecord } from '../model/records.js';
 import type { Reader } from '../store/store.js';
@@ -18,7 +18,7 @@ interface Unsettled {
   inDoubt: boolean;
 }
 
-/** @returns the trimmed key, or undefined where the header is missing, doubled or not allowed. */
+/** @returns the trimmed key; undefined when the header is missing, repeated or invalid. */
 export function readIdempotencyKey(
   value: string,
   count: number,
@@ -38,7 +38,7 @@ export class Idempotency {
   constructor(readonly store: Reader) {}
 
   /** `now`: wall time in Unix ms. */
-  look(userId: string, key: string, fingerprint: string, now: number): IdempotencyState {
+  lookUp(userId: string, key: string, fingerprint: string, now: number): IdempotencyState {
     const unsettled = this.#unsettled.get(`${userId} ${key}`);
     if (unsettled !== undefined) {
       if (unsettled.fingerprint !== fingerprint) return { kind: 'idempotency_conflict' };
@@ -54,12 +54,12 @@ export class Idempotency {
     this.#unsettled.set(`${userId} ${key}`, { fingerprint, inDoubt: false });
   }
 
-  /** The outcome is known: from now on the store answers for it, or nothing does. */
+  /** The outcome is known: the operation is in the store, or did not happen and the key is free. */
   settle(userId: string, key: string): void {
     this.#unsettled.delete(`${userId} ${key}`);
   }
 
-  /** The outcome cannot be known for now. */
+  /** The outcome is unknown until `settle`. */
   doubt(userId: string, key: string): void {
     const unsettled = this.#unsettled.get(`${userId} ${key}`);
     if (unsettled !== undefined) unsettled.inDoubt = true;

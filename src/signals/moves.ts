@@ -1,7 +1,6 @@
 /**
- * Every change of an execution and of its cancel, one function for each cause: what the gateway sent, what a
- * terminal acknowledged or reported, what a deadline or a restart says. A move is pure. The execution book
- * applies it, and nothing else changes an execution.
+ * Implements the state transitions of executions and cancels, one pure function per cause: a frame was sent, a
+ * plugin acknowledged or reported, a timeout fired, the gateway restarted. Only the execution book applies them.
  */
 import type { Cancellation, CancelStatus, ReportableCancelStatus } from '../model/cancellation.js';
 import { cancelStates } from '../model/cancellation.js';
@@ -12,11 +11,11 @@ import { averageOf, fillsWith, remainingAfter, sumOf } from './fills.js';
 
 /**
  * @param now wall time in Unix milliseconds.
- * @returns the execution after the move; undefined where the tables of states forbid it or nothing changes.
+ * @returns the changed execution; undefined when the state tables forbid the transition or nothing changes.
  */
 export type Move = (execution: Execution, now: number) => Execution | undefined;
 
-/** Applies a move. If it ends the execution, an open cancel of it ends too. */
+/** Applies a move. If it ends the execution, it ends its open cancel, too. */
 export function applyMove(execution: Execution, move: Move, now: number): Execution | undefined {
   const next = move(execution, now);
   if (next === undefined || next.cancel === null || next.status === execution.status) return next;
@@ -24,8 +23,8 @@ export function applyMove(execution: Execution, move: Move, now: number): Execut
 }
 
 /**
- * The submit frame may leave once this is on disk, so that a restart knows of it. Applies to a marked execution
- * too: its flush is then that of the mark.
+ * Sets `maySend`. The submit frame is sent after its flush, so that a restart treats the execution as sent. Applies
+ * to a marked execution, too, to wait for the flush of its mark.
  */
 export const allowSending: Move = (execution) => ({ ...execution, maySend: true });
 
@@ -33,13 +32,13 @@ export const allowSending: Move = (execution) => ({ ...execution, maySend: true 
 export const dispatch: Move = (execution, now) =>
   execution.status === 'queued' ? dispatchedAt(execution, now) : undefined;
 
-/** The TTL passed before the submit frame left. */
+/** The TTL passed before the submit frame was sent. */
 export const expireUnsent: Move = (execution, now) => {
   if (!mayMove(execution.status, 'expired')) return undefined;
   return { ...execution, status: 'expired', reasonCode: 'ttl_expired', updatedAt: now };
 };
 
-/** No report came in time. `reasonCode` says what the gateway knows about the cause. */
+/** The confirmation timed out. */
 export function becomeUnknown(reasonCode: ReasonCode): Move {
   return (execution, now) => {
     if (!mayMove(execution.status, 'unknown')) return undefined;
@@ -47,15 +46,15 @@ export function becomeUnknown(reasonCode: ReasonCode): Move {
   };
 }
 
-/** The plugin has received the execution and noted it durably. */
+/** The plugin has stored the command durably. */
 export const acknowledge: Move = (execution, now) => {
   if (execution.delivery === 'confirmed') return undefined;
-  const isNews = mayMove(execution.status, 'submitted') && execution.status !== 'unknown';
-  const status = isNews ? 'submitted' : execution.status;
+  const isForward = mayMove(execution.status, 'submitted') && execution.status !== 'unknown';
+  const status = isForward ? 'submitted' : execution.status;
   return { ...execution, status, delivery: 'confirmed', updatedAt: now };
 };
 
-/** The plugin, or the `executions` of its hello, reports a state, a fill or both. */
+/** The plugin reports a status, a fill or both, in a report or in the `executions` of its hello. */
 export function report(evidence: ExecutionReport): Move {
   return (execution, now) => {
     const next = afterReport(execution, evidence, now) ?? afterLateFill(execution, evidence, now);
@@ -68,7 +67,7 @@ export function report(evidence: ExecutionReport): Move {
   };
 }
 
-/** A bot requests a cancel. The caller has checked that the order is cancellable. */
+/** A bot requests a cancel. The caller must check that the order is cancellable. */
 export function requestCancel(
   cancelRequestId: string,
   idempotencyKey: string,
@@ -99,15 +98,15 @@ export function nextCancelAttempt({ cancel }: Execution): number {
 export const dispatchCancel: Move = (execution, now) =>
   withCancel(execution, 'dispatched', null, now, { dispatchedAt: now });
 
-/** The target went away between the acceptance of the cancel and its frame. */
+/** The plugin disconnected before the cancel frame was sent. */
 export const dropCancel: Move = (execution, now) =>
   withCancel(execution, 'not_sent', 'terminal_lost_before_send', now);
 
-/** The plugin did not report on the cancel in time. */
+/** The confirmation of the cancel timed out. */
 export const timeOutCancel: Move = (execution, now) =>
   withCancel(execution, 'unknown', 'cancel_timeout', now);
 
-/** The plugin has received the cancel and noted it durably. An earlier cancel no longer counts. */
+/** The plugin has stored the cancel durably. Ignored for an earlier cancel. */
 export function acknowledgeCancel(cancelRequestId: string): Move {
   return (execution, now) => {
     const { cancel } = execution;
@@ -121,11 +120,11 @@ export interface CancelReport {
   readonly cancelRequestId: string;
   readonly status: ReportableCancelStatus;
   readonly reasonCode: ReasonCode | null;
-  /** Absent where the terminal did not give it. */
+  /** Absent if the report left it out. */
   readonly native?: NativeState;
 }
 
-/** The plugin reports on a cancel. An earlier cancel counts only where it ended the order after all. */
+/** The plugin reports on a cancel. Ignored for an earlier cancel, unless that one cancelled the order. */
 export function reportCancel(evidence: CancelReport): Move {
   return (execution, now) => {
     const { cancel: latest } = execution;
@@ -147,8 +146,8 @@ export function reportCancel(evidence: CancelReport): Move {
 }
 
 /**
- * After a restart, or on arrival from another gateway: what may have been sent counts as sent. It is then
- * never sent as new, and ends `unknown` unless the terminal reports on it.
+ * After a restart: an execution or cancel that may have been sent counts as sent. It becomes `unknown` unless the
+ * plugin reports on it.
  */
 export const recover: Move = (execution) => {
   const { status, maySend, createdAt } = execution;
@@ -208,7 +207,7 @@ function withCancel(
   return { ...execution, cancel: { ...moved, ...more }, updatedAt: now };
 }
 
-/** How the end of an order ends its open cancel: a fill wins the race, any other end leaves no order. */
+/** How an open cancel ends when its execution does. */
 // prettier-ignore
 const cancelEnds: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
   filled:    { status: 'too_late',  reasonCode: 'already_filled' },
@@ -224,7 +223,7 @@ function cancelAfterEnd(cancel: Cancellation, executionStatus: string, now: numb
   return movedCancel(cancel, end.status, end.reasonCode, now) ?? cancel;
 }
 
-/** @returns undefined when the report is backward, takes back a filled quantity or tells nothing new. */
+/** @returns undefined when the report is backward, lowers the filled quantity or adds no information. */
 function afterReport(
   execution: Execution,
   evidence: ExecutionReport,
@@ -252,12 +251,12 @@ function afterReport(
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
-  return moves || isNewFill || tellsMore(execution, next) ? next : undefined;
+  return moves || isNewFill || addsInformation(execution, next) ? next : undefined;
 }
 
 /**
- * A backward report may bring a fill, and a fill is a fact: it counts in whatever state. The status stays,
- * or becomes `filled` when nothing remains.
+ * Applies the fill of a backward report: a fill counts in every state. The status stays, or becomes `filled` when
+ * nothing remains.
  */
 function afterLateFill(
   execution: Execution,
@@ -277,7 +276,7 @@ function afterLateFill(
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: remainingAfter(execution, filledQuantity),
-    // A total that is higher than the listed fills has an average of its own.
+    // If fills were reported only as a total, the average of the listed ones would be wrong.
     averageFillPrice: listed < filledQuantity ? averageFillPrice : averageOf(fills),
     fills,
     confirmedAt: execution.confirmedAt ?? now,
@@ -285,7 +284,7 @@ function afterLateFill(
   };
 }
 
-function tellsMore(before: Execution, after: Execution): boolean {
+function addsInformation(before: Execution, after: Execution): boolean {
   return (
     before.confirmedAt === null ||
     before.reasonCode !== after.reasonCode ||
@@ -305,9 +304,9 @@ function filledAfter(
   fills: Execution['fills'],
 ): number | null {
   const { filledQuantity, quantity } = execution;
-  // A total that was reported before may cover fills that were never listed.
+  // An earlier reported total may include fills that were never listed.
   if (fills !== execution.fills) return Math.max(sumOf(fills), filledQuantity ?? 0);
-  // A terminal that reports `filled` and nothing else means all of it.
+  // `filled` without quantity and fills means the whole order.
   return evidence.status === 'filled' && fills.length === 0
     ? (quantity ?? filledQuantity)
     : filledQuantity;

@@ -1,7 +1,6 @@
 /**
- * Which terminals a signal goes to: one execution for each active source of the user whose platform
- * is among the tokens and whose instanceId matches, and one denied execution for a token that no
- * source serves.
+ * Routes a signal to terminals: one target for each active source of the user whose platform is among the tokens
+ * and whose instanceId matches, and one denied target for each token without such a source.
  */
 import type { Capability } from '../model/records.js';
 import type { SourceName } from '../model/source-name.js';
@@ -15,11 +14,11 @@ export interface Target {
   readonly platform: string;
   readonly instanceId: string | null;
   readonly accountName: string | null;
-  /** Why it never leaves the gateway, or null when it may. */
+  /** Why it is not sent; null when it may be. */
   readonly deniedFor: ReasonCode | null;
 }
 
-/** `sources`: the user's active ones, in their lasting order. */
+/** @param sources the user's active sources, in a stable order. */
 export function route(
   tokens: readonly string[],
   instanceId: string | null,

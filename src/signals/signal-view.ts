@@ -1,6 +1,6 @@
 /**
- * How a signal request, its executions and their cancels look to a bot (section 3 of the contract):
- * the shapes as schemas, from which the API's document is made, and the functions that fill them.
+ * Defines the response views of signal requests, executions and cancels (section 3 of the contract): the schemas,
+ * which the OpenAPI document includes, and the functions that map records to them.
  */
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
@@ -33,7 +33,7 @@ export const fillSchema = Type.Object({
   filledAt: isoTime,
 });
 
-/** The terminal's own words on the order. */
+/** The order's state as the terminal reports it. */
 export const nativeSchema = Type.Object({
   orderId: textOrNull,
   state: textOrNull,
@@ -90,7 +90,7 @@ export const signalSchema = Type.Object({
   executions: listOf(executionSchema),
 });
 
-/** `executions` in the order of their ids' numbers. */
+/** @param executions in the order of their index. */
 export function toSignalView(
   request: SignalRequest,
   executions: readonly Execution[],

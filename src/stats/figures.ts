@@ -1,6 +1,6 @@
 /**
- * What `signalbox stats` shows: computed from two scrapes, as rates and quantiles of the time between
- * them. What a scrape does not tell is null, also a quantile of nothing.
+ * Computes the figures of `signalbox stats` from two scrapes: rates and quantiles of the interval between them.
+ * Unknown values are null, including quantiles without observations.
  */
 import { type Sample, type Scrape, sumOf } from './scrape.js';
 
@@ -10,17 +10,17 @@ export interface Quantiles {
 }
 
 export interface Figures {
-  /** Unix milliseconds at the gateway. */
+  /** Unix milliseconds on the gateway's clock. */
   readonly at: number;
   readonly intervalSeconds: number;
   readonly version: string | null;
   readonly ready: boolean | null;
   readonly uptimeSeconds: number | null;
-  /** Per second, by the class of the status; 429 is no part of 4xx here. */
+  /** Responses per second, by class of status; 4xx excludes 429. */
   readonly answers: Readonly<Record<AnswerClass, number>>;
   readonly signalsPerSecond: number | null;
   readonly signalsAccepted: number | null;
-  /** Executions that came into a status, per second; those that were none are left out. */
+  /** Status changes of executions per second, by new status; zero rates are left out. */
   readonly executionsPerSecond: Readonly<Record<string, number>>;
   readonly latencySeconds: Readonly<Record<Latency, Quantiles>>;
   readonly openExecutions: number | null;
@@ -29,7 +29,7 @@ export interface Figures {
   readonly hashPoolQueue: number | null;
   readonly cpuPercent: number | null;
   readonly residentBytes: number | null;
-  /** Longest delay of the event loop in the last 30 s at least. */
+  /** Longest delay of the event loop in at least the last 30 s. */
   readonly eventLoopDelaySeconds: number | null;
   readonly storeBytes: number | null;
   readonly diskFreeBytes: number | null;
@@ -47,7 +47,7 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
   const at = sumOf(after, 'wall_clock_seconds') ?? NaN;
   const intervalSeconds = at - (sumOf(before, 'wall_clock_seconds') ?? NaN);
   const gauge = (name: string): number | null => sumOf(after, name) ?? null;
-  /** Null also when the clock was set, or the gateway was started anew, between the two. */
+  /** Null after a clock step or a restart of the gateway between the two scrapes. */
   const rate = (name: string, isWanted?: (labels: Sample['labels']) => boolean): number | null => {
     const now = sumOf(after, name, isWanted);
     const grown = (now ?? NaN) - (sumOf(before, name, isWanted) ?? 0);
@@ -107,8 +107,8 @@ function quantilesOf(before: Scrape, after: Scrape, name: Latency): Quantiles {
 }
 
 /**
- * Linear within a bucket, as Prometheus computes it; beyond the last bound, that bound.
- * @param buckets cumulated counts, bounds ascending.
+ * Interpolates linearly within a bucket, like Prometheus; above the last bound, returns that bound.
+ * @param buckets cumulative counts, bounds ascending.
  */
 export function quantile(
   buckets: readonly { readonly bound: number; readonly count: number }[],

@@ -1,11 +1,11 @@
-/** One scrape of the ops port: the Prometheus text format, as far as the gateway writes it. */
+/** Parses one scrape of the ops port: the subset of the Prometheus text format that the gateway writes. */
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** By the name of the metric, without the prefix that all of them have. */
+/** By metric name, without the prefix `signalbox_`. */
 export type Scrape = ReadonlyMap<string, readonly Sample[]>;
 
 const line = /^signalbox_(\w+)(?:\{(.*)\})? (\S+)$/;
@@ -28,7 +28,7 @@ export function parseScrape(text: string): Scrape {
   return samples;
 }
 
-/** The sum of a metric's samples, of those with these labels; undefined when there is none. */
+/** @returns the sum of the metric's samples with wanted labels; undefined if there are none. */
 export function sumOf(
   scrape: Scrape,
   name: string,

@@ -1,4 +1,4 @@
-/** The figures as a table for people. */
+/** Formats the figures as a table. */
 import { columns } from '../lib/columns.js';
 import { toIsoTime } from '../lib/clock.js';
 import { bytesText, durationText } from '../lib/units.js';

@@ -1,7 +1,6 @@
 /**
- * What the gateway stands on and does not own: the file system of its data directory, the wall
- * clock, the heap that Node grants, the certificate. Read at the moment of a scrape, all of it from
- * memory or the kernel. Owns the two clocks' readings at the start, from which a step is told.
+ * Reads metrics of the host at each scrape: disk space of the data directory, wall clock, heap limit, TLS
+ * certificate. Holds the offset of the two clocks at the start, to detect clock steps.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
@@ -9,23 +8,23 @@ import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../lib/clock.js';
 
 export interface HostMetrics {
-  /** What a program without privileges may still write, and what the file system holds in all. */
+  /** Space available to unprivileged processes, and size of the file system. */
   readonly disk: () => { readonly freeBytes: number; readonly sizeBytes: number };
-  /** Unix seconds as this machine sees them. */
+  /** Unix time of this machine in seconds. */
   readonly wallClockSeconds: () => number;
   /**
-   * How far the wall clock has been set since the start, in seconds; forwards is positive. Slewing
-   * moves both clocks and does not show; a machine that slept shows as a step forwards.
+   * Net step of the wall clock since the start, in seconds; forwards is positive. Slewing does not count,
+   * because it changes both clocks; a suspend counts as a step forwards.
    */
   readonly clockStepSeconds: () => number;
   readonly heapLimitBytes: () => number;
-  /** End of the served certificate in Unix seconds; undefined without TLS. */
+  /** Expiry of the served certificate in Unix seconds; undefined without TLS. */
   readonly certificateExpirySeconds: number | undefined;
 }
 
 export interface HostMetricsOptions {
   readonly dataDir: string;
-  /** The certificate chain as PEM, the gateway's own first; checked before. */
+  /** Path of the certificate chain as PEM, the gateway's own first; already validated. */
   readonly tlsCert: string | undefined;
   readonly clock: Clock;
 }
@@ -41,7 +40,7 @@ export function createHostMetrics({ dataDir, tlsCert, clock }: HostMetricsOption
     wallClockSeconds: () => clock.now() / 1000,
     clockStepSeconds: () => (offsetMs() - offsetAtStartMs) / 1000,
     heapLimitBytes: () => getHeapStatistics().heap_size_limit,
-    // The native server reads the file once, when it starts: what comes later is not served.
+    // Read once, like the native server does: a renewed file is not served before a restart.
     certificateExpirySeconds: tlsCert === undefined ? undefined : expiryOf(tlsCert),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What the gateway measures of itself: one object, made once, counted into with plain additions on the
- * hot path. `metrics` reads it when Prometheus asks. Lives as long as the process.
+ * The gateway's counters and histograms, cheap enough for the hot path. `metrics` reads them at each scrape. Live as
+ * long as the process.
  */
 import { streamEnds, type StreamEnd } from '../events/event-streams.js';
 import { Counter, CounterSet, Histogram, latencyBounds } from '../lib/instruments.js';
@@ -8,15 +8,15 @@ import { connectionEnds, type ConnectionEnd } from '../plugins/protocol.js';
 import { executionStates, type ExecutionStatus } from '../model/execution.js';
 
 export interface Instruments {
-  /** Requests ended: by operation and status, where status 0 means that the client left. */
+  /** Completed requests by operation and status; status 0 means that the client disconnected. */
   readonly requests: RequestCounts;
-  /** Seconds from a request's head to the end of its answer, one histogram per operation. */
+  /** Seconds from a request's head to the end of its response, one histogram per operation. */
   readonly requestLatency: readonly Histogram[];
-  /** Counts one request. `routeIndex` is its place in the route table; -1 stands for no route. */
+  /** Counts one request. @param routeIndex its index in the route table; -1 for no route. */
   readonly requestEnded: (routeIndex: number, status: number, seconds: number) => void;
   /** Seconds from a signal's head to its 202. */
   readonly acceptLatency: Histogram;
-  /** Seconds from a turn's first write until the flush. */
+  /** Seconds from the first write of a commit until its flush. */
   readonly commitLatency: Histogram;
   /** Seconds from acceptance to the frame written to a plugin's socket. */
   readonly dispatchLatency: Histogram;
@@ -29,17 +29,17 @@ export interface Instruments {
   readonly submitsSent: Counter;
   readonly eventsPublished: Counter;
   readonly commitsFailed: Counter;
-  /** Throws that reached the outermost catch. */
+  /** Unexpected errors, which reached the outermost catch. */
   readonly internalErrors: Counter;
-  /** Executions that came into a status. */
+  /** Status changes of executions, by new status. */
   readonly executionsByStatus: CounterSet<ExecutionStatus>;
   readonly connectionsClosed: CounterSet<ConnectionEnd>;
   readonly streamsClosed: CounterSet<StreamEnd>;
 }
 
-/** One place for each status code of three digits. */
+/** One counter per three-digit status code. */
 const statusSlots = 1_000;
-/** Stands for requests that no route took. */
+/** Label of requests that match no route. */
 const noOperation = 'none';
 
 export class RequestCounts {
@@ -51,7 +51,7 @@ export class RequestCounts {
     this.#counts = new Float64Array(this.operations.length * statusSlots);
   }
 
-  /** The operation's place in `operations`, also for -1. */
+  /** @returns the index in `operations`, also for -1. */
   indexOf(routeIndex: number): number {
     return routeIndex < 0 ? this.operations.length - 1 : routeIndex;
   }
@@ -61,7 +61,7 @@ export class RequestCounts {
     this.#counts[slot] = (this.#counts[slot] as number) + 1;
   }
 
-  /** Calls back for each pair that was counted at least once. */
+  /** Visits each pair with a count above 0. */
   forEach(visit: (operation: string, status: number, count: number) => void): void {
     this.#counts.forEach((count, slot) => {
       if (count === 0) return;

@@ -1,9 +1,7 @@
 /**
- * The log: JSON lines on standard error. No secret may reach it, so each finished line is searched:
- * fields that are named like secrets lose their value, at whatever depth and in errors too, and what
- * looks like one of our credentials is cut out wherever it stands. Lines are written at once, so that
- * a process that dies has said why, and one whose log nobody reads any more can still end; none is
- * written per request.
+ * Creates the log: JSON lines on standard error. Redacts secrets in each finished line: values of fields with the
+ * names of secrets, at every depth and in errors, and all text in the form of a credential. Writes synchronously, so
+ * that the last line before a crash is not lost. No line is written per request.
  */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings.js';
@@ -11,14 +9,14 @@ import type { LogLevel } from '../settings.js';
 export type Log = Logger;
 
 const mask = '[hidden]';
-/** By the end of the name: `jwtSecret` and `set-cookie`, but not `tokenGeneration`. */
+/** Matches the end of the name: `jwtSecret` and `set-cookie`, but not `tokenGeneration`. */
 const secretField =
   /("[^"\\]*(?:authorization|password|passwordHash|token|secret|api_?key|cookie)":)"(?:[^"\\]|\\.)*"/gi;
-/** API keys and session tokens, longer than a displayPrefix shows them; user tokens; any bearer. */
+/** API keys and session tokens, if longer than a displayPrefix; user tokens; bearer credentials. */
 const credential =
   /svc_api_[\w-]{10,}|sbs_[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]+|Bearer [^\s"\\]{10,}/g;
 
-/** @param destination where the lines go; standard error unless a test wants them. */
+/** @param destination default: standard error. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   return pino(
     {
@@ -26,17 +24,17 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: hideSecrets },
+      hooks: { streamWrite: redactSecrets },
     },
     destination ?? standardError(),
   );
 }
 
-/** A log that cannot be written (a full disk, a closed pipe) must not end what it tells of. */
+/** Ignores write errors: a full disk or a closed pipe must not end the gateway. */
 function standardError(): DestinationStream {
   return pino.destination({ dest: 2, sync: true }).on('error', () => undefined);
 }
 
-function hideSecrets(line: string): string {
+function redactSecrets(line: string): string {
   return line.replace(secretField, `$1"${mask}"`).replace(credential, mask);
 }

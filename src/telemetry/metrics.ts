@@ -1,8 +1,7 @@
 /**
- * The instruments as Prometheus sees them; the only file that knows prom-client. Nothing is counted
- * here: every family reads its numbers when it is scraped. A scrape is one synchronous block, so its
- * text is kept for a second: whoever asks faster gets the same text and cannot hold the loop. Owns
- * that text and the event-loop monitor.
+ * Exposes the instruments to Prometheus; the only file that uses prom-client. Every family reads its samples at the
+ * scrape. A scrape blocks the event loop, so its text is cached for one second. Owns that cache and the event-loop
+ * monitor, for the life of the process.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
@@ -45,7 +44,7 @@ export function createMetrics(
   };
 }
 
-/** A registry asks each metric for its values and no more, so an object that answers is one. */
+/** prom-client's registry calls only `get` of a metric, so a plain object can be one. */
 function register(
   registry: Registry,
   { name, help, type }: Omit<Family, 'read'>,
@@ -71,15 +70,15 @@ function register(
 const eventLoopFamily = {
   name: 'event_loop_delay_seconds',
   type: 'gauge',
-  help: 'How late the event loop was in the last 30 s at least; quantile 1 is the longest delay.',
+  help: 'Delay of the event loop in at least the last 30 s; quantile 1 is the longest delay.',
 } as const;
 const quantiles = [0.5, 0.99, 1];
 const monitorResolutionMs = 10;
 const monitorPeriodMs = 30_000;
 
 /**
- * The monitor measures from tick to tick, so its own interval is taken off. It begins anew by time
- * and not by scrape, and the period before still counts: whoever else asks takes no peak away.
+ * Subtracts the monitor's own interval, because it measures from tick to tick. Resets by time, not by scrape, and
+ * includes the previous period, so that a second scraper does not hide a peak from the first.
  */
 function createEventLoopSamples(clock: Clock): () => Sample[] {
   const monitor: IntervalHistogram = monitorEventLoopDelay({ resolution: monitorResolutionMs });
@@ -104,7 +103,7 @@ function createEventLoopSamples(clock: Clock): () => Sample[] {
   };
 }
 
-/** The library's process metrics, without its event-loop lag: that one is NaN when nothing ticked. */
+/** Adds prom-client's process metrics, without its event-loop lag, which is NaN without a tick. */
 function addProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, prefix });
   for (const { name } of registry.getMetricsAsArray()) {

@@ -1,6 +1,6 @@
 /**
- * The ops port: health checks and metrics for the operator's tools, on a plain node:http server of
- * its own, so that it answers while the API port drains. Owns its socket from `listen` to `close`.
+ * Serves health checks and metrics on the ops port, with a separate node:http server, so that it responds while the
+ * API port drains. Owns its socket from `listen` to `close`.
  */
 import { hostInUrl } from '../lib/host.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,17 +10,17 @@ import type { Metrics } from './metrics.js';
 
 export interface OpsServerDeps {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number;
-  /** `reason` says in words what is missing. */
+  /** `reason` is the text of the `/readyz` response. */
   readonly readiness: () => { readonly ready: boolean; readonly reason: string };
   readonly metrics: Metrics;
 }
 
 export interface OpsServer {
-  /** @returns the url, with the real port. Rejects with `StartRefused` when it cannot be opened. */
+  /** @returns the URL with the actual port. Rejects with `StartRefused` when the port cannot be opened. */
   listen(): Promise<string>;
-  /** Cuts what is open: nothing on this port is worth waiting for. */
+  /** Closes all connections without a drain. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Enough for every scraper and probe there is; more would only hold file handles. */
+/** Enough for scrapers and probes; bounds the file handles. */
 const connectionsMax = 64;
 const requestTimeoutMs = 10_000;
 const plainText = 'text/plain; charset=utf-8';
@@ -62,7 +62,7 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
     answer(request).then(
       (found) => send(response, request, found),
       (error: unknown) => {
-        // A metric that cannot be read must not look like a gateway without load.
+        // A 500, because an empty scrape would look like an idle gateway.
         send(response, request, text(500, `The answer could not be made: ${String(error)}`));
       },
     );
@@ -79,7 +79,7 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
     },
     close() {
       return new Promise((resolve) => {
-        // Its error says that it was not open, which is what was wanted.
+        // Its only error is that the server is not open.
         server.close(() => resolve());
         server.closeAllConnections();
       });

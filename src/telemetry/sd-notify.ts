@@ -1,13 +1,12 @@
 /**
- * The system's own `sd_notify`: systemd listens on a datagram socket, a kind that Node does not have,
- * so its library is called. Loaded only when something listens; the package and the library are
- * optional, and only a service of systemd needs them.
+ * Calls `sd_notify` of libsystemd: systemd listens on a Unix datagram socket, which Node does not support. The
+ * package koffi and the library are optional, and loaded only under systemd.
  */
 
 /** Sends a state as `READY=1`. @returns whether it was sent. */
 export type Notify = (state: string) => boolean;
 
-/** Rejects when the package or the system's library is not there. */
+/** Rejects when the package or the library is not installed. */
 export async function loadSdNotify(): Promise<Notify> {
   const { default: koffi } = await import('koffi');
   const library = koffi.load('libsystemd.so.0');

@@ -1,7 +1,7 @@
 /**
- * What systemd is told of the gateway (`Type=notify`): that it serves, that it drains, and, where the
- * unit has a watchdog, that its event loop still turns. Health plays no part in that: a full disk
- * must not end in one restart after another. Owns the watchdog's timer, for the life of the process.
+ * Notifies systemd (`Type=notify`): ready, stopping, and watchdog keep-alives if the unit has a watchdog. The
+ * watchdog checks only the event loop, not the health: a full disk must not cause a restart loop. Owns the watchdog's
+ * timer, for the life of the process.
  */
 import { type Clock, every } from '../lib/clock.js';
 import type { Log } from './log.js';
@@ -23,35 +23,35 @@ export interface ServiceManagerDeps {
 
 export async function createServiceManager(deps: ServiceManagerDeps): Promise<ServiceManager> {
   const { environment, clock, log, load = loadSdNotify } = deps;
-  const nobody: ServiceManager = { ready: () => undefined, stopping: () => undefined };
-  if ((environment['NOTIFY_SOCKET'] ?? '') === '') return nobody;
+  const noServiceManager: ServiceManager = { ready: () => undefined, stopping: () => undefined };
+  if ((environment['NOTIFY_SOCKET'] ?? '') === '') return noServiceManager;
   let notify: Notify;
   try {
     notify = await load();
   } catch (error) {
     log.warn(
       { err: error },
-      'systemd waits to hear when the gateway is ready, but it cannot be told: install the optional ' +
-        'package koffi and the library libsystemd, or use Type=exec without WatchdogSec in the unit',
+      'systemd cannot be notified that the gateway is ready: install the optional package koffi and the ' +
+        'library libsystemd, or use Type=exec without WatchdogSec in the unit',
     );
-    return nobody;
+    return noServiceManager;
   }
 
-  function tell(...lines: string[]): void {
-    if (!notify(lines.join('\n'))) log.warn({ lines }, 'systemd could not be told');
+  function send(...lines: string[]): void {
+    if (!notify(lines.join('\n'))) log.warn({ lines }, 'systemd could not be notified');
   }
 
   return {
     ready(url) {
-      tell('READY=1', `STATUS=Serving at ${url}`);
+      send('READY=1', `STATUS=Serving at ${url}`);
       const intervalMs = watchdogIntervalMs(deps);
-      if (intervalMs !== undefined) every(clock, intervalMs, () => tell('WATCHDOG=1'));
+      if (intervalMs !== undefined) every(clock, intervalMs, () => send('WATCHDOG=1'));
     },
-    stopping: () => tell('STOPPING=1', 'STATUS=Draining'),
+    stopping: () => send('STOPPING=1', 'STATUS=Draining'),
   };
 }
 
-/** Half of what systemd waits, as it recommends; undefined when it expects nothing of this process. */
+/** @returns half of systemd's timeout, as it recommends; undefined without a watchdog for this process. */
 function watchdogIntervalMs({ environment, pid }: ServiceManagerDeps): number | undefined {
   const timeoutUs = Number(environment['WATCHDOG_USEC'] ?? 0);
   const expected = environment['WATCHDOG_PID'];

@@ -1,14 +1,14 @@
 /**
- * The id under which a request can be found in the log. A valid W3C `traceparent` header's trace id
- * is taken over; any other request gets one of its own: 64 random bits of this process and a counter,
- * so that the hot path asks the CSPRNG for nothing. Not a secret, and need not be one.
+ * Assigns trace ids, which identify requests in the log: the trace id of a valid W3C `traceparent` header, otherwise a
+ * new one of 64 random bits per process and a counter, so that the hot path does not need the CSPRNG. Trace ids are
+ * not secret.
  */
 import { randomHex } from '../lib/ids.js';
 
 /** Version 00; neither trace id nor parent id may be all zeros. */
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** From here on a count has 13 hex digits, for longer than any process lives: no padding needed. */
+/** From here the count always has 13 hex digits, so it needs no padding. */
 const firstCount = 2 ** 48;
 
 export interface TraceIds {

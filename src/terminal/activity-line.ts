@@ -1,4 +1,4 @@
-/** One line of text for each thing that happens at a terminal: time, what, which, and the rest. */
+/** Formats each activity of a terminal as one line: time, kind, id, details. */
 import { toIsoTime } from '../lib/clock.js';
 import type { Evidence, SubmitFrame } from '../plugins/protocol.js';
 import type { CancelEvidence } from './journal.js';
@@ -8,7 +8,7 @@ type Describe<K extends Activity['kind']> = (
   activity: Extract<Activity, { kind: K }>,
 ) => readonly [subject: string, text: string];
 
-/** What a kind is called, and which of its things fill the two columns behind it. */
+/** Label of each kind, and the functions that format its id and its details. */
 const kinds: { readonly [K in Activity['kind']]: readonly [label: string, Describe<K>] } = {
   connecting: ['connecting', () => ['', 'to the gateway']],
   connected: [
@@ -23,9 +23,9 @@ const kinds: { readonly [K in Activity['kind']]: readonly [label: string, Descri
     ],
   ],
   refused: ['refused', ({ reason, message }) => ['', `${reason}: ${message}`]],
-  bad_frame: ['bad frame', () => ['', 'the gateway sent something that is no frame; passed over']],
+  bad_frame: ['bad frame', () => ['', 'the gateway sent an invalid frame; ignored']],
   gateway_error: ['error', ({ code, message }) => ['', `${code}: ${message}`]],
-  repeated: ['repeated', ({ id }) => [id, 'known already; not carried out again']],
+  repeated: ['repeated', ({ id }) => [id, 'already known; not executed again']],
   submit: ['submit', ({ command }) => [command.executionId, commandText(command)]],
   report: ['report', ({ executionId, evidence }) => [executionId, reportText(evidence)]],
   cancel: ['cancel', ({ cancelRequestId, executionId }) => [cancelRequestId, `of ${executionId}`]],
@@ -51,7 +51,7 @@ export function activityLine(activity: Activity, unixMs: number): string {
   const [subject, text] = describe(activity);
   const time = toIsoTime(unixMs).slice(11, 23);
   const line = `${time}  ${label.padEnd(labelWidth)}  ${subject.padEnd(subjectWidth)}  ${text}`;
-  // Texts come from bots and from the gateway, and must not write to the operator's terminal.
+  // Texts come from bots and from the gateway: control characters could inject terminal escape sequences.
   return line.replace(/[\p{Cc}\p{Cf}]/gu, '?').trimEnd();
 }
 

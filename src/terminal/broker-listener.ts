@@ -1,4 +1,4 @@
-/** Where a broker tells what happens to the commands it was given, and to its account. */
+/** Receives the broker's reports on commands and cancels, and its events. */
 import type { Evidence } from '../plugins/protocol.js';
 import type { CancelEvidence } from './journal.js';
 import type { TerminalEventDraft } from './terminal-event.js';

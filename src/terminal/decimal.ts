@@ -1,11 +1,11 @@
-/** Decimal amounts in binary fractions: 0.1 + 0.2 must read 0.3 in what a terminal reports. */
+/** Decimal arithmetic on floating-point numbers: 0.1 + 0.2 must be 0.3 in reports. */
 
-/** Twelve significant digits are more than any terminal quotes. */
-export function tidy(value: number): number {
+/** Rounds to twelve significant digits, more than any terminal quotes. */
+export function rounded(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-/** How many times `step` fits into `value`, or undefined when it does not fit evenly. */
+/** @returns how many times `step` fits into `value`; undefined when `value` is not a multiple. */
 export function stepsIn(value: number, step: number): number | undefined {
   const steps = Math.round(value / step);
   return Math.abs(steps * step - value) <= step * 1e-6 ? steps : undefined;

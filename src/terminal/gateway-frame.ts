@@ -1,4 +1,4 @@
-/** Reads what the gateway says. A frame that lacks what its type needs is none: nothing is guessed. */
+/** Parses and validates frames of the gateway. A frame without a required field is invalid. */
 import type { GatewayFrame } from '../plugins/protocol.js';
 
 type Check = (value: unknown) => boolean;
@@ -26,7 +26,7 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
   error: { code: isText },
 };
 
-/** @returns undefined when the text is no frame of the protocol. */
+/** @returns undefined when the text is not a valid frame. */
 export function decodeGatewayFrame(text: string): GatewayFrame | undefined {
   let value: unknown;
   try {

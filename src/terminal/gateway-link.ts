@@ -1,7 +1,7 @@
 /**
- * The plugin's connection to the gateway: opens it, greets, keeps it alive, and when it ends comes
- * back after 1, 2, 5, then 10 s, unless the gateway has said not to. Knows nothing of what the
- * frames mean beyond `welcome`. Owns the one socket and its timers.
+ * Maintains the plugin's connection to the gateway: connects, sends hello and heartbeats, and reconnects after 1, 2,
+ * 5, then 10 s unless a close code forbids it. Passes all frames but `welcome` to its owner. Owns the socket and its
+ * timers.
  */
 import { errorText } from '../lib/error-text.js';
 import { WebSocket } from 'ws';
@@ -26,7 +26,7 @@ import {
 export type LinkNotice =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'connected'; readonly connectionId: string; readonly lastSeq: number }
-  /** `closeCode` is absent when no connection came about. */
+  /** `closeCode` is absent when the connection was not established. */
   | {
       readonly kind: 'disconnected';
       readonly closeCode?: number;
@@ -50,13 +50,13 @@ export interface GatewayLinkDeps {
   readonly onNotice: (notice: LinkNotice) => void;
 }
 
-/** From the attempt to connect to `welcome`; beyond it the attempt has failed. */
+/** Timeout from the attempt to connect to `welcome`. */
 const welcomeTimeoutMs = 15_000;
-/** Heartbeats without a sign of life from the gateway after which the connection is given up. */
+/** Heartbeat intervals without a frame or pong from the gateway after which the connection is closed. */
 const silentBeatsMax = 2;
-/** How long the gateway may take to answer a close. */
+/** Timeout of the close handshake. */
 const closeTimeoutMs = 2_000;
-/** What an HTTP header can carry of a bearer token. */
+/** Characters of a bearer token that are valid in an HTTP header. */
 const headerText = /^[\x21-\x7e]+$/;
 
 export class GatewayLink {
@@ -78,7 +78,7 @@ export class GatewayLink {
     this.#url = socketUrl(deps.url);
   }
 
-  /** The gateway has said welcome on the connection that is open now. */
+  /** Whether the open connection has received its welcome. */
   get isWelcomed(): boolean {
     return this.#isWelcomed;
   }
@@ -94,14 +94,14 @@ export class GatewayLink {
     return true;
   }
 
-  /** Ends for good, and says why. */
+  /** Stops without a reconnect, and reports the reason. */
   refuse(refused: Refused): void {
     if (this.#isEnded) return;
     void this.stop();
     this.#deps.onNotice({ kind: 'refused', ...refused });
   }
 
-  /** Ends for good; resolves when the socket is gone. */
+  /** Stops without a reconnect; resolves when the socket is closed. */
   stop(): Promise<void> {
     this.#isEnded = true;
     this.#retry?.cancel();
@@ -126,7 +126,7 @@ export class GatewayLink {
       token = await this.#deps.token();
     } catch (error) {
       this.#failure = errorText(error);
-      this.#comeBack(undefined);
+      this.#reconnectLater(undefined);
       return;
     }
     if (this.#isEnded) return;
@@ -143,7 +143,7 @@ export class GatewayLink {
     let status = 0;
     this.#socket = socket;
     this.#welcomeTimer = this.#deps.clock.setTimer(welcomeTimeoutMs, () => {
-      this.#failure = 'the gateway has not said welcome in time';
+      this.#failure = 'the gateway did not send welcome in time';
       socket.terminate();
     });
     socket.on('open', () => socket.send(JSON.stringify(this.#deps.hello())));
@@ -205,15 +205,15 @@ export class GatewayLink {
     if (status === 401) return this.refuse(sessionRefused);
     if (isForbidden(code)) return this.refuse(refusedBy(code, text));
     if (this.#failure === '') this.#failure = text === '' ? 'the connection has ended' : text;
-    this.#comeBack(this.#hadConnection(status, code) ? code : undefined);
+    this.#reconnectLater(this.#hadConnection(status, code) ? code : undefined);
   }
 
-  /** A close code without a connection is only the library's word for failure. */
+  /** Without a connection, the close code is the library's own and does not come from the gateway. */
   #hadConnection(status: number, code: number): boolean {
     return status === 0 && code !== 1006;
   }
 
-  #comeBack(closeCode: number | undefined): void {
+  #reconnectLater(closeCode: number | undefined): void {
     if (this.#isEnded) return;
     const retryMs = reconnectDelayMs(this.#attempt++, this.#deps.random);
     this.#retry = this.#deps.clock.setTimer(retryMs, () => void this.#connect());

@@ -1,9 +1,9 @@
-/** What the paper broker trades. Prices and sizes are near the real ones; all settle in USD. */
+/** Defines the instruments of the paper broker. Prices and sizes are realistic; all settle in USD. */
 export interface Instrument {
   readonly symbol: string;
-  /** Prices of orders are multiples of it. */
+  /** Order prices are multiples of it. */
   readonly tickSize: number;
-  /** Quantities are multiples of it, and at least once it. */
+  /** Quantities are positive multiples of it. */
   readonly quantityStep: number;
   /** USD that a quantity of 1 gains when the price rises by 1. */
   readonly pointValue: number;

@@ -1,7 +1,7 @@
 /**
- * The file below a journal: one JSON object a line, added at the end, rewritten whole when it is
- * opened and when it has grown. A process that dies while it writes leaves a torn last line, which
- * was never relied upon and is left out. The kernel's lock keeps a second terminal away.
+ * Stores a journal as an append-only file with one JSON object per line, which is compacted when it is opened and
+ * when it has grown. A crash during a write leaves a torn last line, which is ignored: it was not flushed. A file
+ * lock prevents a second process from using it.
  */
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { errorText } from '../lib/error-text.js';
@@ -24,12 +24,12 @@ export class JournalRefused extends Error {}
 
 export interface JournalFile {
   readonly path: string;
-  /** What was in the file when it was opened. */
+  /** Content of the file when it was opened. */
   readonly lines: readonly string[];
-  /** On disk after the next `sync`. */
+  /** Durable after the next `sync`. */
   append(line: string): void;
   sync(): void;
-  /** Puts these lines in place of all others, at once or not at all. */
+  /** Replaces all lines atomically. */
   rewrite(lines: readonly string[]): void;
   close(): void;
 }
@@ -103,7 +103,7 @@ function readLines(path: string, head: string): string[] {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   }
-  // What follows the last line end was torn off in the middle of a write.
+  // Text after the last newline is a torn write.
   const lines = text.split('\n').slice(0, -1);
   if (lines.length === 0) return [];
   if (lines[0] !== head) throw new JournalRefused(damaged(path, 1));
@@ -115,8 +115,8 @@ function readLines(path: string, head: string): string[] {
 
 function damaged(path: string, line: number): string {
   return (
-    `The journal ${path} is damaged in line ${line}. Without it a command could be carried out twice: ` +
-    'check at the broker what was done, then move the file away and start again.'
+    `The journal ${path} is damaged in line ${line}. Without it a command could be executed twice: ` +
+    'check the orders at the broker, then move the file away and start again.'
   );
 }
 
@@ -129,7 +129,7 @@ function isJson(line: string): boolean {
   }
 }
 
-/** A source's names may hold anything, also what a file name may not. */
+/** A hash, because the names of a source may contain characters that are invalid in file names. */
 function fileNameOf({ platform, instanceId, accountName }: SourceName): string {
   const name = JSON.stringify([platform, instanceId, accountName]);
   return createHash('sha256').update(name).digest('hex').slice(0, 24);
@@ -145,7 +145,7 @@ function writeAll(file: number, text: string): void {
   while (written < bytes.length) written += writeSync(file, bytes, written);
 }
 
-/** A renamed file is found after a loss of power only when its directory was written too. */
+/** A rename is durable only after a flush of the directory. */
 function syncDirectory(directory: string): void {
   const handle = openSync(directory, 'r');
   try {

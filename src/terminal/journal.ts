@@ -1,8 +1,7 @@
 /**
- * What a plugin must not forget: the commands and cancels it was given, how far each has come, and
- * the reports that the gateway has not acknowledged. An execution's state is the sum of its reports,
- * so a report is noted once and serves both. Nothing noted may be relied upon before `flush`. Kept
- * in memory; over the end of the process only where there is a file below it.
+ * The plugin's journal: the received commands and cancels, their states, and the reports that the gateway has not
+ * acknowledged. The state of an execution is derived from its reports. Entries are durable after `flush`. Held in
+ * memory; survives a restart only with a file.
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
@@ -14,10 +13,10 @@ import type { JournalFile } from './journal-file.js';
 
 export interface KnownExecution {
   readonly executionId: string;
-  /** The command as it came; its payload is emptied once the execution has ended. */
+  /** The received command; its payload is dropped once the execution is final. */
   readonly submit: SubmitFrame;
   readonly status: ReportableStatus;
-  /** The terminal has said something of it: it has begun to carry it out. */
+  /** Whether the terminal has reported on it, and so has begun to execute it. */
   readonly isReported: boolean;
   readonly fills: readonly Fill[];
   readonly reasonCode?: ReasonCode;
@@ -32,7 +31,7 @@ export interface KnownExecution {
 export interface KnownCancel {
   readonly cancelRequestId: string;
   readonly executionId: string;
-  /** Undefined until the terminal has said something of it. */
+  /** Undefined until the terminal reports on it. */
   readonly evidence: CancelEvidence | undefined;
   readonly updatedAt: number;
 }
@@ -45,13 +44,13 @@ export interface CancelEvidence {
   readonly native?: NonNullable<CancelReport['native']>;
 }
 
-/** A report as it is kept until the gateway has it; its `seq` is given when it is first sent. */
+/** A report that is kept until it is acknowledged; its `seq` is assigned when it is first sent. */
 export type ReportFrame = Omit<PluginFrameOf<'report'>, 'seq'> | Omit<CancelReport, 'seq'>;
 
 export interface KeptReport {
-  /** Counts this journal's reports. */
+  /** Sequence number within this journal. */
   readonly id: number;
-  /** When it was noted, in Unix milliseconds. */
+  /** Time of its entry in Unix milliseconds. */
   readonly at: number;
   readonly seq: number | undefined;
   readonly frame: ReportFrame;
@@ -65,11 +64,11 @@ type Entry =
   | { readonly kind: 'acknowledged'; readonly seq: number };
 
 /**
- * How long what has ended is remembered. A submit can be repeated until its TTL has passed, so this
- * is the longest TTL with the longest skew that an operator can allow; it is also more than a day.
+ * How long final executions are kept for deduplication. The gateway may redeliver a submit until its TTL passes, so
+ * this is the longest TTL and the longest clock skew that an operator can configure, which is more than a day.
  */
 const keepMs = limits.ttlMsMax.max + limits.futureSkewMsMax.max;
-/** Beyond this many, those that can no longer be repeated are forgotten sooner. */
+/** Above this number, executions that can no longer be redelivered are dropped earlier. */
 const keptExecutionsMax = 100_000;
 /** A file is rewritten when it has grown by this many entries and has more than doubled. */
 const compactAfterEntries = 20_000;
@@ -91,7 +90,7 @@ export class Journal {
     this.#compact();
   }
 
-  /** Highest `seq` that was given to a report or acknowledged. */
+  /** Highest `seq` that was assigned to a report or acknowledged. */
   get seq(): number {
     return this.#seq;
   }
@@ -100,7 +99,7 @@ export class Journal {
     return this.#executions.get(executionId);
   }
 
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   executions(): KnownExecution[] {
     return [...this.#executions.values()];
   }
@@ -138,7 +137,7 @@ export class Journal {
     });
   }
 
-  /** @returns the id by which the report can be numbered. */
+  /** @returns the id for `noteNumber`. */
   noteReport(frame: ReportFrame, seq: number | undefined): number {
     const id = this.#lastReportId + 1;
     this.#note({ kind: 'report', at: this.#clock.now(), id, seq, frame });
@@ -149,12 +148,12 @@ export class Journal {
     this.#note({ kind: 'number', id, seq });
   }
 
-  /** The gateway has everything up to `seq`. */
+  /** The gateway has acknowledged everything up to `seq`. */
   noteAcknowledged(seq: number): void {
     this.#note({ kind: 'acknowledged', seq });
   }
 
-  /** Returns when all that was noted would survive a loss of power. Throws when the disk refuses. */
+  /** Makes all entries durable. @throws when the file cannot be written. */
   flush(): void {
     this.#file?.sync();
     const live = this.#executions.size + this.#cancels.size + this.#reports.size;
@@ -218,9 +217,9 @@ export class Journal {
     }
   }
 
-  /** Forgets what has served its time, and rewrites the file with what is left. */
+  /** Drops old entries, and rewrites the file with the rest. */
   #compact(): void {
-    this.#forget();
+    this.#dropOld();
     this.#entriesSinceCompaction = 0;
     if (this.#file === undefined) return;
     const entries: Entry[] = [
@@ -232,7 +231,7 @@ export class Journal {
     this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));
   }
 
-  /** What may be written as acknowledged without losing a report: all below the first one kept. */
+  /** The `seq` below the first kept report: a higher one would drop that report when the file is read. */
   #acknowledgedSeq(): number {
     for (const { seq } of this.#reports.values()) {
       return seq === undefined ? this.#seq : seq - 1;
@@ -240,24 +239,24 @@ export class Journal {
     return this.#seq;
   }
 
-  #forget(): void {
+  #dropOld(): void {
     const now = this.#clock.now();
-    const awaited = new Set<string>();
+    const unacknowledged = new Set<string>();
     for (const { frame } of this.#reports.values()) {
-      awaited.add(frame.type === 'report' ? frame.executionId : frame.cancelRequestId);
+      unacknowledged.add(frame.type === 'report' ? frame.executionId : frame.cancelRequestId);
     }
     let excess = this.#executions.size - keptExecutionsMax;
     for (const { executionId, submit, status, updatedAt } of this.#executions.values()) {
-      if (!isFinal(status) || awaited.has(executionId)) continue;
+      if (!isFinal(status) || unacknowledged.has(executionId)) continue;
       const repeatableUntil = Date.parse(submit.expiresAt);
       const isOld = now - updatedAt > keepMs && now - repeatableUntil > keepMs;
-      const isInTheWay = excess > 0 && now - repeatableUntil > limits.futureSkewMsMax.max;
-      if (!isOld && !isInTheWay) continue;
+      const isExcess = excess > 0 && now - repeatableUntil > limits.futureSkewMsMax.max;
+      if (!isOld && !isExcess) continue;
       this.#executions.delete(executionId);
       excess--;
     }
     for (const { cancelRequestId, executionId, updatedAt } of this.#cancels.values()) {
-      if (awaited.has(cancelRequestId) || this.#executions.has(executionId)) continue;
+      if (unacknowledged.has(cancelRequestId) || this.#executions.has(executionId)) continue;
       if (now - updatedAt > keepMs) this.#cancels.delete(cancelRequestId);
     }
   }
@@ -282,7 +281,7 @@ function afterReport(
   };
 }
 
-/** What is known of an execution or said in a report, without the single fill. */
+/** @returns the state of an execution or a report, without the single fill. */
 export function evidenceOf(known: KnownExecution | Evidence): Evidence {
   const { status, reasonCode, filledQuantity, remainingQuantity, averageFillPrice, native } = known;
   return {

@@ -1,17 +1,17 @@
 /**
- * What `hello` says of unfinished executions. The gateway takes it as reports without a number, ahead
- * of the reports that are sent again; so fills that those will tell are left out here, or the
- * gateway would take the quantities from here and then refuse the fills as old.
+ * Builds the `executions` of `hello`. The gateway applies them as reports without a `seq`, before the redelivered
+ * reports; so fills of unacknowledged reports are excluded here, otherwise the gateway would ignore those reports as
+ * backward, together with their fills.
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';
-import { tidy } from './decimal.js';
+import { rounded } from './decimal.js';
 import { evidenceOf, type Journal, type KnownExecution } from './journal.js';
 import type { Outgoing } from './outgoing.js';
 
 export type HelloExecution = Evidence & { readonly executionId: string };
 
-/** What the protocol's `hello` holds; the newest are named, the oldest left out. */
+/** Limit of the protocol's `hello`; the oldest executions are left out. */
 const entriesMax = 1_000;
 /** Leaves room in the frame for the rest of `hello`. */
 const bytesMax = frameBytesMax - 8 * 1024;
@@ -29,16 +29,16 @@ export function knownExecutions(journal: Journal, outgoing: Outgoing): HelloExec
   return entries.reverse();
 }
 
-/** The execution as it stood before the fills that the gateway may still lack. */
+/** @returns the state of the execution before its unacknowledged fills. */
 function evidenceBefore(known: KnownExecution, outgoing: Outgoing): Evidence {
   const missing = outgoing
     .reportsOf(known.executionId)
     .reduce((sum, { fill }) => sum + (fill?.quantity ?? 0), 0);
   if (missing === 0) return evidenceOf(known);
-  const filledQuantity = tidy((known.filledQuantity ?? missing) - missing);
+  const filledQuantity = rounded((known.filledQuantity ?? missing) - missing);
   return {
     status: filledQuantity > 0 ? 'partially_filled' : 'working',
     filledQuantity,
-    remainingQuantity: tidy((known.remainingQuantity ?? 0) + missing),
+    remainingQuantity: rounded((known.remainingQuantity ?? 0) + missing),
   };
 }

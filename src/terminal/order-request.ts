@@ -1,6 +1,6 @@
 /**
- * What the payload of a command must hold before the paper broker touches it. The first rule that is
- * broken is the reason of the refusal; the text says it in words.
+ * Validates the payload of a command for the paper broker. Returns the reason code and the message of the first
+ * violated rule.
  */
 import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn } from './decimal.js';
@@ -18,7 +18,7 @@ export interface OrderRequest {
   /** Set for a limit order only. */
   readonly limitPrice: number | undefined;
   readonly quantity: number;
-  /** In how many pieces the order asks to be filled, if it does. */
+  /** Number of partial fills that the order requests, if any. */
   readonly partialFills: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Refusal {
   readonly text: string;
 }
 
-/** More pieces than this would only make reports. */
+/** Bounds the number of reports per order. */
 export const partialFillsMax = 100;
 
 type Rule = (payload: Payload) => Refusal | undefined;
@@ -104,7 +104,7 @@ export function parseOrder(payload: Payload): OrderRequest | Refusal {
   };
 }
 
-/** @returns the instrument whose position the payload wants closed. */
+/** @returns the instrument whose position is to be closed. */
 export function parseClose(payload: Payload): Instrument | Refusal {
   return firstBroken(closeRules, payload) ?? instrumentOf(payload['instrument']);
 }
@@ -147,7 +147,7 @@ function knownInstrument({ instrument }: Payload): Refusal | undefined {
   };
 }
 
-/** Only after `knownInstrument` has held. */
+/** Call only after `knownInstrument`. */
 function instrumentOf(symbol: unknown): Instrument {
   return instruments.get(symbol as string) as Instrument;
 }
@@ -156,7 +156,7 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** A value from a payload, short enough for a message. */
+/** @returns a payload value as JSON, truncated for a message. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   return (text ?? 'nothing').slice(0, 80);

@@ -1,8 +1,7 @@
 /**
- * Everything that goes to the gateway with a `seq`: reports, which the journal keeps until they are
- * acknowledged, and events, which only memory keeps and only within bounds. A `seq` is given when
- * the gateway can be reached, so that it is always above what the gateway has seen; what was sent
- * once keeps its `seq` for good.
+ * The queue of frames with a `seq`: reports, which the journal keeps until they are acknowledged, and events, which
+ * are held in memory within bounds. Assigns a `seq` only while connected, so that it is always above the gateway's
+ * `lastSeq`; a frame that was sent once keeps its `seq`.
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
@@ -12,7 +11,7 @@ import type { Journal, ReportFrame } from './journal.js';
 export type NumberedFrame = PluginFrameOf<'report' | 'cancel_report' | 'event'>;
 export type EventFrame = Omit<PluginFrameOf<'event'>, 'seq'>;
 
-/** How much of the events that come while the gateway cannot be reached is kept for it. */
+/** Bounds of the queue of events while disconnected. */
 export interface OutgoingQueue {
   readonly eventsMax: number;
   readonly ageMs: number;
@@ -20,11 +19,11 @@ export interface OutgoingQueue {
 
 interface Item {
   readonly frame: ReportFrame | EventFrame;
-  /** Set for a report: its name in the journal. */
+  /** Set for a report: its id in the journal. */
   readonly reportId: number | undefined;
   seq: number | undefined;
   /** Monotonic milliseconds. */
-  readonly bornAt: number;
+  readonly createdAt: number;
 }
 
 export const dropReasons = ['queue_full', 'too_old'] as const;
@@ -33,9 +32,9 @@ export type DropReason = (typeof dropReasons)[number];
 export interface OutgoingDeps {
   readonly journal: Journal;
   readonly clock: Clock;
-  /** Undefined: events that come while the gateway cannot be reached are lost. */
+  /** Undefined: events are dropped while disconnected. */
   readonly queue: OutgoingQueue | undefined;
-  /** Makes the event that tells the gateway's users of a gap. */
+  /** Creates the event that reports dropped events. */
   readonly dropNotice: (dropped: number, reason: DropReason) => EventFrame;
 }
 
@@ -54,17 +53,17 @@ export class Outgoing {
     this.#deps = deps;
     this.#eventsMax = deps.queue?.eventsMax ?? limits.outgoingQueueEventsMax.value;
     this.#seq = deps.journal.seq;
-    const bornAt = deps.clock.monotonic();
+    const createdAt = deps.clock.monotonic();
     this.#items = deps.journal
       .unacknowledged()
-      .map(({ id, seq, frame }) => ({ frame, reportId: id, seq, bornAt }));
+      .map(({ id, seq, frame }) => ({ frame, reportId: id, seq, createdAt }));
   }
 
-  /** The gateway has said welcome: numbers what has no `seq` yet, and sends all of it again. */
+  /** After a welcome: assigns missing `seq`s and queues all frames for redelivery. */
   open(lastSeq: number): void {
     this.acknowledge(lastSeq);
     this.#dropOld();
-    this.#tellDropped();
+    this.#insertDropNotices();
     this.#isOpen = true;
     for (const item of this.#items) this.#number(item);
     this.#unsent = [...this.#items];
@@ -78,14 +77,14 @@ export class Outgoing {
   addReport(frame: ReportFrame): void {
     const seq = this.#isOpen ? ++this.#seq : undefined;
     const reportId = this.#deps.journal.noteReport(frame, seq);
-    this.#add({ frame, reportId, seq, bornAt: this.#deps.clock.monotonic() });
+    this.#add({ frame, reportId, seq, createdAt: this.#deps.clock.monotonic() });
   }
 
-  /** @returns false when it was not kept, because nobody is there to hear it. */
+  /** @returns false when the event was dropped, because there is no connection and no queue. */
   addEvent(frame: EventFrame): boolean {
     if (!this.#isOpen && this.#deps.queue === undefined) return false;
     const seq = this.#isOpen ? ++this.#seq : undefined;
-    this.#add({ frame, reportId: undefined, seq, bornAt: this.#deps.clock.monotonic() });
+    this.#add({ frame, reportId: undefined, seq, createdAt: this.#deps.clock.monotonic() });
     this.#eventCount++;
     while (this.#eventCount > this.#eventsMax) {
       this.#drop(this.#items.findIndex(isEvent), 'queue_full');
@@ -93,14 +92,14 @@ export class Outgoing {
     return true;
   }
 
-  /** What is to be sent now, in order. */
+  /** @returns the frames to send now, in order. */
   takeUnsent(): NumberedFrame[] {
     const frames = this.#unsent.map(({ frame, seq }) => ({ ...frame, seq }) as NumberedFrame);
     this.#unsent = [];
     return frames;
   }
 
-  /** The gateway has all up to `seq`. */
+  /** The gateway has acknowledged everything up to `seq`. */
   acknowledge(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
     const kept = this.#items.findIndex((item) => item.seq === undefined || item.seq > seq);
@@ -111,7 +110,7 @@ export class Outgoing {
     }
   }
 
-  /** Reports of one execution that the gateway may not have yet. */
+  /** @returns the unacknowledged reports of one execution. */
   reportsOf(executionId: string): Extract<ReportFrame, { type: 'report' }>[] {
     return this.#items.flatMap(({ frame }) =>
       frame.type === 'report' && frame.executionId === executionId ? [frame] : [],
@@ -135,19 +134,19 @@ export class Outgoing {
     const oldest = clock.monotonic() - queue.ageMs;
     for (let at = this.#items.length - 1; at >= 0; at--) {
       const item = this.#items[at] as Item;
-      if (isEvent(item) && item.bornAt < oldest) this.#drop(at, 'too_old');
+      if (isEvent(item) && item.createdAt < oldest) this.#drop(at, 'too_old');
     }
   }
 
   #drop(index: number, reason: DropReason): void {
     this.#items.splice(index, 1);
     this.#eventCount--;
-    // What leaves while the gateway listens was sent, or is about to be: only its repeat is lost.
+    // While connected, the event was sent or is about to be: only its redelivery is lost.
     if (!this.#isOpen) this.#dropped[reason]++;
   }
 
-  /** The notice stands where the gap is: after what was sent before it, ahead of what is left. */
-  #tellDropped(): void {
+  /** Inserts the notices at the gap: after the frames that were sent before it, before the remaining ones. */
+  #insertDropNotices(): void {
     const { clock, dropNotice } = this.#deps;
     const firstNew = this.#items.findIndex(({ seq }) => seq === undefined);
     const notices = dropReasons.flatMap((reason): Item[] => {
@@ -155,7 +154,7 @@ export class Outgoing {
       if (count === 0) return [];
       this.#dropped[reason] = 0;
       const frame = dropNotice(count, reason);
-      return [{ frame, reportId: undefined, seq: undefined, bornAt: clock.monotonic() }];
+      return [{ frame, reportId: undefined, seq: undefined, createdAt: clock.monotonic() }];
     });
     this.#eventCount += notices.length;
     this.#items.splice(firstNew === -1 ? this.#items.length : firstNew, 0, ...notices);

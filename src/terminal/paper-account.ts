@@ -1,8 +1,8 @@
 /**
- * The simulated account: balance in USD and one net position per instrument. Lives as long as the
- * terminal; a restart begins with the start balance and no positions.
+ * The simulated account: balance in USD and one net position per instrument. Lives as long as the terminal; a
+ * restart begins with the start balance and without positions.
  */
-import { tidy } from './decimal.js';
+import { rounded } from './decimal.js';
 import type { Instrument } from './instruments.js';
 import type { Side } from './order-request.js';
 
@@ -27,7 +27,7 @@ export class PaperAccount {
   readonly #positions = new Map<string, Position>();
   #realizedProfit = 0;
 
-  /** Those that are not flat. */
+  /** Positions that are not flat. */
   get positions(): readonly Position[] {
     return [...this.#positions.values()];
   }
@@ -40,12 +40,12 @@ export class PaperAccount {
   book(instrument: Instrument, side: Side, quantity: number, price: number): void {
     const before = this.position(instrument) ?? { instrument, quantity: 0, averagePrice: 0 };
     const change = side === 'buy' ? quantity : -quantity;
-    const after = tidy(before.quantity + change);
+    const after = rounded(before.quantity + change);
     const isReducing = before.quantity * change < 0;
     if (isReducing) {
       const closed = Math.min(Math.abs(before.quantity), quantity);
       const gain = (price - before.averagePrice) * Math.sign(before.quantity);
-      this.#realizedProfit = tidy(this.#realizedProfit + closed * gain * instrument.pointValue);
+      this.#realizedProfit = rounded(this.#realizedProfit + closed * gain * instrument.pointValue);
     }
     if (after === 0) {
       this.#positions.delete(instrument.symbol);
@@ -56,24 +56,24 @@ export class PaperAccount {
       ? price
       : isReducing
         ? before.averagePrice
-        : tidy((before.averagePrice * before.quantity + price * change) / after);
+        : rounded((before.averagePrice * before.quantity + price * change) / after);
     this.#positions.set(instrument.symbol, { instrument, quantity: after, averagePrice });
   }
 
   view(priceOf: (symbol: string) => number): AccountView {
-    const unrealizedProfit = tidy(
+    const unrealizedProfit = rounded(
       this.positions.reduce((sum, { instrument, quantity, averagePrice }) => {
         const gain = priceOf(instrument.symbol) - averagePrice;
         return sum + gain * quantity * instrument.pointValue;
       }, 0),
     );
-    const balance = tidy(startBalance + this.#realizedProfit);
+    const balance = rounded(startBalance + this.#realizedProfit);
     return {
       currency: 'USD',
       balance,
       realizedProfit: this.#realizedProfit,
       unrealizedProfit,
-      equity: tidy(balance + unrealizedProfit),
+      equity: rounded(balance + unrealizedProfit),
     };
   }
 }

@@ -1,7 +1,6 @@
 /**
- * A small simulated broker. It knows three commands: an order, closing a position, flattening the
- * account; anything else it refuses. Given the same calls at the same times of its clock it does the
- * same things.
+ * A small simulated broker with three commands: submit an order, close a position, flatten the account. Rejects all
+ * others. Deterministic: the same calls at the same times of its clock have the same results.
  */
 import type { Clock } from '../lib/clock.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
@@ -21,9 +20,9 @@ export type BrokerCommand = Pick<
 export interface PaperBrokerOptions {
   readonly clock: Clock;
   readonly listener: BrokerListener;
-  /** Pieces in which an order is filled unless its payload's `partialFills` says otherwise; default 1. */
+  /** Partial fills per order, unless its payload has `partialFills`; default 1. */
   readonly partialFills?: number;
-  /** Milliseconds between two pieces of one order; default 100. */
+  /** Milliseconds between two partial fills of an order; default 100. */
   readonly pieceMs?: number;
   /** Milliseconds that a cancel is pending before it takes effect; default 0. */
   readonly cancelMs?: number;
@@ -32,12 +31,12 @@ export interface PaperBrokerOptions {
 export interface PaperBroker {
   submit(command: BrokerCommand): void;
   cancel(cancelRequestId: string, executionId: string): void;
-  /** @returns false when no such instrument is traded or the price is none. */
+  /** @returns false when the instrument or the price is invalid. */
   setPrice(symbol: string, price: number): boolean;
   priceOf(symbol: string): number;
   restore(executions: readonly KnownExecution[]): void;
-  /** Tells the account's whole state, as a terminal does when it connects. */
-  tellState(): void;
+  /** Sends the events with the full state that a terminal sends when it connects. */
+  sendState(): void;
   stop(): void;
 }
 
@@ -70,7 +69,7 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
     complete(command, lines.join(' '));
   }
 
-  /** Closes a net position at the simulated price. @returns what was done, if there was one. */
+  /** Closes a net position at the simulated price. @returns a description; undefined without a position. */
   function closeNow(instrument: Instrument, { executionId }: BrokerCommand): string | undefined {
     const position = ledger.position(instrument);
     if (position === undefined) return undefined;
@@ -115,7 +114,7 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
     },
     priceOf: (symbol) => ledger.priceOf(symbol),
     restore: (executions) => book.restore(executions),
-    tellState() {
+    sendState() {
       const isSimulated = true;
       listener.event({ event: 'connection_status', data: { status: 'connected', isSimulated } });
       listener.event({

@@ -1,13 +1,13 @@
 /**
- * The money side of the paper broker: the price in force of each instrument, the account, and what
- * a terminal tells of them. One price per instrument, no spread, no fees, no margin.
+ * The ledger of the paper broker: current prices, account, and the events that report their changes. One price per
+ * instrument, no spread, no fees, no margin. Lives as long as the terminal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { instruments, type Instrument } from './instruments.js';
 import type { Side } from './order-request.js';
 import { PaperAccount, type Position } from './paper-account.js';
 import { isPrice } from './price-feed.js';
-import { originOf, type Origin, type TellEvent } from './terminal-event.js';
+import { originOf, type Origin, type SendEvent } from './terminal-event.js';
 
 export interface Trade {
   readonly fillId: string;
@@ -19,15 +19,15 @@ export interface Trade {
 
 export class PaperLedger {
   readonly #clock: Clock;
-  readonly #tell: TellEvent;
+  readonly #send: SendEvent;
   readonly #account = new PaperAccount();
   readonly #prices = new Map(
     [...instruments].map(([symbol, { startPrice }]) => [symbol, startPrice]),
   );
 
-  constructor(clock: Clock, tell: TellEvent) {
+  constructor(clock: Clock, send: SendEvent) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#send = send;
   }
 
   get positions(): readonly Position[] {
@@ -38,36 +38,36 @@ export class PaperLedger {
     return this.#account.position(instrument);
   }
 
-  /** @returns NaN for what is not traded. */
+  /** @returns NaN for an unknown instrument. */
   priceOf(symbol: string): number {
     return this.#prices.get(symbol) ?? NaN;
   }
 
-  /** @returns false when no such instrument is traded or the price is none. */
+  /** @returns false when the instrument or the price is invalid. */
   setPrice(symbol: string, price: number): boolean {
     if (!this.#prices.has(symbol) || !isPrice(price)) return false;
     this.#prices.set(symbol, price);
     return true;
   }
 
-  /** Books a fill and tells what it changed. */
+  /** Books a fill and sends the events of its changes. */
   book(trade: Trade, origin: Origin): void {
     const { fillId, instrument, side, quantity, price } = trade;
     const { symbol } = instrument;
     const filledAt = toIsoTime(this.#clock.now());
     this.#account.book(instrument, side, quantity, price);
-    this.#tell({
+    this.#send({
       event: 'execution_update',
       data: { fillId, instrument: symbol, side, quantity, price, filledAt },
       rawText: `Fill ${side} ${quantity} ${symbol} at ${price}`,
       ...originOf(origin),
     });
-    this.#tell({
+    this.#send({
       event: 'position_update',
       data: this.#positionView(instrument),
       ...originOf(origin),
     });
-    this.#tell({ event: 'account_update', data: this.#accountView() });
+    this.#send({ event: 'account_update', data: this.#accountView() });
   }
 
   snapshot(): { readonly account: object; readonly positions: readonly object[] } {

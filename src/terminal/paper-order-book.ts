@@ -1,12 +1,12 @@
 /**
- * The paper broker's living orders: fills them, in one piece or several, lets them rest, cancels
- * them. Remembers for a while how ended ones ended, so that a late cancel gets a true answer. Orders
- * live with the process; what the journal remembers of them can be put back.
+ * The paper broker's open orders: fills them, at once or in parts, and cancels them. Keeps the final status of recent
+ * orders, so that a late cancel gets the correct result. Orders end with the process and can be restored from the
+ * journal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
-import { tidy } from './decimal.js';
+import { rounded } from './decimal.js';
 import type { CancelEvidence, KnownExecution } from './journal.js';
 import { isRefusal, parseOrder, type OrderRequest } from './order-request.js';
 import type { PaperLedger } from './paper-ledger.js';
@@ -36,7 +36,7 @@ const endedOrdersMax = 10_000;
 /** A snapshot must fit into one frame. */
 const snapshotOrdersMax = 200;
 
-/** What a cancel of an order that has ended is told. */
+/** The result of a cancel, by the final status of its order. */
 // prettier-ignore
 const lateCancels: Readonly<Record<string, CancelEvidence>> = {
   filled:    { status: 'too_late',  reasonCode: 'already_filled' },
@@ -62,11 +62,11 @@ export class PaperOrderBook {
 
   place(origin: Origin, request: OrderRequest): void {
     const order = this.#enter(origin, request, `paper-${++this.#lastOrderNumber}`);
-    this.#tell(order);
+    this.#sendUpdate(order);
     this.#advance(order);
   }
 
-  /** A price has moved: what it reaches is filled, oldest first. */
+  /** Fills the orders that the new price reaches, oldest first. */
   priceMoved(symbol: string): void {
     for (const order of [...this.#orders.values()]) {
       if (order.request.instrument.symbol === symbol) this.#advance(order);
@@ -81,7 +81,7 @@ export class PaperOrderBook {
       listener.cancelReport(cancelRequestId, lateCancels[ending] ?? unknownOrder);
     } else if (cancelMs === 0) {
       this.#end(order, 'cancelled', 'cancelled_by_api');
-      this.#tellCancel(order, cancelRequestId);
+      this.#reportCancel(order, cancelRequestId);
     } else {
       const timer = clock.setTimer(cancelMs, () => {
         this.#end(order, 'cancelled', 'cancelled_by_api');
@@ -92,14 +92,14 @@ export class PaperOrderBook {
     }
   }
 
-  /** @returns how many there were. */
+  /** @returns the number of cancelled orders. */
   cancelAll(): number {
     const orders = [...this.#orders.values()];
     for (const order of orders) this.#end(order, 'cancelled', 'cancelled_by_api');
     return orders.length;
   }
 
-  /** Notes how a command ended that never became an order here. */
+  /** Stores the final status of an order. */
   remember(executionId: string, ending: string): void {
     this.#ended.set(executionId, ending);
     if (this.#ended.size <= endedOrdersMax) return;
@@ -107,7 +107,7 @@ export class PaperOrderBook {
     this.#ended.delete(oldest as string);
   }
 
-  /** Takes up orders where an earlier process left them. */
+  /** Restores the orders of an earlier process. */
   restore(executions: readonly KnownExecution[]): void {
     for (const known of executions) {
       if (known.submit.orderRef === undefined) continue;
@@ -158,7 +158,7 @@ export class PaperOrderBook {
     const order = this.#enter(submit, request, orderId);
     order.status = status;
     for (const { price, quantity } of fills) {
-      order.filledQuantity = tidy(order.filledQuantity + quantity);
+      order.filledQuantity = rounded(order.filledQuantity + quantity);
       order.filledValue += price * quantity;
       order.fillCount++;
     }
@@ -167,7 +167,7 @@ export class PaperOrderBook {
     this.#lastOrderNumber = Math.max(this.#lastOrderNumber, orderNumber);
   }
 
-  /** Fills the next piece if price and time allow; an order that finds no price rests. */
+  /** Makes the next fill if price and time allow; otherwise a new order becomes `working`. */
   #advance(order: PaperOrder): void {
     const { ledger, listener } = this.#deps;
     if (order.pieceTimer !== undefined) return;
@@ -176,7 +176,7 @@ export class PaperOrderBook {
     } else if (order.status === 'submitted') {
       order.status = 'working';
       listener.report(order.executionId, evidenceOf(order));
-      this.#tell(order);
+      this.#sendUpdate(order);
     }
   }
 
@@ -185,7 +185,7 @@ export class PaperOrderBook {
     const { instrument, side } = order.request;
     const price = ledger.priceOf(instrument.symbol);
     const quantity = nextPieceOf(order);
-    order.filledQuantity = tidy(order.filledQuantity + quantity);
+    order.filledQuantity = rounded(order.filledQuantity + quantity);
     order.filledValue += price * quantity;
     order.fillCount++;
     order.piecesLeft = Math.max(1, order.piecesLeft - 1);
@@ -195,7 +195,7 @@ export class PaperOrderBook {
     const fillId = `${order.executionId}-${order.fillCount}`;
     const fill = { fillId, price, quantity, filledAt: toIsoTime(clock.now()) };
     listener.report(order.executionId, { ...evidenceOf(order), fill });
-    this.#tell(order);
+    this.#sendUpdate(order);
     ledger.book({ fillId, instrument, side, quantity, price }, order);
     if (isDone) {
       this.#leave(order);
@@ -210,22 +210,22 @@ export class PaperOrderBook {
   #end(order: PaperOrder, status: OrderStatus, reasonCode: ReasonCode): void {
     order.status = status;
     this.#deps.listener.report(order.executionId, evidenceOf(order, reasonCode));
-    this.#tell(order);
+    this.#sendUpdate(order);
     this.#leave(order);
   }
 
-  /** The order has ended; with it its cancels, as the end that won says. */
+  /** Removes an ended order and completes its pending cancels. */
   #leave(order: PaperOrder): void {
     order.pieceTimer?.cancel();
     this.#orders.delete(order.executionId);
     this.remember(order.executionId, order.status);
     for (const [cancelRequestId, timer] of order.cancels) {
       timer.cancel();
-      this.#tellCancel(order, cancelRequestId);
+      this.#reportCancel(order, cancelRequestId);
     }
   }
 
-  #tellCancel(order: PaperOrder, cancelRequestId: string): void {
+  #reportCancel(order: PaperOrder, cancelRequestId: string): void {
     const native = { orderId: order.orderId, state: orderStates[order.status] };
     const outcome: CancelEvidence =
       order.status === 'cancelled'
@@ -234,7 +234,7 @@ export class PaperOrderBook {
     this.#deps.listener.cancelReport(cancelRequestId, { ...outcome, native });
   }
 
-  #tell(order: PaperOrder): void {
+  #sendUpdate(order: PaperOrder): void {
     this.#deps.listener.event({
       event: 'order_update',
       data: viewOf(order),

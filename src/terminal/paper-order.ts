@@ -1,11 +1,11 @@
-/** One order of the paper broker while it lives, and how it looks in reports and in events. */
+/** An open order of the paper broker, and its views in reports and events. */
 import type { Timer } from '../lib/clock.js';
 import type { Evidence } from '../plugins/protocol.js';
 import type { ReasonCode } from '../model/reason-codes.js';
-import { stepsIn, tidy } from './decimal.js';
+import { stepsIn, rounded } from './decimal.js';
 import type { OrderRequest } from './order-request.js';
 
-/** An order's states: what the gateway is told, and the broker's own word for it. */
+/** Status in reports → the broker's own name of the state. */
 // prettier-ignore
 export const orderStates = {
   submitted:        'Accepted',
@@ -29,18 +29,18 @@ export interface PaperOrder {
   filledValue: number;
   fillCount: number;
   piecesLeft: number;
-  /** Runs until the next piece may be filled. */
+  /** Runs until the next partial fill. */
   pieceTimer: Timer | undefined;
-  /** Cancels that are under way: cancelRequestId → its timer. */
+  /** Pending cancels: cancelRequestId → timer. */
   readonly cancels: Map<string, Timer>;
 }
 
 export function remainingOf({ request, filledQuantity }: PaperOrder): number {
-  return tidy(request.quantity - filledQuantity);
+  return rounded(request.quantity - filledQuantity);
 }
 
 export function averagePriceOf({ filledValue, filledQuantity }: PaperOrder): number | undefined {
-  return filledQuantity === 0 ? undefined : tidy(filledValue / filledQuantity);
+  return filledQuantity === 0 ? undefined : rounded(filledValue / filledQuantity);
 }
 
 export function isMarketable({ request }: PaperOrder, price: number): boolean {
@@ -48,11 +48,11 @@ export function isMarketable({ request }: PaperOrder, price: number): boolean {
   return request.side === 'buy' ? price <= request.limitPrice : price >= request.limitPrice;
 }
 
-/** Size of the next piece: what is left, spread evenly over the pieces that are left. */
+/** @returns the quantity of the next fill: the rest, spread evenly over the remaining fills. */
 export function nextPieceOf(order: PaperOrder): number {
   const { quantityStep } = order.request.instrument;
   const stepsLeft = stepsIn(remainingOf(order), quantityStep) ?? 0;
-  return tidy(Math.ceil(stepsLeft / order.piecesLeft) * quantityStep);
+  return rounded(Math.ceil(stepsLeft / order.piecesLeft) * quantityStep);
 }
 
 export function evidenceOf(order: PaperOrder, reasonCode?: ReasonCode): Evidence {
@@ -67,7 +67,7 @@ export function evidenceOf(order: PaperOrder, reasonCode?: ReasonCode): Evidence
   };
 }
 
-/** The order as `order_update` and `state_snapshot` show it. */
+/** @returns the order as in `order_update` and `state_snapshot`. */
 export function viewOf(order: PaperOrder): object {
   const { instrument, side, executionType, limitPrice, quantity } = order.request;
   return {

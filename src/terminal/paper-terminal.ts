@@ -1,7 +1,6 @@
 /**
- * The paper terminal: the reference plugin client joined to the simulated broker. Used by the demo,
- * by tests and by the operator's shell. Lives from `start` to `stop`; with a journal, what was
- * accepted and not finished goes on after a restart.
+ * The paper terminal: the reference plugin client with the simulated broker. Used by the demo, by tests and by
+ * `signalbox terminal`. Lives from `start` to `stop`; with a journal it resumes unfinished orders after a restart.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { random as systemRandom } from '../lib/ids.js';
@@ -16,7 +15,7 @@ import { createPluginClient, type ClientNotice } from './plugin-client.js';
 import { startRandomWalk } from './price-feed.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
-/** Everything that happens at the terminal, in order. */
+/** Activities of the terminal, in order. */
 export type Activity =
   | ClientNotice
   | { readonly kind: 'submit'; readonly command: SubmitFrame }
@@ -32,37 +31,37 @@ export type Activity =
 export interface PaperTerminalOptions {
   /** `ws://` or `http://` base of the gateway. */
   readonly url: string;
-  /** The session token that login gave; asked for at each attempt to connect. */
+  /** Returns the session token; called at each attempt to connect. */
   readonly token: () => Promise<string> | string;
   readonly source: SourceName;
   readonly clock: Clock;
-  /** Told of everything that happens; it must not throw. */
+  /** Called for each activity; must not throw. */
   readonly observer: (activity: Activity) => void;
-  /** Directory of the journal; without one, what is known is lost with the terminal. */
+  /** Directory of the journal; without it, the state is lost with the process. */
   readonly journalDir?: string;
-  /** Milliseconds between two steps of the random walk; 0, the default, leaves prices as they are set. */
+  /** Milliseconds between two steps of the random walk; default 0: prices do not move. */
   readonly tickMs?: number;
-  /** The same seed repeats the same walk; default 1. */
+  /** Seed of the random walk; default 1. */
   readonly seed?: number;
-  /** Pieces in which an order is filled unless its payload's `partialFills` says otherwise; default 1. */
+  /** Partial fills per order, unless its payload has `partialFills`; default 1. */
   readonly partialFills?: number;
-  /** Milliseconds between two pieces of one order; default 100. */
+  /** Milliseconds between two partial fills of an order; default 100. */
   readonly pieceMs?: number;
   /** Milliseconds that a cancel is pending before it takes effect; default 0. */
   readonly cancelMs?: number;
-  /** In [0, 1), for the jitter of reconnects; default: the system's. */
+  /** A number in [0, 1) for the jitter of reconnects; default: the system's. */
   readonly random?: () => number;
 }
 
 export interface PaperTerminal {
   start(): void;
-  /** Leaves the gateway; resolves when the connection is gone and the journal is closed. */
+  /** Disconnects; resolves when the connection and the journal are closed. */
   stop(): Promise<void>;
-  /** @returns false when no such instrument is traded or the price is none. */
+  /** @returns false when the instrument or the price is invalid. */
   setPrice(symbol: string, price: number): boolean;
 }
 
-/** Families whose terminals keep events while they are cut off; the others lose them. */
+/** Platforms whose terminals queue events while disconnected; the others drop them. */
 const outgoingQueues: Readonly<Record<string, OutgoingQueue>> = {
   terminal_b: {
     eventsMax: limits.outgoingQueueEventsMax.value,
@@ -123,7 +122,7 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
       restore: (executions) => broker.restore(executions),
       notice(notice) {
         observer(notice);
-        if (notice.kind === 'connected') broker.tellState();
+        if (notice.kind === 'connected') broker.sendState();
       },
     },
   });

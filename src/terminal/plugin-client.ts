@@ -1,7 +1,7 @@
 /**
- * The reference client of the terminal plugin protocol (section 6 of the contract): each command is
- * noted on disk, acknowledged, then handed to the terminal, once; each report is noted on disk, then
- * sent until the gateway has it. Owns the link and what goes out; the journal belongs to the caller.
+ * The reference client of the terminal plugin protocol (section 6 of the contract). Writes each command to the
+ * journal, acknowledges it, then passes it to the terminal, once; writes each report to the journal, then sends it
+ * until the gateway acknowledges it. Owns the connection and the outgoing queue; the caller owns the journal.
  */
 import { errorText } from '../lib/error-text.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -26,17 +26,17 @@ import type { TerminalEventDraft } from './terminal-event.js';
 
 export type ClientNotice =
   | LinkNotice
-  /** The gateway had sent it before; it is not carried out again. */
+  /** A redelivered command or cancel; it is not executed again. */
   | { readonly kind: 'repeated'; readonly id: string }
   | { readonly kind: 'gateway_error'; readonly code: ErrorFrame['code']; readonly message: string };
 
-/** What the client asks of the terminal. */
+/** Callbacks into the terminal. */
 export interface TerminalHandler {
-  /** Carry it out. Comes once per executionId; after a crash again, if nothing was reported of it. */
+  /** Execute the command. Called once per executionId; after a crash again, if there was no report on it. */
   submit(command: SubmitFrame): void;
-  /** Cancel it. Likewise once per cancelRequestId. */
+  /** Cancel the order. Called once per cancelRequestId; after a crash again, if there was no report on it. */
   cancel(request: Pick<CancelFrame, 'cancelRequestId' | 'executionId'>): void;
-  /** Before anything else, when the client starts: what the journal remembers. */
+  /** Called first, at the start, with the executions of the journal. */
   restore(executions: readonly KnownExecution[]): void;
   notice(notice: ClientNotice): void;
 }
@@ -44,7 +44,7 @@ export interface TerminalHandler {
 export interface PluginClientOptions {
   /** `ws://` or `http://` base of the gateway. */
   readonly url: string;
-  /** The session token; asked for at each attempt to connect. */
+  /** Returns the session token; called at each attempt to connect. */
   readonly token: () => Promise<string> | string;
   readonly source: SourceName;
   readonly capabilities: PluginFrameOf<'hello'>['capabilities'];
@@ -52,19 +52,19 @@ export interface PluginClientOptions {
   readonly clock: Clock;
   readonly journal: Journal;
   readonly handler: TerminalHandler;
-  /** Without it, events that come while the gateway cannot be reached are lost. */
+  /** Without it, events are dropped while disconnected. */
   readonly outgoingQueue?: OutgoingQueue;
-  /** In [0, 1), for the jitter of reconnects. */
+  /** A number in [0, 1) for the jitter of reconnects. */
   readonly random: () => number;
 }
 
 export interface PluginClient {
   start(): void;
-  /** Sends nothing more; resolves when the socket is gone. */
+  /** Flushes the journal and disconnects; resolves when the socket is closed. */
   stop(): Promise<void>;
   report(executionId: string, evidence: Evidence): void;
   cancelReport(cancelRequestId: string, evidence: CancelEvidence): void;
-  /** @returns false when it was not kept: larger than a frame, or nobody there to hear it. */
+  /** @returns false when the event was dropped: larger than a frame, or no connection and no queue. */
   event(event: TerminalEventDraft): boolean;
 }
 
@@ -88,10 +88,10 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     dropNotice: (dropped, reason) =>
       frameOf({ event: 'terminal_message', data: { dropped, reason } }),
   });
-  /** What waits for the journal to be on disk, in order. */
+  /** Work to do after the next flush of the journal, in order. */
   let afterFlush: (() => void)[] = [];
   let nextFlush: NodeJS.Immediate | undefined;
-  /** The gateway's clock, as of the latest welcome. */
+  /** The gateway's clock at the latest welcome. */
   let gatewayTime: { readonly unixMs: number; readonly monotonic: number } | undefined;
   let isResumed = false;
 
@@ -112,11 +112,11 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     flushSoon();
   }
 
-  /** Takes up what an earlier process had noted and not begun. */
+  /** Executes commands and cancels that an earlier process has stored but not begun. */
   function resume(): void {
     isResumed = true;
     for (const { submit, isReported } of journal.executions()) {
-      if (!isReported) flushSoon(() => carryOut(submit));
+      if (!isReported) flushSoon(() => execute(submit));
     }
     for (const { cancelRequestId, executionId, evidence } of journal.cancels()) {
       if (evidence === undefined) flushSoon(() => handler.cancel({ cancelRequestId, executionId }));
@@ -144,12 +144,12 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     flushSoon(() => {
       link.send({ type: 'ack', executionId });
       if (isRepeated) reportAgain(executionId);
-      else carryOut(submit);
+      else execute(submit);
     });
   }
 
-  /** Judged on the gateway's time: a terminal's own clock may be off by more than the TTL. */
-  function carryOut(submit: SubmitFrame): void {
+  /** Compares with the gateway's clock: the terminal's own clock may be wrong by more than the TTL. */
+  function execute(submit: SubmitFrame): void {
     const { executionId, expiresAt } = submit;
     if (gatewayNow() < Date.parse(expiresAt)) handler.submit(submit);
     else report(executionId, { status: 'expired', reasonCode: 'ttl_expired' });
@@ -193,7 +193,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   function event(draft: TerminalEventDraft): boolean {
     const frame = frameOf(draft);
-    // The `seq` that is still to come takes at most 24 more bytes.
+    // The `seq` adds at most 24 bytes.
     if (Buffer.byteLength(JSON.stringify(frame)) > frameBytesMax - 24) return false;
     if (!outgoing.addEvent(frame)) return false;
     flushSoon();
@@ -204,7 +204,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     return { type: 'event', ...draft, occurredAt: toIsoTime(clock.now()) };
   }
 
-  /** All that comes within one turn of the event loop shares one flush. */
+  /** All entries of one turn of the event loop share one flush. */
   function flushSoon(work?: () => void): void {
     if (work !== undefined) afterFlush.push(work);
     nextFlush ??= setImmediate(flush);
@@ -220,7 +220,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
       const reason = errorText(error);
       link.refuse({
         reason: 'journal_failed',
-        message: `The journal cannot be written: ${reason}. Nothing is acknowledged that is not noted, so the terminal stops.`,
+        message: `The journal cannot be written: ${reason}. The terminal stops, because it must not acknowledge commands that are not durable.`,
       });
       return;
     }

@@ -1,9 +1,9 @@
 /**
- * Where simulated prices come from: a random walk that a seed repeats, or lines of text such as
- * `ES 5001.25`. Owns the walk's own prices while it runs; the broker keeps the prices in force.
+ * Generates simulated prices: a reproducible random walk, or lines of text such as `ES 5001.25`. The broker holds the
+ * current prices.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
-import { tidy } from './decimal.js';
+import { rounded } from './decimal.js';
 import { instruments, type Instrument } from './instruments.js';
 import { createSeededRandom } from './seeded-random.js';
 
@@ -19,7 +19,7 @@ export interface RandomWalkOptions {
 /** A step is at most this many ticks up or down. */
 const ticksPerStepMax = 2;
 
-/** Moves every instrument once per `tickMs`, by whole ticks and never to zero. */
+/** Moves the price of every instrument each `tickMs`, by whole ticks and never to zero. */
 export function startRandomWalk(options: RandomWalkOptions): Timer {
   const random = createSeededRandom(options.seed);
   const width = 2 * ticksPerStepMax + 1;
@@ -27,7 +27,7 @@ export function startRandomWalk(options: RandomWalkOptions): Timer {
   function step({ symbol, tickSize }: Instrument): void {
     const ticks = Math.floor(random() * width) - ticksPerStepMax;
     if (ticks === 0) return;
-    const price = tidy(options.priceOf(symbol) + ticks * tickSize);
+    const price = rounded(options.priceOf(symbol) + ticks * tickSize);
     options.onPrice(symbol, Math.max(price, tickSize));
   }
 
@@ -41,7 +41,7 @@ export interface Price {
   readonly price: number;
 }
 
-/** Reads a line `SYMBOL PRICE`. @returns undefined when it is none. */
+/** Parses a line `SYMBOL PRICE`. @returns undefined when it is invalid. */
 export function parsePriceLine(line: string): Price | undefined {
   const [symbol = '', price = '', ...rest] = line.trim().split(/\s+/);
   const value = price === '' ? NaN : Number(price);

@@ -1,24 +1,24 @@
-/** When a plugin comes back and when it does not. Source: section 6 of the contract. */
+/** Defines when a plugin reconnects and when it does not. Source: section 6 of the contract. */
 import { closeCodes, type CloseReason } from '../plugins/protocol.js';
 
-/** Milliseconds before the first attempt to come back, the second, and so on; the last one repeats. */
+/** Milliseconds before the first reconnect, the second, and so on; the last one repeats. */
 const delaysMs = [1_000, 2_000, 5_000, 10_000] as const;
 
-/** Added to every delay at random, up to this share of it, so that terminals do not come in step. */
+/** Random jitter, up to this share of the delay, so that terminals do not reconnect in sync. */
 const jitterShare = 0.25;
 
-/** @param attempt counts from 0, anew after each welcome. */
+/** @param attempt counts from 0; reset after each welcome. */
 export function reconnectDelayMs(attempt: number, random: () => number): number {
   const delayMs = delaysMs[Math.min(attempt, delaysMs.length - 1)] as number;
   return Math.round(delayMs * (1 + jitterShare * random()));
 }
 
-/** 4500 to 4999 say: do not come back. Any other end of a connection is worth another attempt. */
+/** Close codes 4500 to 4999 forbid a reconnect. */
 export function isForbidden(closeCode: number): boolean {
   return closeCode >= 4_500 && closeCode <= 4_999;
 }
 
-/** Why a plugin stops for good. `session_refused`: the upgrade was answered with 401. */
+/** Why a plugin stops without a reconnect. `session_refused`: the upgrade got a 401. */
 export type RefusalReason = CloseReason | 'session_refused' | 'refused' | 'journal_failed';
 
 export interface Refused {
@@ -31,8 +31,8 @@ export interface Refused {
 // prettier-ignore
 const messages: Readonly<Partial<Record<RefusalReason, string>>> = {
   session_refused: 'The gateway refuses the session token (401). It is wrong, has expired or was revoked: log in again for a new one.',
-  replaced:        'Another terminal has connected with the same platform, instance and account. This one stops, so that the two do not take turns; give each a name of its own.',
-  bad_protocol:    'The gateway does not accept what this terminal says. Its platform or account name may be wrong, or its version may not fit.',
+  replaced:        'Another terminal has connected with the same platform, instance and account. This one stops, so that the two do not replace each other in turn; give each its own instance name.',
+  bad_protocol:    'The gateway rejects the frames of this terminal. Its platform or account name may be wrong, or its version incompatible.',
   session_revoked: 'The session has expired or was revoked: log in again for a new one.',
 };
 

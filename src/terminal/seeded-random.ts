@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same numbers on every machine (mulberry32). */
+/** A seeded pseudorandom generator (mulberry32): the same seed gives the same numbers on every machine. */
 export function createSeededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

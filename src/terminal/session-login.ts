@@ -1,4 +1,4 @@
-/** Logs a terminal in: email and password for the session token, by the gateway's own API. */
+/** Logs a terminal in: exchanges email and password for a session token at the gateway. */
 export type LoginResult =
   | { readonly ok: true; readonly sessionToken: string }
   /** `message` is for the operator. */
@@ -15,7 +15,7 @@ const timeoutMs = 15_000;
 
 // prettier-ignore
 const refusals: Readonly<Record<string, string>> = {
-  invalid_credentials: 'The gateway does not know this email with this password.',
+  invalid_credentials: 'Wrong email or password.',
   email_not_confirmed: 'The email is not confirmed yet. The operator can confirm it with: signalbox user set EMAIL --confirmed true',
   rate_limit_exceeded: 'There were too many logins from here. Wait a minute, then try again.',
   login_unavailable:   'The gateway is too busy to check passwords. Try again in a few seconds.',
@@ -48,7 +48,7 @@ export async function logIn({ url, email, password }: LoginRequest): Promise<Log
   };
 }
 
-/** The cause says more than the "fetch failed" around it. */
+/** The message of `fetch` is only "fetch failed"; the reason is in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SyntaxError) return 'the answer is not that of a gateway';

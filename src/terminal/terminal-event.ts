@@ -1,24 +1,24 @@
-/** An event as a terminal tells it; the client adds when it occurred and its number. */
+/** Defines an event of a terminal; the client adds `occurredAt` and `seq`. */
 import type { PluginEventName } from '../events/event-names.js';
 
 export interface TerminalEventDraft {
   readonly event: PluginEventName;
   readonly data: object;
-  /** The terminal's own line of text, if it wrote one. */
+  /** The terminal's own text, if any. */
   readonly rawText?: string;
   readonly executionId?: string;
   readonly orderRef?: string;
 }
 
-export type TellEvent = (event: TerminalEventDraft) => void;
+export type SendEvent = (event: TerminalEventDraft) => void;
 
-/** What an event or an order came from. */
+/** The command that an event or an order originates from. */
 export interface Origin {
   readonly executionId: string;
   readonly orderRef?: string | undefined;
 }
 
-/** The fields by which an event names its origin; what does not apply is left out. */
+/** @returns the fields of an event that link it to its origin. */
 export function originOf({ executionId, orderRef }: Origin): {
   readonly executionId: string;
   readonly orderRef?: string;

@@ -1,26 +1,25 @@
 /**
- * Password hashing on threads of its own. A hash takes tens of milliseconds, so the queue is bounded
- * and a full one is the value 'busy': login then answers 503, and nothing else suffers. Admission is
- * counted here rather than left to Piscina, whose threads are not ready at once and whose error for
- * an overflow is a throw. Owns the threads until `close`.
+ * Hashes passwords on a pool of worker threads. A hash takes tens of milliseconds, so the queue is bounded, and a
+ * full queue returns 'busy': login then responds with 503. Counts admissions itself, because Piscina's threads are
+ * not ready at once and its overflow is a throw. Owns the threads until `close`.
  */
 import { Piscina } from 'piscina';
 import type { VerifyTask } from './hash-worker.js';
 
-/** `$argon2id$v=19$m=…,t=…,p=…$salt$digest`, which no 'busy' can be mistaken for. */
+/** `$argon2id$v=19$m=…,t=…,p=…$salt$digest`; the type excludes 'busy'. */
 type PhcString = `$${string}`;
 
 export interface HashPool {
   hash(password: string): Promise<PhcString | 'busy'>;
-  /** @returns whether the password is the hash's; rejects when the hash itself is broken. */
+  /** @returns whether the password matches the hash; rejects when the hash is malformed. */
   verify(passwordHash: string, password: string): Promise<boolean | 'busy'>;
   /** Passwords that wait for a thread. */
   waiting(): number;
-  /** Finishes what was admitted, then ends the threads; from the call on everything is 'busy'. */
+  /** Completes the admitted tasks, then ends the threads; new calls get 'busy'. */
   close(): Promise<void>;
 }
 
-/** @param options.queueMax how many may wait beside those being hashed. */
+/** @param options.queueMax waiting tasks, beside those that run. */
 export function createHashPool(options: { threads: number; queueMax: number }): HashPool {
   const { threads, queueMax } = options;
   const piscina = new Piscina({
@@ -29,7 +28,7 @@ export function createHashPool(options: { threads: number; queueMax: number }): 
     minThreads: threads,
     maxThreads: threads,
     maxQueue: threads + queueMax,
-    // Otherwise Piscina puts a task that finds no thread behind all that came after it.
+    // Otherwise Piscina starts later tasks before one that found no free thread.
     stricterFIFO: true,
     recordTiming: false,
   });

@@ -1,7 +1,7 @@
 /**
- * Runs in a worker thread: one password at a time, with the synchronous functions, because the
- * asynchronous ones would queue on the thread pool of libuv that the store's commits run on.
- * Passwords are normalised (NFC): one typed as e plus accent is the same as one typed as é.
+ * Runs in a worker thread: hashes one password at a time, synchronously, because the asynchronous functions use the
+ * libuv thread pool, which the store's commits need. Normalizes passwords to NFC, so that a composed and a
+ * decomposed é are the same.
  */
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { argon2Cost } from '../auth/password.js';
@@ -11,7 +11,7 @@ export interface VerifyTask {
   readonly password: string;
 }
 
-/** The library's default algorithm is Argon2id; its enum cannot be read by isolated modules. */
+/** The library's default algorithm is Argon2id; isolatedModules cannot use its const enum. */
 export function hash(password: string): string {
   return hashSync(password.normalize('NFC'), {
     memoryCost: argon2Cost.memoryKib,
@@ -20,7 +20,7 @@ export function hash(password: string): string {
   });
 }
 
-/** A value instead of a throw for a broken hash: an error loses its properties on the way back. */
+/** Returns a value for a malformed hash: a thrown error loses its properties between threads. */
 export function verify(task: VerifyTask): boolean | 'malformed_hash' {
   const password = task.password.normalize('NFC');
   try {

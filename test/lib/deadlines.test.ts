@@ -126,14 +126,14 @@ t.test(
   'what is a deadline itself is set, set anew, and back in its place once it fired',
   async (t) => {
     const { clock, deadlines, fired, add } = setUp();
-    const own: Deadline = { place: -1, task: () => fired.push(0) };
+    const own: Deadline = { heapIndex: -1, task: () => fired.push(0) };
     for (const due of [10, 20, 30]) add(due);
     deadlines.set(own, 5);
     deadlines.set(own, 25);
     t.equal(deadlines.size, 4);
     clock.advance(100);
     t.strictSame(fired, [10, 20, 0, 30]);
-    t.equal(own.place, -1);
+    t.equal(own.heapIndex, -1);
     deadlines.set(own, 150);
     clock.advance(100);
     t.strictSame(fired, [10, 20, 0, 30, 0]);

@@ -92,7 +92,7 @@ t.test('a range that is none is refused by name', (t) => {
   for (const text of ['', 'proxy', '10.0.0.0/33', '::/129', '10/8', '10.0.0.0/', '10.0.0.0/8/8']) {
     t.equal(isCidr(text), false, text);
     t.throws(() => createClientAddress([text]), {
-      message: `"${text}" is no IP address or CIDR range.`,
+      message: `"${text}" is not an IP address or CIDR range.`,
     });
   }
   t.end();

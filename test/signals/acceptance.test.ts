@@ -43,7 +43,7 @@ t.test('the answer is what the documents say, and what a retry gets byte for byt
     answer: accepted?.answer,
     expiresAt: gateway.clock.now() + 86_400_000,
   });
-  t.match(gateway.idempotency.look('u1', 'k', 'signal a "quoted" é', gateway.clock.now()), {
+  t.match(gateway.idempotency.lookUp('u1', 'k', 'signal a "quoted" é', gateway.clock.now()), {
     kind: 'replay',
     record: { answer: accepted?.answer },
   });
@@ -142,7 +142,8 @@ for (const fate of ['lost', 'kept'] as const) {
       const plugin = await gateway.plugin();
       gateway.memory.failNextCommits(1, fate);
       const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k' });
-      const look = () => gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind;
+      const look = () =>
+        gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind;
       t.equal(look(), 'request_in_progress');
       await turns();
       t.strictSame(answers, [undefined]);
@@ -172,7 +173,7 @@ t.test(
     t.strictSame(plugin.submitted, []);
     await gateway.submit({ signalId: 't' });
     t.strictSame(plugin.submitted, ['s', 't']);
-    t.equal(gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind, 'replay');
+    t.equal(gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind, 'replay');
   },
 );
 
@@ -190,7 +191,7 @@ t.test(
         }),
     });
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
-    const look = () => gateway.idempotency.look('u1', 'k', 'signal s', gateway.clock.now()).kind;
+    const look = () => gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind;
     for (let beats = 0; beats < 4; beats++) {
       await gateway.pass(60_000);
       plugin.say({ type: 'heartbeat' });

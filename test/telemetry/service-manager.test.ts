@@ -91,5 +91,5 @@ t.test('what cannot be told does not stop the gateway, and the log says what to 
 
   const deaf = await scene(socket, () => Promise.resolve(() => false));
   deaf.service.ready('http://127.0.0.1:8080');
-  t.match(deaf.log.join(''), /systemd could not be told/);
+  t.match(deaf.log.join(''), /systemd could not be notified/);
 });

@@ -198,7 +198,7 @@ for (const [name, args, environment, input] of [
 }
 
 for (const [status, code, message] of [
-  [401, 'invalid_credentials', /does not know this email with this password/],
+  [401, 'invalid_credentials', /Wrong email or password/],
   [403, 'email_not_confirmed', /not confirmed/],
   [429, 'rate_limit_exceeded', /too many logins/],
   [503, 'login_unavailable', /too busy/],

@@ -370,7 +370,7 @@ t.test('positions net, turn and are priced by what they cost', (t) => {
   ]);
   t.match(dataOf('account_update').at(-1), { realizedProfit: 3_000 });
   broker.setPrice('ES', 5_030);
-  broker.tellState();
+  broker.sendState();
   t.match(dataOf('state_snapshot')[0], {
     account: { balance: 103_000, unrealizedProfit: -500, equity: 102_500 },
   });
@@ -382,7 +382,7 @@ t.test('the state is told as connection, account and snapshot', (t) => {
   order();
   order(limit);
   events.length = 0;
-  broker.tellState();
+  broker.sendState();
   t.match(events, [
     { event: 'connection_status', data: { status: 'connected' } },
     { event: 'account_status', data: { status: 'active', tradingEnabled: true } },
