@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { limitNames, limits as limitTable } from '../limits.js';
 import { type Settings, settingOrigins } from '../settings.js';
 import { settingNames, settingsTable } from '../settings/table.js';
-import { columns } from './columns.js';
+import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions, sourcesOf } from './command.js';
 import type { Io } from './io.js';
 import { yesOrNo } from './user-text.js';

@@ -1,7 +1,7 @@
 /** `signalbox key list`: a user's API keys, without their secrets. */
 import type { Command } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
-import { columns } from './columns.js';
+import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';

@@ -1,7 +1,7 @@
 /** `signalbox user list`: every user, in the order of creation. */
 import type { Command } from 'commander';
 import type { ShownUser } from '../admin/account-operations.js';
-import { columns } from './columns.js';
+import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';

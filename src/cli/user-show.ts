@@ -1,7 +1,7 @@
 /** `signalbox user show`: one user with API keys and known terminals. */
 import type { Command } from 'commander';
 import { toIsoTime } from '../lib/clock.js';
-import { columns } from './columns.js';
+import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';

@@ -1,5 +1,5 @@
 /** The figures as a table for people. */
-import { columns } from '../cli/columns.js';
+import { columns } from '../lib/columns.js';
 import { toIsoTime } from '../lib/clock.js';
 import { bytesText, durationText } from '../lib/units.js';
 import { answerClasses, type Figures, latencies } from './figures.js';

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import {
+  addUser,
   dataDirIn,
   type GatewayOptions,
   type GatewayProcess,
@@ -151,15 +152,23 @@ t.test('wrong settings are exit code 2, and nothing is made', (t) => {
 });
 
 t.test('the commands for users do without the native server', (t) => {
+  const dataDir = dataDirIn(t.testdir());
+  addUser(dataDir, 'ann@example.com');
   const program = new URL('../../src/cli/program.js', import.meta.url).href;
   const script = `
-    const { createProgram } = await import(${JSON.stringify(program)});
-    await createProgram('user');
+    const { runProgram } = await import(${JSON.stringify(program)});
+    const silent = () => undefined;
+    const io = { stdout: silent, stderr: silent, isTTY: false, env: {} };
+    process.exitCode = await runProgram(['user', 'list', '--data-dir', process.argv[1]], io);
     process.stdout.write(String(
     process.report.getReport().sharedObjects.filter((path) => path.includes('uws'))))`;
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-  });
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', script, dataDir],
+    {
+      encoding: 'utf8',
+    },
+  );
   t.equal(status, 0);
   t.equal(stdout, '');
   t.end();

@@ -61,13 +61,15 @@ export class ExecutionModel {
 
   report(said: SaidFrame): void {
     const moves = said['status'] !== this.status;
-    if (moves && executionMoves[this.status]?.includes(said['status']) !== true) return;
     const fill = said['fill'] as KnownFill | undefined;
+    if (moves && executionMoves[this.status]?.includes(said['status']) !== true) {
+      return this.#lateFill(fill);
+    }
     const isNew = fill !== undefined && !this.fills.some(({ fillId }) => fillId === fill.fillId);
     const fills = isNew ? [...this.fills, utcFill(fill)] : this.fills;
     const filled: number | null =
       said['filledQuantity'] ?? this.#filledAfter(said['status'], fills, isNew);
-    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return;
+    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return this.#lateFill(fill);
 
     for (const number of [
       filled,
@@ -144,6 +146,24 @@ export class ExecutionModel {
     return Object.keys(wrong).length === 0
       ? undefined
       : `${this.executionId}, shown and due: ${inspect(wrong, { depth: 5 })}`;
+  }
+
+  /** Section 4 of the contract: a fill that comes with a backward report is never lost. */
+  #lateFill(fill: KnownFill | undefined): void {
+    if (fill === undefined || this.fills.some(({ fillId }) => fillId === fill.fillId)) return;
+    this.fills = [...this.fills, utcFill(fill)];
+    const sum = Number(this.fills.reduce((all, { quantity }) => all + quantity, 0).toPrecision(12));
+    const filled = Math.max(sum, this.filledQuantity ?? 0);
+    this.#scale = Math.max(this.#scale, filled, Math.abs(fill.price));
+    if (filled !== this.filledQuantity) {
+      this.filledQuantity = filled;
+      this.remainingQuantity = this.quantity === null ? null : Math.max(0, this.quantity - filled);
+    }
+    if (sum === filled) this.averageFillPrice = averageOf(this.fills);
+    this.delivery = 'confirmed';
+    if (this.quantity === null || filled < this.quantity || this.status === 'filled') return;
+    this.reasonCode = null;
+    this.#move('filled');
   }
 
   #move(status: string, isUnexplained = false): void {

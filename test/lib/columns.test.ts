@@ -1,5 +1,5 @@
 import t from 'tap';
-import { columns } from '../../src/cli/columns.js';
+import { columns } from '../../src/lib/columns.js';
 
 t.test('columns are as wide as their widest cell, and lines end with their text', (t) => {
   const text = columns([
