@@ -62,7 +62,7 @@ interface Life {
   readonly kept: { readonly body: string; readonly answer: Answer };
 }
 
-const idle = { instanceId: 'gateway-2' };
+const idle = { instanceId: 'desk-2' };
 
 async function live(gateway: TestGateway): Promise<Life> {
   const user = await gateway.user();
@@ -70,7 +70,7 @@ async function live(gateway: TestGateway): Promise<Life> {
   const plugin = await gateway.plugin(user);
   away.close();
   await away.waitClosed();
-  const here = { instanceId: 'gateway-1' };
+  const here = { instanceId: 'desk-1' };
   const body = JSON.stringify(signal(here));
   const answer = await submit(gateway.url, user.key, body, 'kept');
   const filled = await plugin.next('submit', { requestId: answer.body.requestId });
@@ -155,7 +155,7 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   back.send({
     type: 'hello',
     platform: 'terminal_a',
-    instanceId: 'gateway-1',
+    instanceId: 'desk-1',
     accountName: 'Sim101',
     capabilities: ['submit', 'cancel'],
     executions: [],
