@@ -15,7 +15,6 @@ import { acknowledged, cancelReport, event, report, tell } from '../support/fram
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
-import { signalboxCli } from '../support/gateway-process.js';
 import { hello, type Plugin } from '../support/plugin.js';
 
 const gateway = await startTestGateway(t);
@@ -334,13 +333,13 @@ const ends: readonly [
   ],
   [
     'a user who is deleted',
-    ({ email }) => signalboxCli(gateway.dataDir, ['user', 'delete', email]),
+    ({ email }) => gateway.command('user', 'delete', email),
     401,
     'invalid_api_key',
   ],
   [
     'a plan without the Public API',
-    ({ email }) => signalboxCli(gateway.dataDir, ['user', 'set', email, '--plan', 'basic']),
+    ({ email }) => gateway.command('user', 'set', email, '--plan', 'basic'),
     403,
     'business_plan_required',
   ],

@@ -1,13 +1,15 @@
 /** POST /api/auth/login, row by row. */
 import t from 'tap';
 import { bearer, call, codeOf, createKey, json, post, verdict } from '../support/api.js';
-import { addUser, password, signalboxCli } from '../support/gateway-process.js';
+import { password } from '../support/gateway-process.js';
 import { startTestGateway } from '../support/gateway.js';
 
-const gateway = await startTestGateway(t, { flags: ['--log-level', 'trace'] });
-const { url, dataDir } = gateway;
+const gateway = await startTestGateway(t, {
+  emails: ['Ann@Example.com'],
+  flags: ['--log-level', 'trace'],
+});
+const { url } = gateway;
 const path = '/api/auth/login';
-addUser(dataDir, 'Ann@Example.com');
 
 const login = (body: unknown) => post(url, path, body);
 
@@ -66,7 +68,7 @@ t.test('a wrong password and an unknown email get the same answer, byte for byte
 t.test('email_not_confirmed is only told to who has the right password', async (t) => {
   const email = 'new@example.com';
   const args = ['user', 'add', email, '--plan', 'business', '--unconfirmed', '--password-stdin'];
-  t.equal(signalboxCli(dataDir, args, `${password}\n`).code, 0);
+  await gateway.commandWithInput(`${password}\n`, ...args);
   const right = await login({ email, password });
   t.equal(verdict(right), '403 email_not_confirmed');
   t.same(Object.keys(right.body), ['code', 'message']);
@@ -77,12 +79,7 @@ t.test('email_not_confirmed is only told to who has the right password', async (
 
 t.test('a changed password holds at once and ends the tokens of the old one', async (t) => {
   const { email, token } = await gateway.user();
-  const changed = signalboxCli(
-    dataDir,
-    ['user', 'set', email, '--password-stdin'],
-    'battery staple\n',
-  );
-  t.equal(changed.code, 0, changed.stderr);
+  await gateway.commandWithInput('battery staple\n', 'user', 'set', email, '--password-stdin');
   t.equal(verdict(await login({ email, password })), '401 invalid_credentials');
   t.equal(verdict(await login({ email, password: 'battery staple' })), '200');
   t.equal(

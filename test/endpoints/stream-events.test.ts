@@ -5,7 +5,6 @@ import { event, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader, sourceQuery } from '../support/event-reader.js';
-import { signalboxCli } from '../support/gateway-process.js';
 
 const gateway = await startTestGateway(t);
 const path = '/api/v1/terminal-events/stream';
@@ -211,9 +210,9 @@ type End = (user: TestUser) => Promise<unknown>;
 const ends: Record<string, End> = {
   'the key revoked by its user': (user) =>
     call(gateway.url, 'DELETE', `/api/api-keys/${user.keyId}`, { headers: bearer(user.token) }),
-  'the key revoked by the operator': (user) => cli('key', 'revoke', `${user.keyId}`),
-  'the plan lost': (user) => cli('user', 'set', user.email, '--plan', 'basic'),
-  'the user deleted': (user) => cli('user', 'delete', user.email),
+  'the key revoked by the operator': (user) => gateway.command('key', 'revoke', `${user.keyId}`),
+  'the plan lost': (user) => gateway.command('user', 'set', user.email, '--plan', 'basic'),
+  'the user deleted': (user) => gateway.command('user', 'delete', user.email),
 };
 
 for (const [name, end] of Object.entries(ends)) {
@@ -258,19 +257,14 @@ t.test('disabling the Public API ends every stream, enabling lets them back', as
     await openReader(gateway.url, user.key),
     await openReader(gateway.url, quiet.key),
   ];
-  await cli('api', 'disable');
+  await gateway.command('api', 'disable');
   for (const reader of readers) t.equal(await reader.waitEnd(), 'properly');
   t.equal((await get(user, query())).body.error.code, 'public_api_disabled');
   t.equal(plugin.closed, undefined, 'terminals stay connected');
-  await cli('api', 'enable');
+  await gateway.command('api', 'enable');
   const back = await openReader(gateway.url, user.key);
   t.equal(back.status, 200);
   back.close();
   plugin.close();
   quietPlugin.close();
 });
-
-async function cli(...args: string[]): Promise<void> {
-  const { code, stderr } = signalboxCli(gateway.dataDir, args);
-  if (code !== 0) throw new Error(stderr);
-}

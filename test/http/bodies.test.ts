@@ -1,12 +1,13 @@
 /** How a body may come: in pieces, chunked, slowly, too large, not at all, or cut off. */
 import t from 'tap';
-import { signal, submit } from '../support/api.js';
+import { get, signal, submit } from '../support/api.js';
 import { RawClient, request, type RawAnswer } from '../support/raw-client.js';
-import { get, openWorld, until } from '../support/world.js';
+import { until } from '../support/eventually.js';
+import { startTestGateway } from '../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
-const { key } = await world.member();
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+const { key } = await gateway.user();
 const path = '/api/v1/signals';
 const sources = '/api/v1/terminal-events/sources';
 const bodyBytesMax = 65_536;
@@ -292,5 +293,5 @@ t.test('a client that leaves before its answer does no harm', async (t) => {
     );
     t.ok(answer.status === 202 || answer.status === 409);
   }
-  t.match(await (await fetch(`${world.gateway.opsUrl}/healthz`)).text(), /\S/);
+  t.match(await (await fetch(`${gateway.process.opsUrl}/healthz`)).text(), /\S/);
 });

@@ -5,11 +5,11 @@
 import t, { type Test } from 'tap';
 import { signal, submit } from '../support/api.js';
 import { rawCall, RawClient, request } from '../support/raw-client.js';
-import { openWorld } from '../support/world.js';
+import { startTestGateway } from '../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
-const { key } = await world.member();
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+const { key } = await gateway.user();
 const path = '/api/v1/signals';
 const credentials = [`Authorization: Bearer ${key}`, 'Content-Type: application/json'];
 
@@ -130,7 +130,7 @@ t.test('the ambiguous request itself has no effect', async (t) => {
 });
 
 t.test('a request whose length is no number does nothing, with or without a body', async (t) => {
-  const { token, keyId, key: doomed } = await world.member();
+  const { token, keyId, key: doomed } = await gateway.user();
   for (const length of ['+5', '5, 5', '0x5', '1'.repeat(19), '-1', '']) {
     const lines = [`Authorization: Bearer ${token}`, `Content-Length: ${length}`];
     const answer = await rawCall(url, 'DELETE', `/api/api-keys/${keyId}`, lines);

@@ -1,13 +1,14 @@
 /** Heads of requests: reuse of connections, pipelining, cuts, size, and what is no HTTP/1.1. */
 import t from 'tap';
-import { signal, submit } from '../support/api.js';
+import { codeOf, get, signal, submit } from '../support/api.js';
 import { isOlderBinary } from '../support/older-binary.js';
 import { RawClient, request } from '../support/raw-client.js';
-import { codeOf, get, openWorld, until } from '../support/world.js';
+import { until } from '../support/eventually.js';
+import { startTestGateway } from '../support/gateway.js';
 
-const world = await openWorld(t);
-const { url } = world;
-const { key } = await world.member();
+const gateway = await startTestGateway(t);
+const { url } = gateway;
+const { key } = await gateway.user();
 const path = '/api/v1/signals';
 const sources = '/api/v1/terminal-events/sources';
 const authorization = `Authorization: Bearer ${key}`;

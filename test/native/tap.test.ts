@@ -31,11 +31,12 @@ t.test(
 );
 
 t.test('a test of the suite, and what it starts, has none of the loaders of tap', async (t) => {
-  const suite = readFileSync(new URL('../suite.js', import.meta.url), 'utf8');
+  const built = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
   const directory = t.testdir({
     'package.json': '{"type":"module"}',
     '.taprc': 'include:\n  - suite.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
-    'suite.js': suite,
+    'suite.js': built('../suite.js'),
+    support: { 'verified-groups.js': built('../support/verified-groups.js') },
     below: {
       'a.test.js':
         "import t from 'tap'; const { execArgv, env } = process;" +

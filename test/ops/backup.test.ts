@@ -8,10 +8,11 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit, verdict } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { addUser, dataDirIn } from '../support/gateway-process.js';
+import { dataDirIn } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
+import { addUsers } from '../support/users.js';
 
 t.setTimeout(300_000);
 const ops = new URL('../../../ops/', import.meta.url).pathname;
@@ -46,7 +47,7 @@ t.test('every command on the page runs, and a restore brings back what was accep
   const backups = join(directory, 'backups');
   mkdirSync(backups, { mode: 0o700 });
   symlinkSync(ops, join(directory, 'ops'));
-  addUser(dataDir, 'ann@example.com');
+  await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
   const readyFile = join(directory, 'ready');
   const environment = {
     PATH: pathWith(directory, standIns),
@@ -96,11 +97,11 @@ t.test('every command on the page runs, and a restore brings back what was accep
   );
 });
 
-t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', (t) => {
+t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', async (t) => {
   const dataDir = dataDirIn(t.testdir());
   const directory = dirname(dataDir);
   const backups = join(directory, 'backups');
-  addUser(dataDir, 'ann@example.com');
+  await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
   for (const name of ['2026-01-01T00-00-00Z', '2026-01-02T00-00-00Z', 'by-hand']) {
     mkdirSync(join(backups, name), { recursive: true });
   }
@@ -124,7 +125,6 @@ t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', (t)
   const left = readdirSync(backups).sort();
   t.match(left, ['2026-01-02T00-00-00Z', /^20.*Z$/, 'by-hand']);
   t.equal(left.length, 3);
-  t.end();
 });
 
 t.test(

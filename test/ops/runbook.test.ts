@@ -9,11 +9,12 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { createKey, login } from '../support/api.js';
 import { certificatePem } from '../support/certificate.js';
-import { addUser, dataDirIn, startGateway } from '../support/gateway-process.js';
+import { dataDirIn, startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxScript } from '../support/shell.js';
 import { alerts, opsDirectory, readOps } from './rule-files.js';
+import { addUsers } from '../support/users.js';
 
 interface RuleCase {
   readonly promql_expr_test?: readonly {
@@ -129,7 +130,7 @@ t.test(
   async (t) => {
     const dataDir = dataDirIn(t.testdir());
     const directory = dirname(dataDir);
-    addUser(dataDir, 'ann@example.com');
+    await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
     const gateway = await startGateway({ dataDir });
     t.teardown(() => gateway.kill());
     const { token } = await login(gateway.url, 'ann@example.com');

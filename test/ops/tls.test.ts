@@ -6,9 +6,10 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import t from 'tap';
 import { bearer, json, signal } from '../support/api.js';
 import { event, report, tell } from '../support/frames.js';
-import { addUser, signalboxCli, startGateway } from '../support/gateway-process.js';
+import { signalboxCli, startGateway } from '../support/gateway-process.js';
 import { issueCertificate } from '../support/own-certificate.js';
 import { tlsCall, tlsMember, tlsPlugin, tlsReader, type TlsServer } from '../support/tls-client.js';
+import { addUsers } from '../support/users.js';
 
 const host = 'gateway.example.com';
 const directory = t.testdir();
@@ -23,7 +24,7 @@ function write(name: string, text: string): string {
 const cert = write('fullchain.pem', issued.chain);
 const key = write('privkey.pem', issued.key);
 
-addUser(dataDir, 'ann@example.com');
+await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
 const gateway = await startGateway({ dataDir, flags: ['--tls-cert', cert, '--tls-key', key] });
 t.teardown(() => gateway.kill());
 const port = Number(new URL(gateway.url).port);

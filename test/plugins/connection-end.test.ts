@@ -6,7 +6,6 @@ import { acknowledged, event } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
-import { signalboxCli } from '../support/gateway-process.js';
 import { connectPlugin, openPlugin } from '../support/plugin.js';
 
 const gateway = await startTestGateway(t);
@@ -35,8 +34,7 @@ t.test('a new password ends the sessions made with the old one', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const args = ['user', 'set', user.email, '--password-stdin'];
-  const { code } = signalboxCli(gateway.dataDir, args, 'another password\n');
-  t.equal(code, 0);
+  await gateway.commandWithInput('another password\n', ...args);
   t.equal((await plugin.waitClosed()).code, 4503);
 });
 

@@ -1,7 +1,7 @@
 /** The transcript of the protocol's documentation, replayed word for word against a real gateway. */
 import t from 'tap';
 import { call, signal, submit } from '../support/api.js';
-import { openDesk } from '../support/desk.js';
+import { startTestGateway } from '../support/gateway.js';
 import { connectPlugin, type Frame, type Plugin } from '../support/plugin.js';
 import { protocolDocument } from '../support/protocol-document.js';
 
@@ -38,8 +38,8 @@ function learn(documented: Frame, frame: Frame): Frame {
 }
 
 t.test('the transcript is what happens', async (t) => {
-  const desk = await openDesk(t, { traders: 1 });
-  const trader = await desk.trader();
+  const gateway = await startTestGateway(t, { users: 1 });
+  const user = await gateway.user();
   const requests: string[] = [];
   let plugin: Plugin | undefined;
   let exit: Promise<number | null> | undefined;
@@ -50,15 +50,15 @@ t.test('the transcript is what happens', async (t) => {
   };
   const actions: Readonly<Record<string, (text: string) => Promise<void>>> = {
     async connect() {
-      plugin = await connectPlugin(desk.url, trader.sessionToken);
+      plugin = await connectPlugin(gateway.url, user.sessionToken);
     },
     async signal(text) {
-      const answer = await submit(desk.url, trader.key, signal(JSON.parse(text) as object));
+      const answer = await submit(gateway.url, user.key, signal(JSON.parse(text) as object));
       t.equal(answer.status, 202);
       requests.push(answer.body.requestId);
     },
     async cancel(text) {
-      const answer = await desk.cancel(trader, inThisRun(text));
+      const answer = await gateway.cancel(user, inThisRun(text));
       t.equal(answer.status, 202);
     },
     async cut() {
@@ -66,7 +66,7 @@ t.test('the transcript is what happens', async (t) => {
       connected().cut();
     },
     async shutdown() {
-      exit = desk.gateway.stop();
+      exit = gateway.process.stop();
     },
   };
 
@@ -87,10 +87,10 @@ t.test('the transcript is what happens', async (t) => {
   t.same(connected().frames, []);
   t.equal(await exit, 0);
 
-  await desk.restart('SIGTERM');
+  await gateway.restart('SIGTERM');
   const ends = [];
   for (const requestId of requests) {
-    const { status, filledQuantity, cancel } = await desk.execution(trader, requestId);
+    const { status, filledQuantity, cancel } = await gateway.execution(user, requestId);
     ends.push([status, filledQuantity, cancel?.status]);
   }
   t.same(ends, [
@@ -98,7 +98,7 @@ t.test('the transcript is what happens', async (t) => {
     ['filled', 1, undefined],
     ['completed', null, undefined],
   ]);
-  const health = await call(desk.gateway.opsUrl, 'GET', '/readyz');
+  const health = await call(gateway.process.opsUrl, 'GET', '/readyz');
   t.equal(health.status, 200);
 });
 

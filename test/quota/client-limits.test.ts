@@ -4,14 +4,14 @@
  */
 import t from 'tap';
 import { type Answer, bearer, call, json, verdict } from '../support/api.js';
-import { addUser, password } from '../support/gateway-process.js';
+import { password } from '../support/gateway-process.js';
 import { startTestGateway } from '../support/gateway.js';
 
 const proxied = await startTestGateway(t, {
+  emails: ['ann@example.com'],
   limits: { loginAttemptsPerMinute: 10, unauthenticatedAttemptsPerMinute: 60 },
   flags: ['--trust-proxy', '127.0.0.1,10.0.0.0/8'],
 });
-addUser(proxied.dataDir, 'ann@example.com');
 
 function loginFrom(url: string, client: string, body: string = right, type = json['content-type']) {
   return call(url, 'POST', '/api/auth/login', {

@@ -10,7 +10,7 @@ export interface AcceptedSignal {
   readonly idempotency: IdempotencyRecord;
 }
 
-export interface AcceptedSignalWish {
+export interface AcceptedSignalFields {
   readonly userId: string;
   readonly acceptedAt?: number;
   readonly signalId?: string;
@@ -19,14 +19,14 @@ export interface AcceptedSignalWish {
   readonly idempotencyExpiresAt?: number;
 }
 
-export function acceptedSignal(wish: AcceptedSignalWish): AcceptedSignal {
-  const acceptedAt = wish.acceptedAt ?? Date.UTC(2026, 0, 15, 12);
+export function acceptedSignal(fields: AcceptedSignalFields): AcceptedSignal {
+  const acceptedAt = fields.acceptedAt ?? Date.UTC(2026, 0, 15, 12);
   const requestId = firstRequestIdAt(acceptedAt);
-  const signalId = wish.signalId ?? `signal at ${acceptedAt}`;
+  const signalId = fields.signalId ?? `signal at ${acceptedAt}`;
   const executionId = executionIdOf(requestId, 0);
   const common = { requestId, signalId, platform: 'terminal_a', expiresAt: acceptedAt + 300_000 };
   return {
-    userId: wish.userId,
+    userId: fields.userId,
     request: {
       ...common,
       acceptedAt,
@@ -34,8 +34,8 @@ export function acceptedSignal(wish: AcceptedSignalWish): AcceptedSignal {
       type: 'order',
       cmd: 'submit',
       instanceId: null,
-      payload: wish.payload ?? '{"instrument":"ES","side":"buy","quantity":1}',
-      idempotencyKey: wish.idempotencyKey ?? `key at ${acceptedAt}`,
+      payload: fields.payload ?? '{"instrument":"ES","side":"buy","quantity":1}',
+      idempotencyKey: fields.idempotencyKey ?? `key at ${acceptedAt}`,
       executionCount: 1,
       signalsToday: 1,
     },
@@ -70,7 +70,7 @@ export function acceptedSignal(wish: AcceptedSignalWish): AcceptedSignal {
       fingerprint: 'a fingerprint',
       requestId,
       answer: '{"status":"accepted"}',
-      expiresAt: wish.idempotencyExpiresAt ?? acceptedAt + 86_400_000,
+      expiresAt: fields.idempotencyExpiresAt ?? acceptedAt + 86_400_000,
     },
   };
 }

@@ -39,7 +39,7 @@ const watchingFetch: typeof fetch = async (input, init) => {
   try {
     text = isStream || method === 'HEAD' ? undefined : await response.clone().text();
   } catch {
-    // Cut or aborted: whoever reads the answer itself will see it.
+    // Cut or aborted: the reader of the answer itself gets the error.
     return response;
   }
   const header = (name: string): string | null => headers.get(name);

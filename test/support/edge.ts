@@ -4,10 +4,11 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Test } from 'tap';
-import { addUser, startGateway, type GatewayProcess } from './gateway-process.js';
+import { startGateway, type GatewayProcess } from './gateway-process.js';
 import { type Haproxy, type HaproxyFiles, haproxyFolder, startHaproxy } from './haproxy.js';
 import { issueCertificate } from './own-certificate.js';
 import type { TlsServer } from './tls-client.js';
+import { addUsers } from './users.js';
 
 export const ann = 'ann.trade.example.com';
 export const bob = 'bob.trade.example.com';
@@ -71,9 +72,12 @@ export async function openEdge(t: Test, trustedBySecond = '127.0.0.1'): Promise<
   writeFileSync(files.map, `${shippedMap}${carol} node-1\n`);
 
   const dataDirs = [`${directory}/node-1`, `${directory}/node-2`] as const;
-  addUser(dataDirs[0], 'ann@example.com');
-  addUser(dataDirs[0], 'carol@example.com');
-  addUser(dataDirs[1], 'bob@example.com');
+  const plan = 'business';
+  await addUsers(dataDirs[0], [
+    { email: 'ann@example.com', plan },
+    { email: 'carol@example.com', plan },
+  ]);
+  await addUsers(dataDirs[1], [{ email: 'bob@example.com', plan }]);
   const first = await startNode(t, dataDirs[0], '127.0.0.1');
   const second = await startNode(t, dataDirs[1], trustedBySecond);
   const haproxy = await startHaproxy(t, files, {

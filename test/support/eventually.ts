@@ -1,4 +1,4 @@
-/** Waits for what comes by itself but announces itself to nobody: asks again and again, with a bound. */
+/** Polls for a change that no event announces, with a bound on the time. */
 const intervalMs = 10;
 
 /** @returns the first answer of `ask` that is neither undefined, null nor false. */

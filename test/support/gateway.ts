@@ -1,18 +1,18 @@
 /**
- * A gateway process of a test file's own, with users to spare: each subtest takes users that no other
- * one has, so that limits and terminals of one never touch another. Limits that a file does not test
- * are raised out of its way. Ends with the test.
+ * Starts a gateway process for one test file, with users made before it starts. Each subtest takes its
+ * own users, so that limits and terminals of one subtest never affect another. The limits on logins are
+ * raised, because tests log in often. The process ends with the test.
  */
 import type { Test } from 'tap';
 import type { Store } from '../../src/store/store.js';
 import { call, createKey, login, signal, status, submit } from './api.js';
-import { startCommand } from './command.js';
 import {
   dataDirIn,
   startGateway,
   type GatewayOptions,
   type GatewayProcess,
 } from './gateway-process.js';
+import { runInProcess } from './in-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
 import { addUsers, type NewUser } from './users.js';
 
@@ -31,11 +31,11 @@ export interface TestGatewayOptions extends Omit<GatewayOptions, 'dataDir' | 'co
   readonly plans?: Readonly<Record<string, object>>;
   /** Further parts of the config file. */
   readonly config?: object;
-  /** Users of the plan `business`; of other plans there are a few each. */
+  /** Number of users of the plan `business`; of each other plan there are 6. */
   readonly users?: number;
-  /** Users with these emails, whom `user` does not give away. */
+  /** Further users with these emails; `user()` never returns them. */
   readonly emails?: readonly string[];
-  /** Runs on the store before the gateway has it, once. */
+  /** Runs once on the store, before the gateway opens it. */
   readonly prepare?: (store: Store) => Promise<void>;
 }
 
@@ -96,14 +96,14 @@ export class TestGateway {
 
   async commandWithInput(input: string, ...args: string[]): Promise<string> {
     const flags = ['--data-dir', this.dataDir, '--config', `${this.dataDir}.config.json`];
-    const { code, stdout, stderr } = await startCommand([...args, ...flags], input).ended;
+    const { code, stdout, stderr } = await runInProcess([...args, ...flags], input);
     if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
     return stdout;
   }
 
-  /** A user whom no other subtest has, logged in, with a key where the plan allows one. */
-  async user(wish: { readonly plan?: string; readonly key?: object } = {}): Promise<TestUser> {
-    const { plan = 'business', key: fields } = wish;
+  /** Takes the next unused user of the plan and logs it in; creates a key where the plan allows one. */
+  async user(options: { readonly plan?: string; readonly key?: object } = {}): Promise<TestUser> {
+    const { plan = 'business', key: fields } = options;
     const index = this.#taken.get(plan) ?? 0;
     this.#taken.set(plan, index + 1);
     const email = emailOf(plan, index);
@@ -155,12 +155,12 @@ export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Pro
   return openTestGateway(t, new TestGateway(dataDirIn(t.testdir()), options));
 }
 
-/** Makes the users and starts it. */
+/** Adds the users, starts the gateway and registers its end. */
 export async function openTestGateway<Gateway extends TestGateway>(
   t: Test,
   gateway: Gateway,
 ): Promise<Gateway> {
-  // Processes are started: on a busy machine that takes its time.
+  // Starting processes takes long on a busy machine.
   t.setTimeout(300_000);
   await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
   await gateway.start();

@@ -28,11 +28,11 @@ export class RawClient {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       this.#received += chunk.toString('latin1');
-      this.#stir();
+      this.#notify();
     });
     socket.on('close', () => {
       this.#isClosed = true;
-      this.#stir();
+      this.#notify();
     });
     socket.on('error', () => undefined);
   }
@@ -62,13 +62,13 @@ export class RawClient {
         return answer;
       }
       if (this.#isClosed) return undefined;
-      await this.#stirred();
+      await this.#change();
     }
   }
 
   /** Waits until the other side has closed. @returns what came and was not read. */
   async closed(): Promise<string> {
-    while (!this.#isClosed) await this.#stirred();
+    while (!this.#isClosed) await this.#change();
     return this.#received;
   }
 
@@ -112,11 +112,11 @@ export class RawClient {
     return { status, headers, body: Buffer.from(body, 'latin1').toString(), head };
   }
 
-  #stirred(): Promise<void> {
+  #change(): Promise<void> {
     return new Promise((resolve) => this.#wake.push(resolve));
   }
 
-  #stir(): void {
+  #notify(): void {
     for (const wake of this.#wake.splice(0)) wake();
   }
 }

@@ -1,4 +1,4 @@
-/** A response of the native server that records what is called on it, and checks the rules of corks. */
+/** A native response that records every call and throws on a write outside a cork or after the end. */
 import type { HttpResponse } from '../../src/http/uws.js';
 
 export class RecordedResponse {
@@ -17,6 +17,13 @@ export class RecordedResponse {
   #onAborted: () => void = () => undefined;
   #onWritable: () => boolean = () => true;
   #onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
+
+  /** @param peer the client's address, 4 bytes. */
+  constructor(readonly peer: readonly number[] = [192, 0, 2, 1]) {}
+
+  getRemoteAddress(): ArrayBuffer {
+    return Uint8Array.from(this.peer).buffer;
+  }
 
   get native(): HttpResponse {
     return this as unknown as HttpResponse;

@@ -1,6 +1,6 @@
 /**
- * Users put into a store directly, before a gateway owns it: the command would take a process and a
- * slow hash for each. Logging in is cheap too, because a hash names its own cost.
+ * Adds users to a store directly, before a gateway opens it: the command would cost a process and a
+ * slow hash for each user. A stored hash names its own cost, so a login with this one is fast as well.
  */
 import { addUser } from '../../src/auth/accounts.js';
 import { systemClock } from '../../src/lib/clock.js';

@@ -56,7 +56,8 @@ function filesIn(root: string, folder: string): string[] {
 }
 
 export function isVerified(root: string, group: Group): boolean {
-  return readRecord(root)[group.name]?.[platform] === fingerprintOf(root, group);
+  const recorded = readRecord(root)[group.name]?.[platform];
+  return recorded !== undefined && recorded === fingerprintOf(root, group);
 }
 
 /** Records that the group has passed as it is now; what is recorded of others stays. */

@@ -3,27 +3,28 @@ import t from 'tap';
 import type { Finding } from '../../../src/doctor/finding.js';
 import { signal, submit } from '../../support/api.js';
 import { runCommand } from '../../support/command.js';
-import { openDesk, report, tell } from '../../support/desk.js';
+import { report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 
 t.setTimeout(300_000);
-const desk = await openDesk(t, { traders: 2 });
-const { port } = new URL(desk.url);
-const opsPort = new URL(desk.gateway.opsUrl).port;
+const gateway = await startTestGateway(t, { users: 2 });
+const { port } = new URL(gateway.url);
+const opsPort = new URL(gateway.process.opsUrl).port;
 
 async function findings(flags: readonly string[]): Promise<Finding[]> {
-  const args = ['doctor', '--json', '--data-dir', desk.dataDir, ...flags];
+  const args = ['doctor', '--json', '--data-dir', gateway.dataDir, ...flags];
   const { stdout } = await runCommand(args);
   return (JSON.parse(stdout) as { findings: Finding[] }).findings;
 }
 
 t.test('beside a running gateway under load all is well', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   let isOver = false;
   let seq = 0;
   const work = (async () => {
     while (!isOver) {
-      const { executionId } = await desk.order(trader, plugin);
+      const { executionId } = await gateway.order(user, plugin);
       await tell(plugin, report(++seq, executionId, seq % 2 === 0 ? 'filled' : 'working'));
     }
   })();
@@ -59,7 +60,7 @@ t.test('settings that are not the gateway’s are told of', async (t) => {
 });
 
 t.test('ports of another gateway are a warning', async (t) => {
-  const args = ['--json', '--data-dir', `${desk.dataDir}-other`, '--port', port];
+  const args = ['--json', '--data-dir', `${gateway.dataDir}-other`, '--port', port];
   const { stdout } = await runCommand(['doctor', ...args, '--ops-port', opsPort]);
   const { findings: found } = JSON.parse(stdout) as { findings: Finding[] };
   t.match(
@@ -69,6 +70,6 @@ t.test('ports of another gateway are a warning', async (t) => {
       { level: 'warning', message: /another one’s/ },
     ],
   );
-  const trader = await desk.trader();
-  t.equal((await submit(desk.url, trader.key, signal())).status, 202);
+  const user = await gateway.user();
+  t.equal((await submit(gateway.url, user.key, signal())).status, 202);
 });

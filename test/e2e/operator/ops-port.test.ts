@@ -1,19 +1,19 @@
 /** The ops port after traffic: health, readiness, and numbers that agree with what was done. */
 import t from 'tap';
 import { bearer, call, signal, submit } from '../../support/api.js';
-import { cancelReport, event, openDesk, report, tell } from '../../support/desk.js';
+import { cancelReport, event, report, tell } from '../../support/frames.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
-import { signalboxCli } from '../../support/gateway-process.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 
 type Samples = ReadonlyMap<string, number>;
 
 /** A `/metrics` text may be a second old: asks until `fits`. */
 async function scrape(fits: (samples: Samples) => boolean = () => true): Promise<Samples> {
   return eventually(async () => {
-    const samples = parse((await call(desk.gateway.opsUrl, 'GET', '/metrics')).text);
+    const samples = parse((await call(gateway.process.opsUrl, 'GET', '/metrics')).text);
     return fits(samples) && samples;
   });
 }
@@ -38,17 +38,17 @@ function parse(text: string): Samples {
 
 t.test('healthz and readyz say that it is alive and ready', async (t) => {
   for (const path of ['/healthz', '/readyz']) {
-    const answer = await call(desk.gateway.opsUrl, 'GET', path);
+    const answer = await call(gateway.process.opsUrl, 'GET', path);
     t.equal(answer.status, 200, path);
-    t.equal((await call(desk.gateway.opsUrl, 'HEAD', path)).status, 200);
+    t.equal((await call(gateway.process.opsUrl, 'HEAD', path)).status, 200);
   }
-  t.equal((await call(desk.gateway.opsUrl, 'GET', '/nothing')).status, 404);
-  t.equal((await call(desk.gateway.opsUrl, 'POST', '/metrics')).status, 405);
-  t.equal((await call(desk.url, 'GET', '/metrics')).status, 404, 'not on the API port');
+  t.equal((await call(gateway.process.opsUrl, 'GET', '/nothing')).status, 404);
+  t.equal((await call(gateway.process.opsUrl, 'POST', '/metrics')).status, 405);
+  t.equal((await call(gateway.url, 'GET', '/metrics')).status, 404, 'not on the API port');
 });
 
 t.test('the exposition is well-formed: help, type, buckets that cumulate', async (t) => {
-  const answer = await call(desk.gateway.opsUrl, 'GET', '/metrics');
+  const answer = await call(gateway.process.opsUrl, 'GET', '/metrics');
   t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
   const samples = parse(answer.text);
   for (const key of samples.keys()) t.match(key, /^signalbox_/);
@@ -64,26 +64,26 @@ t.test('the exposition is well-formed: help, type, buckets that cumulate', async
 });
 
 t.test('counters and gauges agree with the traffic', async (t) => {
-  const trader = await desk.trader();
+  const user = await gateway.user();
   const before = await scrape();
-  const plugin = await desk.plugin(trader);
-  const reader = await openReader(desk.url, trader.key);
-  const filled = await desk.order(trader, plugin);
+  const plugin = await gateway.plugin(user);
+  const reader = await openReader(gateway.url, user.key);
+  const filled = await gateway.order(user, plugin);
   const fill = { fillId: 'f', price: 1, quantity: 0.5, filledAt: '2026-01-01T00:00:00Z' };
   await tell(plugin, report(1, filled.executionId, 'partially_filled', { fill }));
   await tell(plugin, report(2, filled.executionId, 'partially_filled', { fill }));
   await tell(plugin, report(3, filled.executionId, 'filled'));
   await tell(plugin, report(4, filled.executionId, 'working'));
-  const resting = await desk.order(trader, plugin);
+  const resting = await gateway.order(user, plugin);
   await tell(plugin, report(5, resting.executionId, 'working'));
-  await desk.cancel(trader, resting.orderRef);
+  await gateway.cancel(user, resting.orderRef);
   const { cancelRequestId } = await plugin.next('cancel');
   await tell(plugin, cancelReport(6, cancelRequestId, 'cancelled'));
-  const open = await desk.order(trader, plugin);
+  const open = await gateway.order(user, plugin);
   await tell(plugin, event(7));
-  await submit(desk.url, trader.key, signal({ platform: 'terminal_b' }));
-  t.equal((await submit(desk.url, trader.key, signal({ v: 2 }))).status, 422);
-  await call(desk.url, 'GET', '/api/v1/terminal-events/sources', { headers: bearer('nobody') });
+  await submit(gateway.url, user.key, signal({ platform: 'terminal_b' }));
+  t.equal((await submit(gateway.url, user.key, signal({ v: 2 }))).status, 422);
+  await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', { headers: bearer('nobody') });
   plugin.send('bad');
   await plugin.next('error');
 
@@ -134,23 +134,23 @@ t.test('counters and gauges agree with the traffic', async (t) => {
 
 t.test('each end of a connection and of a stream is counted under its reason', async (t) => {
   const before = await scrape();
-  const trader = await desk.trader();
-  const left = await desk.plugin(trader);
+  const user = await gateway.user();
+  const left = await gateway.plugin(user);
   left.cut();
-  const first = await desk.plugin(trader, { instanceId: 'desk-2' });
-  const second = await desk.plugin(trader, { instanceId: 'desk-2' });
+  const first = await gateway.plugin(user, { instanceId: 'desk-2' });
+  const second = await gateway.plugin(user, { instanceId: 'desk-2' });
   await first.waitClosed();
   for (let i = 0; i < 3; i++) second.send('bad');
   await second.waitClosed();
-  await desk.plugin(trader, { instanceId: 'desk-3' });
-  const leaver = await openReader(desk.url, trader.key);
-  const revoked = await openReader(desk.url, trader.key);
+  await gateway.plugin(user, { instanceId: 'desk-3' });
+  const leaver = await openReader(gateway.url, user.key);
+  const revoked = await openReader(gateway.url, user.key);
   leaver.close();
-  await call(desk.url, 'DELETE', `/api/api-keys/${trader.keyId}`, {
-    headers: bearer(trader.token),
+  await call(gateway.url, 'DELETE', `/api/api-keys/${user.keyId}`, {
+    headers: bearer(user.token),
   });
   await revoked.waitEnd();
-  signalboxCli(desk.dataDir, ['session', 'revoke', trader.email]);
+  await gateway.command('session', 'revoke', user.email);
   const expected = {
     'signalbox_plugin_connections_closed_total{reason="terminal_left"}': 1,
     'signalbox_plugin_connections_closed_total{reason="replaced"}': 1,
@@ -171,17 +171,17 @@ t.test('each end of a connection and of a stream is counted under its reason', a
 });
 
 t.test('no label takes a value from outside, so that traffic makes no new series', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const touch = async (round: string): Promise<void> => {
-    const headers = bearer(trader.key);
-    await submit(desk.url, trader.key, signal({ type: round, cmd: round, instanceId: round }));
-    await call(desk.url, 'GET', `/api/v1/signals/req_${round}`, { headers });
-    await call(desk.url, 'GET', `/api/v1/${round}`, { headers });
-    await call(desk.url, 'GET', `/${round}?${round}=1`, { headers });
-    await call(desk.url, 'PUT', `/api/v1/signals`, { headers });
-    await desk.cancel(trader, `ord_${round}`);
-    const other = await desk.plugin(trader, { instanceId: round, accountName: round });
+    const headers = bearer(user.key);
+    await submit(gateway.url, user.key, signal({ type: round, cmd: round, instanceId: round }));
+    await call(gateway.url, 'GET', `/api/v1/signals/req_${round}`, { headers });
+    await call(gateway.url, 'GET', `/api/v1/${round}`, { headers });
+    await call(gateway.url, 'GET', `/${round}?${round}=1`, { headers });
+    await call(gateway.url, 'PUT', `/api/v1/signals`, { headers });
+    await gateway.cancel(user, `ord_${round}`);
+    const other = await gateway.plugin(user, { instanceId: round, accountName: round });
     other.send(event(1, { rawText: round }));
     await other.next('ack');
     other.close();
@@ -206,7 +206,7 @@ t.test('no label takes a value from outside, so that traffic makes no new series
     after.filter((key) => !before.includes(key) && !ofNode.test(key)),
     [],
   );
-  const identifiers = [trader.email, trader.key.slice(0, 14), 'Sim101', 'desk-1', 'req_', 'exe_'];
+  const identifiers = [user.email, user.key.slice(0, 14), 'Sim101', 'desk-1', 'req_', 'exe_'];
   for (const word of identifiers)
     t.notOk(
       after.some((key) => key.includes(word)),

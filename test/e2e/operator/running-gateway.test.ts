@@ -1,22 +1,22 @@
 /** What the operator commands is in effect when the command ends: each command, seen from outside. */
 import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
-import { openDesk, type Trader } from '../../support/desk.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { password, signalboxCli } from '../../support/gateway-process.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 
 /** Runs the command with --json; throws when it fails. */
 function cli(args: readonly string[], input = ''): any {
-  const { code, stdout, stderr } = signalboxCli(desk.dataDir, [...args, '--json'], input);
+  const { code, stdout, stderr } = signalboxCli(gateway.dataDir, [...args, '--json'], input);
   if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
   return JSON.parse(stdout);
 }
 
-const post = (trader: Trader) => submit(desk.url, trader.key, signal());
+const post = (user: TestUser) => submit(gateway.url, user.key, signal());
 const logIn = (email: string, word: string) =>
-  call(desk.url, 'POST', '/api/auth/login', {
+  call(gateway.url, 'POST', '/api/auth/login', {
     headers: json,
     body: JSON.stringify({ email, password: word }),
   });
@@ -26,113 +26,110 @@ t.test('user add: the user can log in at once', async (t) => {
     ['user', 'add', 'new@example.com', '--plan', 'business', '--password-stdin'],
     `${password}\n`,
   );
-  const { token } = await login(desk.url, 'NEW@example.com');
-  t.ok(await createKey(desk.url, token));
+  const { token } = await login(gateway.url, 'NEW@example.com');
+  t.ok(await createKey(gateway.url, token));
   cli(
     ['user', 'add', 'later@example.com', '--plan', 'basic', '--unconfirmed', '--password-stdin'],
     `${password}\n`,
   );
   t.equal((await logIn('later@example.com', password)).body.code, 'email_not_confirmed');
   cli(['user', 'set', 'later@example.com', '--confirmed', 'true']);
-  const basic = await login(desk.url, 'later@example.com');
-  await t.rejects(createKey(desk.url, basic.token), /403.*business_plan_required/);
+  const basic = await login(gateway.url, 'later@example.com');
+  await t.rejects(createKey(gateway.url, basic.token), /403.*business_plan_required/);
 });
 
 t.test('user set --frozen: signals stop and go on, nothing else does', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  t.equal((await post(trader)).status, 202);
-  cli(['user', 'set', trader.email, '--frozen', 'true']);
-  const refused = await post(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  t.equal((await post(user)).status, 202);
+  cli(['user', 'set', user.email, '--frozen', 'true']);
+  const refused = await post(user);
   t.equal(refused.status, 403);
   t.equal(refused.body.error.code, 'account_frozen');
   t.equal(plugin.closed, undefined);
-  cli(['user', 'set', trader.email, '--frozen', 'false']);
-  t.equal((await post(trader)).status, 202);
+  cli(['user', 'set', user.email, '--frozen', 'false']);
+  t.equal((await post(user)).status, 202);
   plugin.close();
 });
 
 t.test('user set --plan: the Public API goes and comes with the plan', async (t) => {
-  const trader = await desk.trader();
-  cli(['user', 'set', trader.email, '--plan', 'basic']);
-  const refused = await post(trader);
+  const user = await gateway.user();
+  cli(['user', 'set', user.email, '--plan', 'basic']);
+  const refused = await post(user);
   t.equal(refused.status, 403);
   t.equal(refused.body.error.code, 'business_plan_required');
-  cli(['user', 'set', trader.email, '--plan', 'business']);
-  t.equal((await post(trader)).status, 202, 'with the same key');
+  cli(['user', 'set', user.email, '--plan', 'business']);
+  t.equal((await post(user)).status, 202, 'with the same key');
 });
 
 t.test('user set --password-stdin: the old password and its tokens are out', async (t) => {
-  const trader = await desk.trader();
-  cli(['user', 'set', trader.email, '--password-stdin'], 'a quite new password\n');
-  t.equal((await logIn(trader.email, password)).body.code, 'invalid_credentials');
-  t.equal((await logIn(trader.email, 'a quite new password')).status, 200);
-  const keys = await call(desk.url, 'GET', '/api/api-keys', { headers: bearer(trader.token) });
+  const user = await gateway.user();
+  cli(['user', 'set', user.email, '--password-stdin'], 'a quite new password\n');
+  t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
+  t.equal((await logIn(user.email, 'a quite new password')).status, 200);
+  const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(user.token) });
   t.equal(keys.status, 401);
-  t.equal((await post(trader)).status, 202, 'API keys stay');
+  t.equal((await post(user)).status, 202, 'API keys stay');
 });
 
 t.test('key list and key revoke', async (t) => {
-  const trader = await desk.trader();
-  const listed = JSON.stringify(cli(['key', 'list', trader.email]));
-  t.match(listed, new RegExp(`"id":${trader.keyId}\\b`));
-  t.notMatch(listed, trader.key, 'without the secret');
-  cli(['key', 'revoke', `${trader.keyId}`]);
-  const refused = await post(trader);
+  const user = await gateway.user();
+  const listed = JSON.stringify(cli(['key', 'list', user.email]));
+  t.match(listed, new RegExp(`"id":${user.keyId}\\b`));
+  t.notMatch(listed, user.key, 'without the secret');
+  cli(['key', 'revoke', `${user.keyId}`]);
+  const refused = await post(user);
   t.equal(refused.status, 401);
   t.equal(refused.body.error.code, 'invalid_api_key');
-  t.notMatch(
-    JSON.stringify(cli(['key', 'list', trader.email])),
-    new RegExp(`"id":${trader.keyId}\\b`),
-  );
+  t.notMatch(JSON.stringify(cli(['key', 'list', user.email])), new RegExp(`"id":${user.keyId}\\b`));
 });
 
 t.test('session revoke: terminals go, the key stays', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  cli(['session', 'revoke', trader.email]);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  cli(['session', 'revoke', user.email]);
   t.equal((await plugin.waitClosed()).code, 4503);
-  t.equal((await post(trader)).status, 202);
+  t.equal((await post(user)).status, 202);
 });
 
 t.test('api disable and enable: everything under /api/v1, and new keys', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  const stream = await openReader(desk.url, trader.key);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const stream = await openReader(gateway.url, user.key);
   cli(['api', 'disable']);
-  const refused = await post(trader);
+  const refused = await post(user);
   t.equal(refused.status, 503);
   t.equal(refused.body.error.code, 'public_api_disabled');
-  await t.rejects(createKey(desk.url, trader.token), /503.*public_api_disabled/);
+  await t.rejects(createKey(gateway.url, user.token), /503.*public_api_disabled/);
   t.equal(await stream.waitEnd(), 'properly');
   cli(['api', 'enable']);
-  t.equal((await post(trader)).status, 202);
-  t.ok(await createKey(desk.url, trader.token));
+  t.equal((await post(user)).status, 202);
+  t.ok(await createKey(gateway.url, user.token));
   plugin.close();
 });
 
 t.test('user list and user show tell what the gateway knows', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  t.match(JSON.stringify(cli(['user', 'list'])), trader.email);
-  const shown = JSON.stringify(cli(['user', 'show', trader.email]));
-  t.match(shown, trader.email);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  t.match(JSON.stringify(cli(['user', 'list'])), user.email);
+  const shown = JSON.stringify(cli(['user', 'show', user.email]));
+  t.match(shown, user.email);
   t.match(shown, 'Sim101', 'its terminals');
   t.notMatch(shown, 'argon2', 'no hash');
   plugin.close();
 });
 
 t.test('user delete: nothing of the user works any more', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
-  cli(['user', 'delete', trader.email]);
-  t.equal((await post(trader)).status, 401);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  cli(['user', 'delete', user.email]);
+  t.equal((await post(user)).status, 401);
   t.equal((await plugin.waitClosed()).code, 4503);
-  t.equal((await logIn(trader.email, password)).body.code, 'invalid_credentials');
-  cli(['user', 'add', trader.email, '--plan', 'business', '--password-stdin'], `${password}\n`);
-  const again = await login(desk.url, trader.email);
-  const { key } = await createKey(desk.url, again.token);
-  const sources = await call(desk.url, 'GET', '/api/v1/terminal-events/sources', {
+  t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
+  cli(['user', 'add', user.email, '--plan', 'business', '--password-stdin'], `${password}\n`);
+  const again = await login(gateway.url, user.email);
+  const { key } = await createKey(gateway.url, again.token);
+  const sources = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
     headers: bearer(key),
   });
   t.same(sources.body, { sources: [] }, 'who comes after has nothing of who was before');

@@ -2,13 +2,14 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { signal, submit } from '../../support/api.js';
-import { openDesk, report, tell, type Trader } from '../../support/desk.js';
+import { report, tell } from '../../support/frames.js';
+import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Plugin } from '../../support/plugin.js';
 import { RawClient } from '../../support/raw-client.js';
 
-const desk = await openDesk(t);
+const gateway = await startTestGateway(t);
 
 interface Accepted {
   readonly body: string;
@@ -18,12 +19,12 @@ interface Accepted {
 }
 
 /** Posts signals, several at a time, until the gateway takes none any more. */
-async function postUntilGone(trader: Trader, accepted: Accepted[]): Promise<void> {
+async function postUntilGone(user: TestUser, accepted: Accepted[]): Promise<void> {
   for (let posted = 0; ; posted++) {
     const body = JSON.stringify(signal({ ttlMs: 300_000 }));
-    const idempotencyKey = `load-${trader.email}-${accepted.length}-${posted}`;
+    const idempotencyKey = `load-${user.email}-${accepted.length}-${posted}`;
     try {
-      const answer = await submit(desk.url, trader.key, body, idempotencyKey);
+      const answer = await submit(gateway.url, user.key, body, idempotencyKey);
       if (answer.status !== 202) return;
       accepted.push({
         body,
@@ -56,18 +57,18 @@ function work(plugin: Plugin): void {
 
 for (const stop of ['SIGTERM', 'SIGINT'] as const) {
   t.test(`${stop} under load: exit 0, and every 202 is kept`, async (t) => {
-    const traders = [await desk.trader(), await desk.trader(), await desk.trader()];
-    const plugins = await Promise.all(traders.map((trader) => desk.plugin(trader)));
+    const users = [await gateway.user(), await gateway.user(), await gateway.user()];
+    const plugins = await Promise.all(users.map((user) => gateway.plugin(user)));
     plugins.forEach(work);
-    const readers = await Promise.all(traders.map(({ key }) => openReader(desk.url, key)));
-    const accepted = new Map<Trader, Accepted[]>(traders.map((trader) => [trader, []]));
-    const posting = [...accepted].flatMap(([trader, list]) =>
-      Array.from({ length: 6 }, () => postUntilGone(trader, list)),
+    const readers = await Promise.all(users.map(({ key }) => openReader(gateway.url, key)));
+    const accepted = new Map<TestUser, Accepted[]>(users.map((user) => [user, []]));
+    const posting = [...accepted].flatMap(([user, list]) =>
+      Array.from({ length: 6 }, () => postUntilGone(user, list)),
     );
     await eventually(() => [...accepted.values()].every((list) => list.length > 60));
 
-    const exited = once(desk.gateway.process, 'exit');
-    desk.gateway.process.kill(stop);
+    const exited = once(gateway.process.process, 'exit');
+    gateway.process.process.kill(stop);
     t.same(await exited, [0, null]);
     await Promise.all(posting);
     for (const plugin of plugins) {
@@ -75,14 +76,14 @@ for (const stop of ['SIGTERM', 'SIGINT'] as const) {
     }
     for (const reader of readers) t.equal(await reader.waitEnd(), 'properly');
 
-    await desk.restart('SIGTERM');
-    for (const [trader, list] of accepted) {
-      const plugin = await desk.plugin(trader);
+    await gateway.restart('SIGTERM');
+    for (const [user, list] of accepted) {
+      const plugin = await gateway.plugin(user);
       for (const { body, idempotencyKey, answer, requestId } of list) {
-        const replay = await submit(desk.url, trader.key, body, idempotencyKey);
+        const replay = await submit(gateway.url, user.key, body, idempotencyKey);
         if (replay.text !== answer) t.equal(replay.text, answer, 'replayed byte for byte');
         if (replay.headers.get('idempotent-replayed') !== 'true') t.fail('not a replay');
-        const { status } = await desk.execution(trader, requestId);
+        const { status } = await gateway.execution(user, requestId);
         if (status === 'denied' || status === 'expired') t.fail(`${requestId} is ${status}`);
       }
       t.pass(`${list.length} requests are as they were`);
@@ -92,36 +93,36 @@ for (const stop of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 t.test('what a plugin was told is durable is so after SIGTERM', async (t) => {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const orders = [];
-  for (let count = 0; count < 20; count++) orders.push(await desk.order(trader, plugin));
+  for (let count = 0; count < 20; count++) orders.push(await gateway.order(user, plugin));
   for (const [index, { executionId }] of orders.entries()) {
     await tell(plugin, report(index + 1, executionId, 'filled'));
   }
-  await desk.restart('SIGTERM');
+  await gateway.restart('SIGTERM');
   for (const { requestId } of orders) {
-    t.equal((await desk.execution(trader, requestId)).status, 'filled');
+    t.equal((await gateway.execution(user, requestId)).status, 'filled');
   }
 });
 
 t.test('while it drains, a new request on an open connection gets 503 shutting_down', async (t) => {
-  const trader = await desk.trader();
+  const user = await gateway.user();
   const body = JSON.stringify(signal());
   const [late, next] = await Promise.all([
-    RawClient.connect(desk.url),
-    RawClient.connect(desk.url),
+    RawClient.connect(gateway.url),
+    RawClient.connect(gateway.url),
   ]);
   const head = (length: number): string =>
-    `POST /api/v1/signals HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${trader.key}\r\n` +
+    `POST /api/v1/signals HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${user.key}\r\n` +
     `Content-Type: application/json\r\nIdempotency-Key: drain-${length}\r\nContent-Length: ${length}\r\n\r\n`;
   // A request whose body is still to come keeps the gateway draining.
   await late.send(head(body.length) + body.slice(0, 10));
   const read = 'GET /api/v1/terminal-events/sources HTTP/1.1\r\nHost: gateway\r\n\r\n';
   await next.send(read);
   t.match(await next.answer(), { status: 401 }, 'by then the first head has been read');
-  desk.gateway.process.kill('SIGTERM');
-  await eventually(() => desk.gateway.log().includes('draining'));
+  gateway.process.process.kill('SIGTERM');
+  await eventually(() => gateway.process.log().includes('draining'));
 
   await next.send(read);
   const refused = await next.answer();
@@ -130,5 +131,5 @@ t.test('while it drains, a new request on an open connection gets 503 shutting_d
 
   await late.send(body.slice(10));
   t.match(await late.answer(), { status: 202 }, 'what was under way gets its answer');
-  await desk.restart('SIGTERM');
+  await gateway.restart('SIGTERM');
 });

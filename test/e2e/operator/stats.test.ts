@@ -4,22 +4,22 @@ import { createServer } from 'node:net';
 import t from 'tap';
 import { signal, submit } from '../../support/api.js';
 import { runCommand, startCommand } from '../../support/command.js';
-import { openDesk } from '../../support/desk.js';
+import { startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 
 t.setTimeout(300_000);
-const desk = await openDesk(t, { traders: 2 });
-const from = ['--url', desk.gateway.opsUrl];
+const gateway = await startTestGateway(t, { users: 2 });
+const from = ['--url', gateway.process.opsUrl];
 
 t.test('one second of load is shown as it was', async (t) => {
-  const trader = await desk.trader();
+  const user = await gateway.user();
   let asked = 0;
   let answered = 0;
   let isOver = false;
   const work = (async () => {
     while (!isOver) {
       asked++;
-      await submit(desk.url, trader.key, signal());
+      await submit(gateway.url, user.key, signal());
       answered++;
     }
   })();
@@ -87,7 +87,7 @@ t.test('where nothing answers, or no gateway, it says so', async (t) => {
 t.test('when the gateway goes away, it says so and ends', async (t) => {
   const stats = startCommand(['stats', ...from]);
   await eventually(() => stats.stdout() !== '');
-  await desk.gateway.stop();
+  await gateway.process.stop();
   const { code, stderr } = await stats.ended;
   t.equal(code, 1);
   t.match(stderr, /no longer answers: it was stopped, or is stuck/);

@@ -1,7 +1,9 @@
 /** A user moves between two real gateways with all that belongs to it, whatever state that is in. */
+import { runInProcess } from '../../support/in-process.js';
 import { statSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import {
+  type Answer,
   bearer,
   call,
   createKey,
@@ -10,13 +12,13 @@ import {
   signal,
   status,
   submit,
-  type Answer,
+  verdict,
 } from '../../support/api.js';
-import { openDesk, report, tell, type Desk, type Trader } from '../../support/desk.js';
+import { report, tell } from '../../support/frames.js';
+import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import { signalboxCli, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { connectPlugin, openPlugin, type Plugin } from '../../support/plugin.js';
-import { verdict } from '../../support/world.js';
 
 const signalsPerDay = 9;
 const limits = {
@@ -25,14 +27,14 @@ const limits = {
   executionConfirmTimeoutMs: 10_000,
 };
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
-const desk = await openDesk(t, { traders: 6, limits, config: { plans } });
+const gateway = await startTestGateway(t, { users: 6, limits, config: { plans } });
 t.setTimeout(300_000);
 
 let targets = 0;
 
 /** Another gateway's data directory, with nobody in it. */
 function aTarget(): string {
-  return `${desk.dataDir}-target-${++targets}`;
+  return `${gateway.dataDir}-target-${++targets}`;
 }
 
 async function startTarget(t: Test, dataDir: string): Promise<GatewayProcess> {
@@ -49,7 +51,7 @@ function operate(dataDir: string, ...args: string[]): any {
 
 /** What a user leaves behind when it moves: one order in each state that a move could spoil. */
 interface Life {
-  readonly trader: Trader;
+  readonly user: TestUser;
   readonly plugin: Plugin;
   readonly requestIds: Readonly<
     Record<'filled' | 'working' | 'sent' | 'cancelling' | 'queued', string>
@@ -60,33 +62,33 @@ interface Life {
   readonly kept: { readonly body: string; readonly answer: Answer };
 }
 
-const idle = { instanceId: 'desk-2' };
+const idle = { instanceId: 'gateway-2' };
 
-async function live(desk: Desk): Promise<Life> {
-  const trader = await desk.trader();
-  const away = await desk.plugin(trader, idle);
-  const plugin = await desk.plugin(trader);
+async function live(gateway: TestGateway): Promise<Life> {
+  const user = await gateway.user();
+  const away = await gateway.plugin(user, idle);
+  const plugin = await gateway.plugin(user);
   away.close();
   await away.waitClosed();
-  const here = { instanceId: 'desk-1' };
+  const here = { instanceId: 'gateway-1' };
   const body = JSON.stringify(signal(here));
-  const answer = await submit(desk.url, trader.key, body, 'kept');
+  const answer = await submit(gateway.url, user.key, body, 'kept');
   const filled = await plugin.next('submit', { requestId: answer.body.requestId });
   const fill = { fillId: 'f1', price: 100.5, quantity: 1, filledAt: '2026-01-15T12:00:00.000Z' };
   await tell(plugin, report(1, filled['executionId'], 'filled', { filledQuantity: 1, fill }));
-  const working = await desk.order(trader, plugin, here);
+  const working = await gateway.order(user, plugin, here);
   await tell(plugin, report(2, working.executionId, 'working'));
-  const cancelling = await desk.order(trader, plugin, here);
+  const cancelling = await gateway.order(user, plugin, here);
   await tell(plugin, report(3, cancelling.executionId, 'working'));
-  const cancel = await desk.cancel(trader, cancelling.orderRef);
+  const cancel = await gateway.cancel(user, cancelling.orderRef);
   await plugin.next('cancel');
-  const sent = await desk.order(trader, plugin, here);
-  const queued = await desk.submit(trader, idle);
+  const sent = await gateway.order(user, plugin, here);
+  const queued = await gateway.submit(user, idle);
   await eventually(
-    async () => (await desk.execution(trader, sent.requestId)).status === 'dispatched',
+    async () => (await gateway.execution(user, sent.requestId)).status === 'dispatched',
   );
   return {
-    trader,
+    user,
     plugin,
     requestIds: {
       filled: answer.body.requestId,
@@ -101,42 +103,42 @@ async function live(desk: Desk): Promise<Life> {
   };
 }
 
-async function readAll(url: string, { trader, requestIds }: Life): Promise<string[]> {
+async function readAll(url: string, { user, requestIds }: Life): Promise<string[]> {
   const answers = await Promise.all(
-    Object.values(requestIds).map((requestId) => status(url, trader.key, requestId)),
+    Object.values(requestIds).map((requestId) => status(url, user.key, requestId)),
   );
   return answers.map(({ text }) => text);
 }
 
 /** @returns the file. */
 function exportFrozen(email: string): string {
-  const file = `${desk.dataDir}-${email}.jsonl`;
-  operate(desk.dataDir, 'user', 'export', email, file, '--freeze');
+  const file = `${gateway.dataDir}-${email}.jsonl`;
+  operate(gateway.dataDir, 'user', 'export', email, file, '--freeze');
   return file;
 }
 
 t.test('a user moves whole to a gateway that runs', async (t) => {
-  const life = await live(desk);
-  const { trader, plugin, requestIds, frames, kept } = life;
-  const { email, key } = trader;
-  const revoked = await createKey(desk.url, trader.token);
-  operate(desk.dataDir, 'key', 'revoke', `${revoked.id}`);
-  const reader = await createKey(desk.url, trader.token, { scopes: ['signals:read'] });
+  const life = await live(gateway);
+  const { user, plugin, requestIds, frames, kept } = life;
+  const { email, key } = user;
+  const revoked = await createKey(gateway.url, user.token);
+  operate(gateway.dataDir, 'key', 'revoke', `${revoked.id}`);
+  const reader = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
   const dataDir = aTarget();
   const target = await startTarget(t, dataDir);
 
   const file = exportFrozen(email);
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.match(await plugin.waitClosed(), { code: 4001 }, 'terminals are told to come back later');
-  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /503/);
-  t.equal(verdict(await submit(desk.url, key, signal())), '403 account_frozen');
-  const loggedIn = await call(desk.url, 'POST', '/api/auth/login', {
+  await t.rejects(connectPlugin(gateway.url, user.sessionToken), /503/);
+  t.equal(verdict(await submit(gateway.url, key, signal())), '403 account_frozen');
+  const loggedIn = await call(gateway.url, 'POST', '/api/auth/login', {
     headers: json,
     body: JSON.stringify({ email, password: 'correct horse' }),
   });
   t.equal(verdict(loggedIn), '403 email_not_confirmed');
-  await t.rejects(createKey(desk.url, trader.token), /401/, 'no key is made to be left behind');
-  const before = await readAll(desk.url, life);
+  await t.rejects(createKey(gateway.url, user.token), /401/, 'no key is made to be left behind');
+  const before = await readAll(gateway.url, life);
 
   operate(dataDir, 'user', 'import', file);
   t.same(await readAll(target.url, life), before, 'every status is the same, byte for byte');
@@ -149,11 +151,11 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   t.equal((await status(target.url, reader.key, requestIds.filled)).status, 200);
   t.match(verdict(await submit(target.url, reader.key, signal())), /^403 /, 'scopes are kept');
 
-  const back = await connectPlugin(target.url, trader.sessionToken);
+  const back = await connectPlugin(target.url, user.sessionToken);
   back.send({
     type: 'hello',
     platform: 'terminal_a',
-    instanceId: 'desk-1',
+    instanceId: 'gateway-1',
     accountName: 'Sim101',
     capabilities: ['submit', 'cancel'],
     executions: [],
@@ -171,7 +173,7 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
     ['filled', 'filled', 'rejected', 'working', 'queued'],
   );
   t.same(ended[0].fills.length, 1);
-  const idlePlugin = await openPlugin(target.url, trader.sessionToken, idle);
+  const idlePlugin = await openPlugin(target.url, user.sessionToken, idle);
   t.match(await idlePlugin.next('submit'), { requestId: requestIds.queued });
 
   // Five signals were accepted on the old gateway today, and the limit is nine.
@@ -187,9 +189,9 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   const keys = await call(target.url, 'GET', '/api/api-keys', { headers: bearer(token) });
   t.equal(keys.body.length ?? keys.body.keys?.length, 2, keys.text);
 
-  operate(desk.dataDir, 'user', 'delete', email);
-  t.equal(verdict(await status(desk.url, key, requestIds.filled)), '401 invalid_api_key');
-  await t.rejects(connectPlugin(desk.url, trader.sessionToken), /401/);
+  operate(gateway.dataDir, 'user', 'delete', email);
+  t.equal(verdict(await status(gateway.url, key, requestIds.filled)), '401 invalid_api_key');
+  await t.rejects(connectPlugin(gateway.url, user.sessionToken), /401/);
   const [store] = operate(dataDir, 'doctor', '--port', '0', '--ops-port', '0').findings.filter(
     ({ check }: { check: string }) => check === 'store',
   );
@@ -199,59 +201,61 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
 for (const isRunning of [true, false]) {
   const where = isRunning ? 'that runs' : 'that is started later';
   t.test(`on a gateway ${where}, what nobody reports on ends as after a restart`, async (t) => {
-    const life = await live(desk);
-    const { trader, requestIds } = life;
+    const life = await live(gateway);
+    const { user, requestIds } = life;
     const dataDir = aTarget();
-    if (!isRunning) operate(dataDir, 'user', 'import', exportFrozen(trader.email));
+    if (!isRunning) operate(dataDir, 'user', 'import', exportFrozen(user.email));
     const target = await startTarget(t, dataDir);
-    if (isRunning) operate(dataDir, 'user', 'import', exportFrozen(trader.email));
+    if (isRunning) operate(dataDir, 'user', 'import', exportFrozen(user.email));
     const executionOf = async (requestId: string): Promise<any> =>
-      (await status(target.url, trader.key, requestId)).body.executions[0];
+      (await status(target.url, user.key, requestId)).body.executions[0];
     await eventually(async () => (await executionOf(requestIds.sent)).status === 'unknown');
     t.match(await executionOf(requestIds.sent), { delivery: 'sent' });
     t.match(await executionOf(requestIds.queued), { status: 'queued', delivery: 'not_sent' });
     t.match(await executionOf(requestIds.working), { status: 'working' });
     t.match(await executionOf(requestIds.filled), { status: 'filled' });
-    const plugin = await openPlugin(target.url, trader.sessionToken, idle);
+    const plugin = await openPlugin(target.url, user.sessionToken, idle);
     t.match(await plugin.next('submit'), { requestId: requestIds.queued }, 'never sent: sent now');
   });
 }
 
 t.test('a move that is taken back lets the user go on where it was', async (t) => {
-  const life = await live(desk);
-  const { trader, plugin } = life;
-  exportFrozen(trader.email);
+  const life = await live(gateway);
+  const { user, plugin } = life;
+  exportFrozen(user.email);
   await plugin.waitClosed();
-  operate(desk.dataDir, 'user', 'set', trader.email, '--frozen', 'false');
-  const back = await openPlugin(desk.url, trader.sessionToken);
+  operate(gateway.dataDir, 'user', 'set', user.email, '--frozen', 'false');
+  const back = await openPlugin(gateway.url, user.sessionToken);
   await back.next('submit', { executionId: life.frames.sent['executionId'] });
-  t.equal((await submit(desk.url, trader.key, signal())).status, 202);
-  await login(desk.url, trader.email);
+  t.equal((await submit(gateway.url, user.key, signal())).status, 202);
+  await login(gateway.url, user.email);
 });
 
 t.test('a user comes back to the gateway that it had left', async (t) => {
-  const { trader, requestIds, kept } = await live(desk);
-  const { email, key } = trader;
+  const { user, requestIds, kept } = await live(gateway);
+  const { email, key } = user;
   const dataDir = aTarget();
   const target = await startTarget(t, dataDir);
   operate(dataDir, 'user', 'import', exportFrozen(email));
-  operate(desk.dataDir, 'user', 'delete', email);
+  operate(gateway.dataDir, 'user', 'delete', email);
   const file = `${dataDir}.jsonl`;
   operate(dataDir, 'user', 'export', email, file, '--freeze');
   // Its old rows are removed by the sweep; until then it is refused in words.
-  const isBack = (): boolean => {
-    const { code, stderr } = signalboxCli(desk.dataDir, ['user', 'import', file]);
+  const isBack = async (): Promise<boolean> => {
+    const { code, stderr } = await runInProcess([
+      ...['user', 'import', file, '--data-dir', gateway.dataDir],
+    ]);
     if (code !== 0) t.match(stderr, /not all that it left is removed yet/);
     return code === 0;
   };
-  if (!isBack()) {
+  if (!(await isBack())) {
     // The next one is up to a minute away, and the first of a gateway is at its start.
-    await desk.restart('SIGTERM');
+    await gateway.restart('SIGTERM');
     await eventually(isBack);
   }
-  t.equal((await status(desk.url, key, requestIds.queued)).status, 200);
-  t.equal((await submit(desk.url, key, kept.body, 'kept')).text, kept.answer.text);
-  const plugin = await openPlugin(desk.url, trader.sessionToken, idle);
+  t.equal((await status(gateway.url, key, requestIds.queued)).status, 200);
+  t.equal((await submit(gateway.url, key, kept.body, 'kept')).text, kept.answer.text);
+  const plugin = await openPlugin(gateway.url, user.sessionToken, idle);
   t.match(await plugin.next('submit'), { requestId: requestIds.queued });
   operate(dataDir, 'user', 'delete', email);
   t.equal(verdict(await status(target.url, key, requestIds.queued)), '401 invalid_api_key');

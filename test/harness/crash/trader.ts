@@ -49,6 +49,9 @@ export class Trader {
     const startedAt = performance.now();
     const answer = await this.get(`/api/v1/signals/${request.requestId}`);
     if (answer === undefined) return undefined;
+    // A gateway that drains answers nothing else; the request is read again after the next start.
+    const { isDraining } = this.ledger.conditions;
+    if (isDraining && codeOf(answer) === 'shutting_down') return undefined;
     const isFound = answer.status === 200;
     this.ledger.verdict.hold('a 202 is still there', isFound, () => ({
       request,

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit, type Answer } from '../../support/api.js';
-import { report } from '../../support/desk.js';
+import { report } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { openPlugin } from '../../support/plugin.js';

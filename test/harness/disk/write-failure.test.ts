@@ -1,7 +1,8 @@
 /** The real process on a disk that fails every write: its answers, what it keeps, how it recovers. */
 import t from 'tap';
 import { signal, status, submit, type Answer } from '../../support/api.js';
-import { openDesk, report, tell, type Desk, type Trader } from '../../support/desk.js';
+import { report, tell } from '../../support/frames.js';
+import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import type { Plugin } from '../../support/plugin.js';
 import { breakDisk, canBreakDisk, isAlive, isNativeAbort, mendDisk } from './write-failure.js';
@@ -12,40 +13,40 @@ const triesMax = 12;
 
 /** What a bot has before the disk fails. */
 interface Before {
-  readonly trader: Trader;
+  readonly user: TestUser;
   readonly plugin: Plugin;
   readonly body: string;
   readonly accepted: Answer;
   readonly orderRef: string;
 }
 
-async function begin(desk: Desk): Promise<Before> {
-  const trader = await desk.trader();
-  const plugin = await desk.plugin(trader);
+async function begin(gateway: TestGateway): Promise<Before> {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const body = JSON.stringify(signal());
-  const accepted = await submit(desk.url, trader.key, body, 'kept');
+  const accepted = await submit(gateway.url, user.key, body, 'kept');
   const { executionId, orderRef } = await plugin.next('submit');
   await tell(plugin, report(1, executionId, 'working'));
   await eventually(
-    async () => (await desk.execution(trader, accepted.body.requestId)).status === 'working',
+    async () => (await gateway.execution(user, accepted.body.requestId)).status === 'working',
   );
-  return { trader, plugin, body, accepted, orderRef };
+  return { user, plugin, body, accepted, orderRef };
 }
 
-async function readiness(desk: Desk): Promise<number> {
-  return (await fetch(`${desk.gateway.opsUrl}/readyz`)).status;
+async function readiness(gateway: TestGateway): Promise<number> {
+  return (await fetch(`${gateway.process.opsUrl}/readyz`)).status;
 }
 
 /** Repeats `work` until lmdb does not abort the process. */
-async function untilWhole<T>(desk: Desk, work: () => Promise<T>): Promise<T> {
+async function untilWhole<T>(gateway: TestGateway, work: () => Promise<T>): Promise<T> {
   for (let i = 1; ; i++) {
     try {
       return await work();
     } catch (error) {
-      const { process } = desk.gateway;
+      const { process } = gateway.process;
       await eventually(() => !isAlive(process), 2_000).catch(() => undefined);
       if (i === triesMax || !isNativeAbort(process)) throw error;
-      await desk.restart('SIGKILL');
+      await gateway.restart('SIGKILL');
     }
   }
 }
@@ -56,31 +57,31 @@ t.test(
   'a dead disk is told with the documented codes, and mended without a restart',
   { skip },
   async (t) => {
-    const desk = await openDesk(t);
-    const said = await untilWhole(desk, async () => {
-      const { trader, plugin, body, accepted, orderRef } = await begin(desk);
-      const { key } = trader;
+    const gateway = await startTestGateway(t);
+    const said = await untilWhole(gateway, async () => {
+      const { user, plugin, body, accepted, orderRef } = await begin(gateway);
+      const { key } = user;
       const doubtful = JSON.stringify(signal());
       const code = async (answer: Promise<Answer>): Promise<string> => codeOf(await answer);
 
-      breakDisk(desk.gateway.process);
+      breakDisk(gateway.process.process);
       const dead = {
-        submit: await code(submit(desk.url, key, doubtful, 'doubtful')),
-        readiness: await readiness(desk),
-        alive: (await fetch(`${desk.gateway.opsUrl}/healthz`)).status,
-        sameAgain: await code(submit(desk.url, key, doubtful, 'doubtful')),
-        otherBody: await code(submit(desk.url, key, body, 'doubtful')),
-        replay: (await submit(desk.url, key, body, 'kept')).text === accepted.text,
-        read: (await status(desk.url, key, accepted.body.requestId)).status,
-        cancel: await code(desk.cancel(trader, orderRef, 'doubtful cancel')),
-        cancelAgain: await code(desk.cancel(trader, orderRef, 'doubtful cancel')),
+        submit: await code(submit(gateway.url, key, doubtful, 'doubtful')),
+        readiness: await readiness(gateway),
+        alive: (await fetch(`${gateway.process.opsUrl}/healthz`)).status,
+        sameAgain: await code(submit(gateway.url, key, doubtful, 'doubtful')),
+        otherBody: await code(submit(gateway.url, key, body, 'doubtful')),
+        replay: (await submit(gateway.url, key, body, 'kept')).text === accepted.text,
+        read: (await status(gateway.url, key, accepted.body.requestId)).status,
+        cancel: await code(gateway.cancel(user, orderRef, 'doubtful cancel')),
+        cancelAgain: await code(gateway.cancel(user, orderRef, 'doubtful cancel')),
       };
 
-      mendDisk(desk.gateway.process);
-      await eventually(async () => (await readiness(desk)) === 200);
-      const settled = await submit(desk.url, key, doubtful, 'doubtful');
+      mendDisk(gateway.process.process);
+      await eventually(async () => (await readiness(gateway)) === 200);
+      const settled = await submit(gateway.url, key, doubtful, 'doubtful');
       const sent = await plugin.next('submit', { requestId: settled.body.requestId });
-      const cancelled = await desk.cancel(trader, orderRef, 'doubtful cancel');
+      const cancelled = await gateway.cancel(user, orderRef, 'doubtful cancel');
       await plugin.next('cancel', { cancelRequestId: cancelled.body.cancelRequestId });
       await tell(plugin, report(2, sent['executionId'], 'working'));
       const mended = {
@@ -113,22 +114,22 @@ t.test(
   'what a dead disk left in doubt is settled by a retry after a restart',
   { skip },
   async (t) => {
-    const desk = await openDesk(t);
-    const { trader, body, accepted } = await begin(desk);
+    const gateway = await startTestGateway(t);
+    const { user, body, accepted } = await begin(gateway);
     const doubtful = JSON.stringify(signal());
-    breakDisk(desk.gateway.process);
+    breakDisk(gateway.process.process);
     // lmdb may abort the process here; the outcome must be the same.
-    await submit(desk.url, trader.key, doubtful, 'doubtful').catch(() => undefined);
-    await desk.restart('SIGKILL');
+    await submit(gateway.url, user.key, doubtful, 'doubtful').catch(() => undefined);
+    await gateway.restart('SIGKILL');
 
-    t.equal((await status(desk.url, trader.key, accepted.body.requestId)).status, 200);
-    t.equal((await submit(desk.url, trader.key, body, 'kept')).text, accepted.text);
-    const settled = await submit(desk.url, trader.key, doubtful, 'doubtful');
+    t.equal((await status(gateway.url, user.key, accepted.body.requestId)).status, 200);
+    t.equal((await submit(gateway.url, user.key, body, 'kept')).text, accepted.text);
+    const settled = await submit(gateway.url, user.key, doubtful, 'doubtful');
     t.equal(settled.status, 202);
-    const again = await submit(desk.url, trader.key, doubtful, 'doubtful');
+    const again = await submit(gateway.url, user.key, doubtful, 'doubtful');
     t.equal(again.text, settled.text);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
-    const rival = await submit(desk.url, trader.key, doubtful, 'another key');
+    const rival = await submit(gateway.url, user.key, doubtful, 'another key');
     t.equal(codeOf(rival), 'duplicate_signal_id');
   },
 );

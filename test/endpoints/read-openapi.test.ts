@@ -2,26 +2,26 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { createOpenApiDocument } from '../../../src/openapi/document.js';
-import { shippedPlatforms } from '../../../src/platforms.js';
-import { readVersion } from '../../../src/version.js';
-import { call } from '../../support/api.js';
-import { openDesk } from '../../support/desk.js';
-import { signalboxCli } from '../../support/gateway-process.js';
-import { RawClient, request } from '../../support/raw-client.js';
-import { shippedLimits } from '../../support/shipped-limits.js';
+import { createOpenApiDocument } from '../../src/openapi/document.js';
+import { shippedPlatforms } from '../../src/platforms.js';
+import { readVersion } from '../../src/version.js';
+import { call } from '../support/api.js';
+import { startTestGateway } from '../support/gateway.js';
+import { runInProcess } from '../support/in-process.js';
+import { RawClient, request } from '../support/raw-client.js';
+import { shippedLimits } from '../support/shipped-limits.js';
 
 const limits = { signalIdLengthMax: 77, unauthenticatedAttemptsPerMinute: 50 };
-const desk = await openDesk(t, { limits, traders: 1 });
+const gateway = await startTestGateway(t, { limits, users: 1 });
 const expected = createOpenApiDocument({
-  limits: shippedLimits({ ...limits, loginAttemptsPerMinute: 10_000 }),
+  limits: shippedLimits({ ...limits, loginAttemptsPerMinute: 1_000_000 }),
   platforms: shippedPlatforms,
   version: readVersion(),
 });
 const path = '/openapi.json';
 
 t.test('a running gateway serves it with the limits in force, without a credential', async (t) => {
-  const answer = await call(desk.url, 'GET', path);
+  const answer = await call(gateway.url, 'GET', path);
   t.equal(answer.status, 200);
   t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
   t.strictSame(answer.body, expected);
@@ -29,12 +29,10 @@ t.test('a running gateway serves it with the limits in force, without a credenti
 });
 
 t.test('the command prints the same for the same config file', async (t) => {
-  const file = `${desk.dataDir}.config.json`;
+  const file = `${gateway.dataDir}.config.json`;
   for (const flags of [[], ['--json']]) {
-    const { code, stdout, stderr } = signalboxCli(desk.dataDir, [
-      'openapi',
-      '--config',
-      file,
+    const { code, stdout, stderr } = await runInProcess([
+      ...['openapi', '--data-dir', gateway.dataDir, '--config', file],
       ...flags,
     ]);
     t.equal(code, 0);
@@ -44,16 +42,16 @@ t.test('the command prints the same for the same config file', async (t) => {
 });
 
 t.test('HEAD tells its length; other methods are 405', async (t) => {
-  const head = await call(desk.url, 'HEAD', path);
+  const head = await call(gateway.url, 'HEAD', path);
   t.equal(head.status, 200);
   t.equal(Number(head.headers.get('content-length')), JSON.stringify(expected).length);
-  const post = await call(desk.url, 'POST', path);
+  const post = await call(gateway.url, 'POST', path);
   t.equal(post.status, 405);
   t.equal(post.headers.get('allow'), 'GET, HEAD');
 });
 
 t.test('it comes whole to a reader that is slow to read, request after request', async (t) => {
-  const client = await RawClient.connect(desk.url);
+  const client = await RawClient.connect(gateway.url);
   client.socket.pause();
   const requests = 10;
   await client.send(request('GET', path).repeat(requests));
@@ -68,7 +66,7 @@ t.test('it comes whole to a reader that is slow to read, request after request',
 t.test(
   'beyond the limit of requests without a credential it is 429, also in one packet',
   async (t) => {
-    const { hostname, port } = new URL(desk.url);
+    const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     let text = '';
@@ -79,7 +77,7 @@ t.test(
     socket.destroy();
     const served = text.match(/HTTP\/1\.1 200 /g)?.length ?? 0;
     t.ok(served < limits.unauthenticatedAttemptsPerMinute, `${served} documents`);
-    const answer = await call(desk.url, 'GET', path);
+    const answer = await call(gateway.url, 'GET', path);
     t.equal(answer.status, 429);
     t.equal(answer.body.code, 'rate_limit_exceeded');
     t.ok(Number(answer.headers.get('retry-after')) >= 1);
