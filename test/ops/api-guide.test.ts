@@ -45,7 +45,7 @@ t.test(
     const edit = (text: string): string =>
       text
         .replaceAll('http://127.0.0.1:8080', gateway.url)
-        .replaceAll('ann@example.com', 'user-2@example.com');
+        .replaceAll('ann@example.com', 'business-2@example.com');
     await play(t, runs, shell, edit);
   },
 );
