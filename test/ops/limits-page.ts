@@ -2,6 +2,7 @@
  * The tables of ops/limits.md, made from the code: `limits-page.program` writes them into the page,
  * and the test beside it holds the page against them.
  */
+import * as durations from '../../src/lib/durations.js';
 import { readFileSync } from 'node:fs';
 import { limitNames, limitRelations, limits } from '../../src/limits.js';
 import { shippedPlans } from '../../src/plans.js';
@@ -33,15 +34,17 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'heartbeatMs', file: 'plugins/protocol.ts', unit: 'milliseconds', why: 'how often a plugin is asked to be heard; a shorter `heartbeatWindowMs` asks for more' },
   { constant: 'outgoingBytesMax', file: 'plugins/socket.ts', unit: 'bytes', why: 'what may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow' },
   { constant: 'idleTimeoutSeconds', file: 'plugins/socket.ts', unit: 'seconds', why: 'after which a plugin’s machine that answers no ping is given up' },
-  { constant: 'keepAliveMs', file: 'endpoints/event-streams.ts', unit: 'milliseconds', why: 'silence after which an event stream gets a comment' },
-  { constant: 'blockedMsMax', file: 'endpoints/event-streams.ts', unit: 'milliseconds', why: 'how long a reader of an event stream may take nothing' },
+  { constant: 'keepAliveMs', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'silence after which an event stream gets a comment' },
+  { constant: 'blockedMsMax', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'how long a reader of an event stream may take nothing' },
   { constant: 'drainMs', file: 'gateway.ts', unit: 'milliseconds', why: 'how long a stop waits for answers that are still owed' },
   { constant: 'stopTimeoutMs', file: 'main.ts', unit: 'milliseconds', why: 'when a stop that hangs is ended by force' },
   { constant: 'probeIntervalMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how often a failed disk is tried again' },
-  { constant: 'cycleIntervalMs', file: 'store/sweep.ts', unit: 'milliseconds', why: 'how often the store is searched for what is kept long enough' },
+  { constant: 'cycleIntervalMs', file: 'retention/sweep.ts', unit: 'milliseconds', why: 'how often the store is searched for what is kept long enough' },
   { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
   { constant: 'scrapeLifetimeMs', file: 'telemetry/metrics.ts', unit: 'milliseconds', why: 'age at which the text of /metrics is made anew' },
 ];
+
+const lengths: Readonly<Record<string, number>> = durations;
 
 const readableUnits: readonly {
   readonly unit: string;
@@ -109,13 +112,14 @@ function readable(value: number, unit: string): string {
   return `${grouped(value)} (${count} ${found.name}${plural})`;
 }
 
-/** The value of a constant that is a product of numbers. */
+/** The value of a constant that is a product of numbers and of the durations in `src/lib/`. */
 function constantIn(file: string, name: string): number {
   const source = readFileSync(new URL(`../src/${file}`, opsDirectory), 'utf8');
-  const found = new RegExp(`const ${name} = ([\\d_ *]+);`).exec(source)?.[1];
+  const found = new RegExp(`const ${name} = ([\\w *]+);`).exec(source)?.[1];
   if (found === undefined) throw new Error(`src/${file} has no constant "${name}"`);
   return found
     .split('*')
-    .map((factor) => Number(factor.trim().replaceAll('_', '')))
+    .map((factor) => factor.trim())
+    .map((factor) => lengths[factor] ?? Number(factor.replaceAll('_', '')))
     .reduce((product, factor) => product * factor);
 }
