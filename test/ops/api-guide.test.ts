@@ -24,7 +24,8 @@ const runs = blocks.filter(({ language }) => ['sh', 'js'].includes(language));
 /** What stands alone, without a command that it answers. */
 const samples = blocks.filter((block) => !runs.includes(block));
 const skip = ['bash', 'curl'].map((name) => missing(name, ['--version'])).find(Boolean) ?? false;
-const gateway = await startTestGateway(t, { users: 3 });
+const email = 'guide@example.com';
+const gateway = await startTestGateway(t, { emails: [email] });
 
 t.test('the tables are the code’s', async (t) => {
   t.equal(
@@ -43,9 +44,7 @@ t.test(
     const shell = openShell(t, { directory, environment, input: `${password}\n` });
     // The first to make keys on this gateway, so that their numbers are the page's.
     const edit = (text: string): string =>
-      text
-        .replaceAll('http://127.0.0.1:8080', gateway.url)
-        .replaceAll('ann@example.com', 'business-2@example.com');
+      text.replaceAll('http://127.0.0.1:8080', gateway.url).replaceAll('ann@example.com', email);
     await play(t, runs, shell, edit);
   },
 );

@@ -2,6 +2,7 @@
  * The tables of ops/limits.md, made from the code: `limits-page.program` writes them into the page,
  * and the test beside it holds the page against them.
  */
+import * as durations from '../../src/lib/durations.js';
 import { readFileSync } from 'node:fs';
 import { limitNames, limitRelations, limits } from '../../src/limits.js';
 import { shippedPlans } from '../../src/plans.js';
@@ -42,6 +43,8 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
   { constant: 'scrapeLifetimeMs', file: 'telemetry/metrics.ts', unit: 'milliseconds', why: 'age at which the text of /metrics is made anew' },
 ];
+
+const lengths: Readonly<Record<string, number>> = durations;
 
 const readableUnits: readonly {
   readonly unit: string;
@@ -109,7 +112,7 @@ function readable(value: number, unit: string): string {
   return `${grouped(value)} (${count} ${found.name}${plural})`;
 }
 
-/** The value of a constant that is a product of numbers and of named durations. */
+/** The value of a constant that is a product of numbers and of the durations in `src/lib/`. */
 function constantIn(file: string, name: string): number {
   const source = readFileSync(new URL(`../src/${file}`, opsDirectory), 'utf8');
   const found = new RegExp(`const ${name} = ([\\w *]+);`).exec(source)?.[1];
@@ -117,10 +120,6 @@ function constantIn(file: string, name: string): number {
   return found
     .split('*')
     .map((factor) => factor.trim())
-    .map((factor) =>
-      /^\d/.test(factor)
-        ? Number(factor.replaceAll('_', ''))
-        : constantIn('lib/durations.ts', factor),
-    )
+    .map((factor) => lengths[factor] ?? Number(factor.replaceAll('_', '')))
     .reduce((product, factor) => product * factor);
 }

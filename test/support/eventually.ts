@@ -1,5 +1,8 @@
 /** Polls for a change that no event announces, with a bound on the time. */
-const intervalMs = 10;
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Most changes come within milliseconds; the others are asked for less and less often. */
+const pauses = { firstMs: 5, factor: 1.3, lastMs: 60 };
 
 /** @returns the first answer of `ask` that is neither undefined, null nor false. */
 export async function eventually<T>(
@@ -7,14 +10,14 @@ export async function eventually<T>(
   boundMs = 60_000,
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = performance.now() + boundMs;
-  for (;;) {
+  for (let pauseMs = pauses.firstMs; ; pauseMs = longer(pauseMs)) {
     const answer = await ask();
     if (answer !== undefined && answer !== null && answer !== false) {
       return answer as Exclude<T, undefined | null | false>;
     }
     if (performance.now() > end)
       throw new Error(`still not so after ${boundMs} ms: ${String(ask)}`);
-    await new Promise((resolve) => setTimeout(resolve, intervalMs));
+    await sleep(pauseMs);
   }
 }
 
@@ -24,10 +27,14 @@ export async function until<T>(
   isEnough: (answer: T) => boolean,
 ): Promise<T> {
   const deadline = performance.now() + 60_000;
-  for (;;) {
+  for (let pauseMs = pauses.firstMs; ; pauseMs = longer(pauseMs)) {
     const answer = await ask();
     if (isEnough(answer)) return answer;
     if (performance.now() > deadline) throw new Error(`still: ${JSON.stringify(answer)}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(pauseMs);
   }
+}
+
+function longer(pauseMs: number): number {
+  return Math.min(pauses.lastMs, pauseMs * pauses.factor);
 }
