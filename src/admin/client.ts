@@ -107,7 +107,9 @@ function rowsByCaller(rows: NonNullable<RowSource['rows']>): AsyncIterable<unkno
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
-function iteratorOf(rows: NonNullable<RowSource['rows']>): AsyncIterator<unknown> | Iterator<unknown> {
+function iteratorOf(
+  rows: NonNullable<RowSource['rows']>,
+): AsyncIterator<unknown> | Iterator<unknown> {
   return Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
 }
 

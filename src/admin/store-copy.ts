@@ -15,15 +15,20 @@ export async function withStoreCopy<T>(
   let used: { readonly used: T } | undefined;
   let endRows = (): void => undefined;
   const ended = new Promise<void>((resolve) => (endRows = resolve));
-  const result = await perform(settings, 'store.copy', {}, {
-    async onRow(row) {
-      const { staging } = row as { readonly staging: unknown };
-      if (!isStagingName(staging)) throw new Error('the gateway names no copy of its store');
-      used = { used: await use(join(settings.dataDir, staging)) };
-      endRows();
+  const result = await perform(
+    settings,
+    'store.copy',
+    {},
+    {
+      async onRow(row) {
+        const { staging } = row as { readonly staging: unknown };
+        if (!isStagingName(staging)) throw new Error('the gateway names no copy of its store');
+        used = { used: await use(join(settings.dataDir, staging)) };
+        endRows();
+      },
+      rows: emptyAfter(ended),
     },
-    rows: emptyAfter(ended),
-  });
+  );
   if ('refused' in result) return result as Refusal | NotPerformed;
   if (used === undefined) throw new Error('the gateway made no copy of its store');
   return used;

@@ -6,7 +6,14 @@ import { bytesText } from '../lib/units.js';
 import type { Settings } from '../settings.js';
 import { type Backup, completeBackup, dropBackup, prepareBackup } from '../store/backup.js';
 import type { CopyRefusal } from '../store/staged-copy.js';
-import { describeCommand, finish, type Outcome, refused, settingsFor, type SharedOptions } from './command.js';
+import {
+  describeCommand,
+  finish,
+  type Outcome,
+  refused,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
 import type { Io } from './io.js';
 import { refusalOutcome } from './refusals.js';
 

@@ -9,7 +9,14 @@ import {
   type UserFileWriter,
   type UserRow,
 } from '../transfer/user-file.js';
-import { describeCommand, finish, type Outcome, refused, settingsFor, type SharedOptions } from './command.js';
+import {
+  describeCommand,
+  finish,
+  type Outcome,
+  refused,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { undoFreeze } from './refusals.js';
@@ -68,7 +75,8 @@ async function write(
     }
   };
   try {
-    const onRow = (row: unknown): void => attempt(() => writer.write(row as UserFileHead | UserRow));
+    const onRow = (row: unknown): void =>
+      attempt(() => writer.write(row as UserFileHead | UserRow));
     return await operate(
       io,
       settings,

@@ -54,9 +54,7 @@ export async function prepareBackup(
     const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
     const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
     const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
-    const refusal = isElsewhere
-      ? spaceRefusal(directory, store.size, 'the backup')
-      : undefined;
+    const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
     if (refusal === undefined) return prepared;
     await dropBackup(prepared);
     return refusal;

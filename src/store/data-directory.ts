@@ -17,7 +17,8 @@ export const unfinishedBackup = 'unfinished';
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
 export function prepareDataDirectory(directory: string): string | undefined {
   try {
-    const isNew = mkdirSync(directory, { recursive: true, mode: privateDirectoryMode }) !== undefined;
+    const isNew =
+      mkdirSync(directory, { recursive: true, mode: privateDirectoryMode }) !== undefined;
     const mode = statSync(directory).mode & 0o777;
     // Also for a new one, since the umask may have taken away the owner's own rights.
     if (mode !== privateDirectoryMode) chmodSync(directory, privateDirectoryMode);

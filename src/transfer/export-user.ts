@@ -43,7 +43,8 @@ export async function exportUser(
   if (user === undefined) return 'user_not_found';
   const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
-  if (!(await send({ userId, email, plan, exportedAt: clock.now(), isMove }))) return 'command_gone';
+  if (!(await send({ userId, email, plan, exportedAt: clock.now(), isMove })))
+    return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
   for (const row of rowsOf(reader, userId)) {

@@ -7,7 +7,12 @@
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
 import { recover } from '../signals/moves.js';
-import { collectionsWith, collectionTraits, importPrefix, purgeKeyOf } from '../store/key-layout.js';
+import {
+  collectionsWith,
+  collectionTraits,
+  importPrefix,
+  purgeKeyOf,
+} from '../store/key-layout.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import type { UserFileHead, UserRow } from './user-file.js';
@@ -19,12 +24,7 @@ const rowsPerBatch = 64;
 const hiddenCollections = collectionsWith('purged');
 
 export type ImportRefusal =
-  | 'email_taken'
-  | 'user_exists'
-  | 'import_under_way'
-  | 'leftovers'
-  | 'foreign_row'
-  | 'command_gone';
+  'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers' | 'foreign_row' | 'command_gone';
 
 export interface ImportDeps {
   readonly store: Store;
@@ -122,7 +122,8 @@ function isHidden({ collection }: UserRow): boolean {
 function isOf(userId: string, { collection, key, record }: UserRow): boolean {
   if (!(collectionsWith('exported') as readonly string[]).includes(collection)) return false;
   if (collectionTraits[collection].ownedByKey) return (key as readonly unknown[])[0] === userId;
-  return collection === 'apiKeyUses' || record.userId === userId;
+  if (collection === 'apiKeyUses') return true;
+  return (record as { readonly userId?: unknown }).userId === userId;
 }
 
 /**
