@@ -5,12 +5,12 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../lib/error-text.js';
+import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { dataFile, storeLockFile } from '../store/data-directory.js';
 import { directoryLockFile } from '../store/directory-lock.js';
 
 /** The files that every opener must be able to read and write. */
 export const openedFiles: readonly string[] = [dataFile, storeLockFile, directoryLockFile];
-export const ownerFileMode = 0o600;
 
 /** @returns the first reason, to be read after "the records were not examined: ". */
 export function accessFault(directory: string): string | undefined {
@@ -20,7 +20,7 @@ export function accessFault(directory: string): string | undefined {
   const user = caller === 0 ? stats.uid : caller;
   if (stats.uid !== user) return `${directory} belongs to user ${stats.uid}, not to user ${user}`;
   const denied = deniedAccess(directory);
-  if (denied !== undefined) return denied;
+  if (denied !== undefined) return `${directory}: ${denied}`;
   for (const name of openedFiles) {
     const path = join(directory, name);
     const file = statSync(path, { throwIfNoEntry: false });
@@ -35,12 +35,15 @@ export function accessFault(directory: string): string | undefined {
 export function deniedAccess(directory: string): string | undefined {
   try {
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    return undefined;
+    // Root has access in any case.
+    const { uid, mode } = statSync(directory);
+    const isClosed = uid !== 0 && (mode & privateDirectoryMode) !== privateDirectoryMode;
+    return isClosed ? 'its owner lacks rights on it' : undefined;
   } catch (error) {
     return errorText(error);
   }
 }
 
 export function lacksOwnerRights({ mode }: Stats): boolean {
-  return (mode & ownerFileMode) !== ownerFileMode;
+  return (mode & privateFileMode) !== privateFileMode;
 }
