@@ -40,13 +40,13 @@ export async function converse(
   const { path, close } = openSocketPath(dataDir);
   const socket = connect(path);
   let failure: unknown;
-  let rowsFailure: { readonly error: unknown } | undefined;
+  const rowsFailures: unknown[] = [];
   let isSilent = false as boolean;
   let isAccepted = false;
   socket.on('error', (error) => (failure = (error as NodeJS.ErrnoException).code));
   // Without the end of the rows: the gateway takes them for cut off.
   const giveUp = (error: unknown): void => {
-    rowsFailure = { error };
+    rowsFailures.push(error);
     socket.destroy();
   };
   socket.setTimeout(silenceMs, () => {
@@ -68,7 +68,7 @@ export async function converse(
         if (rows !== undefined) void sendRows(socket, rows).catch(giveUp);
       }
     }
-    if (rowsFailure !== undefined) throw (rowsFailure as { readonly error: unknown }).error;
+    if (rowsFailures.length > 0) throw rowsFailures[0];
     if (!isAccepted && absentCodes.includes(failure)) return { how: 'absent' };
     return { how: isSilent ? 'silent' : 'broken', isAccepted };
   } finally {

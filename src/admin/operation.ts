@@ -38,10 +38,10 @@ export const noEffects: Effects = {
 
 /** Rows between an operation and its command, in both directions, beside the request and the result. */
 export interface Rows {
-  /** Resolves when the command takes more; false once it is gone. */
-  send(row: unknown): Promise<boolean>;
+  /** Resolves when the command can take more; false once it is gone. */
+  readonly send: (row: unknown) => Promise<boolean>;
   /** `end` after the command's last row; `lost` when the command went before that. */
-  next(): Promise<{ readonly row: unknown } | 'end' | 'lost'>;
+  readonly next: () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 }
 
 /** Outcomes that are expected, by their codes, with the values that their sentences need. */
@@ -85,5 +85,5 @@ export interface Operation<Request> {
   ) => Answer | Promise<Answer>;
 }
 
-/** Ends the turn, and with it the store's snapshot: a long operation does not hold up the gateway. */
+/** Ends the turn, and with it the store's snapshot, so that a long operation does not block the loop. */
 export const pause = (): Promise<void> => rest(0);

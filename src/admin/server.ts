@@ -8,6 +8,8 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, every } from '../lib/clock.js';
+import { errorText } from '../lib/error-text.js';
+import { privateFileMode } from '../lib/private-modes.js';
 import { compileSchema } from '../lib/schema.js';
 import { StoreRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
@@ -55,7 +57,6 @@ export interface AdminServer {
 
 /** Enough for an operator's shell and scripts; more connections are closed at once. */
 const connectionsMax = 64;
-const socketMode = 0o600;
 
 export function createAdminServer(deps: AdminServerDeps): AdminServer {
   const { context, clock, version, onError } = deps;
@@ -144,11 +145,11 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
         rmSync(file, { force: true });
         server.listen(path);
         await once(server, 'listening');
-        chmodSync(file, socketMode);
+        chmodSync(file, privateFileMode);
       } catch (error) {
         if (error instanceof StoreRefused) throw error;
         throw new StoreRefused(
-          `The gateway cannot listen for commands on ${file}: ${(error as Error).message}. The data ` +
+          `The gateway cannot listen for commands on ${file}: ${errorText(error)}. The data ` +
             'directory must lie on a file system that holds sockets.',
           { cause: error },
         );

@@ -29,7 +29,7 @@ export async function withStoreCopy<T>(
       rows: emptyAfter(ended),
     },
   );
-  if ('refused' in result) return result as Refusal | NotPerformed;
+  if ('refused' in result) return result;
   if (used === undefined) throw new Error('the gateway made no copy of its store');
   return used;
 }

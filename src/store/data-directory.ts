@@ -48,7 +48,7 @@ export function isUnfinishedBackup(directory: string): boolean {
   return existsSync(join(directory, unfinishedBackup)) && !isStoreDirectory(directory);
 }
 
-/** A new store beside it would look like the restored one, and hold nothing. */
+/** A new store beside it would look like the restored one, and be empty. */
 function unfinishedMessage(directory: string): string {
   return (
     `The directory ${directory} holds a backup that was cut off or is under way, and no store. ` +

@@ -26,7 +26,7 @@ export const jwtSecretLengthMin = 22;
 
 /**
  * The secret that signs user tokens: `given` if there is one, else the one kept in the directory,
- * which is made when it is missing. Whoever has it can log in as anybody.
+ * which is made when it is missing. It lets its holder log in as any user.
  */
 export function readJwtSecret(directory: string, given?: string): string {
   if (given !== undefined) {

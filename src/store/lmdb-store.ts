@@ -68,7 +68,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   let closed = false;
   let closing: Promise<void> | undefined;
 
-  // The start of a turn's transaction has a promise that lmdb gives to nobody; when the commit
+  // The start of a turn's transaction has a promise that lmdb does not return; when the commit
   // fails, its rejection would end the process. It is reachable right after this event.
   root.on('beforecommit', () => {
     queueMicrotask(() => {

@@ -63,7 +63,7 @@ async function killed(
     const command = startCommand(await args(round));
     const timer = setTimeout(
       () => command.process.kill('SIGKILL'),
-      chance.between(Math.floor(usualMs / 3), Math.ceil(usualMs * 1.1)),
+      chance.between(Math.floor(usualMs / 4), Math.ceil(usualMs * 0.9)),
     );
     const { code } = await command.ended;
     clearTimeout(timer);
@@ -146,7 +146,7 @@ t.test('a killed import is done or not done, and is done by the next one', async
   t.comment(`${kills} of ${rounds} killed, ${half} of them half-way`);
 });
 
-/** A warning tells of the rows of an import that was cut off. */
+/** A warning reports the rows of an import that was cut off. */
 async function storeLevel(dataDir: string): Promise<string> {
   const { stdout } = await runCommand(['doctor', '--data-dir', dataDir, '--port', '0']);
   return /^warning +store /m.test(stdout) ? 'warning' : 'ok';
