@@ -3,19 +3,12 @@
  * itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many for one
  * transaction.
  */
-import { purgePrefix } from '../store/key-layout.js';
+import { collectionsWith, purgePrefix } from '../store/key-layout.js';
 import type { Reader } from '../store/store.js';
 import type { Pass } from './pass.js';
 import { walk } from '../store/walk.js';
 
-const purgedCollections = [
-  'openExecutions',
-  'finalExecutions',
-  'idempotency',
-  'signalIds',
-  'sources',
-  'requests',
-] as const;
+const purged = collectionsWith('purged');
 
 /** How long the marker stays: writes in flight at the deletion may create rows after it. */
 const graceMs = 3_600_000;
@@ -26,7 +19,7 @@ export function* deletedUsers(reader: Reader, now: number): Pass {
   for (const { key, record: deletedAt } of walk(reader, 'meta', range)) {
     const userId = key.slice(purgePrefix.length);
     if (reader.get('users', userId) !== undefined) continue;
-    for (const collection of purgedCollections) {
+    for (const collection of purged) {
       for (const row of walk(reader, collection, { prefix: [userId] })) {
         yield (transaction) => {
           transaction.remove(collection, row.key);
@@ -36,7 +29,7 @@ export function* deletedUsers(reader: Reader, now: number): Pass {
     yield now - Number(deletedAt) < graceMs
       ? undefined
       : (transaction) => {
-          const isEmpty = purgedCollections.every(
+          const isEmpty = purged.every(
             (collection) =>
               transaction.range(collection, { prefix: [userId], limit: 1 }).length === 0,
           );

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { isCidr } from '../quota/partition.js';
-import { jwtSecretLengthMin } from '../store/data-directory.js';
+import { jwtSecretLengthMin } from '../store/jwt-secret.js';
 
 /** The type of a setting: its parser, and the text of the error message. */
 export interface Kind<T> {
