@@ -1,7 +1,6 @@
 /**
- * Has an operation carried out by the process that owns the data directory: by the gateway that runs on
- * it, or here, under the directory's lock, when none does. What a command asks for has taken effect
- * when this resolves.
+ * Performs an operation in the process that owns the data directory: in the gateway that runs on it, or
+ * here, under the directory's lock, when none does. The operation has taken effect when this resolves.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
@@ -19,10 +18,10 @@ import { StoreFailure } from '../store/store.js';
 import { converse, type Ending, type RowSource } from './conversation.js';
 import type { Operation, OperationContext, Rows } from './operation.js';
 import { operations, type ResultOf } from './operations.js';
-import { asOwnerOf } from './owner.js';
+import { asCaller, asOwnerOf } from './owner.js';
 import type { OperationName, RequestOf } from './requests.js';
 
-/** The operation was not begun, or its end is not known. */
+/** The operation was not begun, or its outcome is not known. */
 export interface NotPerformed {
   readonly refused: 'not_performed';
   readonly code: string;
@@ -31,7 +30,7 @@ export interface NotPerformed {
 }
 
 export interface PerformOptions extends RowSource {
-  /** Told when the data directory was open to others. */
+  /** Called when the data directory was open to other users. */
   readonly warn?: (warning: string) => void;
 }
 
@@ -43,7 +42,9 @@ export async function perform<N extends OperationName>(
 ): Promise<ResultOf<N> | NotPerformed> {
   const { dataDir } = settings;
   try {
-    const result = await asOwnerOf(dataDir, () => attempt(settings, name, request, options));
+    const result = await asOwnerOf(dataDir, () =>
+      attempt(settings, name, request, { ...options, ...byCaller(options) }),
+    );
     return result as ResultOf<N> | NotPerformed;
   } catch (error) {
     if (error instanceof StartRefused) return notPerformed('data_directory_refused', error.message);
@@ -85,22 +86,41 @@ async function attempt(
     }
     if (held.role === 'gateway') {
       const ending = await converse(dataDir, name, request, options);
-      if (!isToComeBack(ending)) return answerOf(dataDir, held, ending);
+      if (!isToRetry(ending)) return answerOf(dataDir, held, ending);
     }
     if (systemClock.monotonic() >= end) return stillHeld(dataDir, held);
     await rest(lockLookMs);
   }
 }
 
-/** Nothing was begun, and either the gateway or the lock will be there soon. */
-function isToComeBack(ending: Ending): boolean {
+/** The rows are files of the caller, which the owner of the data directory may not be able to open. */
+function byCaller({ onRow, rows }: RowSource): RowSource {
+  return {
+    ...(onRow === undefined ? {} : { onRow: (row) => asCaller(async () => onRow(row)) }),
+    ...(rows === undefined ? {} : { rows: rowsByCaller(rows) }),
+  };
+}
+
+function rowsByCaller(rows: NonNullable<RowSource['rows']>): AsyncIterable<unknown> {
+  const given = iteratorOf(rows);
+  const next = () => asCaller(async () => given.next());
+  return { [Symbol.asyncIterator]: () => ({ next }) };
+}
+
+function iteratorOf(
+  rows: NonNullable<RowSource['rows']>,
+): AsyncIterator<unknown> | Iterator<unknown> {
+  return Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+}
+
+/** Nothing was begun, and either the gateway or the lock will be available soon. */
+function isToRetry(ending: Ending): boolean {
   if (ending.how === 'error') return ending.code === 'draining';
   return ending.how === 'absent' || (ending.how === 'broken' && !ending.isAccepted);
 }
 
 function rowsHere({ onRow, rows = [] }: RowSource): Rows {
-  const given =
-    Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  const given = iteratorOf(rows);
   return {
     async send(row) {
       await onRow?.(row);
@@ -128,11 +148,11 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
     );
   }
   const remedy =
-    'Look whether it is suspended or overloaded, and see its log; end it if it does not come back.';
+    'Check whether it is suspended or overloaded, and read its log; end it if it does not recover.';
   if ('isAccepted' in ending && ending.isAccepted) {
     return notPerformed(
       'outcome_unknown',
-      `${gateway} took the command and has not said how it ended. Look whether it is in effect. ${remedy}`,
+      `${gateway} accepted the command and has not reported its outcome. Check whether it is in effect. ${remedy}`,
     );
   }
   return notPerformed('gateway_silent', `${gateway} does not answer. ${remedy}`);
@@ -150,8 +170,8 @@ function stillHeld(dataDir: string, { pid, role }: Holder): NotPerformed {
 function storeFailed(dataDir: string, reason: string): NotPerformed {
   return notPerformed(
     'store_failed',
-    `The change could not be written: ${reason}. Look whether the disk that holds ` +
-      `${dataDir} is full or broken, and then whether the change was made after all.`,
+    `The change could not be written: ${reason}. Check whether the disk that holds ` +
+      `${dataDir} is full or broken, and then whether the change was made.`,
   );
 }
 

@@ -13,14 +13,14 @@ import {
 import { openSocketPath } from './socket-path.js';
 
 export interface RowSource {
-  /** Given to each row that the operation sends; the next one waits for it. */
+  /** Called with each row that the operation sends; the next row is read when it resolves. */
   readonly onRow?: (row: unknown) => void | Promise<void>;
   /** Sent to the operation. */
   readonly rows?: AsyncIterable<unknown> | Iterable<unknown>;
 }
 
 /**
- * How it ended: with the operation's result; `absent` when nobody listens, as while a gateway starts;
+ * How it ended: with the operation's result; `absent` when no gateway listens, as while one starts;
  * `silent` when nothing came for too long; `broken` when the gateway ended it without a result.
  */
 export type Ending =
@@ -40,11 +40,17 @@ export async function converse(
   const { path, close } = openSocketPath(dataDir);
   const socket = connect(path);
   let failure: unknown;
+  const rowsFailures: unknown[] = [];
   let isSilent = false as boolean;
   let isAccepted = false;
   socket.on('error', (error) => (failure = (error as NodeJS.ErrnoException).code));
+  // Without the end of the rows: the gateway takes them for cut off.
+  const giveUp = (error: unknown): void => {
+    rowsFailures.push(error);
+    socket.destroy();
+  };
   socket.setTimeout(silenceMs, () => {
-    // What has come and waits for us is no silence.
+    // Something has arrived and is not read yet.
     if (socket.readableLength > 0) return;
     isSilent = true;
     socket.destroy();
@@ -59,9 +65,10 @@ export async function converse(
       if ('row' in line) await onRow?.(line.row);
       else {
         isAccepted = true;
-        if (rows !== undefined) void sendRows(socket, rows);
+        if (rows !== undefined) void sendRows(socket, rows).catch(giveUp);
       }
     }
+    if (rowsFailures.length > 0) throw rowsFailures[0];
     if (!isAccepted && absentCodes.includes(failure)) return { how: 'absent' };
     return { how: isSilent ? 'silent' : 'broken', isAccepted };
   } finally {

@@ -1,6 +1,6 @@
 /**
- * What an operation of the operator is: a request, checked by its schema, to a result that is plain
- * JSON. It runs in the process that owns the store: the gateway, or a command where none runs.
+ * An operation of the operator turns a request, checked by its schema, into a result that is plain JSON.
+ * It runs in the process that owns the store: the gateway, or a command where none runs.
  */
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.js';
@@ -20,12 +20,12 @@ export interface OperationContext {
 
 /** What a running gateway does once a change is committed; without a gateway there is nothing to do. */
 export interface Effects {
-  /** Looks again at all that the user has open. */
+  /** Applies the user's new state to its connections, streams and open executions. */
   userChanged(userId: string): void;
   publicApiChanged(): void;
-  /** Takes in what is open of a user who comes from another gateway. */
+  /** Loads the open executions of a user that is being imported. */
   adoptUser(userId: string): void;
-  /** Resolves when all that was begun before the call is on disk. */
+  /** Resolves when every write that was begun before the call is on disk. */
   settled(): Promise<void>;
 }
 
@@ -38,10 +38,10 @@ export const noEffects: Effects = {
 
 /** Rows between an operation and its command, in both directions, beside the request and the result. */
 export interface Rows {
-  /** Resolves when the command takes more; false once it is gone. */
-  send(row: unknown): Promise<boolean>;
+  /** Resolves when the command can take more; false once it is gone. */
+  readonly send: (row: unknown) => Promise<boolean>;
   /** `end` after the command's last row; `lost` when the command went before that. */
-  next(): Promise<{ readonly row: unknown } | 'end' | 'lost'>;
+  readonly next: () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 }
 
 /** Outcomes that are expected, by their codes, with the values that their sentences need. */
@@ -51,18 +51,17 @@ export interface Refusals {
   email_taken: { readonly email: string };
   unknown_plan: { readonly plan: string; readonly known: readonly string[] };
   key_not_found: { readonly id: number };
-  file_exists: { readonly file: string };
-  /** `frozen`: the user who stands still now, if one does. */
-  file_unwritable: {
-    readonly file: string;
-    readonly reason: string;
-    readonly frozen: string | null;
-  };
   user_exists: { readonly email: string };
   import_under_way: { readonly email: string };
   leftovers: { readonly email: string };
   nothing_to_discard: { readonly email: string };
-  backup_refused: { readonly code: string; readonly reason: string };
+  /** A user that was suspended was resumed or deleted while it was exported. */
+  user_changed: { readonly email: string };
+  /** The rows of an import are not all of its user. */
+  foreign_row: { readonly email: string };
+  /** The command ended before it had sent or received every row. */
+  command_gone: { readonly email: string };
+  copy_refused: { readonly code: string; readonly reason: string };
 }
 
 export type Refusal = {
@@ -74,7 +73,7 @@ type Answer = Refusal | (object & { readonly refused?: never });
 export interface Operation<Request> {
   /** Whether it makes a data directory that does not exist yet. */
   readonly makesDirectory?: true;
-  /** Judged before anything is made or opened. */
+  /** Checked before anything is made or opened. */
   readonly refuse?: (
     settings: OperationContext['settings'],
     request: Request,
@@ -86,5 +85,5 @@ export interface Operation<Request> {
   ) => Answer | Promise<Answer>;
 }
 
-/** Ends the turn, and with it the store's snapshot: a long operation does not hold up the gateway. */
+/** Ends the turn, and with it the store's snapshot, so that a long operation does not block the loop. */
 export const pause = (): Promise<void> => rest(0);

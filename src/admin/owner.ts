@@ -1,24 +1,67 @@
 /**
- * Works on a data directory as the user to whom it belongs. A file that root made there could not be
- * opened by the gateway's user, and lmdb ends the process that cannot open its lock file.
+ * Works on a data directory with the rights of its owner when root runs a command: the gateway's user
+ * could not open a file that root made there, and lmdb ends the process that cannot open its lock file.
  */
 import { statSync } from 'node:fs';
 
-/** Runs `work` with the owner's rights when root runs it on somebody else's directory. */
+interface Rights {
+  readonly uid: number;
+  readonly gid: number;
+  readonly groups: readonly number[];
+}
+
+/** Set while this process, started by root, has the rights of an owner. */
+let dropped: { readonly caller: Rights; readonly owner: Rights } | undefined;
+let callerWorks = 0;
+
+/** Runs `work` with the owner's rights, if root runs it on the directory of another user. */
 export async function asOwnerOf<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  const { geteuid, seteuid, getegid, setegid, getgroups, setgroups } = process;
-  const owner = statSync(directory, { throwIfNoEntry: false });
-  if (geteuid?.() !== 0 || owner === undefined || owner.uid === 0) return work();
-  const [gid, groups] = [getegid?.() ?? 0, getgroups?.() ?? []];
-  // The user last and root first: only root may change the groups.
-  setgroups?.([owner.gid]);
-  setegid?.(owner.gid);
-  seteuid?.(owner.uid);
+  const owner = foreignOwnerOf(directory);
+  if (owner === undefined) return work();
+  const caller = { uid: 0, gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };
+  dropped = { caller, owner };
+  take(owner);
   try {
     return await work();
   } finally {
-    seteuid?.(0);
-    setegid?.(gid);
-    setgroups?.(groups);
+    take(caller);
+    dropped = undefined;
   }
+}
+
+/** Within `asOwnerOf`: runs `work` with the rights of the caller, such as for a file of its own. */
+export async function asCaller<T>(work: () => Promise<T>): Promise<T> {
+  if (dropped === undefined) return work();
+  callerWorks++;
+  take(dropped.caller);
+  try {
+    return await work();
+  } finally {
+    if (--callerWorks === 0) take(dropped.owner);
+  }
+}
+
+/** Gives up root's rights for good, in a process of its own that works on nothing else. */
+export function becomeOwnerOf(directory: string): void {
+  const owner = foreignOwnerOf(directory);
+  if (owner === undefined) return;
+  process.setgroups?.([...owner.groups]);
+  process.setgid?.(owner.gid);
+  process.setuid?.(owner.uid);
+}
+
+/** @returns undefined unless this process is root's and the directory is not. */
+function foreignOwnerOf(directory: string): Rights | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined || stats.uid === 0) return undefined;
+  return { uid: stats.uid, gid: stats.gid, groups: [stats.gid] };
+}
+
+/** The user last and root first: only root may change the groups. */
+function take({ uid, gid, groups }: Rights): void {
+  process.seteuid?.(0);
+  process.setgroups?.([...groups]);
+  process.setegid?.(gid);
+  process.seteuid?.(uid);
 }

@@ -1,7 +1,7 @@
 /**
- * What travels over `admin.sock`: lines of JSON. The command sends its version and one request; the
- * gateway says at once whether it takes it; then rows in both directions, if the operation has any; and
- * in the end one result. An empty line says that the work goes on.
+ * The protocol of `admin.sock`: lines of JSON. The command sends its version and one request; the gateway
+ * accepts or refuses it at once; then come rows in both directions, if the operation has any; the last
+ * line is the result. An empty line shows that the gateway is still at work.
  */
 import type { Socket } from 'node:net';
 
@@ -31,9 +31,9 @@ export type ErrorCode =
 
 /** A row may hold a payload of 96 KiB, and every byte of it may be escaped to six. */
 export const lineBytesMax = 1024 * 1024;
-/** A side from which nothing has come for so long is taken for dead. */
+/** A side that has sent nothing for this long counts as dead. */
 export const silenceMs = 5_000;
-/** How often a gateway at work says so. */
+/** Interval of the empty lines of a gateway at work. */
 export const pulseMs = 1_000;
 
 const lineEnd = 0x0a;
@@ -41,7 +41,7 @@ const lineEnd = 0x0a;
 /** Stands for a line that is too long or no JSON; nothing comes after it. */
 export const badLine = Symbol('bad line');
 
-/** The messages from the other side, until it ends or is gone. Reads no further than it is asked. */
+/** The messages from the other side, until it ends or is gone. Reads only as far as it is consumed. */
 export async function* linesOf(socket: Socket): AsyncGenerator<unknown, void, void> {
   let parts: Buffer[] = [];
   let size = 0;
@@ -75,7 +75,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** @returns when the other side takes more; false once it is gone. */
+/** Resolves when the other side can take more; false once it is gone. */
 export function sendLine(socket: Socket, message: object): Promise<boolean> {
   if (!socket.writable) return Promise.resolve(false);
   if (socket.write(`${JSON.stringify(message)}\n`)) return Promise.resolve(true);

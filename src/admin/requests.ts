@@ -7,7 +7,6 @@ import Type, { type Static, type TSchema } from 'typebox';
 const strict = { additionalProperties: false } as const;
 const text = Type.String({ maxLength: 4096 });
 const email = text;
-const path = text;
 
 export const requests = {
   'user.add': Type.Object(
@@ -27,18 +26,14 @@ export const requests = {
   'user.list': Type.Object({}, strict),
   'user.show': Type.Object({ email }, strict),
   'user.delete': Type.Object({ email }, strict),
-  'user.export': Type.Object({ email, file: path, freeze: Type.Boolean() }, strict),
-  'user.import': Type.Object(
-    { file: path, head: Type.Object({ userId: text, email, plan: text }, strict) },
-    strict,
-  ),
+  'user.export': Type.Object({ email, freeze: Type.Boolean() }, strict),
+  'user.import': Type.Object({ userId: text, email, plan: text }, strict),
   'user.discard': Type.Object({ userId: text, email }, strict),
   'session.revoke': Type.Object({ email }, strict),
   'key.list': Type.Object({ email }, strict),
   'key.revoke': Type.Object({ id: Type.Integer({ minimum: 0 }) }, strict),
   'api.set': Type.Object({ enabled: Type.Boolean() }, strict),
-  backup: Type.Object({ directory: path }, strict),
-  'store.examine': Type.Object({}, strict),
+  'store.copy': Type.Object({}, strict),
 } as const satisfies Record<string, TSchema>;
 
 export type OperationName = keyof typeof requests;

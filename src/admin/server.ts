@@ -1,13 +1,15 @@
 /**
- * Carries out the operator's commands in the gateway, which is the only process that has its store
- * open. Owns `admin.sock` in the data directory from `listen` to `stop`. A request that was read whole
- * is carried out whole, also when the command that sent it is gone; of any other nothing happens.
+ * Performs the operator's commands in the gateway, the only process that has its store open. Owns
+ * `admin.sock` in the data directory from `listen` to `stop`. An operation whose request was read is
+ * performed to its end even when the command is gone, unless it needs rows from that command.
  */
 import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, every } from '../lib/clock.js';
+import { errorText } from '../lib/error-text.js';
+import { privateFileMode } from '../lib/private-modes.js';
 import { compileSchema } from '../lib/schema.js';
 import { StoreRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
@@ -30,11 +32,11 @@ import { openSocketPath, socketFile } from './socket-path.js';
 export interface AdminServerDeps {
   readonly context: OperationContext;
   readonly clock: Clock;
-  /** Of the product: a command of another one may mean something else by the same words. */
+  /** Of the product: a command of another version may send other requests. */
   readonly version: string;
   /** An operation threw what it should not. */
   readonly onError: (error: unknown, operation: string) => void;
-  /** The operations by name, and what judges their requests; the shipped ones unless a test says so. */
+  /** The operations by name, with the check of their requests; the shipped ones unless a test sets it. */
   readonly table?: OperationTable;
 }
 
@@ -46,16 +48,15 @@ export interface OperationTable {
 export interface AdminServer {
   /** Throws `StoreRefused` when the socket cannot be made. */
   listen(): Promise<void>;
-  /** Refuses what comes from now on; what is under way goes on. */
+  /** Refuses new requests; operations under way continue. */
   drain(): void;
   readonly operationsUnderWay: number;
   /** Ends the connections and removes the socket. */
   stop(): Promise<void>;
 }
 
-/** An operator's shell and a few scripts; beyond it a connection is closed at once. */
+/** Enough for an operator's shell and scripts; more connections are closed at once. */
 const connectionsMax = 64;
-const socketMode = 0o600;
 
 export function createAdminServer(deps: AdminServerDeps): AdminServer {
   const { context, clock, version, onError } = deps;
@@ -80,7 +81,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
   async function converse(socket: Socket): Promise<void> {
     const lines = linesOf(socket);
     const { value, done } = await lines.next();
-    // Gone before its request was whole.
+    // Closed before its request was complete.
     if (done === true) return void socket.destroy();
     const opening = judge(value);
     if ('error' in opening) return end(socket, opening);
@@ -92,7 +93,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
   function judge(message: unknown): Opening | Extract<GatewayLine, { error: unknown }> {
     const { version: theirs, operation, request } = (message ?? {}) as Partial<Opening>;
     if (message === badLine || typeof theirs !== 'string' || typeof operation !== 'string') {
-      return failure('invalid_request', 'This is no request of a command of Signalbox.');
+      return failure('invalid_request', 'This is not a request of a Signalbox command.');
     }
     if (theirs !== version) {
       return failure('other_version', `The gateway has version ${version}, not ${theirs}.`);
@@ -109,7 +110,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
 
   async function carryOut(socket: Socket, opening: Opening, rows: Rows): Promise<void> {
     const operation = table.operations[opening.operation] as Operation<unknown>;
-    // Of a command that has given up, as on a gateway that was suspended, nothing is carried out.
+    // A command that has given up, as on a gateway that was suspended, must have no effect.
     if (!(await written(socket, { accepted: true, pid: process.pid }))) return;
     const pulse = every(clock, pulseMs, () => {
       if (socket.writable && !socket.writableNeedDrain) socket.write('\n');
@@ -130,7 +131,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     } catch (error) {
       if (error instanceof StoreFailure) return failure('store_failed', error.message);
       onError(error, operation);
-      return failure('internal_error', 'The gateway has met an error of its own; see its log.');
+      return failure('internal_error', 'The gateway met an internal error; see its log.');
     }
   }
 
@@ -140,15 +141,15 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
       try {
         const { path, close } = openSocketPath(dataDir);
         closePath = close;
-        // The lock of the directory is ours: whose socket this was is gone.
+        // This process holds the directory's lock, so the owner of this socket has ended.
         rmSync(file, { force: true });
         server.listen(path);
         await once(server, 'listening');
-        chmodSync(file, socketMode);
+        chmodSync(file, privateFileMode);
       } catch (error) {
         if (error instanceof StoreRefused) throw error;
         throw new StoreRefused(
-          `The gateway cannot listen for commands on ${file}: ${(error as Error).message}. The data ` +
+          `The gateway cannot listen for commands on ${file}: ${errorText(error)}. The data ` +
             'directory must lie on a file system that holds sockets.',
           { cause: error },
         );
@@ -172,7 +173,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
   };
 }
 
-/** @returns whether the other side was there to take it. */
+/** @returns whether it was written. */
 function written(socket: Socket, message: GatewayLine): Promise<boolean> {
   return new Promise((resolve) => {
     socket.write(`${JSON.stringify(message)}\n`, (error) => resolve(error == null));

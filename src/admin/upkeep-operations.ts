@@ -1,17 +1,14 @@
 /**
- * Operations on the store as a whole, and on all that belongs to a user. What they need is loaded when
- * they are asked for, so that the everyday commands start fast.
+ * Operations on the store as a whole, and on all that belongs to a user. Their modules are loaded when
+ * they are needed, so that the everyday commands start fast.
  */
-import { existsSync } from 'node:fs';
 import { findUser, suspendUser } from '../auth/accounts.js';
 import { type Operation, pause } from './operation.js';
 import type { RequestOf } from './requests.js';
 
 export const upkeepOperations = {
   'user.export': {
-    async run({ store, clock, effects }, { email, file, freeze }) {
-      if (findUser(store, email) === undefined) return { refused: 'user_not_found', email };
-      if (existsSync(file)) return { refused: 'file_exists', file };
+    async run({ store, clock, effects }, { email, freeze }, { send }) {
       const user = freeze ? await suspendUser(store, email) : findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };
       if (freeze) {
@@ -19,26 +16,20 @@ export const upkeepOperations = {
         await effects.settled();
       }
       const { exportUser } = await import('../transfer/export-user.js');
-      try {
-        const departure = exportUser(store, email, file, clock.now());
-        return departure ?? { refused: 'user_not_found', email };
-      } catch (error) {
-        const { message: reason } = error as Error;
-        return { refused: 'file_unwritable', file, reason, frozen: freeze ? email : null };
-      }
+      const exported = await exportUser({ reader: store, clock, pause, send }, email);
+      return typeof exported === 'string' ? { refused: exported, email } : exported;
     },
   },
   'user.import': {
     makesDirectory: true,
-    refuse: ({ plans }, { head: { plan } }) =>
+    refuse: ({ plans }, { plan }) =>
       Object.hasOwn(plans, plan)
         ? undefined
         : { refused: 'unknown_plan', plan, known: Object.keys(plans) },
-    async run(context, { file, head }) {
+    async run({ store, clock, effects, importing }, { userId, email }, { next }) {
       const { importUser } = await import('../transfer/import-user.js');
-      const { importing, effects, store, clock } = context;
-      const rows = await importUser({ store, clock, effects, importing }, file, head);
-      return typeof rows === 'string' ? { refused: rows, email: head.email } : { rows };
+      const rows = await importUser({ store, clock, effects, importing }, { userId, email }, next);
+      return typeof rows === 'string' ? { refused: rows, email } : { rows };
     },
   },
   'user.discard': {
@@ -48,20 +39,17 @@ export const upkeepOperations = {
       return isDone ? { discarded: true } : { refused: 'nothing_to_discard', email };
     },
   },
-  backup: {
-    async run({ store, settings }, { directory }) {
-      const { backUp } = await import('../store/backup.js');
-      const backup = await backUp(store, settings.dataDir, directory);
-      return 'reason' in backup ? { refused: 'backup_refused', ...backup } : backup;
-    },
-  },
-  'store.examine': {
-    async run({ store }) {
-      const { walkStore } = await import('../doctor/store-walk.js');
-      return walkStore(store, pause);
+  'store.copy': {
+    async run({ store, settings }, _request, rows) {
+      const { withStagedCopy } = await import('../store/staged-copy.js');
+      const refusal = await withStagedCopy(store, settings.dataDir, async (staging) => {
+        // The copy is there until the command ends its rows, or its connection.
+        if (await rows.send({ staging })) await rows.next();
+      });
+      return refusal === undefined ? { copied: true } : { refused: 'copy_refused', ...refusal };
     },
   },
 } as const satisfies Operations;
 
-type UpkeepOperation = 'user.export' | 'user.import' | 'user.discard' | 'backup' | 'store.examine';
+type UpkeepOperation = 'user.export' | 'user.import' | 'user.discard' | 'store.copy';
 type Operations = { readonly [N in UpkeepOperation]: Operation<RequestOf<N>> };

@@ -24,7 +24,7 @@ export interface UserChange {
   readonly plan?: string | undefined;
   readonly frozen?: boolean | undefined;
   readonly confirmed?: boolean | undefined;
-  /** Ends every user token and session of the user: whoever knew the old password is out. */
+  /** Ends every user token and session of the user, since the old password may be known to others. */
   readonly passwordHash?: string | undefined;
 }
 
@@ -84,7 +84,7 @@ export async function revokeSessions(store: Store, email: string): Promise<User 
   });
 }
 
-/** Makes the user stand still for its move to another gateway, where it goes on as it was. */
+/** Suspends the user for its move to another gateway, where it is resumed as it was before. */
 export async function suspendUser(store: Store, email: string): Promise<User | undefined> {
   return store.transact((transaction) => {
     const user = findUser(transaction, email);

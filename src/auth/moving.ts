@@ -1,11 +1,11 @@
 /**
- * A user that is being moved to another gateway stands still here: no signal is accepted, nobody logs
- * in, and its terminals are told to come back later, by when they reach the other gateway. Ended by
- * the user's deletion, or taken back by setting it not frozen.
+ * A user that is being moved to another gateway is suspended here: its signals and logins are refused,
+ * and its terminals are told to reconnect later, when they reach the other gateway. The suspension ends
+ * with the user's deletion, or with `user set --frozen false`.
  */
 import type { User } from '../model/records.js';
 
-/** User tokens end, since keys made with them from now on would be left behind; sessions stay good. */
+/** User tokens end, since a key made with one would not be part of the move; sessions stay valid. */
 export function suspended(user: User): User {
   if (user.moving !== undefined) return user;
   const { frozen, confirmed, tokenGeneration } = user;
@@ -18,7 +18,7 @@ export function suspended(user: User): User {
   };
 }
 
-/** As it was before, and as it is on the gateway that it moves to. */
+/** The user as it was before the suspension, and as it is on the gateway that it moves to. */
 export function resumed({ moving, ...user }: User): User {
   return moving === undefined ? user : { ...user, ...moving };
 }

@@ -1,11 +1,21 @@
-/** `signalbox backup`: a complete copy of the data directory, taken while the gateway serves. */
+/** `signalbox backup`: a copy of the data directory that a gateway can be started with. */
 import type { Command } from 'commander';
-import { resolve } from 'node:path';
+import { withStoreCopy } from '../admin/store-copy.js';
 import { systemClock } from '../lib/clock.js';
 import { bytesText } from '../lib/units.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Settings } from '../settings.js';
+import { type Backup, completeBackup, dropBackup, prepareBackup } from '../store/backup.js';
+import type { CopyRefusal } from '../store/staged-copy.js';
+import {
+  describeCommand,
+  finish,
+  type Outcome,
+  refused,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
 import type { Io } from './io.js';
-import { operate } from './operate.js';
+import { refusalOutcome } from './refusals.js';
 
 export function backupCommand(io: Io): Command {
   return describeCommand({
@@ -13,10 +23,12 @@ export function backupCommand(io: Io): Command {
     summary: 'copy the data directory while the gateway runs',
     description:
       'Writes a consistent copy of the data directory into DIR, a new or empty directory. A running ' +
-      'gateway writes it itself, as the user that it runs as, and goes on accepting signals. All that ' +
-      'was answered before the command began is in the copy. The copy is a complete data directory: ' +
-      'to restore it, start a gateway with it. It holds the secret that signs user tokens, unless ' +
-      'that is given with SIGNALBOX_JWT_SECRET, so keep it as safe as the original.',
+      'gateway makes the copy inside its data directory, and the command moves it to DIR; the disk ' +
+      'of the data directory needs room for it meanwhile. Run it as the gateway’s user or as root; ' +
+      'DIR belongs to the gateway’s user then. Everything that was answered before the command ' +
+      'began is in the copy. To restore it, start a gateway with it. It holds the secret that ' +
+      'signs user tokens, unless SIGNALBOX_JWT_SECRET gives that, so keep it as safe as the ' +
+      'original.',
     examples: [
       'signalbox backup /var/backups/signalbox/monday',
       'signalbox doctor --data-dir /var/backups/signalbox/monday',
@@ -24,19 +36,34 @@ export function backupCommand(io: Io): Command {
     ],
   }).action(async (target: string, options: SharedOptions) => {
     const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const begunAt = systemClock.monotonic();
-    const request = { directory: resolve(target) };
-    const outcome = await operate(io, settings, 'backup', request, (backup) => {
-      const seconds = (systemClock.monotonic() - begunAt) / 1000;
-      return {
-        ok: true,
-        json: { ...backup, seconds: Number(seconds.toFixed(3)) },
-        text:
-          `The backup is complete: ${bytesText(backup.bytes)} in ${backup.directory}, written in ` +
-          `${seconds.toFixed(1)} s. Check it with "signalbox doctor --data-dir ${backup.directory}".`,
-      };
-    });
-    finish(io, outcome, options);
+    if (settings !== undefined) finish(io, await backUp(settings, target), options);
   });
+}
+
+async function backUp(settings: Settings, path: string): Promise<Outcome> {
+  const begunAt = systemClock.monotonic();
+  const target = await prepareBackup(settings.dataDir, path);
+  if ('code' in target) return refusedCopy(target);
+  const copy = await withStoreCopy(settings, (staged) => completeBackup(target, staged));
+  if ('refused' in copy) {
+    await dropBackup(target);
+    return refusalOutcome(copy);
+  }
+  const backup = copy.used;
+  return 'code' in backup ? refusedCopy(backup) : done(backup, begunAt);
+}
+
+function refusedCopy({ code, reason }: CopyRefusal): Outcome {
+  return refused(code, reason);
+}
+
+function done(backup: Backup, begunAt: number): Outcome {
+  const seconds = (systemClock.monotonic() - begunAt) / 1000;
+  return {
+    ok: true,
+    json: { ...backup, seconds: Number(seconds.toFixed(3)) },
+    text:
+      `The backup is complete: ${bytesText(backup.bytes)} in ${backup.directory}, written in ` +
+      `${seconds.toFixed(1)} s. Check it with "signalbox doctor --data-dir ${backup.directory}".`,
+  };
 }

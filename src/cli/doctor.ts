@@ -1,4 +1,4 @@
-/** `signalbox doctor`: looks at all that a gateway stands on, and says what to do where it is not well. */
+/** `signalbox doctor`: checks everything that a gateway depends on, and prints a remedy for each fault. */
 import type { Command } from 'commander';
 import { examine } from '../doctor/examination.js';
 import { type Finding, reporter } from '../doctor/finding.js';
@@ -19,30 +19,28 @@ export function doctorCommand(io: Io): Command {
       'Looks at the settings, the data directory (who can read it, free space, every record of the ' +
       'store), the clock, the limit of open files, the TLS certificate, the ports and the native ' +
       'HTTP server, whether or not the gateway is running. Give it the flags, environment and ' +
-      'config file of the gateway, and run it as the same user. It changes nothing but the modes ' +
-      'of the store’s own files. Exit code 1 when there is a problem; warnings alone are 0.',
+      'config file of the gateway, and run it as the gateway’s user or as root. Beside a running ' +
+      'gateway the records are read in a copy of the store, which the gateway makes and removes. ' +
+      'Exit code 1 when there is a problem; warnings alone are 0.',
     examples: [
       'signalbox doctor --data-dir /var/lib/signalbox --config /etc/signalbox.json',
       'signalbox doctor --json',
     ],
     settings: settingNames.filter((name) => settingsTable[name].flag !== null),
   }).action(async (options: SharedOptions) => {
-    const findings = await lookAtAll(io, options);
+    const findings = await checkAll(io, options);
     const isWell = findings.every(({ level }) => level !== 'problem');
     finish(io, { ok: true, json: { ok: isWell, findings }, text: toText(findings) }, options);
     if (!isWell) io.exitCode(exitCodes.refused);
   });
 }
 
-/** With settings that are wrong there is nothing else to look at: not even where the data is. */
-async function lookAtAll(io: Io, options: SharedOptions): Promise<Finding[]> {
+/** With wrong settings nothing else can be checked: not even the place of the data is known. */
+async function checkAll(io: Io, options: SharedOptions): Promise<Finding[]> {
   const settings = loadSettings(sourcesOf(io, options));
   if (Array.isArray(settings)) {
     return settings.map(({ message }) =>
-      report.problem(
-        message,
-        'Mend it, and run the doctor again: it has looked at nothing else yet.',
-      ),
+      report.problem(message, 'Correct it, and run the doctor again: nothing else was checked.'),
     );
   }
   return [

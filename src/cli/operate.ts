@@ -1,4 +1,4 @@
-/** How a command has an operation carried out, and what it says of it. */
+/** Performs an operation for a command and turns its result into an outcome. */
 import { type NotPerformed, perform } from '../admin/client.js';
 import type { Refusal } from '../admin/operation.js';
 import type { RowSource } from '../admin/conversation.js';
@@ -9,10 +9,10 @@ import type { Outcome } from './command.js';
 import type { Io } from './io.js';
 import { refusalOutcome } from './refusals.js';
 
-/** What an operation gives when it is not refused. */
+/** The result of an operation that is not refused. */
 type ValueOf<N extends OperationName> = Exclude<ResultOf<N>, { readonly refused: string }>;
 
-/** @param tell the outcome of an operation that was done. */
+/** @param tell makes the outcome of an operation that was done. */
 export async function operate<N extends OperationName>(
   io: Io,
   settings: Settings,

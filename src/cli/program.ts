@@ -13,7 +13,7 @@ interface Group {
 }
 
 /**
- * By their words, in the order of the help. Each is loaded when it is asked for: it then starts in half
+ * By name, in the order of the help. Each is loaded when it is used: it then starts in half
  * the time, and none but those that serve needs the native server.
  */
 const commands: Readonly<Record<string, Load | Group>> = {

@@ -1,10 +1,10 @@
-/** The sentences for what operations refuse, by their codes: the last of each is the remedy. */
+/** The messages of the operations' refusals, by code: the last sentence of each is the remedy. */
 import type { NotPerformed } from '../admin/client.js';
 import type { Refusal, Refusals } from '../admin/operation.js';
 import { type Outcome, refused } from './command.js';
 
 export const undoFreeze = (email: string): string =>
-  `"signalbox user set ${email} --frozen false" lets the user go on here.`;
+  `"signalbox user set ${email} --frozen false" resumes the user here.`;
 
 // prettier-ignore
 const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => string } = {
@@ -13,18 +13,19 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   email_taken:      ({ email }) => `There is a user ${email} here already, and users are never merged. Change it with "signalbox user set ${email}", or delete it with "signalbox user delete ${email}".`,
   unknown_plan:     ({ plan, known }) => `There is no plan ${JSON.stringify(plan)}. The plans are ${known.join(', ')}; more can be defined under "plans" in the config file.`,
   key_not_found:    ({ id }) => `There is no API key ${id}. "signalbox key list EMAIL" shows the ids.`,
-  file_exists:      ({ file }) => `There is a file ${file} already, and nothing is ever overwritten. Give another name.`,
-  file_unwritable:  ({ file, reason, frozen }) => `The file ${file} cannot be written: ${reason}. Give a path on a disk that takes writes.${frozen === null ? '' : ` The user is frozen; ${undoFreeze(frozen)}`}`,
   user_exists:      ({ email }) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows who there is.`,
   import_under_way: ({ email }) => `Another import of ${email} is under way. Wait until it has ended.`,
   leftovers:        ({ email }) => `${email} was deleted here, and not all that it left is removed yet. A running gateway does that within minutes: try again then.`,
   nothing_to_discard: ({ email }) => `No import of ${email} was cut off here. A user that is here is removed with "signalbox user delete ${email}".`,
-  backup_refused:   ({ reason }) => reason,
+  user_changed:     ({ email }) => `${email} was changed while it was exported, and the file is not kept. Run the export again.`,
+  foreign_row:      ({ email }) => `The file holds rows that do not belong to ${email}, and nothing of it is visible. Export the user again.`,
+  command_gone:     ({ email }) => `The command for ${email} was cut off. Run it again.`,
+  copy_refused:     ({ reason }) => reason,
 };
 
 export function refusalOutcome(refusal: Refusal | NotPerformed): Outcome {
   if (refusal.refused === 'not_performed') return refused(refusal.code, refusal.message);
-  const code = refusal.refused === 'backup_refused' ? refusal.code : refusal.refused;
+  const code = refusal.refused === 'copy_refused' ? refusal.code : refusal.refused;
   const sentence = sentences[refusal.refused] as (values: Refusal) => string;
   return refused(code, sentence(refusal));
 }

@@ -115,7 +115,7 @@ function stopRequest(): StopRequest {
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  // Whoever read our lines is gone, and so is the reason to print them.
+  // The reader of the output has closed it.
   process.stdout.on('error', stop);
   return {
     async within(ms) {

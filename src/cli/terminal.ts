@@ -218,7 +218,7 @@ function createEnding(): Ending {
       const stop = (): void => end(exitCodes.done);
       process.once('SIGINT', stop);
       process.once('SIGTERM', stop);
-      // Whoever read our lines is gone, and so is the reason to print them.
+      // The reader of the output has closed it.
       process.stdout.on('error', stop);
       const exitCode = await ended;
       clearInterval(keepAlive);

@@ -1,7 +1,22 @@
 /** `signalbox user export`: all that belongs to a user, in a file, to move it to another gateway. */
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { resolve } from 'node:path';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { errorText } from '../lib/error-text.js';
+import type { Settings } from '../settings.js';
+import {
+  createUserFile,
+  type UserFileHead,
+  type UserFileWriter,
+  type UserRow,
+} from '../transfer/user-file.js';
+import {
+  describeCommand,
+  finish,
+  type Outcome,
+  refused,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { undoFreeze } from './refusals.js';
@@ -16,33 +31,105 @@ export function userExportCommand(io: Io): Command {
     summary: 'write all that belongs to a user into a file',
     description:
       'Writes a user with API keys, sessions, signals, executions, idempotency records and known ' +
-      'terminals into FILE, which must not exist yet. With --freeze the user stands still here from ' +
-      'then on, so that it can be imported on another gateway: signals are refused with ' +
-      'account_frozen, nobody logs in, user tokens end, and terminals are told to come back later. ' +
-      'Without it the file is a copy to keep, which cannot be imported. FILE holds hashes of the ' +
-      'password and the keys, and every order: only its owner can read it.',
+      'terminals into FILE, which must not exist yet. With --freeze the user is suspended here, so ' +
+      'that it can be imported on another gateway: signals are refused with account_frozen, logins ' +
+      'are refused, user tokens end, and terminals are told to reconnect later. Without it the file ' +
+      'is a copy to keep, which cannot be imported. FILE holds hashes of the password and the keys, ' +
+      'and every order: only its owner can read it.',
     examples: [
       'signalbox user export ann@example.com ann.jsonl --freeze',
       'signalbox user import ann.jsonl --data-dir /var/lib/signalbox-2',
       'signalbox user delete ann@example.com',
     ],
   })
-    .option('--freeze', 'let the user stand still here, to be moved')
+    .option('--freeze', 'suspend the user here, to move it')
     .action(async (email: string, file: string, options: Options) => {
       const settings = settingsFor(io, options);
       if (settings === undefined) return;
-      const request = { email, file: resolve(file), freeze: options.freeze === true };
-      const outcome = await operate(io, settings, 'user.export', request, (departure) => ({
-        ok: true,
-        json: { ...departure, file },
-        text:
-          `User ${departure.email} is in ${file}, with ${departure.rows} records. ` +
-          (departure.isMove
-            ? 'Now run "signalbox user import" with it on the other gateway, send the user’s ' +
-              `requests there, and then run "signalbox user delete ${email}" here. Until then ` +
-              undoFreeze(email)
-            : 'The user goes on here; to move it, export it with --freeze.'),
-      }));
-      finish(io, outcome, options);
+      finish(io, await write(io, settings, email, file, options.freeze === true), options);
     });
+}
+
+async function write(
+  io: Io,
+  settings: Settings,
+  email: string,
+  file: string,
+  freeze: boolean,
+): Promise<Outcome> {
+  if (existsSync(file)) return exists(file);
+  let writer: UserFileWriter;
+  try {
+    // Before the user is suspended: a path that cannot be written has no effect.
+    writer = createUserFile(file);
+  } catch (error) {
+    return unwritable(file, error);
+  }
+  let failure: { readonly error: unknown } | undefined;
+  const attempt = (step: () => void): void => {
+    try {
+      step();
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  };
+  try {
+    const onRow = (row: unknown): void =>
+      attempt(() => writer.write(row as UserFileHead | UserRow));
+    return await operate(
+      io,
+      settings,
+      'user.export',
+      { email, freeze },
+      (user) => {
+        attempt(() => writer.finish());
+        return done(file, user);
+      },
+      { onRow },
+    );
+  } catch (error) {
+    if (failure === undefined) throw error;
+    return unwritable(file, failure.error, freeze ? email : undefined);
+  } finally {
+    writer.drop();
+  }
+}
+
+interface Exported {
+  readonly email: string;
+  readonly isMove: boolean;
+  readonly rows: number;
+}
+
+function done(file: string, user: Exported): Outcome {
+  const { email, rows, isMove } = user;
+  return {
+    ok: true,
+    json: { ...user, file },
+    text:
+      `User ${email} is in ${file}, with ${rows} records. ` +
+      (isMove
+        ? 'Now run "signalbox user import" with it on the other gateway, send the user’s ' +
+          `requests there, and then run "signalbox user delete ${email}" here. Until then ` +
+          undoFreeze(email)
+        : 'The user remains active here; to move it, export it with --freeze.'),
+  };
+}
+
+function exists(file: string): Outcome {
+  return refused(
+    'file_exists',
+    `There is a file ${file} already, and nothing is ever overwritten. Give another name.`,
+  );
+}
+
+/** @param frozen the email of the user that is suspended now. */
+function unwritable(file: string, error: unknown, frozen?: string): Outcome {
+  const suspended = frozen === undefined ? '' : ` The user is frozen; ${undoFreeze(frozen)}`;
+  return refused(
+    'file_unwritable',
+    `The file ${file} cannot be written: ${errorText(error)}. Give a path on a disk with free space ` +
+      `that can be written to.${suspended}`,
+  );
 }

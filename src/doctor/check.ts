@@ -6,7 +6,7 @@ import type { Finding } from './finding.js';
 export interface Subject {
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Process of the gateway that has the data directory; undefined when none has. */
+  /** Process of the gateway that holds the data directory; undefined when none does. */
   readonly gatewayPid: number | undefined;
 }
 

@@ -7,8 +7,8 @@ import { reporter } from './finding.js';
 /** So many times the reserve: from here on an operator has time to act. */
 const warningReserves = 4;
 const remedy =
-  'Make room on it or move the data directory to a larger disk; the gateway goes on by itself as ' +
-  'soon as there is space.';
+  'Make room on it or move the data directory to a larger disk; the gateway accepts signals ' +
+  'again as soon as there is space.';
 const report = reporter('disk');
 
 export const checkDisk: Check = ({ settings: { dataDir } }) => {

@@ -1,4 +1,5 @@
 /** Whether the native HTTP server loads, and is the one that was tested. */
+import { errorText } from '../lib/error-text.js';
 import type { Check } from './check.js';
 import { reporter } from './finding.js';
 
@@ -20,7 +21,7 @@ export const checkNative: Check = async () => {
   } catch (error) {
     return [
       report.problem(
-        `The native HTTP server cannot be loaded: ${(error as Error).message}.`,
+        `The native HTTP server cannot be loaded: ${errorText(error)}.`,
         'Install again with "npm ci", on Linux or macOS with Node 20 or 22.',
       ),
     ];

@@ -1,8 +1,9 @@
-/** Whose the data directory and its files are, and who else can read them. */
-import { accessSync, constants, readdirSync, statSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+/** Who owns the data directory and its files, and which other users can read them. */
+import { readdirSync, statSync, type Stats } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
+import { deniedAccess, lacksOwnerRights, openedFiles } from './store-access.js';
 
 const othersMask = 0o077;
 const report = reporter('permissions');
@@ -19,17 +20,19 @@ export const checkPermissions: Check = ({ settings }) => {
       ),
     ];
   }
+  const closed = [...ownerFindings(dataDir, directory), ...accessFindings(dataDir)];
+  // Without access to the directory its files cannot be listed.
+  if (closed.length > 0) return closed;
   const findings = [
-    ...ownerFindings(dataDir, directory),
-    ...accessFindings(dataDir),
     ...modeFindings(dataDir, directory, 'chmod 700'),
     ...filesIn(dataDir).flatMap(([path, file]) => [
       ...(file.uid === directory.uid ? [] : [foreign(path, directory)]),
+      ...rightsFindings(path, file),
       ...modeFindings(path, file, 'chmod 600'),
     ]),
     ...(tlsKey === undefined ? [] : modeFindings(tlsKey, statSync(tlsKey), 'chmod 600')),
   ];
-  const well = `${dataDir} and its files belong to the user that looks, and to nobody else.`;
+  const well = `${dataDir} and its files belong to one user (${directory.uid}), and are closed to all others.`;
   return findings.length === 0 ? [report.ok(well)] : findings;
 };
 
@@ -43,28 +46,36 @@ function filesIn(directory: string): [string, Stats][] {
 
 function ownerFindings(path: string, { uid }: Stats): Finding[] {
   const user = process.geteuid?.();
-  if (user === undefined || user === uid) return [];
+  // Root works on the directory as its owner.
+  if (user === undefined || user === uid || user === 0) return [];
   return [
     report.problem(
-      `${path} belongs to user ${uid}, and this command runs as user ${user}: files that it makes ` +
-        'there could keep the gateway out.',
-      `Run every command of signalbox as the gateway’s own user, such as with "sudo -u '#${uid}'".`,
+      `${path} belongs to user ${uid}, and this command runs as user ${user}, ` +
+        'which cannot work on it.',
+      `Run the commands of signalbox as that user, such as with "sudo -u '#${uid}'", or as root.`,
     ),
   ];
 }
 
 function accessFindings(path: string): Finding[] {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    return [];
-  } catch (error) {
-    return [
-      report.problem(
-        `${path} cannot be used: ${(error as Error).message}.`,
-        'Mount its file system for writing, and give it to the user that runs the gateway.',
-      ),
-    ];
-  }
+  const denied = deniedAccess(path);
+  if (denied === undefined) return [];
+  return [
+    report.problem(
+      `${path} cannot be used: ${denied}.`,
+      `Give its owner all rights with "chmod 700 ${path}", and mount its file system for writing.`,
+    ),
+  ];
+}
+
+function rightsFindings(path: string, file: Stats): Finding[] {
+  if (!openedFiles.includes(basename(path)) || !lacksOwnerRights(file)) return [];
+  return [
+    report.problem(
+      `The owner of ${path} cannot read and write it (mode ${(file.mode & 0o777).toString(8)}).`,
+      `Give the rights back with "chmod 600 ${path}".`,
+    ),
+  ];
 }
 
 function modeFindings(path: string, { mode }: Stats, remedy: string): Finding[] {

@@ -1,15 +1,25 @@
 /**
  * Program: examines the store of the directory that is its only argument, in a process of its own,
- * since lmdb ends the process that comes upon a damaged page. Its one message is the report, or why
- * the store cannot be opened.
+ * since lmdb ends the process that reads a damaged page. It works as the owner of the directory, so
+ * that root leaves no file of its own there. Its one message is the report, or why the store cannot be
+ * opened.
  */
 import { setTimeout as rest } from 'node:timers/promises';
+import { becomeOwnerOf } from '../admin/owner.js';
 import { openStore } from '../store/lmdb-store.js';
 import { StartRefused } from '../store/refusal.js';
 import { type StoreReport, walkStore } from './store-walk.js';
 
 export type ExaminerMessage =
-  { readonly report: StoreReport } | { readonly refusal: string } | undefined;
+  | { readonly report: StoreReport }
+  | {
+      readonly refusal: string;
+      /** Rights are missing; the store may be well. */ readonly isAccess: boolean;
+    }
+  | undefined;
+
+/** As the system names them, and as lmdb gives them. */
+const accessCodes: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 13, 1, 30];
 
 async function examine(directory: string): Promise<ExaminerMessage> {
   try {
@@ -19,9 +29,12 @@ async function examine(directory: string): Promise<ExaminerMessage> {
     return { report };
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    return { refusal: error.message };
+    const code = (error.cause as { readonly code?: unknown } | undefined)?.code;
+    return { refusal: error.message, isAccess: accessCodes.includes(code) };
   }
 }
 
-process.send?.(await examine(process.argv[2] as string));
+const directory = process.argv[2] as string;
+becomeOwnerOf(directory);
+process.send?.(await examine(directory));
 process.disconnect();

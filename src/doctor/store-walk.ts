@@ -1,10 +1,17 @@
 /**
- * Reads every record of a store and holds it against the rules. Goes in slices, each within one turn
- * and so within one snapshot: what a gateway writes meanwhile is no contradiction, and its pages are
- * not held for long.
+ * Reads every record of a store and checks it against the rules, in slices: each slice is read within
+ * one turn and so within one snapshot.
  */
-import { importPrefix, purgeKeyOf } from '../store/key-layout.js';
-import { type Collection, collections, type KeyOf, type Layout } from '../store/key-layout.js';
+import {
+  type Collection,
+  collections,
+  collectionsWith,
+  importPrefix,
+  type KeyOf,
+  type Layout,
+  purgeKeyOf,
+} from '../store/key-layout.js';
+import { errorText } from '../lib/error-text.js';
 import type { Reader } from '../store/store.js';
 import { rules } from './store-rules.js';
 
@@ -23,18 +30,7 @@ export interface StoreReport {
 const keysPerSlice = 256;
 const damagesShownMax = 20;
 
-/** The first part of their keys is the userId. */
-const ownedCollections: ReadonlySet<Collection> = new Set([
-  'apiKeyHashes',
-  'idempotency',
-  'signalIds',
-  'requests',
-  'openExecutions',
-  'finalExecutions',
-  'sources',
-] as const satisfies readonly {
-  [C in Collection]: KeyOf<C> extends string[] | [string, number] ? C : never;
-}[Collection][]);
+const ownedCollections: ReadonlySet<Collection> = new Set(collectionsWith('ownedByKey'));
 
 /** @param pause ends the turn, and with it the snapshot. */
 export async function walkStore(reader: Reader, pause: () => Promise<void>): Promise<StoreReport> {
@@ -61,7 +57,7 @@ export async function walkStore(reader: Reader, pause: () => Promise<void>): Pro
         newestAt = Math.max(newestAt, (record as Layout['requests']['record']).acceptedAt);
       }
     } catch (error) {
-      damage(`${name} cannot be read: ${(error as Error).message}.`);
+      damage(`${name} cannot be read: ${errorText(error)}.`);
     }
   }
 

@@ -1,10 +1,10 @@
-/** Whether the store can be read, has the format of this version, and agrees with itself. */
+/** Whether the store can be read, has the format of this version, and is consistent. */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toIsoTime } from '../lib/clock.js';
-import { perform } from '../admin/client.js';
 import { asOwnerOf } from '../admin/owner.js';
+import { withStoreCopy } from '../admin/store-copy.js';
 import type { Settings } from '../settings.js';
 import { isStoreDirectory, isUnfinishedBackup } from '../store/data-directory.js';
 import { lockDirectory } from '../store/directory-lock.js';
@@ -12,6 +12,7 @@ import { storeFormat } from '../store/key-layout.js';
 import { StoreRefused } from '../store/refusal.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
+import { accessFault } from './store-access.js';
 import type { ExaminerMessage } from './store-examiner.js';
 import type { StoreReport } from './store-walk.js';
 
@@ -19,14 +20,20 @@ const examiner = fileURLToPath(new URL('store-examiner.js', import.meta.url));
 /** Clocks of two machines may differ by so much without harm. */
 const skewMsMax = 10_000;
 const restore =
-  'Stop the gateway, keep this directory aside for a later look, and start from the newest backup ' +
+  'Stop the gateway, keep this directory for a later analysis, and start from the newest backup ' +
   '(ops/backup.md tells how, and what to tell the bots).';
+const mendPermissions =
+  'Mend the permissions first, as the finding about them says, and run this again.';
 const report = reporter('store');
 
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   const { dataDir } = settings;
-  // Said by the look at the permissions.
+  // Reported by the check of the permissions.
   if (!existsSync(dataDir)) return [];
+  const fault = accessFault(dataDir);
+  if (fault !== undefined) {
+    return [report.warning(`The records were not examined: ${fault}.`, mendPermissions)];
+  }
   if (isUnfinishedBackup(dataDir)) {
     return [
       report.problem(
@@ -44,29 +51,53 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
       ),
     ];
   }
-  if (gatewayPid !== undefined) return askGateway(settings, clock.now(), gatewayPid);
-  const examination = await asOwnerOf(dataDir, () => examineAlone(dataDir));
-  if (examination instanceof StoreRefused) {
-    return [report.warning(examination.message, 'The store was not looked at: run this again.')];
+  const examination =
+    gatewayPid === undefined ? await examineAlone(dataDir) : await examineCopy(settings);
+  if ('unexamined' in examination) {
+    const { unexamined, isProblem = false } = examination;
+    return [
+      report[isProblem ? 'problem' : 'warning'](
+        `The records were not examined: ${unexamined}`,
+        'Follow the advice above, and run this again.',
+      ),
+    ];
   }
-  const { message, signal, errors } = examination;
+  return judgeExamination(dataDir, examination, clock.now(), gatewayPid);
+};
+
+function judgeExamination(
+  dataDir: string,
+  { message, signal, errors }: Examination,
+  now: number,
+  gatewayPid: number | undefined,
+): Finding[] {
   if (message === undefined) {
     const how = signal === null ? errors.trim().split('\n').at(-1) : `it ended by ${signal}`;
     return [report.problem(`The store in ${dataDir} cannot be read to its end: ${how}.`, restore)];
   }
-  if ('refusal' in message) return [report.problem(message.refusal, restore)];
-  return judgeStore(message.report, clock.now());
-};
+  if ('refusal' in message) {
+    return [
+      message.isAccess
+        ? report.warning(`The records were not examined: ${message.refusal}`, mendPermissions)
+        : report.problem(message.refusal, restore),
+    ];
+  }
+  const of =
+    gatewayPid === undefined
+      ? ''
+      : ` in a copy made by the running gateway (process ${gatewayPid})`;
+  return judgeStore(message.report, now, of);
+}
 
-/** @param by who has read it, if not this command. */
-export function judgeStore(found: StoreReport, now: number, by = ''): Finding[] {
+/** @param of which copy was read, if it was one. */
+export function judgeStore(found: StoreReport, now: number, of = ''): Finding[] {
   const { records, users, damages, damageCount, halfImported, newestAt } = found;
   const rest = damageCount - damages.length;
   return [
     damageCount === 0
       ? report.ok(
           `The store has format ${storeFormat}; all ${records} records (users: ${users}) are read` +
-            `${by} and agree with each other.`,
+            `${of} and agree with each other.`,
         )
       : report.problem(
           `${damageCount} of ${records} records are damaged: ${damages.join(' ')}` +
@@ -85,7 +116,7 @@ export function judgeStore(found: StoreReport, now: number, by = ''): Finding[] 
           report.warning(
             `The store holds a signal accepted at ${toIsoTime(newestAt)}, which is in the future: ` +
               'the clock was set back, or was wrong then.',
-            'Look after the clock first; see the finding about it.',
+            'Correct the clock first; see the finding about it.',
           ),
         ]
       : []),
@@ -98,27 +129,28 @@ interface Examination {
   readonly errors: string;
 }
 
-/** The gateway has its store to itself, so it reads it for us. */
-async function askGateway(settings: Settings, now: number, pid: number): Promise<Finding[]> {
-  const found = await perform(settings, 'store.examine', {});
-  if (!('refused' in found)) {
-    return judgeStore(found, now, ` by the running gateway (process ${pid})`);
-  }
-  return [
-    report.problem(
-      `The store was not examined: ${found.message}`,
-      'Bring the gateway back to work, or stop it, and run this again.',
-    ),
-  ];
+interface Unexamined {
+  readonly unexamined: string;
+  /** Not only for want of space or of the lock. */
+  readonly isProblem?: boolean;
+}
+
+/** A damaged page would end the gateway that reads it: its store is read in a copy. */
+async function examineCopy(settings: Settings): Promise<Examination | Unexamined> {
+  const copy = await withStoreCopy(settings, runExaminer);
+  if (!('refused' in copy)) return copy.used;
+  if (copy.refused === 'copy_refused') return { unexamined: copy.reason };
+  if (copy.refused === 'not_performed') return { unexamined: copy.message, isProblem: true };
+  return { unexamined: `The gateway refused a copy of its store (${copy.refused}).` };
 }
 
 /** In a process of its own, under the lock of the directory, so that no gateway opens it meanwhile. */
-async function examineAlone(dataDir: string): Promise<Examination | StoreRefused> {
+async function examineAlone(dataDir: string): Promise<Examination | Unexamined> {
   try {
-    const lock = await lockDirectory(dataDir, 'command');
+    const lock = await asOwnerOf(dataDir, () => lockDirectory(dataDir, 'command'));
     return await runExaminer(dataDir).finally(() => lock.release());
   } catch (error) {
-    if (error instanceof StoreRefused) return error;
+    if (error instanceof StoreRefused) return { unexamined: error.message };
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { isCidr } from '../quota/partition.js';
-import { jwtSecretLengthMin } from '../store/data-directory.js';
+import { jwtSecretLengthMin } from '../store/jwt-secret.js';
 
 /** How a value is read, and what the operator is told when it cannot be. */
 export interface Kind<T> {

@@ -1,80 +1,179 @@
 /**
- * A copy of a data directory that can be started with, made while the gateway serves. All of it is
- * written beside its place and moved there when it is whole and on disk, the store last: a directory
- * that holds `data.mdb` holds a complete copy, also when this process was ended half-way.
+ * The directory of a backup, written by the command's own process from a staged copy. Files are
+ * written to `unfinished` in it and renamed when they are on disk, the store last: a directory that
+ * holds `data.mdb` holds a complete copy, also when this process was killed half-way.
  */
+import { constants, existsSync, lstatSync, statSync } from 'node:fs';
 import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { dataFile, secretFile, unfinishedBackup } from './data-directory.js';
-import { readDiskSpace, reserveBytes } from './disk-reserve.js';
-import type { Store } from './store.js';
-
-const directoryMode = 0o700;
-const fileMode = 0o600;
+  chmod,
+  chown,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+} from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { errorText } from '../lib/error-text.js';
+import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { dataFile, unfinishedBackup } from './data-directory.js';
+import { secretFile } from './jwt-secret.js';
+import { type CopyRefusal, spaceRefusal } from './staged-copy.js';
 
 export interface Backup {
   readonly directory: string;
-  /** The files in it, in the order in which they came there. */
+  /** The files in it, in the order in which they were renamed. */
   readonly files: readonly string[];
   readonly bytes: number;
 }
 
-/** `reason`: complete sentences, the last of which is the remedy. */
-export interface BackupRefusal {
-  readonly code: 'directory_not_empty' | 'directory_unusable' | 'no_space';
-  readonly reason: string;
+export interface BackupTarget {
+  readonly directory: string;
+  readonly dataDirectory: string;
+  /** Directories made for it, the outermost first. */
+  readonly made: readonly string[];
 }
 
-/** @param target a new or empty directory. */
-export async function backUp(
-  store: Store,
+/** Another user's file, or no file: root must not copy what the gateway's user cannot read itself. */
+class ForeignFile extends Error {}
+
+/** @param target a new or empty directory. @returns why the backup cannot be written there. */
+export async function prepareBackup(
   dataDirectory: string,
   target: string,
-): Promise<Backup | BackupRefusal> {
+): Promise<BackupTarget | CopyRefusal> {
   const directory = resolve(target);
-  const staging = join(directory, unfinishedBackup);
-  let isBegun = false;
   try {
-    const refusal = prepare(directory) ?? spaceRefusal(directory, store.sizeBytes());
-    if (refusal !== undefined) return refusal;
-    mkdirSync(staging, { mode: directoryMode });
-    isBegun = true;
-    await store.backup(staging);
-    const secret = join(dataDirectory, secretFile);
-    if (existsSync(secret)) copyFileSync(secret, join(staging, secretFile));
-    return finish(directory, staging);
+    const outermost = await mkdir(directory, { recursive: true, mode: privateDirectoryMode });
+    const [first] = await readdir(directory);
+    if (first !== undefined) return notEmpty(directory, first);
+    const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
+    const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
+    const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
+    const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
+    if (refusal === undefined) return prepared;
+    await dropBackup(prepared);
+    return refusal;
   } catch (error) {
-    if (isBegun) rmSync(staging, { recursive: true, force: true });
-    const reason = error instanceof Error ? error.message : String(error);
-    return {
-      code: 'directory_unusable',
-      reason:
-        `The backup could not be written to ${directory}: ${reason}. Nothing of it is left there. ` +
-        'Give a directory on a disk that takes writes and has room for the store.',
-    };
+    return unusable(directory, error);
   }
 }
 
-function prepare(directory: string): BackupRefusal | undefined {
-  mkdirSync(directory, { recursive: true, mode: directoryMode });
-  const [first] = readdirSync(directory);
-  if (first === undefined) {
-    chmodSync(directory, directoryMode);
-    return undefined;
+/** Moves or copies the staged copy and the JWT secret to the target. */
+export async function completeBackup(
+  target: BackupTarget,
+  stagedDirectory: string,
+): Promise<Backup | CopyRefusal> {
+  const { directory, dataDirectory } = target;
+  const unfinished = join(directory, unfinishedBackup);
+  try {
+    await mkdir(unfinished, { mode: privateDirectoryMode });
+    const secret = join(dataDirectory, secretFile);
+    const sources = [secret, join(stagedDirectory, dataFile)].filter((path) => existsSync(path));
+    const files: string[] = [];
+    let bytes = 0;
+    for (const path of sources) {
+      const name = path === secret ? secretFile : dataFile;
+      const size = await bring(path, join(unfinished, name), dataDirectory, path !== secret);
+      if (typeof size !== 'number') return await dropBackup(target).then(() => size);
+      files.push(name);
+      bytes += size;
+    }
+    await giveToOwner(target);
+    for (const name of files) {
+      await rename(join(unfinished, name), join(directory, name));
+      await sync(directory);
+    }
+    await rmdir(unfinished);
+    await sync(directory);
+    for (const made of target.made) await sync(dirname(made));
+    return { directory, files, bytes };
+  } catch (error) {
+    await dropBackup(target);
+    return unusable(directory, error);
   }
+}
+
+/** Removes what was made for a backup that is not complete. */
+export async function dropBackup({ directory, made }: BackupTarget): Promise<void> {
+  if (existsSync(join(directory, dataFile))) return;
+  for (const name of [unfinishedBackup, secretFile]) {
+    await rm(join(directory, name), { recursive: true, force: true });
+  }
+  for (const path of made.toReversed()) await rmdir(path);
+}
+
+/**
+ * @param isMovable whether the file may leave its place.
+ * @returns its size, once it is on disk under the new path.
+ */
+async function bring(
+  from: string,
+  to: string,
+  dataDirectory: string,
+  isMovable: boolean,
+): Promise<number | CopyRefusal> {
+  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { size, uid, ino } = await source.stat();
+    const isOwn = (await source.stat()).isFile() && uid === statSync(dataDirectory).uid;
+    if (!isOwn) throw new ForeignFile(`${from} does not belong to the owner of ${dataDirectory}`);
+    const isMoved = isMovable && (await isRenamed(from, to));
+    if (isMoved && lstatSync(to).ino !== ino) throw new ForeignFile(`${from} was exchanged`);
+    if (!isMoved) {
+      const refusal = spaceRefusal(dirname(to), size, 'the backup');
+      if (refusal !== undefined) return refusal;
+      await copy(source, to);
+    }
+    await chmod(to, privateFileMode);
+    await sync(to);
+    return size;
+  } finally {
+    await source.close();
+  }
+}
+
+/** Not across file systems or mounts, nor where a directory is not writable. */
+async function isRenamed(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch {
+    // The copy that follows reports what is really wrong.
+    return false;
+  }
+}
+
+async function copy(source: FileHandle, to: string): Promise<void> {
+  const target = await open(to, 'wx', privateFileMode);
+  await pipeline(source.createReadStream({ autoClose: false }), target.createWriteStream());
+}
+
+/** What root has made belongs to the owner of the data directory, whose gateway may start with it. */
+async function giveToOwner({ directory, dataDirectory, made }: BackupTarget): Promise<void> {
+  const { uid, gid } = statSync(dataDirectory);
+  const unfinished = join(directory, unfinishedBackup);
+  const files = (await readdir(unfinished)).map((name) => join(unfinished, name));
+  for (const path of new Set([...files, unfinished, ...made.toReversed(), directory])) {
+    if ((await lstat(path)).uid !== uid) await chown(path, uid, gid);
+  }
+  await chmod(directory, privateDirectoryMode);
+}
+
+function pathsBetween(outermost: string | undefined, directory: string): string[] {
+  if (outermost === undefined) return [];
+  const paths = [outermost];
+  for (const part of relative(outermost, directory).split(sep).filter(Boolean)) {
+    paths.push(join(paths.at(-1) as string, part));
+  }
+  return paths;
+}
+
+function notEmpty(directory: string, first: string): CopyRefusal {
   const finding =
     first === unfinishedBackup
       ? `The directory ${directory} holds a backup that is under way or was cut off.`
@@ -85,45 +184,21 @@ function prepare(directory: string): BackupRefusal | undefined {
   };
 }
 
-/** A copy on the gateway's own disk must leave it what the store needs to go on. */
-function spaceRefusal(directory: string, bytes: number): BackupRefusal | undefined {
-  const space = readDiskSpace(directory);
-  if (space === undefined || space.freeBytes - reserveBytes(space) >= bytes) return undefined;
-  const [free, needed] = [space.freeBytes, bytes + reserveBytes(space)].map(
-    (value) => `${Math.ceil(value / 2 ** 20)} MB`,
-  );
+function unusable(directory: string, error: unknown): CopyRefusal {
   return {
-    code: 'no_space',
+    code: 'directory_unusable',
     reason:
-      `The disk of ${directory} has ${free} free, and the backup needs ${needed}, some of which ` +
-      'stays free. Make room there, or give a directory on another disk.',
+      `The backup could not be written to ${directory}: ${errorText(error)}. Nothing of it is left ` +
+      'there. Give a directory on a disk that can be written to and has room for the store.',
   };
 }
 
-function finish(directory: string, staging: string): Backup {
-  const files = [secretFile, dataFile].filter((name) => existsSync(join(staging, name)));
-  let bytes = 0;
-  for (const name of files) {
-    chmodSync(join(staging, name), fileMode);
-    bytes += statSync(join(staging, name)).size;
-    toDisk(join(staging, name));
-  }
-  for (const name of files) {
-    renameSync(join(staging, name), join(directory, name));
-    toDisk(directory);
-  }
-  rmdirSync(staging);
-  toDisk(directory);
-  toDisk(dirname(directory));
-  return { directory, files, bytes };
-}
-
 /** Also the entries of a directory must be flushed, or a power cut takes the names away. */
-function toDisk(path: string): void {
-  const file = openSync(path, 'r');
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r');
   try {
-    fsyncSync(file);
+    await file.sync();
   } finally {
-    closeSync(file);
+    await file.close();
   }
 }

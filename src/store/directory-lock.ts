@@ -15,12 +15,13 @@ import { join } from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
 import { systemClock } from '../lib/clock.js';
+import { errorText } from '../lib/error-text.js';
+import { privateFileMode } from '../lib/private-modes.js';
 import { StoreRefused } from './refusal.js';
 
-const lockFile = 'gateway.lock';
-const fileMode = 0o600;
+export const directoryLockFile = 'gateway.lock';
 
-/** Longest that anybody waits for a command to end. */
+/** The longest wait for a command to end. */
 export const lockWaitMs = 10_000;
 export const lockLookMs = 20;
 
@@ -36,25 +37,24 @@ export interface DirectoryLock {
 }
 
 /**
- * Takes the directory, or says who has it. The holder writes itself into the file a moment after it has
- * the lock, so that a single look may show the one before it. Throws `StoreRefused` when the directory
+ * Takes the lock, or returns its holder. A holder writes its process into the file a moment after it
+ * has the lock, so a single look may return the holder before it. Throws `StoreRefused` when the directory
  * cannot hold a lock.
  */
 export function tryLockDirectory(directory: string, role: Role): DirectoryLock | Holder {
-  const path = join(directory, lockFile);
+  const path = join(directory, directoryLockFile);
   let file: number | undefined;
   let isHeld = false;
   try {
-    file = openSync(path, constants.O_RDWR | constants.O_CREAT, fileMode);
-    fchmodSync(file, fileMode);
+    file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
+    fchmodSync(file, privateFileMode);
     if (!tryLock(file)) return holderOf(path);
     ftruncateSync(file);
     writeSync(file, `${process.pid} ${role}\n`, 0);
     isHeld = true;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
-      `The data directory ${directory} cannot be locked: ${reason}. It must lie on a file ` +
+      `The data directory ${directory} cannot be locked: ${errorText(error)}. It must lie on a file ` +
         'system with locks, and belong to the user that runs Signalbox.',
       { cause: error },
     );
@@ -65,7 +65,7 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
   return { release: () => closeSync(held) };
 }
 
-/** Waits for a command that has the directory. Throws `StoreRefused` at once when a gateway has it. */
+/** Waits for a command that holds the lock. Throws `StoreRefused` at once when a gateway has it. */
 export async function lockDirectory(directory: string, role: Role): Promise<DirectoryLock> {
   const end = systemClock.monotonic() + lockWaitMs;
   let gateway: number | undefined;
@@ -83,16 +83,16 @@ export async function lockDirectory(directory: string, role: Role): Promise<Dire
 }
 
 /**
- * The process of the gateway that has the directory; undefined when none has. Looks by taking the
- * lock and giving it back at once: for an operator's question, not for anything that asks often.
+ * The process of the gateway that holds the lock; undefined when none does. Tests by taking the lock
+ * and releasing it at once, so it is for an operator's command and not for anything frequent.
  */
 export function gatewayOn(directory: string): number | undefined {
-  const path = join(directory, lockFile);
+  const path = join(directory, directoryLockFile);
   let file: number;
   try {
     file = openSync(path, constants.O_RDWR);
   } catch {
-    // Nobody has ever locked it, or this user may not look: whatever works on it then tells why.
+    // Never locked, or not readable by this user: the work on the directory then reports why.
     return undefined;
   }
   try {

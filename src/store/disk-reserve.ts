@@ -1,7 +1,7 @@
 /**
- * Free space that the store leaves untouched: below it nothing is handed to lmdb, since lmdb 3.5.6 may
- * end the process when a write to its file fails (`native-notes/lmdb.md`). A write is then refused
- * here, as a failed commit; nothing of it reaches the disk, and it is taken again once there is space.
+ * Free space that the store leaves untouched: below it no write is passed to lmdb, since lmdb 3.5.6 may
+ * end the process when a write to its file fails (`native-notes/lmdb.md`). Such a write is refused as a
+ * failed commit and does not reach the disk. Writes are accepted again once there is space.
  */
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../lib/clock.js';
@@ -14,29 +14,29 @@ export interface DiskSpace {
 }
 
 export interface DiskReserve {
-  /** Asked before every write. @returns why it must not happen now; undefined while there is space. */
+  /** Called before every write. @returns why it must not happen now; undefined while there is space. */
   refusal(): StoreFailure | undefined;
 }
 
-/** More than all the signals that can be on their way to the disk between two looks at it. */
+/** More than all the signals that can be written between two checks of the disk. */
 const reserveBytesMax = 256 * 2 ** 20;
 /** A small file system keeps this part of itself. */
 const reservePart = 8;
-/** A look costs 1.3 µs; within this time no disk takes as much as the reserve. */
+/** A check costs 1.3 µs; within this time no disk can write as much as the reserve. */
 const lookIntervalMs = 10;
 
-/** @returns undefined where the system does not tell: the disk then speaks for itself. */
+/** @returns undefined on a system that does not report it. */
 export function readDiskSpace(directory: string): DiskSpace | undefined {
   try {
     const { bavail, blocks, bsize } = statfsSync(directory);
     return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
   } catch {
-    // Which systems have no such call is nothing that a write should fail for.
+    // A system without this call must not fail every write.
     return undefined;
   }
 }
 
-/** Below it the store takes nothing. */
+/** Below it the store refuses writes. */
 export function reserveBytes({ sizeBytes }: DiskSpace): number {
   return Math.min(reserveBytesMax, Math.floor(sizeBytes / reservePart));
 }

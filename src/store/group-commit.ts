@@ -7,6 +7,7 @@
  * may hear of them too: the native server corks the one socket whose callback runs, and every header
  * of an answer to another one would then be a system call of its own (`native-notes/backpressure.md`).
  */
+import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
 import { StoreFailure } from './store.js';
@@ -96,12 +97,12 @@ function endOfTurn(): Promise<void> {
 }
 
 function ignore(): void {
-  // The same failure reaches whoever awaits the write.
+  // The same failure rejects the promise of the write.
 }
 
 /**
  * lmdb rejects a write with an error that carries the reason as yet another promise, `commitError`,
- * which nobody handles and which would therefore end the process.
+ * whose rejection is handled nowhere else and would end the process.
  */
 export async function commitFailure(error: unknown): Promise<StoreFailure> {
   let cause = error;
@@ -112,6 +113,5 @@ export async function commitFailure(error: unknown): Promise<StoreFailure> {
       cause = reason;
     }
   }
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreFailure(`the commit failed: ${reason}`, { cause });
+  return new StoreFailure(`the commit failed: ${errorText(cause)}`, { cause });
 }

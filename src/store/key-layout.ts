@@ -53,33 +53,58 @@ export type KeyOf<C extends Collection> = Layout[C]['key'];
 export type RecordOf<C extends Collection> = Layout[C]['record'];
 
 /**
- * The `meta` key under which whoever deletes a user notes, in the same transaction, when that was.
- * The sweep then removes, slice by slice, what the user leaves in the collections whose keys begin
- * with the userId, executions and sources included; `users`, `emails`, API keys and sessions go at
- * once, with the deletion.
+ * The `meta` key that a user's deletion writes, with its time, in the same transaction. The sweep then
+ * removes the user's rows from the collections that are `purged`, slice by slice; `users`, `emails`
+ * and API keys are removed by the deletion itself.
  */
 export function purgeKeyOf(userId: string): string {
   return `${purgePrefix}${userId}`;
 }
 export const purgePrefix = 'purge:';
 
-/** Before the userId of whose import is not complete: its rows are there, the user is not. */
+/** Before the userId of an import that is not complete: its rows are stored, the user is not. */
 export const importPrefix = 'import:';
 
-const everyCollection: Record<Collection, true> = {
-  meta: true,
-  users: true,
-  emails: true,
-  apiKeys: true,
-  apiKeyHashes: true,
-  apiKeyUses: true,
-  sessions: true,
-  switches: true,
-  idempotency: true,
-  signalIds: true,
-  requests: true,
-  openExecutions: true,
-  finalExecutions: true,
-  sources: true,
-};
-export const collections = Object.keys(everyCollection) as Collection[];
+interface CollectionTraits<C extends Collection> {
+  /** Whether the first part of its keys is the userId. */
+  readonly ownedByKey: KeyOf<C> extends [string, ...unknown[]] ? true : false;
+  /** Its place in the file of an exported user; null where it is not exported. */
+  readonly exported: number | null;
+  /** Its place when a deleted user's rows are purged; null where the purge has nothing to remove. */
+  readonly purged: KeyOf<C> extends [string, ...unknown[]] ? number | null : null;
+}
+
+/** The order of the rows is the order in which the doctor walks them. */
+// prettier-ignore
+export const collectionTraits = {
+  meta:            { ownedByKey: false, exported: null, purged: null },
+  users:           { ownedByKey: false, exported: 7,    purged: null },
+  emails:          { ownedByKey: false, exported: null, purged: null },
+  apiKeys:         { ownedByKey: false, exported: 8,    purged: null },
+  apiKeyHashes:    { ownedByKey: true,  exported: null, purged: null },
+  apiKeyUses:      { ownedByKey: false, exported: 9,    purged: null },
+  sessions:        { ownedByKey: false, exported: 10,   purged: null },
+  switches:        { ownedByKey: false, exported: null, purged: null },
+  idempotency:     { ownedByKey: true,  exported: 3,    purged: 3 },
+  signalIds:       { ownedByKey: true,  exported: 2,    purged: 4 },
+  requests:        { ownedByKey: true,  exported: 1,    purged: 6 },
+  openExecutions:  { ownedByKey: true,  exported: 4,    purged: 1 },
+  finalExecutions: { ownedByKey: true,  exported: 5,    purged: 2 },
+  sources:         { ownedByKey: true,  exported: 6,    purged: 5 },
+} as const satisfies { readonly [C in Collection]: CollectionTraits<C> };
+
+export const collections = Object.keys(collectionTraits) as Collection[];
+
+export type CollectionsWith<T extends keyof CollectionTraits<Collection>> = {
+  [C in Collection]: (typeof collectionTraits)[C][T] extends null | false ? never : C;
+}[Collection];
+
+/** The collections that have a trait, in the order that the trait gives. */
+export function collectionsWith<T extends keyof CollectionTraits<Collection>>(
+  trait: T,
+): readonly CollectionsWith<T>[] {
+  const placeOf = (collection: Collection): number => Number(collectionTraits[collection][trait]);
+  return collections
+    .filter((collection) => placeOf(collection) > 0)
+    .sort((a, b) => placeOf(a) - placeOf(b)) as CollectionsWith<T>[];
+}

@@ -13,7 +13,9 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
-import { dataFile } from './data-directory.js';
+import { errorText } from '../lib/error-text.js';
+import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { dataFile, storeLockFile } from './data-directory.js';
 import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
 import { commitFailure, createGroupCommit } from './group-commit.js';
 import { createDecodedRecords } from './decoded.js';
@@ -30,6 +32,7 @@ import {
   StoreFailure,
   type Writer,
 } from './store.js';
+import { removeStagedCopies } from './staged-copy.js';
 import { assertStoreFile, claimFormat } from './store-format.js';
 import { createTextValues } from './text-values.js';
 import { runTransaction } from './transaction.js';
@@ -46,16 +49,12 @@ export interface StoreOptions {
 
 type Databases = Record<Collection, Database<string>>;
 
-/** lmdb makes it anew wherever it is missing. */
-const lockFile = 'lock.mdb';
-const privateFileMode = 0o600;
-const privateDirectoryMode = 0o700;
-
 /**
  * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
  * process that holds the directory's lock: an open beside another process loses what that one commits.
  */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
+  removeStagedCopies(directory);
   const { root, databases } = openEnvironment(directory);
   const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
   const reserve = createDiskReserve(clock, diskSpace);
@@ -69,8 +68,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   let closed = false;
   let closing: Promise<void> | undefined;
 
-  // The start of a turn's transaction has a promise that lmdb gives to nobody; when the commit
-  // fails, its rejection would end the process. Right after this event it can be reached.
+  // The start of a turn's transaction has a promise that lmdb does not return; when the commit
+  // fails, its rejection would end the process. It is reachable right after this event.
   root.on('beforecommit', () => {
     queueMicrotask(() => {
       root.committed.then(noted, commitFailure);
@@ -124,7 +123,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         fill(journal);
       } catch (error) {
         journal.drop();
-        return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+        return Promise.reject(error instanceof Error ? error : new Error(errorText(error)));
       }
       return journal.replay(commits.follow);
     },
@@ -137,7 +136,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
     async backup(target) {
       if (closed) throw closedFailure();
-      // lmdb makes the copy readable for others; behind a closed directory nobody sees it that way.
+      // lmdb makes the copy readable for others, so its directory is closed first.
       chmodSync(target, privateDirectoryMode);
       await root.backup(target, false);
       chmodSync(join(target, dataFile), privateFileMode);
@@ -154,7 +153,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 }
 
 function noted(): void {
-  // Whoever awaits the write hears of it.
+  // The promise of the write itself reports the outcome.
 }
 
 function closedFailure(): StoreFailure {
@@ -182,8 +181,10 @@ function openEnvironment(directory: string): Environment {
     keyEncoder: { writeKey, readKey },
   };
   const root = orRefused(directory, () => open(directory, environment));
-  // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
-  for (const file of [dataFile, lockFile]) chmodSync(join(directory, file), privateFileMode);
+  orRefused(directory, () => {
+    // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
+    for (const file of [dataFile, storeLockFile]) chmodSync(join(directory, file), privateFileMode);
+  });
   try {
     claimFormat(root, (name) => root.openDB<string>(name, { ...database }), directory);
     const opened = collections.map((name) => [name, root.openDB<string>(name, { ...database })]);
@@ -198,9 +199,8 @@ function orRefused<T>(directory: string, open: () => T): T {
   try {
     return open();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
-      `The store in ${directory} cannot be opened: ${reason}. Check that the directory belongs to ` +
+      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that the directory belongs to ` +
         'the user that runs Signalbox, and that its files are those of a Signalbox store.',
       { cause: error },
     );

@@ -1,4 +1,4 @@
-/** A range of the port in lmdb's words. */
+/** Converts a range of the port to lmdb's options. */
 import type { Key, RangeOptions } from 'lmdb';
 import { encodeKey, prefixBounds } from './key-encoding.js';
 import type { Collection } from './key-layout.js';

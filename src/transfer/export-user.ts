@@ -1,90 +1,100 @@
-/** Writes all that belongs to a user into a file, as one moment of the store. */
+/**
+ * Sends the rows of a user in slices, so that a gateway exports one while it serves the others. Each
+ * slice is a snapshot of its own. For a suspended user that is enough: its terminals are closed and its
+ * signals are refused, so nothing is added or reported, and only timers still change an execution, from
+ * open to final. Open executions are read before the final ones, so one that becomes final in between
+ * is sent twice and never missed; the importer keeps the final row.
+ */
 import { findUser } from '../auth/accounts.js';
 import { resumed } from '../auth/moving.js';
-import type { KeyOf } from '../store/key-layout.js';
+import type { Clock } from '../lib/clock.js';
+import type { User } from '../model/records.js';
+import { type CollectionsWith, collectionsWith, collectionTraits } from '../store/key-layout.js';
 import type { Reader } from '../store/store.js';
-import { createUserFile, type MovedCollection, type MovedRow } from './user-file.js';
+import { walk } from '../store/walk.js';
+import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 
-const rowsPerRead = 256;
+/** The longest that a turn of the loop reads. */
+const sliceMs = 2;
 
-export interface Departure {
+export interface ExportDeps {
+  readonly reader: Reader;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Ends the turn, and with it the snapshot. */
+  readonly pause: () => Promise<void>;
+  /** Resolves when the receiver takes more; false once it is gone. */
+  readonly send: (line: UserFileHead | UserRow) => Promise<boolean>;
+}
+
+export interface ExportedUser {
   readonly userId: string;
   readonly email: string;
   readonly isMove: boolean;
   readonly rows: number;
 }
 
-/**
- * Runs within one turn, and so within one snapshot: for a command, never for a gateway.
- * @returns undefined when there is no such user. Throws the system's error when the file cannot be
- * written; nothing of it is left then.
- */
-export function exportUser(
-  reader: Reader,
-  email: string,
-  path: string,
-  now: number,
-): Departure | undefined {
-  const user = findUser(reader, email);
-  if (user === undefined) return undefined;
-  const { userId, plan } = user;
+export type ExportRefusal = 'user_not_found' | 'user_changed' | 'command_gone';
+
+export async function exportUser(
+  { reader, clock, pause, send }: ExportDeps,
+  wanted: string,
+): Promise<ExportedUser | ExportRefusal> {
+  const user = findUser(reader, wanted);
+  if (user === undefined) return 'user_not_found';
+  const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
-  const file = createUserFile(path, { userId, email: user.email, plan, exportedAt: now, isMove });
-  try {
-    for (const row of rowsOf(reader, userId)) file.write(row);
-    return { userId, email: user.email, isMove, rows: file.finish() };
-  } catch (error) {
-    file.drop();
-    throw error;
+  if (!(await send({ userId, email, plan, exportedAt: clock.now(), isMove })))
+    return 'command_gone';
+  let rows = 0;
+  let turnBegan = clock.monotonic();
+  for (const row of rowsOf(reader, userId)) {
+    if (row === 'changed') return 'user_changed';
+    if (!(await send(row))) return 'command_gone';
+    rows++;
+    if (clock.monotonic() - turnBegan < sliceMs) continue;
+    await pause();
+    turnBegan = clock.monotonic();
+  }
+  return isSame(user, reader.get('users', userId))
+    ? { userId, email, isMove, rows }
+    : 'user_changed';
+}
+
+function* rowsOf(reader: Reader, userId: string): Generator<UserRow | 'changed', void, void> {
+  for (const collection of collectionsWith('exported').filter(isOwned)) {
+    for (const { key, record } of walk(reader, collection, { prefix: [userId] })) {
+      yield { collection, key, record } as UserRow;
+    }
+  }
+  // In one turn: a user and its keys that do not fit together would be imported so.
+  yield* accountRows(reader, userId);
+  for (const { key, record } of walk(reader, 'sessions')) {
+    if (record.userId === userId) yield { collection: 'sessions', key, record };
   }
 }
 
-function* rowsOf(reader: Reader, userId: string): Generator<MovedRow, void, void> {
-  const owned = { prefix: [userId] };
-  yield* rows(reader, 'requests', owned);
-  yield* rows(reader, 'signalIds', owned);
-  yield* rows(reader, 'idempotency', owned);
-  yield* rows(reader, 'openExecutions', owned);
-  yield* rows(reader, 'finalExecutions', owned);
-  yield* rows(reader, 'sources', owned);
+function accountRows(reader: Reader, userId: string): readonly (UserRow | 'changed')[] {
   const user = reader.get('users', userId);
-  if (user !== undefined) yield { collection: 'users', key: userId, record: resumed(user) };
-  for (const { key, record: hash } of reader.range('apiKeyHashes', owned)) {
+  if (user === undefined) return ['changed'];
+  const rows: UserRow[] = [{ collection: 'users', key: userId, record: resumed(user) }];
+  for (const { key, record: hash } of reader.range('apiKeyHashes', { prefix: [userId] })) {
     const apiKey = reader.get('apiKeys', hash);
-    if (apiKey !== undefined) yield { collection: 'apiKeys', key: hash, record: apiKey };
+    if (apiKey !== undefined) rows.push({ collection: 'apiKeys', key: hash, record: apiKey });
     const id = Math.abs(key[1]);
     const usedAt = reader.get('apiKeyUses', id);
-    if (usedAt !== undefined) yield { collection: 'apiKeyUses', key: id, record: usedAt };
+    if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
   }
-  for (const hash of reader.keys('sessions')) {
-    const session = reader.get('sessions', hash);
-    if (session?.userId === userId) yield { collection: 'sessions', key: hash, record: session };
-  }
+  return rows;
 }
 
-type OwnedCollection = {
-  [C in MovedCollection]: KeyOf<C> extends string[] ? C : never;
-}[MovedCollection];
+type OwnedAndExported = Extract<ExportedCollection, CollectionsWith<'ownedByKey'>>;
 
-/** A few at a time, so that a user may have more than fits into memory. */
-function* rows(
-  reader: Reader,
-  collection: OwnedCollection,
-  owned: { readonly prefix: readonly string[] },
-): Generator<MovedRow, void, void> {
-  let last: KeyOf<OwnedCollection> | undefined;
-  for (;;) {
-    const from = last === undefined ? owned : { ...owned, start: last };
-    const entries = reader.range(collection, { ...from, limit: rowsPerRead });
-    for (const { key, record } of entries) {
-      if (last !== undefined && isSame(key, last)) continue;
-      yield { collection, key, record } as MovedRow;
-    }
-    if (entries.length < rowsPerRead) return;
-    last = entries.at(-1)?.key;
-  }
+function isOwned(collection: ExportedCollection): collection is OwnedAndExported {
+  return collectionTraits[collection].ownedByKey;
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.every((part, index) => part === b[index]);
+/** A user that was resumed, or resumed and suspended again, has acted since its first rows were read. */
+function isSame(before: User, after: User | undefined): boolean {
+  if (after === undefined || before.moving === undefined) return after !== undefined;
+  return after.moving !== undefined && after.tokenGeneration === before.tokenGeneration;
 }

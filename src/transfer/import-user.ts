@@ -1,31 +1,30 @@
 /**
- * Takes a user from a file into a store. First come the rows that nobody sees without their user, in
- * batches, under a mark; a running gateway then takes in what is open among them; and at last, in one
- * transaction, the user with its keys and sessions, and the mark goes. An import that was cut off has
- * left the mark and rows without a user: the next one of the same user removes them and begins anew.
+ * Writes an exported user into a store. The rows that are invisible without their user are written
+ * first, in batches, under a mark; a running gateway then loads its open executions; and at last one
+ * transaction adds the user with its keys and sessions and removes the mark. An import that was cut off
+ * leaves the mark and rows without a user: the next import of the same user, or a discard, removes them.
  */
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
 import { recover } from '../signals/moves.js';
-import { importPrefix, purgeKeyOf } from '../store/key-layout.js';
+import {
+  collectionsWith,
+  collectionTraits,
+  importPrefix,
+  purgeKeyOf,
+} from '../store/key-layout.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
-import { type MovedRow, readUserRows, type UserFileHead } from './user-file.js';
+import type { UserFileHead, UserRow } from './user-file.js';
 
-/** A transaction holds up all other commits while it runs. */
-const rowsPerBatch = 256;
+/** A transaction holds up the loop and all other commits while it runs. */
+const rowsPerBatch = 64;
 
-/** Without their user they are seen by nobody. */
-const quietCollections = [
-  'requests',
-  'signalIds',
-  'idempotency',
-  'openExecutions',
-  'finalExecutions',
-  'sources',
-] as const;
+/** Nothing finds their rows while their user is not there; a purge removes the same. */
+const hiddenCollections = collectionsWith('purged');
 
-export type ImportRefusal = 'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers';
+export type ImportRefusal =
+  'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers' | 'foreign_row' | 'command_gone';
 
 export interface ImportDeps {
   readonly store: Store;
@@ -40,42 +39,51 @@ export interface ImportDeps {
   readonly importing: Set<string>;
 }
 
-type Arriving = Pick<UserFileHead, 'userId' | 'email'>;
+/** `lost`: the command is gone, and its rows are not complete. */
+export type NextRow = () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 
-/** @returns the number of rows taken in. */
+type ImportedUser = Pick<UserFileHead, 'userId' | 'email'>;
+
+/** @returns the number of rows. */
 export async function importUser(
   deps: ImportDeps,
-  path: string,
-  head: Arriving,
+  user: ImportedUser,
+  next: NextRow,
 ): Promise<number | ImportRefusal> {
   const { importing } = deps;
-  if (importing.has(head.userId)) return 'import_under_way';
-  importing.add(head.userId);
+  if (importing.has(user.userId)) return 'import_under_way';
+  importing.add(user.userId);
   try {
-    return await takeIn(deps, path, head);
+    return (await begin(deps, user)) ?? (await writeRows(deps, user, next));
   } finally {
-    importing.delete(head.userId);
+    importing.delete(user.userId);
   }
 }
 
-async function takeIn(
-  { store, clock, effects }: ImportDeps,
-  path: string,
-  head: Arriving,
-): Promise<number | ImportRefusal> {
-  const { userId } = head;
+async function begin(
+  { store, clock }: ImportDeps,
+  user: ImportedUser,
+): Promise<ImportRefusal | undefined> {
+  const { userId } = user;
   const refusal = await store.transact((transaction) => {
-    const found = obstacle(transaction, head);
+    const found = obstacle(transaction, user);
     if (found !== undefined) return found;
     transaction.put('meta', `${importPrefix}${userId}`, clock.now());
     transaction.remove('meta', purgeKeyOf(userId));
     return undefined;
   });
-  if (refusal !== undefined) return refusal;
-  await clear(store, userId);
+  if (refusal === undefined) await clear(store, userId);
+  return refusal;
+}
 
-  const visible: MovedRow[] = [];
-  let batch: MovedRow[] = [];
+async function writeRows(
+  { store, effects }: ImportDeps,
+  user: ImportedUser,
+  next: NextRow,
+): Promise<number | ImportRefusal> {
+  const { userId, email } = user;
+  const visible: UserRow[] = [];
+  let batch: UserRow[] = [];
   let count = 0;
   const writeBatch = async (): Promise<void> => {
     const full = batch;
@@ -84,9 +92,12 @@ async function takeIn(
       for (const row of full) put(transaction, row);
     });
   };
-  for (const row of readUserRows(path)) {
+  for (let given = await next(); given !== 'end'; given = await next()) {
+    if (given === 'lost') return 'command_gone';
+    const row = given.row as UserRow;
+    if (!isOf(userId, row)) return 'foreign_row';
     count++;
-    if ((quietCollections as readonly string[]).includes(row.collection)) batch.push(row);
+    if (isHidden(row)) batch.push(row);
     else visible.push(row);
     if (batch.length >= rowsPerBatch) await writeBatch();
   }
@@ -95,16 +106,28 @@ async function takeIn(
   effects.adoptUser(userId);
   await effects.settled();
   const late = await store.transact((transaction) => {
-    if (transaction.get('emails', emailKey(head.email)) !== undefined) return 'email_taken';
-    appear(transaction, head, visible);
+    if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
+    putAccount(transaction, user, visible);
     return undefined;
   });
   if (late === undefined) effects.userChanged(userId);
   return late ?? count;
 }
 
+function isHidden({ collection }: UserRow): boolean {
+  return collectionTraits[collection].purged !== null;
+}
+
+/** A row of another user, or of no collection that is exported, would change what is not imported. */
+function isOf(userId: string, { collection, key, record }: UserRow): boolean {
+  if (!(collectionsWith('exported') as readonly string[]).includes(collection)) return false;
+  if (collectionTraits[collection].ownedByKey) return (key as readonly unknown[])[0] === userId;
+  if (collection === 'apiKeyUses') return true;
+  return (record as { readonly userId?: unknown }).userId === userId;
+}
+
 /**
- * Removes what an import of this user left that was cut off. A gateway forgets what it took in.
+ * Removes the rows that a cut-off import of this user left; a gateway forgets its open executions.
  * @returns false when there is nothing of the kind.
  */
 export async function discardImport(
@@ -120,17 +143,17 @@ export async function discardImport(
   return true;
 }
 
-function obstacle(reader: Reader, { userId, email }: Arriving): ImportRefusal | undefined {
+function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusal | undefined {
   if (reader.get('emails', emailKey(email)) !== undefined) return 'email_taken';
   if (reader.get('users', userId) !== undefined) return 'user_exists';
   if (reader.get('meta', `${importPrefix}${userId}`) !== undefined) return undefined;
   const owned = { prefix: [userId], limit: 1 };
-  const isLeft = quietCollections.some((each) => reader.keys(each, owned).length > 0);
+  const isLeft = hiddenCollections.some((each) => reader.keys(each, owned).length > 0);
   return isLeft ? 'leftovers' : undefined;
 }
 
 async function clear(store: Store, userId: string): Promise<void> {
-  for (const collection of quietCollections) {
+  for (const collection of hiddenCollections) {
     for (;;) {
       const keys = store.keys(collection, { prefix: [userId], limit: rowsPerBatch });
       if (keys.length === 0) break;
@@ -141,28 +164,27 @@ async function clear(store: Store, userId: string): Promise<void> {
   }
 }
 
-function put(transaction: Writer, row: MovedRow): void {
+function put(transaction: Writer, row: UserRow): void {
   if (row.collection === 'openExecutions') {
-    transaction.put(
-      'openExecutions',
-      row.key,
-      recover(row.record, row.record.updatedAt) ?? row.record,
-    );
-  } else {
-    // Which key goes with which record was settled where the row was made.
-    (transaction.put as (collection: string, key: unknown, record: unknown) => void)(
-      row.collection,
-      row.key,
-      row.record,
-    );
+    const { key, record } = row;
+    transaction.put('openExecutions', key, recover(record, record.updatedAt) ?? record);
+    return;
   }
+  // An execution that became final during the export has come as an open one before.
+  if (row.collection === 'finalExecutions') transaction.remove('openExecutions', row.key);
+  // The type of the row has paired its key and its record.
+  (transaction.put as (collection: string, key: unknown, record: unknown) => void)(
+    row.collection,
+    row.key,
+    row.record,
+  );
 }
 
-/** The numbers of API keys belong to the gateway: they are given anew, in the old order. */
-function appear(
+/** The ids of API keys belong to the gateway: new ones are given, in the old order. */
+function putAccount(
   transaction: Reader & Writer,
-  { userId, email }: Arriving,
-  rows: readonly MovedRow[],
+  { userId, email }: ImportedUser,
+  rows: readonly UserRow[],
 ): void {
   const next = Number(transaction.get('meta', 'nextKeyId') ?? 1);
   const keys = rows

@@ -1,12 +1,20 @@
 /**
- * A user in a file: lines of JSON, first what it is, then one record a line, in the end how many and
- * the hash of all before it, so that a file that was cut off or changed is not taken for a whole one.
+ * The file of an exported user: lines of JSON. The first line is the head, each line after it is one
+ * row, and the last has the number of rows and the hash of all lines before it, so that a file that was
+ * cut off or changed is recognized.
  */
 import { privateFileMode } from '../lib/private-modes.js';
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type FileLine, fileLines } from '../lib/file-lines.js';
 import { randomHex } from '../lib/ids.js';
-import { type Collection, type KeyOf, type RecordOf, storeFormat } from '../store/key-layout.js';
+import {
+  type CollectionsWith,
+  type KeyOf,
+  type RecordOf,
+  storeFormat,
+} from '../store/key-layout.js';
 
 export interface UserFileHead {
   readonly userId: string;
@@ -14,47 +22,35 @@ export interface UserFileHead {
   readonly plan: string;
   /** Unix milliseconds. */
   readonly exportedAt: number;
-  /** Whether the user stood still from then on: only such a file can be imported. */
+  /** Whether the user was suspended: only such a file can be imported. */
   readonly isMove: boolean;
 }
 
-/** In the order in which they are written and read. */
-export const movedCollections = [
-  'requests',
-  'signalIds',
-  'idempotency',
-  'openExecutions',
-  'finalExecutions',
-  'sources',
-  'users',
-  'apiKeys',
-  'apiKeyUses',
-  'sessions',
-] as const satisfies readonly Collection[];
-export type MovedCollection = (typeof movedCollections)[number];
+export type ExportedCollection = CollectionsWith<'exported'>;
 
-export type MovedRow = {
-  [C in MovedCollection]: {
+export type UserRow = {
+  [C in ExportedCollection]: {
     readonly collection: C;
     readonly key: KeyOf<C>;
     readonly record: RecordOf<C>;
   };
-}[MovedCollection];
+}[ExportedCollection];
 
 const mark = 'signalbox-user';
 const version = 1;
 const chunkBytes = 1 << 16;
 
 export interface UserFileWriter {
-  write(row: MovedRow): void;
-  /** Puts the file in its place, whole and flushed. @returns the number of rows. */
-  finish(): number;
+  /** The head first, then the rows. */
+  write(line: UserFileHead | UserRow): void;
+  /** Puts the file in its place, whole and flushed. */
+  finish(): void;
   /** Removes what was written. */
   drop(): void;
 }
 
-/** Throws the system's error when the file exists already or cannot be written. */
-export function createUserFile(path: string, head: UserFileHead): UserFileWriter {
+/** Throws the system's error when the file cannot be written, or exists at the end. */
+export function createUserFile(path: string): UserFileWriter {
   const draft = `${path}.${randomHex(8)}`;
   const file = openSync(draft, 'wx', privateFileMode);
   const hash = createHash('sha256');
@@ -71,56 +67,81 @@ export function createUserFile(path: string, head: UserFileHead): UserFileWriter
     text += bytes;
     if (text.length >= chunkBytes) flush();
   }
-  line({ [mark]: version, storeFormat, ...head });
   return {
-    write(row) {
+    write(value) {
+      if ('isMove' in value) return line({ [mark]: version, storeFormat, ...value });
       rows++;
-      line(row);
+      line(value);
     },
     finish() {
       text += `${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`;
       flush();
       fsyncSync(file);
       closeSync(file);
-      // Unlike a rename, this never replaces a file that somebody has made meanwhile.
+      // Unlike a rename, a link never replaces a file that was made meanwhile.
       linkSync(draft, path);
       rmSync(draft);
-      return rows;
+      flushDirectory(dirname(path));
     },
     drop: () => rmSync(draft, { force: true }),
   };
 }
 
+function flushDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
 export type UserFileFault = 'unreadable' | 'foreign' | 'other_version' | 'damaged';
 
-/** Reads the whole file once, and keeps nothing of it but its head. */
+/** Reads and verifies the whole file, and keeps only its head. */
 export function readUserFileHead(path: string): UserFileHead | UserFileFault {
   try {
-    const lines = linesOf(path);
+    const lines = fileLines(path);
     const first = lines.next();
     if (first.done === true) return 'foreign';
     const head = parse(first.value.text);
     if (head?.[mark] === undefined) return 'foreign';
     if (head[mark] !== version || head['storeFormat'] !== storeFormat) return 'other_version';
-    const hash = createHash('sha256');
-    let rows = 0;
-    for (let last = first.value; ; rows++) {
-      const next = lines.next();
-      if (next.done === true) return isWhole(last.text, rows - 1, hash) ? headOf(head) : 'damaged';
-      hash.update(`${last.text}\n`);
-      last = next.value;
-    }
+    const rows = rowsAfter(first.value, lines);
+    let row = rows.next();
+    while (row.done !== true) row = rows.next();
+    return row.value ? headOf(head) : 'damaged';
   } catch {
     return 'unreadable';
   }
 }
 
-/** The rows of a file whose head was read before. */
-export function* readUserRows(path: string): Generator<MovedRow, void, void> {
-  for (const { text, number } of linesOf(path)) {
-    const row = number === 1 ? undefined : parse(text);
-    if (row?.['collection'] !== undefined) yield row as unknown as MovedRow;
+/** The file was changed since its head was read. */
+export class UserFileChanged extends Error {
+  override readonly name = 'UserFileChanged';
+}
+
+/** The rows of a file whose head was read before. Throws `UserFileChanged` after the last one. */
+export function* readUserRows(path: string): Generator<UserRow, void, void> {
+  const lines = fileLines(path);
+  const first = lines.next();
+  if (first.done === true || !(yield* rowsAfter(first.value, lines))) throw new UserFileChanged();
+}
+
+/** @returns whether the last line confirms all lines before it. */
+function* rowsAfter(
+  head: FileLine,
+  lines: Iterator<FileLine, void>,
+): Generator<UserRow, boolean, void> {
+  const hash = createHash('sha256');
+  let last = head;
+  for (let next = lines.next(); next.done !== true; next = lines.next()) {
+    hash.update(`${last.text}\n`);
+    // Whether a line is a row is known when another one follows it.
+    if (last !== head) yield parse(last.text) as unknown as UserRow;
+    last = next.value;
   }
+  return isWhole(last.text, last.number - 2, hash);
 }
 
 function headOf(head: Record<string, unknown>): UserFileHead {
@@ -140,29 +161,5 @@ function parse(text: string): Record<string, unknown> | undefined {
       : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** Ended by a line feed and by nothing else: JSON may hold the other characters that end lines. */
-function* linesOf(path: string): Generator<{ text: string; number: number }, void, void> {
-  const file = openSync(path, 'r');
-  const chunk = Buffer.alloc(chunkBytes);
-  let parts: Buffer[] = [];
-  let number = 0;
-  try {
-    for (;;) {
-      const length = readSync(file, chunk, 0, chunkBytes, null);
-      if (length === 0) return;
-      let from = 0;
-      for (let to = chunk.indexOf(10); to >= 0 && to < length; to = chunk.indexOf(10, from)) {
-        parts.push(chunk.subarray(from, to));
-        yield { text: Buffer.concat(parts).toString('utf8'), number: ++number };
-        parts = [];
-        from = to + 1;
-      }
-      parts.push(Buffer.from(chunk.subarray(from, length)));
-    }
-  } finally {
-    closeSync(file);
   }
 }

@@ -2,15 +2,20 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
-import { backUp } from '../../src/store/backup.js';
+import { withStoreCopy } from '../../src/admin/store-copy.js';
+import { type BackupTarget, completeBackup, prepareBackup } from '../../src/store/backup.js';
 import { openStore } from '../../src/store/lmdb-store.js';
+import { withStagedCopy } from '../../src/store/staged-copy.js';
+import type { Store } from '../../src/store/store.js';
+import { eventually } from '../support/eventually.js';
 import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
 
 t.setTimeout(300_000);
@@ -92,7 +97,12 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
       batch.put('emails', 'b', `${i}`);
     });
   }
-  await backUp(store, dataDir, target);
+  const prepared = (await prepareBackup(dataDir, target)) as BackupTarget;
+  await withStagedCopy(store, dataDir, async (name) => {
+    t.equal(statSync(join(dataDir, name)).mode & 0o777, 0o700);
+    t.match(await completeBackup(prepared, join(dataDir, name)), { files: ['data.mdb'] });
+  });
+  t.same(stagedIn(dataDir), []);
   await store.close();
   const copy = openStore(target);
   t.equal(copy.get('emails', 'a'), '49');
@@ -100,3 +110,69 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
   await copy.close();
   t.notOk(existsSync(join(target, 'unfinished')));
 });
+
+t.test('a copy that is left over is removed by the next open of the store', async (t) => {
+  const { dataDir } = aDirectory(t);
+  const name = `staging-${'0'.repeat(16)}`;
+  mkdirSync(join(dataDir, name));
+  writeFileSync(join(dataDir, name, 'data.mdb'), 'half');
+  mkdirSync(join(dataDir, 'staging-mine'));
+  await openStore(dataDir).close();
+  t.same(stagedIn(dataDir), ['staging-mine'], 'and nothing else is');
+});
+
+t.test('a copy that its command does not take, or that fails there, is removed', async (t) => {
+  const { dataDir } = aDirectory(t);
+  const settings = { dataDir, plans: {} };
+  const failing = withStoreCopy(settings, () => Promise.reject(new Error('no')));
+  await t.rejects(failing, { message: 'no' });
+  t.same(stagedIn(dataDir), []);
+  const gateway = await startGateway({ dataDir });
+  t.teardown(() => gateway.kill());
+  await t.rejects(
+    withStoreCopy(settings, (directory) => {
+      t.same(stagedIn(dataDir), [basename(directory)]);
+      return Promise.reject(new Error('no'));
+    }),
+    { message: 'no' },
+  );
+  await eventually(() => stagedIn(dataDir).length === 0);
+});
+
+t.test('on another file system the copy is copied', { skip: noOtherDisk() }, async (t) => {
+  const { dataDir } = aDirectory(t);
+  const folder = mkdtempSync('/dev/shm/signalbox-backup-');
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const target = join(folder, 'of', 'today');
+  t.match(signalboxCli(dataDir, ['backup', target]), { code: 0 });
+  t.same(readdirSync(target), ['data.mdb']);
+  t.match(signalboxCli(target, ['user', 'show', ann]), { code: 0 });
+  t.same(stagedIn(dataDir), []);
+});
+
+t.test('a relative path is relative to the command’s own directory', async (t) => {
+  const { dataDir, target } = aDirectory(t);
+  const here = relative(process.cwd(), target);
+  t.match(signalboxCli(dataDir, ['backup', here]), { code: 0 });
+  t.match(readdirSync(target), ['data.mdb']);
+});
+
+t.test('without space for the copy nothing is begun, and the refusal says so', (t) => {
+  const store = { sizeBytes: () => Number.MAX_SAFE_INTEGER } as Store;
+  const directory = t.testdir();
+  return withStagedCopy(store, directory, () => Promise.reject(new Error('not called'))).then(
+    (refusal) => {
+      t.match(refusal, { code: 'no_space', reason: /free, and the copy needs .*Free some space/ });
+      t.same(readdirSync(directory), []);
+    },
+  );
+});
+
+function stagedIn(dataDir: string): string[] {
+  return readdirSync(dataDir).filter((name) => name.startsWith('staging-'));
+}
+
+function noOtherDisk(): string | false {
+  const isOther = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('.').dev;
+  return isOther ? false : 'there is no other file system at /dev/shm';
+}

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { prepareDataDirectory, readJwtSecret } from '../../src/store/data-directory.js';
+import { prepareDataDirectory } from '../../src/store/data-directory.js';
+import { readJwtSecret } from '../../src/store/jwt-secret.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 

@@ -36,3 +36,11 @@ export function startCommand(args: readonly string[], input = ''): RunningComman
 export function runCommand(args: readonly string[]): Promise<CliResult> {
   return startCommand(args).ended;
 }
+
+/** What the doctor says of the store in a data directory. */
+export async function storeFinding(dataDir: string): Promise<unknown> {
+  const free = ['--port', '0', '--ops-port', '0'];
+  const { stdout } = await runCommand(['doctor', '--json', '--data-dir', dataDir, ...free]);
+  const { findings } = JSON.parse(stdout) as { findings: readonly { readonly check: string }[] };
+  return findings.find(({ check }) => check === 'store');
+}

@@ -19,6 +19,8 @@ export interface GatewayOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Largest file that it may write, in the shell's blocks of 512 or 1024 bytes: a disk that is full. */
   readonly fileBlocksMax?: number;
+  /** The user and group that it runs as; the test's own unless given, which only root can. */
+  readonly uid?: number;
   /** Told of the process as soon as there is one, long before it is ready. */
   readonly onSpawn?: (process: ChildProcess) => void;
 }
@@ -50,6 +52,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const child = spawn('/bin/sh', ['-c', shell, `${limit}`, nodeOptions, ...command], {
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   });
   options.onSpawn?.(child);
   const ended = once(child, 'exit') as Promise<[number | null]>;

@@ -1,0 +1,189 @@
+/** A user that is exported in slices and imported from them, whatever happens between two slices. */
+import t, { type Test } from 'tap';
+import { addUser, setUser, suspendUser } from '../../src/auth/accounts.js';
+import { createIdSource } from '../../src/lib/ids.js';
+import { importPrefix } from '../../src/store/key-layout.js';
+import type { Store } from '../../src/store/store.js';
+import { exportUser } from '../../src/transfer/export-user.js';
+import {
+  discardImport,
+  type ImportDeps,
+  importUser,
+  type NextRow,
+} from '../../src/transfer/import-user.js';
+import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
+import { acceptedSignal, type AcceptedSignal, putSignal } from '../support/accepted-signal.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+const ann = 'ann@example.com';
+const clock = new SimulatedClock();
+
+interface Source {
+  readonly store: Store;
+  readonly userId: string;
+  readonly signal: AcceptedSignal;
+}
+
+async function aSource(): Promise<Source> {
+  const store = createMemoryStore();
+  const fields = { email: ann, plan: 'business', passwordHash: '$', confirmed: true, now: 0 };
+  const user = await addUser(store, createIdSource(clock), fields);
+  if (typeof user === 'string') throw new Error(user);
+  const signal = acceptedSignal({ userId: user.userId });
+  await store.write((batch) => putSignal(batch, signal));
+  await suspendUser(store, ann);
+  return { store, userId: user.userId, signal };
+}
+
+/** @param between runs after each line, with the line. */
+async function exported(
+  store: Store,
+  between: (line: UserFileHead | UserRow) => Promise<unknown> = () => Promise.resolve(),
+) {
+  const lines: (UserFileHead | UserRow)[] = [];
+  let pauses = 0;
+  const result = await exportUser(
+    {
+      reader: store,
+      // Each look at the clock is 1 ms after the one before.
+      clock: { now: () => 0, monotonic: () => performance.now() + lines.length * 10 },
+      pause() {
+        pauses++;
+        return Promise.resolve();
+      },
+      async send(line) {
+        lines.push(line);
+        await between(line);
+        return true;
+      },
+    },
+    ann,
+  );
+  return { result, pauses, rows: lines.slice(1) as UserRow[] };
+}
+
+function depsOf(store: Store, effects: Partial<ImportDeps['effects']> = {}): ImportDeps {
+  return {
+    store,
+    clock,
+    importing: new Set(),
+    effects: {
+      userChanged: () => undefined,
+      adoptUser: () => undefined,
+      settled: () => Promise.resolve(),
+      ...effects,
+    },
+  };
+}
+
+function feed(rows: readonly unknown[], end: 'end' | 'lost' = 'end'): NextRow {
+  const rest = [...rows];
+  return () => Promise.resolve(rest.length === 0 ? end : { row: rest.shift() });
+}
+
+function executionsIn(store: Store, userId: string): readonly (readonly string[])[] {
+  const owned = { prefix: [userId] };
+  return [
+    store.keys('openExecutions', owned).map(([, id]) => id),
+    store.keys('finalExecutions', owned).map(([, id]) => id),
+  ];
+}
+
+t.test('an execution that becomes final between its collections is imported once', async (t) => {
+  const { store, userId, signal } = await aSource();
+  const { executionId } = signal.execution;
+  const key: [string, string] = [userId, executionId];
+  const { rows, pauses } = await exported(store, async (line) => {
+    if ('isMove' in line || line.collection !== 'openExecutions') return;
+    await store.write((batch) => {
+      batch.remove('openExecutions', key);
+      batch.put('finalExecutions', key, { ...line.record, status: 'expired' });
+    });
+  });
+  const both = rows.filter(({ collection }) => /Executions/.test(collection));
+  t.same(
+    both.map(({ collection }) => collection),
+    ['openExecutions', 'finalExecutions'],
+  );
+  t.ok(pauses > 0, 'turns are ended');
+  const target = createMemoryStore();
+  t.equal(await importUser(depsOf(target), { userId, email: ann }, feed(rows)), rows.length);
+  t.same(executionsIn(target, userId), [[], [executionId]]);
+  t.match(target.get('finalExecutions', key), { status: 'expired' });
+});
+
+for (const [name, change] of Object.entries({
+  resumed: (store: Store) => setUser(store, ann, { frozen: false }),
+  'resumed and suspended again': async (store: Store) => {
+    await setUser(store, ann, { frozen: false });
+    await suspendUser(store, ann);
+  },
+})) {
+  t.test(`a user that is ${name} meanwhile is not exported`, async (t) => {
+    const { store } = await aSource();
+    let isChanged = false;
+    const { result } = await exported(store, async () => {
+      if (isChanged) return;
+      isChanged = true;
+      await change(store);
+    });
+    t.equal(result, 'user_changed');
+  });
+}
+
+t.test('nothing more is read for a command that is gone', async (t) => {
+  const { store } = await aSource();
+  let sent = 0;
+  const send = () => Promise.resolve(++sent < 2);
+  const deps = { reader: store, clock: { now: () => 0, monotonic: () => 0 }, send };
+  const pause = () => Promise.resolve();
+  t.equal(await exportUser({ ...deps, pause }, ann), 'command_gone');
+  t.equal(sent, 2);
+});
+
+async function cutOff(t: Test, next: (rows: readonly UserRow[]) => NextRow, refusal: string) {
+  const { store, userId } = await aSource();
+  const { rows } = await exported(store);
+  const target = createMemoryStore();
+  const deps = depsOf(target, { adoptUser: () => t.fail('not adopted') });
+  t.equal(await importUser(deps, { userId, email: ann }, next(rows)), refusal);
+  t.not(target.get('meta', `${importPrefix}${userId}`), undefined, 'the mark stays');
+  t.equal(target.get('users', userId), undefined);
+  t.equal(target.get('emails', ann), undefined);
+  t.equal(deps.importing.size, 0);
+  return { target, userId, rows };
+}
+
+t.test(
+  'an import whose command is gone leaves its mark, and is done by the next one',
+  async (t) => {
+    const { target, userId, rows } = await cutOff(t, (all) => feed(all, 'lost'), 'command_gone');
+    t.equal(await importUser(depsOf(target), { userId, email: ann }, feed(rows)), rows.length);
+    t.match(target.get('users', userId), { email: ann, frozen: false });
+    t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+  },
+);
+
+t.test('an import whose command is gone can be discarded', async (t) => {
+  const { target, userId } = await cutOff(
+    t,
+    (all) => feed(all.slice(0, 2), 'lost'),
+    'command_gone',
+  );
+  t.equal(await discardImport(depsOf(target), userId), true);
+  t.equal(target.keys('requests', { prefix: [userId] }).length, 0);
+  t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+});
+
+const foreign: readonly unknown[] = [
+  { collection: 'requests', key: ['usr_other', 'req_1'], record: {} },
+  { collection: 'users', key: 'usr_other', record: { userId: 'usr_other' } },
+  { collection: 'switches', key: 'publicApi', record: false },
+  { collection: 'constructor', key: 'a', record: {} },
+];
+for (const row of foreign) {
+  t.test(`a row that is not the user’s is refused: ${JSON.stringify(row)}`, async (t) => {
+    await cutOff(t, () => feed([row]), 'foreign_row');
+  });
+}
