@@ -1,6 +1,6 @@
 #!/bin/sh
 # One backup, checked, in a directory named after the moment (UTC); of the older ones the newest are
-# kept. For cron or the systemd timer, as the user that runs the gateway:
+# kept. For cron or the systemd timer, as the user that runs the gateway or as root:
 #
 #   backup.sh BACKUPS [KEEP]
 #
