@@ -48,7 +48,10 @@ async function exported(
       reader: store,
       // Each look at the clock is 1 ms after the one before.
       clock: { now: () => 0, monotonic: () => performance.now() + lines.length * 10 },
-      pause: () => Promise.resolve(void pauses++),
+      pause() {
+        pauses++;
+        return Promise.resolve();
+      },
       async send(line) {
         lines.push(line);
         await between(line);
