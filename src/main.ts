@@ -1,7 +1,7 @@
 /**
- * Runs the gateway's process: starts the gateway, prints the ready line, handles signals, exits. Standard output
- * carries only the ready line. The first SIGTERM or SIGINT starts a graceful shutdown, a second one exits at
- * once.
+ * Runs the gateway's process: starts the gateway, prints the ready line, handles signals, exits. Standard
+ * output carries only the ready line. The first SIGTERM or SIGINT starts a graceful shutdown, a second one
+ * exits at once.
  */
 import { createGateway } from './gateway.js';
 import { systemClock } from './lib/clock.js';

@@ -1,6 +1,6 @@
 /**
- * Defines every HTTP route as data: the server registers the routes, the gate checks their credential and scope,
- * and the metrics use their operation as a label.
+ * Defines every HTTP route as data: the server registers the routes, the gate checks their credential and
+ * scope, and the metrics use their operation as a label.
  */
 import type { Scope } from './model/scopes.js';
 

@@ -1,6 +1,6 @@
 /**
- * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration. Returns the first
- * error.
+ * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration. Returns the
+ * first error.
  */
 import { dayMs } from '../lib/durations.js';
 import Type, { type Static } from 'typebox';

@@ -1,4 +1,7 @@
-/** Defines the response view of an API key, with the fields in the specification's order and without the secret. */
+/**
+ * Defines the response view of an API key, with the fields in the specification's order and without the
+ * secret.
+ */
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';

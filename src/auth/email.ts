@@ -1,6 +1,6 @@
 /**
- * Validates email addresses with the pattern of HTML's `<input type=email>` and the length of the specification.
- * Addresses are stored as entered and compared in lower case.
+ * Validates email addresses with the pattern of HTML's `<input type=email>` and the length of the
+ * specification. Addresses are stored as entered and compared in lower case.
  */
 export const emailLengthMax = 320;
 

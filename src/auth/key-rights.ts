@@ -1,6 +1,6 @@
 /**
- * Authorizes Public API keys: the Public API must be enabled, the key active, and the owner's plan and the key's
- * scopes must allow the operation. The same rules apply to requests and to open event streams.
+ * Authorizes Public API keys: the Public API must be enabled, the key active, and the owner's plan and the
+ * key's scopes must allow the operation. The same rules apply to requests and to open event streams.
  */
 import type { Clock } from '../lib/clock.js';
 import type { User } from '../model/records.js';

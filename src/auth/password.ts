@@ -9,16 +9,16 @@ export const passwordLengthMax = 128;
 const passwordLengthMin = 8;
 
 /**
- * Argon2id with OWASP's recommended minimum: each guess costs 19 MiB and about 20 ms, and logins use at most 19 MiB
- * per thread. One lane, because the pool runs one hash per thread. A hash contains its parameters, so hashes stay
- * valid when these change.
+ * Argon2id with OWASP's recommended minimum: each guess costs 19 MiB and about 20 ms, and logins use at most
+ * 19 MiB per thread. One lane, because the pool runs one hash per thread. A hash contains its parameters, so
+ * hashes stay valid when these change.
  */
 export const argon2Cost = { memoryKib: 19_456, passes: 2, lanes: 1 } as const;
 
 const { memoryKib, passes, lanes } = argon2Cost;
 /**
- * Verified for an unknown email, so that the response takes as long as for a wrong password (timing attack). Salt
- * and digest are zeros; a match would still find no user.
+ * Verified for an unknown email, so that the response takes as long as for a wrong password (timing attack).
+ * Salt and digest are zeros; a match would still find no user.
  */
 export const dummyHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 

@@ -1,8 +1,8 @@
 /**
- * Issues and verifies the user token (JWT) for the key endpoints. Stateless except for the user's token generation:
- * a password change or the user's deletion revokes it. A token is valid only if it equals, byte for byte, what
- * `issue` would create from its claims: this rejects other tokens signed with the same secret, unexpected headers
- * and alternative encodings.
+ * Issues and verifies the user token (JWT) for the key endpoints. Stateless except for the user's token
+ * generation: a password change or the user's deletion revokes it. A token is valid only if it equals, byte
+ * for byte, what `issue` would create from its claims: this rejects other tokens signed with the same secret,
+ * unexpected headers and alternative encodings.
  */
 import { createSigner, createVerifier, TokenError } from 'fast-jwt';
 import type { Clock } from '../lib/clock.js';

@@ -1,7 +1,7 @@
 /**
  * Parses ISO 8601 times: `2026-01-31T12:00:00Z`, with or without seconds and fraction, with `Z` or an offset.
- * Rejects times without a zone and invalid dates such as 30 February, which `Date.parse` would move into the next
- * month.
+ * Rejects times without a zone and invalid dates such as 30 February, which `Date.parse` would move into the
+ * next month.
  */
 export const zonedTimePattern =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$/;

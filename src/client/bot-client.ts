@@ -1,8 +1,8 @@
 /**
- * A typed client of the Public API for bots. Sends signals, reads their status and retries safely: every attempt of
- * an operation has the same Idempotency-Key and the same bytes, so an order is never duplicated. Failures are
- * values, see `result.ts`; a throw means invalid arguments. Stateless except for its settings; may be shared by any
- * number of callers.
+ * A typed client of the Public API for bots. Sends signals, reads their status and retries safely: every
+ * attempt of an operation has the same Idempotency-Key and the same bytes, so an order is never duplicated.
+ * Failures are values, see `result.ts`; a throw means invalid arguments. Stateless except for its settings;
+ * may be shared by any number of callers.
  */
 import type { Clock } from '../lib/clock.js';
 import { createIdSource, random as systemRandom } from '../lib/ids.js';
@@ -55,9 +55,9 @@ export interface BotClientOptions {
   /** Timeout of one attempt in milliseconds, including the whole response. Default: 10000. */
   readonly timeoutMs?: number;
   /**
-   * Milliseconds after which no further attempt starts; one in flight still gets its `timeoutMs`. Default: for a
-   * signal, its TTL and 30 s more, so that the last attempts can find out whether an earlier one was accepted; for a
-   * read, 30 s.
+   * Milliseconds after which no further attempt starts; one in flight still gets its `timeoutMs`. Default:
+   * for a signal, its TTL and 30 s more, so that the last attempts can find out whether an earlier one was
+   * accepted; for a read, 30 s.
    */
   readonly giveUpAfterMs?: number;
   /** Default: the system's clock. */
@@ -97,8 +97,8 @@ export interface BotClient {
    */
   prepare(signal: SignalDraft, options?: PrepareOptions): PreparedSignal;
   /**
-   * Sends a prepared signal until the gateway has accepted or rejected it. Retries network errors, timeouts, 5xx,
-   * 429 and `request_in_progress`, always with the same key and bytes.
+   * Sends a prepared signal until the gateway has accepted or rejected it. Retries network errors, timeouts,
+   * 5xx, 429 and `request_in_progress`, always with the same key and bytes.
    */
   send(prepared: PreparedSignal, options?: SendOptions): Promise<Result<Acceptance>>;
   /** `prepare` and `send` in one. */
@@ -122,10 +122,10 @@ export interface BotClient {
   /** The terminals that were seen within the heartbeat window (120 s). */
   sources(options?: CallOptions): Promise<Result<readonly TerminalSource[]>>;
   /**
-   * Streams the events of one terminal, in order, each once: an async iterable that reconnects automatically, after
-   * 1, 2, 5, then 10 s plus jitter, or later if the gateway asks for it, and resumes after the last yielded event.
-   * Yields a `replay_gap` if events were lost, or may have been lost because the stream broke before its first
-   * event. Ends when the caller aborts or leaves the loop.
+   * Streams the events of one terminal, in order, each once: an async iterable that reconnects automatically,
+   * after 1, 2, 5, then 10 s plus jitter, or later if the gateway asks for it, and resumes after the last
+   * yielded event. Yields a `replay_gap` if events were lost, or may have been lost because the stream broke
+   * before its first event. Ends when the caller aborts or leaves the loop.
    * @throws StreamRefused on 400, 401, 403, 404 and other errors that a retry cannot fix.
    */
   events(source: SourceName, options?: FollowOptions): AsyncGenerator<StreamItem, void, void>;

@@ -1,6 +1,6 @@
 /**
- * Validates settings and arguments that fetch would reject later, possibly quoting a secret in its error message.
- * Throws, because an invalid one is a bug of the caller.
+ * Validates settings and arguments that fetch would reject later, possibly quoting a secret in its error
+ * message. Throws, because an invalid one is a bug of the caller.
  */
 export function checkedBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);

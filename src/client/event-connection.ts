@@ -1,7 +1,7 @@
 /**
- * Opens one connection to an event stream and returns its response or, for a stream, its text in chunks. Reads on
- * demand, so that a slow caller applies backpressure instead of filling memory. Closes a connection that is silent
- * for too long.
+ * Opens one connection to an event stream and returns its response or, for a stream, its text in chunks.
+ * Reads on demand, so that a slow caller applies backpressure instead of filling memory. Closes a connection
+ * that is silent for too long.
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';

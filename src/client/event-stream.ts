@@ -1,6 +1,6 @@
 /**
- * Follows the events of one terminal: connects, yields events, and reconnects with the cursor of the last yielded
- * event, until the caller stops.
+ * Follows the events of one terminal: connects, yields events, and reconnects with the cursor of the last
+ * yielded event, until the caller stops.
  */
 import { createParser } from 'eventsource-parser';
 import type { Clock } from '../lib/clock.js';
@@ -15,8 +15,8 @@ import type { SourceName } from './sources.js';
 import { readItem, type StreamItem } from './terminal-event.js';
 
 /**
- * The cursor after a stream that broke before its first event. It is invalid on purpose: the gateway responds with a
- * `replay_gap` and a cursor, whereas a request without a cursor would hide lost events.
+ * The cursor after a stream that broke before its first event. It is invalid on purpose: the gateway responds
+ * with a `replay_gap` and a cursor, whereas a request without a cursor would hide lost events.
  */
 const unknownCursor = 'none';
 

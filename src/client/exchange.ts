@@ -1,7 +1,7 @@
 /**
- * Makes one attempt: sends one HTTP request and returns the whole response, or the reason why there is none. Only
- * this file and `event-connection.ts` use the API key, and both remove it from responses, so that no message can
- * leak it into a log.
+ * Makes one attempt: sends one HTTP request and returns the whole response, or the reason why there is none.
+ * Only this file and `event-connection.ts` use the API key, and both remove it from responses, so that no
+ * message can leak it into a log.
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';

@@ -1,7 +1,7 @@
 /**
- * Runs one operation: repeats the same request by the retry rules until it is settled, the time is over or the
- * caller aborts. Tracks over all attempts whether the operation may have taken effect; the reported failure depends
- * on that, not only on the last response.
+ * Runs one operation: repeats the same request by the retry rules until it is settled, the time is over or
+ * the caller aborts. Tracks over all attempts whether the operation may have taken effect; the reported
+ * failure depends on that, not only on the last response.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Answer } from './answer.js';

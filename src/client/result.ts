@@ -8,8 +8,8 @@ export type Result<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Failure };
 
 /**
- * - `unknown`: the operation may have taken effect. Do not repeat it with a new Idempotency-Key: check the terminal,
- *   or send the same request with the same key again.
+ * - `unknown`: the operation may have taken effect. Do not repeat it with a new Idempotency-Key: check the
+ *   terminal, or send the same request with the same key again.
  *
  * The other three guarantee that it had no effect:
  * - `refused`: the gateway rejected the request.

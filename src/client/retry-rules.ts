@@ -1,7 +1,7 @@
 /**
- * Defines for each response whether the request is retried, and what is known about its effect. Source: "Retry rules
- * for mutating requests" in the public API specification, and the order of checks in section 2 of the contract. The
- * client never changes the Idempotency-Key of an operation.
+ * Defines for each response whether the request is retried, and what is known about its effect. Source:
+ * "Retry rules for mutating requests" in the public API specification, and the order of checks in section 2
+ * of the contract. The client never changes the Idempotency-Key of an operation.
  */
 import type { ErrorCode } from '../errors.js';
 
@@ -21,9 +21,9 @@ export type Retry = 'never' | 'after_retry_after' | 'backoff' | 'at_once';
  * Whether this or an earlier attempt may have taken effect.
  * - `raised`: this attempt may have.
  * - `unchanged`: this attempt has not; earlier ones may have.
- * - `settled`: no attempt has, and none in flight will: the gateway looked up the Idempotency-Key, found nothing,
- *   and rejected the request for a permanent reason. A quota or a frozen account is not permanent: a delayed attempt
- *   in flight could still be accepted later.
+ * - `settled`: no attempt has, and none in flight will: the gateway looked up the Idempotency-Key, found
+ *   nothing, and rejected the request for a permanent reason. A quota or a frozen account is not permanent: a
+ *   delayed attempt in flight could still be accepted later.
  */
 type Doubt = 'raised' | 'unchanged' | 'settled';
 

@@ -1,6 +1,6 @@
 /**
- * Defines the status of a signal, the response of `GET /api/v1/signals/{requestId}`. Times are ISO 8601 UTC; unknown
- * values are null. Source: sections 3 and 4 of the contract.
+ * Defines the status of a signal, the response of `GET /api/v1/signals/{requestId}`. Times are ISO 8601 UTC;
+ * unknown values are null. Source: sections 3 and 4 of the contract.
  */
 import { field, text } from './json-fields.js';
 

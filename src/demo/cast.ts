@@ -1,6 +1,6 @@
 /**
- * Sets up the participants of the demo: a user with an API key, and a paper terminal of each platform. They use real
- * sockets, as on different machines.
+ * Sets up the participants of the demo: a user with an API key, and a paper terminal of each platform. They
+ * use real sockets, as on different machines.
  */
 import { dayMs } from '../lib/durations.js';
 import { once } from 'node:events';

@@ -14,7 +14,7 @@ export function check(condition: unknown, message: string): asserts condition {
 export interface Screen {
   line(text?: string): void;
   /** Runs a step and prints its title, duration and output. Prints and rethrows an error. */
-  step<T>(title: string, work: (say: (text: string) => void) => Promise<T>): Promise<T>;
+  step<T>(title: string, work: (print: (text: string) => void) => Promise<T>): Promise<T>;
   readonly stepCount: number;
 }
 

@@ -11,8 +11,8 @@ export interface ReadOpenApiDeps {
 }
 
 /**
- * Rate-limited per client address like failed authentications: the response is some hundred times as large as an
- * unauthenticated request, and clients that do not read it would exhaust the memory.
+ * Rate-limited per client address like failed authentications: the response is some hundred times as large as
+ * an unauthenticated request, and clients that do not read it would exhaust the memory.
  */
 export function createReadOpenApi({ clock, limits, document }: ReadOpenApiDeps): OpenEndpoint {
   const text = JSON.stringify(document);

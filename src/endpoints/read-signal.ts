@@ -1,6 +1,6 @@
 /**
- * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions. Bots poll it, mostly
- * without a change: so the response is cached with the records that it was created from.
+ * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions. Bots poll it,
+ * mostly without a change: so the response is cached with the records that it was created from.
  */
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';

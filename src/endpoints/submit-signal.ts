@@ -1,6 +1,6 @@
 /**
- * POST /api/v1/signals: the hot path. The order of the checks is the contract's (section 2); the 202 is sent after
- * the flush.
+ * POST /api/v1/signals: the hot path. The order of the checks is the contract's (section 2); the 202 is sent
+ * after the flush.
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';

@@ -1,7 +1,7 @@
 /**
  * Defines and validates the `data` of the events that terminals send. Each field may be absent or null, and
- * unlisted fields pass unchanged, because terminals differ in what they report. A listed field has the same type
- * at every terminal, so that a bot can rely on it.
+ * unlisted fields pass unchanged, because terminals differ in what they report. A listed field has the same
+ * type at every terminal, so that a bot can rely on it.
  */
 import Type, { type TSchema } from 'typebox';
 import { compileSchema } from '../lib/schema.js';

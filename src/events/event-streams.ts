@@ -1,6 +1,6 @@
 /**
- * Manages the open event streams: counts them per user, sends keep-alive comments, and ends a stream when its key
- * expires, is revoked or loses access. Owns each stream from its 200 to the end of the response.
+ * Manages the open event streams: counts them per user, sends keep-alive comments, and ends a stream when its
+ * key expires, is revoked or loses access. Owns each stream from its 200 to the end of the response.
  */
 import { hasExpired, type KeyOwner } from '../auth/api-key.js';
 import type { KeyRights } from '../auth/key-rights.js';

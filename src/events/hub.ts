@@ -1,6 +1,7 @@
 /**
  * Publishes terminal events: numbers each per user, encodes it once, appends it to the user's ring buffer and
- * notifies the user's subscribers of its source. Owns the ring buffers and the epoch; both end with the process.
+ * notifies the user's subscribers of its source. Owns the ring buffers and the epoch; both end with the
+ * process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { randomHex } from '../lib/ids.js';
@@ -96,8 +97,8 @@ export class EventHub {
   }
 
   /**
-   * Evicts events above the replay age, and the ring buffers of deleted users: an event that was in flight at the
-   * deletion has created a new one.
+   * Evicts events above the replay age, and the ring buffers of deleted users: an event that was in flight at
+   * the deletion has created a new one.
    */
   age(isUser: (userId: string) => boolean): void {
     const now = this.#deps.clock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * Holds the latest events of one user for replay: a ring buffer, bounded by count and age. Ends with the process;
- * a client detects that by the epoch in its cursor.
+ * Holds the latest events of one user for replay: a ring buffer, bounded by count and age. Ends with the
+ * process; a client detects that by the epoch in its cursor.
  */
 import type { Limits } from '../limits.js';
 

@@ -1,7 +1,7 @@
 /**
- * One request and its response: the only HTTP object that endpoints use. Enforces what the native server does not:
- * at most one response, none after an abort, every write corked, no line break in a header value. Lives from the
- * request's first tick until the response is written or the client disconnects.
+ * One request and its response: the only HTTP object that endpoints use. Enforces what the native server does
+ * not: at most one response, none after an abort, every write corked, no line break in a header value. Lives
+ * from the request's first tick until the response is written or the client disconnects.
  */
 import { errors, type ErrorCode, type FieldError } from '../errors.js';
 import type { Route } from '../routes.js';
@@ -56,7 +56,10 @@ const noBody = new Uint8Array(0);
 const noContent = 204;
 
 export class Exchange {
-  /** `RateLimit` and `RateLimit-Policy`. The gate sets them once the key is known; then every response has them. */
+  /**
+   * `RateLimit` and `RateLimit-Policy`. The gate sets them once the key is known; then every response has
+   * them.
+   */
   rateLimit: { readonly policy: string; readonly state: string } | undefined;
   readonly #res: HttpResponse;
   readonly #host: ExchangeHost;
@@ -145,7 +148,10 @@ export class Exchange {
     this.#end(status);
   }
 
-  /** Responds with 200 and keeps the response open for events. @returns undefined for a HEAD or a closed client. */
+  /**
+   * Responds with 200 and keeps the response open for events. @returns undefined for a HEAD or a closed
+   * client.
+   */
   openStream(preamble: string, events: WriterCallbacks): SseWriter | undefined {
     if (this.#isOver) return undefined;
     const headers = [

@@ -33,8 +33,9 @@ export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
   /**
-   * Authenticates a caller again if its body arrived later than its head, because its key may have been revoked or
-   * its account frozen meanwhile. @returns undefined when the request was rejected and has its response.
+   * Authenticates a caller again if its body arrived later than its head, because its key may have been
+   * revoked or its account frozen meanwhile. @returns undefined when the request was rejected and has its
+   * response.
    */
   confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined;
   /** @returns undefined when the request was rejected and has its response. */

@@ -41,9 +41,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let openExchanges = 0;
 
   /**
-   * Prevents request smuggling: after a rejected ambiguous request, the native parser continues with the rest of
-   * the segment, which may contain a smuggled one. Rejects all requests of that peer until the end of this turn of
-   * the event loop.
+   * Prevents request smuggling: after a rejected ambiguous request, the native parser continues with the rest
+   * of the segment, which may contain a smuggled one. Rejects all requests of that peer until the end of this
+   * turn of the event loop.
    */
   function blockPeer(address: string): void {
     if (blockedPeers.size === 0) setImmediate(() => blockedPeers.clear());

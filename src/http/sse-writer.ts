@@ -1,7 +1,7 @@
 /**
- * Writes one SSE response on the native server, with the write pattern that it needs (native-notes/backpressure.md):
- * one write of at most 15 KiB per cork, no write while the socket is blocked, a probe write when it drains. Buffers
- * at most the bytes of one `write`.
+ * Writes one SSE response on the native server, with the write pattern that it needs
+ * (native-notes/backpressure.md): one write of at most 15 KiB per cork, no write while the socket is blocked,
+ * a probe write when it drains. Buffers at most the bytes of one `write`.
  */
 import type { EventWriter, WriterCallbacks, WriterEnd } from '../events/event-writer.js';
 import type { HttpResponse } from './uws.js';

@@ -84,8 +84,8 @@ export class Deadlines {
   }
 
   /**
-   * After a stall, reads the sockets first: a heartbeat or report that arrived in time must not miss its deadline
-   * because the gateway was blocked.
+   * After a stall, reads the sockets first: a heartbeat or report that arrived in time must not miss its
+   * deadline because the gateway was blocked.
    */
   #wake(): void {
     if (this.clock.monotonic() - this.#timerDue <= stallMs) return this.#fire();

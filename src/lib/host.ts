@@ -5,7 +5,10 @@ export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** @returns the host to connect to when a server listens on `host`: loopback where it listens on all addresses. */
+/**
+ * @returns the host to connect to when a server listens on `host`: loopback where it listens on all
+ * addresses.
+ */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return hostInUrl(host === '::' ? '::1' : host);

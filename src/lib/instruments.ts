@@ -1,6 +1,6 @@
 /**
- * Counters and histograms as plain numbers, cheap enough for the hot path. `telemetry/metrics` reads them at each
- * scrape and converts them for Prometheus.
+ * Counters and histograms as plain numbers, cheap enough for the hot path. `telemetry/metrics` reads them at
+ * each scrape and converts them for Prometheus.
  */
 export class Counter {
   value = 0;

@@ -1,7 +1,7 @@
 /**
- * Scans the bytes of a JSON text once, before it is parsed: returns the nesting depth and the byte range of one
- * member of the root object, so that its value can be forwarded unchanged. Does not check the syntax: the result
- * is valid only if JSON.parse then accepts the text.
+ * Scans the bytes of a JSON text once, before it is parsed: returns the nesting depth and the byte range of
+ * one member of the root object, so that its value can be forwarded unchanged. Does not check the syntax: the
+ * result is valid only if JSON.parse then accepts the text.
  */
 export interface JsonScan {
   /** Deepest nesting of objects and arrays; the root is depth 1. */

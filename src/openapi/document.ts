@@ -1,6 +1,7 @@
 /**
- * Builds the OpenAPI 3.1 document from the tables and schemas that the gateway itself uses for routing, validation,
- * limits and responses, so that the two cannot differ. Plain JSON, deterministic for given limits and platforms.
+ * Builds the OpenAPI 3.1 document from the tables and schemas that the gateway itself uses for routing,
+ * validation, limits and responses, so that the two cannot differ. Plain JSON, deterministic for given limits
+ * and platforms.
  */
 import { type LimitName, limitNames, limits as limitTable, type Limits } from '../limits.js';
 import type { Platform } from '../platforms.js';

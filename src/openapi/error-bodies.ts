@@ -1,6 +1,6 @@
 /**
- * Defines the two shapes of an error body, as `Exchange.fail` writes them. `code` is not an enum, because clients must
- * accept unknown codes; the examples in the document list the codes of each response.
+ * Defines the two shapes of an error body, as `Exchange.fail` writes them. `code` is not an enum, because
+ * clients must accept unknown codes; the examples in the document list the codes of each response.
  */
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from '../errors.js';

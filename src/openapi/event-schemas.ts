@@ -1,6 +1,7 @@
 /**
- * Defines the schemas of the event stream. The `data` line of an event is JSON with the same shape for all kinds; the
- * fields of the kind are in its inner `data`. Each of these may be absent or null, and terminals may send others.
+ * Defines the schemas of the event stream. The `data` line of an event is JSON with the same shape for all
+ * kinds; the fields of the kind are in its inner `data`. Each of these may be absent or null, and terminals
+ * may send others.
  */
 import Type, { type TSchema } from 'typebox';
 import { eventDataFields } from '../events/event-data.js';

@@ -1,6 +1,6 @@
 /**
- * Defines the documentation of each operation beyond its route: texts, parameters, body, success, and its specific
- * errors. `errorsOf` adds the errors of the route's credential.
+ * Defines the documentation of each operation beyond its route: texts, parameters, body, success, and its
+ * specific errors. `errorsOf` adds the errors of the route's credential.
  */
 import type { ErrorCode } from '../errors.js';
 import type { Operation, Route } from '../routes.js';

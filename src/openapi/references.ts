@@ -1,5 +1,6 @@
 /**
- * Converts schemas to the plain JSON of a document, with a `$ref` for each named schema that occurs in another one.
+ * Converts schemas to the plain JSON of a document, with a `$ref` for each named schema that occurs in
+ * another one.
  */
 import type { SchemaName } from './schemas.js';
 

@@ -1,6 +1,6 @@
 /**
- * Collects the schemas of the document, from the code that validates requests and creates responses. Their names are
- * the type names in generated clients.
+ * Collects the schemas of the document, from the code that validates requests and creates responses. Their
+ * names are the type names in generated clients.
  */
 import Type, { type TSchema } from 'typebox';
 import { apiKeySchema } from '../auth/api-key-view.js';

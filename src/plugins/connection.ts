@@ -1,7 +1,7 @@
 /**
  * Manages one plugin connection, from its upgrade to its close: enforces `hello` first, passes frames to the
- * handlers, counts bad frames, enforces the heartbeat timeout, and closes with a code that tells the plugin whether
- * to reconnect. Owns the connection's state; independent of the native socket.
+ * handlers, counts bad frames, enforces the heartbeat timeout, and closes with a code that tells the plugin
+ * whether to reconnect. Owns the connection's state; independent of the native socket.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';

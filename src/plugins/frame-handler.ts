@@ -1,7 +1,7 @@
 /**
- * Handles frames from plugins: acknowledgements, reports on executions and cancels, events. Deduplicates by the
- * `seq` of the source, and acknowledges it when its effect is durable. Accepts a report on an execution only from
- * the source that the execution was sent to.
+ * Handles frames from plugins: acknowledgements, reports on executions and cancels, events. Deduplicates by
+ * the `seq` of the source, and acknowledges it when its effect is durable. Accepts a report on an execution
+ * only from the source that the execution was sent to.
  */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';

@@ -1,7 +1,7 @@
 /**
- * Sends submit and cancel frames to plugins. Submits are sent in the order of acceptance, at once if the plugin is
- * connected, otherwise after it reconnects, never after the TTL; and only after `maySend` of the execution is
- * durable. Owns which connections have a backlog, until they close.
+ * Sends submit and cancel frames to plugins. Submits are sent in the order of acceptance, at once if the
+ * plugin is connected, otherwise after it reconnects, never after the TTL; and only after `maySend` of the
+ * execution is durable. Owns which connections have a backlog, until they close.
  */
 import type { Clock } from '../lib/clock.js';
 import { requestIdOfExecution } from '../lib/ids.js';
@@ -58,8 +58,8 @@ export class Outbox {
   }
 
   /**
-   * After a hello: redelivers commands that are neither acknowledged nor expired. If the plugin reconnected without
-   * a capability, its commands wait until their TTL passes.
+   * After a hello: redelivers commands that are neither acknowledged nor expired. If the plugin reconnected
+   * without a capability, its commands wait until their TTL passes.
    */
   resume(connection: SourceConnection, source: Source): void {
     if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
@@ -176,8 +176,8 @@ function isCancelInFlight({ status, cancel }: Execution): boolean {
 }
 
 /**
- * Excludes orders with a requested cancel: a terminal that never received the order would execute it although the
- * bot wants it cancelled.
+ * Excludes orders with a requested cancel: a terminal that never received the order would execute it although
+ * the bot wants it cancelled.
  */
 function isUndelivered({ status, delivery, cancel }: Execution): boolean {
   return (

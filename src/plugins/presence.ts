@@ -1,7 +1,7 @@
 /**
- * Tracks which terminals are connected: validates a hello, binds the connection to its source, replaces an older
- * connection, and publishes whether the source is online, stale, offline or replaced. Owns the set of open
- * connections.
+ * Tracks which terminals are connected: validates a hello, binds the connection to its source, replaces an
+ * older connection, and publishes whether the source is online, stale, offline or replaced. Owns the set of
+ * open connections.
  */
 import { readSession } from '../auth/session-token.js';
 import type { EventHub } from '../events/hub.js';

@@ -1,6 +1,7 @@
 /**
- * Defines the terminal plugin protocol, version 1: the frames of both directions as schemas, error codes and close
- * codes (section 6 of the contract). Unknown fields are ignored; a field without a value is absent, never null.
+ * Defines the terminal plugin protocol, version 1: the frames of both directions as schemas, error codes and
+ * close codes (section 6 of the contract). Unknown fields are ignored; a field without a value is absent,
+ * never null.
  */
 import Type, { type Static } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
@@ -37,7 +38,10 @@ export const closeCodes = {
 
 export type CloseReason = keyof typeof closeCodes;
 
-/** Why a connection ended: the gateway's close reason, or `terminal_left` if the peer or the network closed it. */
+/**
+ * Why a connection ended: the gateway's close reason, or `terminal_left` if the peer or the network closed
+ * it.
+ */
 export const connectionEnds = [
   ...(Object.keys(closeCodes) as CloseReason[]),
   'terminal_left',
@@ -46,8 +50,8 @@ export const connectionEnds = [
 export type ConnectionEnd = (typeof connectionEnds)[number];
 
 /**
- * Codes of the `error` frame. Errors with `counts` are protocol violations: at `badFramesMax` of them the connection
- * is closed. The others are well-formed frames with an unknown id.
+ * Codes of the `error` frame. Errors with `counts` are protocol violations: at `badFramesMax` of them the
+ * connection is closed. The others are well-formed frames with an unknown id.
  */
 // prettier-ignore
 export const frameErrors = {
@@ -70,8 +74,8 @@ const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const amount = Type.Number({ minimum: 0 });
 /**
- * ISO 8601 with a time zone; the pattern matches in linear time. Years are limited so that the time in UTC, which
- * bots receive, still has a four-digit year.
+ * ISO 8601 with a time zone; the pattern matches in linear time. Years are limited so that the time in UTC,
+ * which bots receive, still has a four-digit year.
  */
 const time = Type.String({
   maxLength: 40,

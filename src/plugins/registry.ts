@@ -1,6 +1,6 @@
 /**
- * Holds the sources of every user: name, capabilities, connection, last-seen time and highest received `seq`. All
- * but the connection is in the store, so that a source stays active across a restart.
+ * Holds the sources of every user: name, capabilities, connection, last-seen time and highest received `seq`.
+ * All but the connection is in the store, so that a source stays active across a restart.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import type { Limits } from '../limits.js';

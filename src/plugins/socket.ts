@@ -1,7 +1,7 @@
 /**
- * The WebSocket route of the uWS app: authenticates upgrades by session token, and binds each native socket to a
- * Connection. Checks what the native server does not: WebSocket version, subprotocol, no second close, no send after
- * a close, a bounded send buffer.
+ * The WebSocket route of the uWS app: authenticates upgrades by session token, and binds each native socket
+ * to a Connection. Checks what the native server does not: WebSocket version, subprotocol, no second close,
+ * no send after a close, a bounded send buffer.
  */
 import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';

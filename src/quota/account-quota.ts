@@ -1,6 +1,7 @@
 /**
- * Enforces the signal quotas of an account: per 60 seconds (sliding window) and per UTC day. Holds the counts in
- * memory; after a restart, a user's first signal restores them exactly from the accepted requests in the store.
+ * Enforces the signal quotas of an account: per 60 seconds (sliding window) and per UTC day. Holds the counts
+ * in memory; after a restart, a user's first signal restores them exactly from the accepted requests in the
+ * store.
  */
 import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';

@@ -109,10 +109,10 @@ export class TokenBucket {
 const sweptPerInsert = 2;
 
 /**
- * One bucket per key. Each insert checks a few other buckets and drops idle ones, so the map needs no timer and no
- * full scan. Above `entriesMax` it drops buckets in use, too, and their grants: a flood from that many addresses
- * defeats a per-address limit anyway, and must not exhaust the memory. Use `Infinity` where the number of keys is
- * bounded elsewhere.
+ * One bucket per key. Each insert checks a few other buckets and drops idle ones, so the map needs no timer
+ * and no full scan. Above `entriesMax` it drops buckets in use, too, and their grants: a flood from that many
+ * addresses defeats a per-address limit anyway, and must not exhaust the memory. Use `Infinity` where the
+ * number of keys is bounded elsewhere.
  */
 export class BucketMap<K> {
   readonly #buckets = new Map<K, TokenBucket>();

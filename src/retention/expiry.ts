@@ -26,8 +26,8 @@ export function* expiredSessions(reader: Reader, now: number): Pass {
 }
 
 /**
- * Scans the requests that became older than the retention since the last complete pass. The idempotency records of
- * cancels, and those of an earlier, longer retention, are removed with their request.
+ * Scans the requests that became older than the retention since the last complete pass. The idempotency
+ * records of cancels, and those of an earlier, longer retention, are removed with their request.
  */
 export function* expiredIdempotency(reader: Reader, now: number, limits: RetentionLimits): Pass {
   const position = Number(reader.get('meta', positionKey) ?? 0);

@@ -1,7 +1,7 @@
 /**
- * Removes the rows of deleted users: requests, executions, idempotency records, signalIds and sources. The deletion
- * itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many for one
- * transaction.
+ * Removes the rows of deleted users: requests, executions, idempotency records, signalIds and sources. The
+ * deletion itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many
+ * for one transaction.
  */
 import { collectionsWith, purgePrefix } from '../store/key-layout.js';
 import type { Reader } from '../store/store.js';

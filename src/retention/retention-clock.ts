@@ -1,7 +1,7 @@
 /**
- * Wall time for retention. A step forward takes effect after one hour, so that a temporarily wrong clock does not
- * delete records; a step back takes effect at once. Holds the clock offsets of the last hour; a restart trusts the
- * current wall clock.
+ * Wall time for retention. A step forward takes effect after one hour, so that a temporarily wrong clock does
+ * not delete records; a step back takes effect at once. Holds the clock offsets of the last hour; a restart
+ * trusts the current wall clock.
  */
 import type { Clock } from '../lib/clock.js';
 

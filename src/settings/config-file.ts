@@ -1,6 +1,7 @@
 /**
- * Reads the config file: JSON with settings at its top level, and the sections `limits`, `plans` and `platforms`, which
- * `sections` reads. Unknown keys are errors, because a misspelt limit would silently not apply.
+ * Reads the config file: JSON with settings at its top level, and the sections `limits`, `plans` and
+ * `platforms`, which `sections` reads. Unknown keys are errors, because a misspelt limit would silently not
+ * apply.
  */
 import { errorText } from '../lib/error-text.js';
 import { settingNames, settingsTable } from './table.js';

@@ -1,6 +1,6 @@
 /**
- * Defines the settings, one row each: flag, environment variable, config file key, default and type. Used by the
- * loader and the command line's help.
+ * Defines the settings, one row each: flag, environment variable, config file key, default and type. Used by
+ * the loader and the command line's help.
  */
 import { isIP } from 'node:net';
 import { isCidr } from '../quota/partition.js';

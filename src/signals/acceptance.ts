@@ -1,7 +1,7 @@
 /**
- * Accepts signals: stores request, executions, idempotency record and signalId in one transaction; the 202 and the
- * submit frames follow its flush. Owns the acceptances in flight: the signalIds that they reserve, and the
- * in-doubt acceptances, whose commit failed with an unknown outcome. Both end with the process.
+ * Accepts signals: stores request, executions, idempotency record and signalId in one transaction; the 202
+ * and the submit frames follow its flush. Owns the acceptances in flight: the signalIds that they reserve,
+ * and the in-doubt acceptances, whose commit failed with an unknown outcome. Both end with the process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
@@ -233,7 +233,10 @@ export class Acceptance {
   }
 }
 
-/** @returns the documented fields of an order-submit payload; null for a field that is absent or of another type. */
+/**
+ * @returns the documented fields of an order-submit payload; null for a field that is absent or of another
+ * type.
+ */
 function orderTerms({ type, cmd, payload }: Envelope) {
   if (type !== 'order' || cmd !== 'submit') return undefined;
   const terms = payload as Readonly<Record<string, unknown>>;

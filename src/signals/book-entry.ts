@@ -1,8 +1,9 @@
 /**
- * Holds one execution of the book: its latest state, which may not be durable yet, and its deadlines. While an
- * execution waits for its terminal, its entry is unloaded: it holds only the id and the deadline, and reads the
- * record from the store on access. Millions of entries may wait, and the length of GC pauses grows with the
- * objects on the heap (native-notes/profile.md): so an entry has few fields, no closures, and is its own Deadline.
+ * Holds one execution of the book: its latest state, which may not be durable yet, and its deadlines. While
+ * an execution waits for its terminal, its entry is unloaded: it holds only the id and the deadline, and
+ * reads the record from the store on access. Millions of entries may wait, and the length of GC pauses grows
+ * with the objects on the heap (native-notes/profile.md): so an entry has few fields, no closures, and is its
+ * own Deadline.
  */
 import { assert } from '../lib/assert.js';
 import type { Deadline } from '../lib/deadlines.js';

@@ -1,7 +1,7 @@
 /**
- * Accepts cancels: stores the execution's cancel and the idempotency record in one transaction; the 202 follows its
- * flush, and the cancel frame follows the 202. If the commit fails, the bot gets the error "outcome unknown", and
- * the write is retried until it succeeds; then the cancel is sent.
+ * Accepts cancels: stores the execution's cancel and the idempotency record in one transaction; the 202
+ * follows its flush, and the cancel frame follows the 202. If the commit fails, the bot gets the error
+ * "outcome unknown", and the write is retried until it succeeds; then the cancel is sent.
  */
 import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';

@@ -1,6 +1,6 @@
 /**
- * Validates signal envelopes. A compiled schema accepts valid ones fast; for an invalid one, a table of rules lists
- * the violations, in the order of the specification's table.
+ * Validates signal envelopes. A compiled schema accepts valid ones fast; for an invalid one, a table of rules
+ * lists the violations, in the order of the specification's table.
  */
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
@@ -29,8 +29,8 @@ let splitPlatform = '';
 let splitTokens: readonly string[] = [''];
 
 /**
- * Splits `terminal_a, terminal_b`: trimmed, without duplicates, in the order given. Caches the last result, because
- * each signal needs it twice and bots repeat the same text.
+ * Splits `terminal_a, terminal_b`: trimmed, without duplicates, in the order given. Caches the last result,
+ * because each signal needs it twice and bots repeat the same text.
  */
 export function platformTokens(platform: string): readonly string[] {
   if (platform !== splitPlatform) {

@@ -1,7 +1,7 @@
 /**
- * Applies the timeouts of executions: an unsent one expires with its TTL; an unconfirmed one, or an unconfirmed
- * cancel, becomes unknown. Timeouts run on the monotonic clock, so that a step of the wall clock neither fires nor
- * delays them. Owns no state: the deadlines are fields of the book's entries.
+ * Applies the timeouts of executions: an unsent one expires with its TTL; an unconfirmed one, or an
+ * unconfirmed cancel, becomes unknown. Timeouts run on the monotonic clock, so that a step of the wall clock
+ * neither fires nor delays them. Owns no state: the deadlines are fields of the book's entries.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';

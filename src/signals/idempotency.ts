@@ -1,7 +1,7 @@
 /**
- * Allows one operation per Idempotency-Key and user. Stored records answer retries. Operations in progress or in
- * doubt are held in memory, from the write to the store until its outcome is known. A key is not bound earlier, so
- * a rejected request leaves its key free.
+ * Allows one operation per Idempotency-Key and user. Stored records answer retries. Operations in progress or
+ * in doubt are held in memory, from the write to the store until its outcome is known. A key is not bound
+ * earlier, so a rejected request leaves its key free.
  */
 import type { IdempotencyRecord } from '../model/records.js';
 import type { Reader } from '../store/store.js';

@@ -1,6 +1,7 @@
 /**
- * Implements the state transitions of executions and cancels, one pure function per cause: a frame was sent, a
- * plugin acknowledged or reported, a timeout fired, the gateway restarted. Only the execution book applies them.
+ * Implements the state transitions of executions and cancels, one pure function per cause: a frame was sent,
+ * a plugin acknowledged or reported, a timeout fired, the gateway restarted. Only the execution book applies
+ * them.
  */
 import type { Cancellation, CancelStatus, ReportableCancelStatus } from '../model/cancellation.js';
 import { cancelStates } from '../model/cancellation.js';
@@ -23,8 +24,8 @@ export function applyMove(execution: Execution, move: Move, now: number): Execut
 }
 
 /**
- * Sets `maySend`. The submit frame is sent after its flush, so that a restart treats the execution as sent. Applies
- * to a marked execution, too, to wait for the flush of its mark.
+ * Sets `maySend`. The submit frame is sent after its flush, so that a restart treats the execution as sent.
+ * Applies to a marked execution, too, to wait for the flush of its mark.
  */
 export const allowSending: Move = (execution) => ({ ...execution, maySend: true });
 
@@ -146,8 +147,8 @@ export function reportCancel(evidence: CancelReport): Move {
 }
 
 /**
- * After a restart: an execution or cancel that may have been sent counts as sent. It becomes `unknown` unless the
- * plugin reports on it.
+ * After a restart: an execution or cancel that may have been sent counts as sent. It becomes `unknown` unless
+ * the plugin reports on it.
  */
 export const recover: Move = (execution) => {
   const { status, maySend, createdAt } = execution;
@@ -255,8 +256,8 @@ function afterReport(
 }
 
 /**
- * Applies the fill of a backward report: a fill counts in every state. The status stays, or becomes `filled` when
- * nothing remains.
+ * Applies the fill of a backward report: a fill counts in every state. The status stays, or becomes `filled`
+ * when nothing remains.
  */
 function afterLateFill(
   execution: Execution,

@@ -1,6 +1,6 @@
 /**
- * Routes a signal to terminals: one target for each active source of the user whose platform is among the tokens
- * and whose instanceId matches, and one denied target for each token without such a source.
+ * Routes a signal to terminals: one target for each active source of the user whose platform is among the
+ * tokens and whose instanceId matches, and one denied target for each token without such a source.
  */
 import type { Capability } from '../model/records.js';
 import type { SourceName } from '../model/source-name.js';

@@ -1,6 +1,6 @@
 /**
- * The gateway's counters and histograms, cheap enough for the hot path. `metrics` reads them at each scrape. Live as
- * long as the process.
+ * The gateway's counters and histograms, cheap enough for the hot path. `metrics` reads them at each scrape.
+ * Live as long as the process.
  */
 import { streamEnds, type StreamEnd } from '../events/event-streams.js';
 import { Counter, CounterSet, Histogram, latencyBounds } from '../lib/instruments.js';

@@ -1,6 +1,6 @@
 /**
- * Defines every metric of the gateway: name, type, help text, and the function that reads its samples at a scrape.
- * Labels have only values of fixed sets, so that requests cannot increase their cardinality.
+ * Defines every metric of the gateway: name, type, help text, and the function that reads its samples at a
+ * scrape. Labels have only values of fixed sets, so that requests cannot increase their cardinality.
  */
 import type { CounterSet, Histogram } from '../lib/instruments.js';
 import type { Instruments } from './instruments.js';

@@ -1,7 +1,7 @@
 /**
- * Exposes the instruments to Prometheus; the only file that uses prom-client. Every family reads its samples at the
- * scrape. A scrape blocks the event loop, so its text is cached for one second. Owns that cache and the event-loop
- * monitor, for the life of the process.
+ * Exposes the instruments to Prometheus; the only file that uses prom-client. Every family reads its samples
+ * at the scrape. A scrape blocks the event loop, so its text is cached for one second. Owns that cache and
+ * the event-loop monitor, for the life of the process.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
@@ -77,8 +77,8 @@ const monitorResolutionMs = 10;
 const monitorPeriodMs = 30_000;
 
 /**
- * Subtracts the monitor's own interval, because it measures from tick to tick. Resets by time, not by scrape, and
- * includes the previous period, so that a second scraper does not hide a peak from the first.
+ * Subtracts the monitor's own interval, because it measures from tick to tick. Resets by time, not by scrape,
+ * and includes the previous period, so that a second scraper does not hide a peak from the first.
  */
 function createEventLoopSamples(clock: Clock): () => Sample[] {
   const monitor: IntervalHistogram = monitorEventLoopDelay({ resolution: monitorResolutionMs });

@@ -1,6 +1,6 @@
 /**
- * Serves health checks and metrics on the ops port, with a separate node:http server, so that it responds while the
- * API port drains. Owns its socket from `listen` to `close`.
+ * Serves health checks and metrics on the ops port, with a separate node:http server, so that it responds
+ * while the API port drains. Owns its socket from `listen` to `close`.
  */
 import { hostInUrl } from '../lib/host.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

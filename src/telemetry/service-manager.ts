@@ -1,7 +1,7 @@
 /**
  * Notifies systemd (`Type=notify`): ready, stopping, and watchdog keep-alives if the unit has a watchdog. The
- * watchdog checks only the event loop, not the health: a full disk must not cause a restart loop. Owns the watchdog's
- * timer, for the life of the process.
+ * watchdog checks only the event loop, not the health: a full disk must not cause a restart loop. Owns the
+ * watchdog's timer, for the life of the process.
  */
 import { type Clock, every } from '../lib/clock.js';
 import type { Log } from './log.js';

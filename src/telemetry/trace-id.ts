@@ -1,7 +1,7 @@
 /**
- * Assigns trace ids, which identify requests in the log: the trace id of a valid W3C `traceparent` header, otherwise a
- * new one of 64 random bits per process and a counter, so that the hot path does not need the CSPRNG. Trace ids are
- * not secret.
+ * Assigns trace ids, which identify requests in the log: the trace id of a valid W3C `traceparent` header,
+ * otherwise a new one of 64 random bits per process and a counter, so that the hot path does not need the
+ * CSPRNG. Trace ids are not secret.
  */
 import { randomHex } from '../lib/ids.js';
 

@@ -1,7 +1,7 @@
 /**
- * Maintains the plugin's connection to the gateway: connects, sends hello and heartbeats, and reconnects after 1, 2,
- * 5, then 10 s unless a close code forbids it. Passes all frames but `welcome` to its owner. Owns the socket and its
- * timers.
+ * Maintains the plugin's connection to the gateway: connects, sends hello and heartbeats, and reconnects
+ * after 1, 2, 5, then 10 s unless a close code forbids it. Passes all frames but `welcome` to its owner. Owns
+ * the socket and its timers.
  */
 import { errorText } from '../lib/error-text.js';
 import { WebSocket } from 'ws';

@@ -1,7 +1,7 @@
 /**
- * Stores a journal as an append-only file with one JSON object per line, which is compacted when it is opened and
- * when it has grown. A crash during a write leaves a torn last line, which is ignored: it was not flushed. A file
- * lock prevents a second process from using it.
+ * Stores a journal as an append-only file with one JSON object per line, which is compacted when it is opened
+ * and when it has grown. A crash during a write leaves a torn last line, which is ignored: it was not
+ * flushed. A file lock prevents a second process from using it.
  */
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { errorText } from '../lib/error-text.js';

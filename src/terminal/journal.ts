@@ -1,7 +1,7 @@
 /**
- * The plugin's journal: the received commands and cancels, their states, and the reports that the gateway has not
- * acknowledged. The state of an execution is derived from its reports. Entries are durable after `flush`. Held in
- * memory; survives a restart only with a file.
+ * The plugin's journal: the received commands and cancels, their states, and the reports that the gateway has
+ * not acknowledged. The state of an execution is derived from its reports. Entries are durable after `flush`.
+ * Held in memory; survives a restart only with a file.
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
@@ -64,8 +64,9 @@ type Entry =
   | { readonly kind: 'acknowledged'; readonly seq: number };
 
 /**
- * How long final executions are kept for deduplication. The gateway may redeliver a submit until its TTL passes, so
- * this is the longest TTL and the longest clock skew that an operator can configure, which is more than a day.
+ * How long final executions are kept for deduplication. The gateway may redeliver a submit until its TTL
+ * passes, so this is the longest TTL and the longest clock skew that an operator can configure, which is more
+ * than a day.
  */
 const keepMs = limits.ttlMsMax.max + limits.futureSkewMsMax.max;
 /** Above this number, executions that can no longer be redelivered are dropped earlier. */

@@ -1,7 +1,7 @@
 /**
- * Builds the `executions` of `hello`. The gateway applies them as reports without a `seq`, before the redelivered
- * reports; so fills of unacknowledged reports are excluded here, otherwise the gateway would ignore those reports as
- * backward, together with their fills.
+ * Builds the `executions` of `hello`. The gateway applies them as reports without a `seq`, before the
+ * redelivered reports; so fills of unacknowledged reports are excluded here, otherwise the gateway would
+ * ignore those reports as backward, together with their fills.
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';

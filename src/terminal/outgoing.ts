@@ -1,7 +1,7 @@
 /**
- * The queue of frames with a `seq`: reports, which the journal keeps until they are acknowledged, and events, which
- * are held in memory within bounds. Assigns a `seq` only while connected, so that it is always above the gateway's
- * `lastSeq`; a frame that was sent once keeps its `seq`.
+ * The queue of frames with a `seq`: reports, which the journal keeps until they are acknowledged, and events,
+ * which are held in memory within bounds. Assigns a `seq` only while connected, so that it is always above
+ * the gateway's `lastSeq`; a frame that was sent once keeps its `seq`.
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';

@@ -1,6 +1,6 @@
 /**
- * A small simulated broker with three commands: submit an order, close a position, flatten the account. Rejects all
- * others. Deterministic: the same calls at the same times of its clock have the same results.
+ * A small simulated broker with three commands: submit an order, close a position, flatten the account.
+ * Rejects all others. Deterministic: the same calls at the same times of its clock have the same results.
  */
 import type { Clock } from '../lib/clock.js';
 import type { SubmitFrame } from '../plugins/protocol.js';

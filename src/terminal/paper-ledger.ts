@@ -1,6 +1,6 @@
 /**
- * The ledger of the paper broker: current prices, account, and the events that report their changes. One price per
- * instrument, no spread, no fees, no margin. Lives as long as the terminal.
+ * The ledger of the paper broker: current prices, account, and the events that report their changes. One
+ * price per instrument, no spread, no fees, no margin. Lives as long as the terminal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { instruments, type Instrument } from './instruments.js';

@@ -1,7 +1,7 @@
 /**
- * The paper broker's open orders: fills them, at once or in parts, and cancels them. Keeps the final status of recent
- * orders, so that a late cancel gets the correct result. Orders end with the process and can be restored from the
- * journal.
+ * The paper broker's open orders: fills them, at once or in parts, and cancels them. Keeps the final status
+ * of recent orders, so that a late cancel gets the correct result. Orders end with the process and can be
+ * restored from the journal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { ReasonCode } from '../model/reason-codes.js';

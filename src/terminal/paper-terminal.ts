@@ -1,6 +1,7 @@
 /**
- * The paper terminal: the reference plugin client with the simulated broker. Used by the demo, by tests and by
- * `signalbox terminal`. Lives from `start` to `stop`; with a journal it resumes unfinished orders after a restart.
+ * The paper terminal: the reference plugin client with the simulated broker. Used by the demo, by tests and
+ * by `signalbox terminal`. Lives from `start` to `stop`; with a journal it resumes unfinished orders after a
+ * restart.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { random as systemRandom } from '../lib/ids.js';

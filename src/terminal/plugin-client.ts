@@ -1,7 +1,8 @@
 /**
- * The reference client of the terminal plugin protocol (section 6 of the contract). Writes each command to the
- * journal, acknowledges it, then passes it to the terminal, once; writes each report to the journal, then sends it
- * until the gateway acknowledges it. Owns the connection and the outgoing queue; the caller owns the journal.
+ * The reference client of the terminal plugin protocol (section 6 of the contract). Writes each command to
+ * the journal, acknowledges it, then passes it to the terminal, once; writes each report to the journal, then
+ * sends it until the gateway acknowledges it. Owns the connection and the outgoing queue; the caller owns the
+ * journal.
  */
 import { errorText } from '../lib/error-text.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';

@@ -1,6 +1,6 @@
 /**
- * Generates simulated prices: a reproducible random walk, or lines of text such as `ES 5001.25`. The broker holds the
- * current prices.
+ * Generates simulated prices: a reproducible random walk, or lines of text such as `ES 5001.25`. The broker
+ * holds the current prices.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { rounded } from './decimal.js';

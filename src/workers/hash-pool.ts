@@ -1,7 +1,7 @@
 /**
- * Hashes passwords on a pool of worker threads. A hash takes tens of milliseconds, so the queue is bounded, and a
- * full queue returns 'busy': login then responds with 503. Counts admissions itself, because Piscina's threads are
- * not ready at once and its overflow is a throw. Owns the threads until `close`.
+ * Hashes passwords on a pool of worker threads. A hash takes tens of milliseconds, so the queue is bounded,
+ * and a full queue returns 'busy': login then responds with 503. Counts admissions itself, because Piscina's
+ * threads are not ready at once and its overflow is a throw. Owns the threads until `close`.
  */
 import { Piscina } from 'piscina';
 import type { VerifyTask } from './hash-worker.js';

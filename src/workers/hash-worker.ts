@@ -1,7 +1,7 @@
 /**
- * Runs in a worker thread: hashes one password at a time, synchronously, because the asynchronous functions use the
- * libuv thread pool, which the store's commits need. Normalizes passwords to NFC, so that a composed and a
- * decomposed é are the same.
+ * Runs in a worker thread: hashes one password at a time, synchronously, because the asynchronous functions
+ * use the libuv thread pool, which the store's commits need. Normalizes passwords to NFC, so that a composed
+ * and a decomposed é are the same.
  */
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { argon2Cost } from '../auth/password.js';
