@@ -147,8 +147,8 @@ export function reportCancel(evidence: CancelReport): Move {
 }
 
 /**
- * After a restart: an execution or cancel that may have been sent counts as sent. It becomes `unknown` unless
- * the plugin reports on it.
+ * After a restart or an import: an execution or cancel that may have been sent counts as sent. It becomes
+ * `unknown` unless the plugin reports on it.
  */
 export const recover: Move = (execution) => {
   const { status, maySend, createdAt } = execution;
