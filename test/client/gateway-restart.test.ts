@@ -96,7 +96,10 @@ const note = { type: 'event', event: 'terminal_message', data: { text: 'here' } 
 
 t.test('what is missed before the first event is told as a gap', async (t) => {
   const { key, sessionToken } = await gateway.user();
-  (await openPlugin(url, sessionToken)).close();
+  const plugin = await openPlugin(url, sessionToken);
+  // Acknowledged, so that the source is on disk before the gateway is killed.
+  await tell(plugin, { ...note, seq: 1 });
+  plugin.close();
 
   let streams = 0;
   const counted: typeof fetch = async (...request) => {
