@@ -84,10 +84,16 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     // Closed before its request was complete.
     if (done === true) return void socket.destroy();
     const opening = judge(value);
-    if ('error' in opening) return end(socket, opening);
+    if ('error' in opening) return end(socket, lines, opening);
     socket.setTimeout(0);
     underWay++;
-    await carryOut(socket, opening, rowsOver(socket, lines)).finally(() => underWay--);
+    try {
+      const last = await carryOut(socket, opening, rowsOver(socket, lines));
+      if (last === undefined) socket.destroy();
+      else await end(socket, lines, last);
+    } finally {
+      underWay--;
+    }
   }
 
   function judge(message: unknown): Opening | Extract<GatewayLine, { error: unknown }> {
@@ -108,16 +114,19 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     return { version: theirs, operation, request };
   }
 
-  async function carryOut(socket: Socket, opening: Opening, rows: Rows): Promise<void> {
+  /** @returns the last line for the command; undefined when the command is gone and nothing was done. */
+  async function carryOut(
+    socket: Socket,
+    opening: Opening,
+    rows: Rows,
+  ): Promise<GatewayLine | undefined> {
     const operation = table.operations[opening.operation] as Operation<unknown>;
     // A command that has given up, as on a gateway that was suspended, must have no effect.
-    if (!(await written(socket, { accepted: true, pid: process.pid }))) return;
+    if (!(await written(socket, { accepted: true, pid: process.pid }))) return undefined;
     const pulse = every(clock, pulseMs, () => {
       if (socket.writable && !socket.writableNeedDrain) socket.write('\n');
     });
-    const last = await outcome(operation, opening, rows);
-    pulse.cancel();
-    await end(socket, last);
+    return outcome(operation, opening, rows).finally(() => pulse.cancel());
   }
 
   async function outcome(
@@ -180,9 +189,20 @@ function written(socket: Socket, message: GatewayLine): Promise<boolean> {
   });
 }
 
-async function end(socket: Socket, message: GatewayLine): Promise<void> {
-  await written(socket, message);
-  socket.destroy();
+/**
+ * Sends the last line, and discards the rows that the command still sends until it closes: a socket that is
+ * destroyed with unread bytes resets the connection, and the command would lose its result.
+ */
+async function end(
+  socket: Socket,
+  lines: AsyncGenerator<unknown, void, void>,
+  message: GatewayLine,
+): Promise<void> {
+  if (!(await written(socket, message))) return void socket.destroy();
+  await lines.return();
+  socket.setTimeout(silenceMs, () => socket.destroy());
+  socket.on('end', () => socket.destroy()).resume();
+  socket.end();
 }
 
 function shippedTable(): OperationTable {

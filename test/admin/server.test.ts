@@ -202,6 +202,28 @@ t.test('rows go both ways, no faster than the other side takes them', async (t) 
   t.ok(ahead < 2_000, `${ahead} rows of 1 kB were on their way at most`);
 });
 
+t.test('a command that still sends rows gets the result of an ended operation', async (t) => {
+  const table: OperationTable = {
+    operations: { refuse: { run: () => ({ refused: 'leftovers', email: ann }) } },
+    isRequest: () => true,
+  };
+  const { dataDir } = await serve(t, { table });
+  const { path, close } = openSocketPath(dataDir);
+  const socket = connect(path).pause();
+  let failure: unknown;
+  socket.on('error', (error) => (failure = error));
+  socket.write(`${JSON.stringify({ version, operation: 'refuse', request: {} })}\n`);
+  const row = `${JSON.stringify({ row: 'x'.repeat(64_000) })}\n`;
+  // Far more than the kernel buffers: it is sent only if the server reads it.
+  for (let i = 0; i < 100; i++) socket.write(row);
+  await new Promise((resolve) => socket.write('{"end":true}\n', resolve));
+  t.equal(failure, undefined);
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: socket })) lines.push(line);
+  t.match(JSON.parse(lines.at(-1) ?? ''), { result: { refused: 'leftovers' } });
+  close();
+});
+
 t.test('an operation is told when its command goes before its last row', async (t) => {
   let told: unknown;
   const table = only(async (rows) => {
