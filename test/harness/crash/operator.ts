@@ -8,6 +8,7 @@ import type { Verdict } from '../verdict.js';
 import type { ApiSwitch } from './api-switch.js';
 import { CliCommand } from './cli-command.js';
 import type { GatewayUnderTest } from './gateway-under-test.js';
+import type { Conditions } from './refusals.js';
 import { deleteKey, gainKey, gainLogin } from './tenant-actions.js';
 import { composeChange } from './tenant-changes.js';
 import type { Ending, Tenant } from './tenant.js';
@@ -16,6 +17,7 @@ export interface OperatorDeps {
   readonly gateway: GatewayUnderTest;
   readonly chance: Chance;
   readonly verdict: Verdict;
+  readonly conditions: Conditions;
   readonly apiSwitch: ApiSwitch;
   readonly tenants: readonly Tenant[];
 }
@@ -142,7 +144,8 @@ export class Operator {
   }
 
   async #send(command: CliCommand): Promise<Ending> {
-    const { chance, verdict } = this.#deps;
+    const { chance, verdict, gateway, conditions } = this.#deps;
+    const { starts } = gateway;
     this.#command = command;
     if (chance.happens(killedShare)) command.killAt(chance.between(50, 110) / 100);
     const { code, stderr } = await command.ended;
@@ -150,7 +153,9 @@ export class Operator {
     this.#endedNow++;
     if (code === 0) this.confirmed++;
     else if (command.isKilled) this.killed++;
-    const isWell = code === 0 || command.isKilled;
+    // The gateway carries the command out: a dead disk or the end of the gateway fails it, too.
+    const isExcused = conditions.isDiskDead || !gateway.isAlive || gateway.starts !== starts;
+    const isWell = code === 0 || command.isKilled || isExcused;
     verdict.hold('a command that is left alone succeeds', isWell, () => ({ code, stderr }));
     return code === 0 ? 'confirmed' : 'cut off';
   }

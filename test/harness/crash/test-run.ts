@@ -123,6 +123,7 @@ export async function openTestRun(
       gateway,
       chance: chance.child('operator'),
       verdict,
+      conditions: ledger.conditions,
       apiSwitch,
       tenants,
     }),
