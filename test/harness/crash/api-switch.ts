@@ -51,6 +51,8 @@ export class ApiSwitch {
   async open(): Promise<void> {
     if (this.isKnownOpen) return;
     const { code, stderr } = await this.turn(true).ended;
+    // The gateway cannot write it to a dead disk; the next start opens it.
+    if (code !== 0 && this.deps.conditions.isDiskDead) return;
     this.deps.verdict.hold('a command that is left alone succeeds', code === 0, () => stderr);
     this.turned(true);
   }

@@ -72,6 +72,8 @@ export class Trader {
       const answer = await this.#callOnce(method, path, options);
       if (answer === undefined || codeOf(answer) !== 'public_api_disabled') return answer;
       verdict.hold('only the operator closes the Public API', mayBeClosed, () => path);
+      // With a dead disk nobody can open it before the next start.
+      if (conditions.isDiskDead) return undefined;
       await new Promise((resolve) => setTimeout(resolve, closedPauseMs));
     }
   }
