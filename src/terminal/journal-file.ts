@@ -4,16 +4,9 @@
  * flushed. A file lock prevents a second process from using it.
  */
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { syncDirectory, writeAll } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
@@ -137,20 +130,4 @@ function fileNameOf({ platform, instanceId, accountName }: SourceName): string {
 
 function textOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
-}
-
-function writeAll(file: number, text: string): void {
-  const bytes = Buffer.from(text);
-  let written = 0;
-  while (written < bytes.length) written += writeSync(file, bytes, written);
-}
-
-/** A rename is durable only after a flush of the directory. */
-function syncDirectory(directory: string): void {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

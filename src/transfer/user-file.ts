@@ -3,9 +3,10 @@
  * row, and the last has the number of rows and the hash of all lines before it, so that a file that was
  * cut off or changed is recognized.
  */
+import { syncDirectory, writeAll } from '../lib/durable-file.js';
 import { privateFileMode } from '../lib/private-modes.js';
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileLine, fileLines } from '../lib/file-lines.js';
 import { randomHex } from '../lib/ids.js';
@@ -57,8 +58,7 @@ export function createUserFile(path: string): UserFileWriter {
   let rows = 0;
   let text = '';
   function flush(): void {
-    for (let rest = Buffer.from(text); rest.length > 0;)
-      rest = rest.subarray(writeSync(file, rest));
+    writeAll(file, text);
     text = '';
   }
   function line(value: object): void {
@@ -81,19 +81,10 @@ export function createUserFile(path: string): UserFileWriter {
       // Unlike a rename, a link never replaces a file that was made meanwhile.
       linkSync(draft, path);
       rmSync(draft);
-      flushDirectory(dirname(path));
+      syncDirectory(dirname(path));
     },
     drop: () => rmSync(draft, { force: true }),
   };
-}
-
-function flushDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }
 
 export type UserFileFault = 'unreadable' | 'foreign' | 'other_version' | 'damaged';

@@ -1,0 +1,19 @@
+/** Writes that must survive a power cut: all bytes of a text, and the entries of a directory. */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+
+/** One write may take only a part of the bytes. `file` is a descriptor. */
+export function writeAll(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  while (written < bytes.length) written += writeSync(file, bytes, written);
+}
+
+/** A new, linked or renamed file is durable only after a flush of its directory. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
