@@ -10,7 +10,7 @@ const layers = [
   ['signals', 'settings.ts', 'http'],
   ['plugins', 'transfer'],
   ['telemetry', 'terminal'],
-  ['core.ts'],
+  ['core.ts', 'fix', 'conformance'],
   ['endpoints', 'demo'],
   ['openapi'],
   ['admin', 'stats'],
@@ -24,6 +24,8 @@ const layers = [
 const only = {
   client: ['lib', 'model', 'errors.ts', 'limits.ts'],
   terminal: ['lib', 'model', 'limits.ts', 'platforms.ts', 'plugins', 'events'],
+  conformance: ['lib', 'model', 'plugins'],
+  fix: ['lib', 'model', 'limits.ts', 'version.ts', 'plugins', 'events', 'terminal'],
 };
 
 const pathOf = (room) => `^src/${room.replace('.', '[.]')}${room.includes('.') ? '$' : '/'}`;

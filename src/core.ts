@@ -2,6 +2,7 @@
  * The gateway without its ports: executions, terminals, events and acceptances on one store and one clock. Knows
  * neither HTTP nor the native socket. Builds these parts, connects them, and owns how they load, drain and stop.
  */
+import { Brakes } from './auth/brakes.js';
 import { KeyRights } from './auth/key-rights.js';
 import { EventStreams } from './events/event-streams.js';
 import { EventHub } from './events/hub.js';
@@ -9,22 +10,36 @@ import { every, type Clock, type Timer } from './lib/clock.js';
 import { Deadlines } from './lib/deadlines.js';
 import type { IdSource } from './lib/ids.js';
 import type { Limits } from './limits.js';
+import type { TrailLog } from './model/trail-events.js';
+import { isWaiting } from './model/cancellation.js';
 import type { Plans } from './plans.js';
 import type { Platform } from './platforms.js';
+import type { Budgets } from './plugins/budget.js';
 import type { ConnectionDeps } from './plugins/connection.js';
-import { FrameHandler } from './plugins/frame-handler.js';
-import { Outbox } from './plugins/outbox.js';
-import { Presence } from './plugins/presence.js';
-import { Registry } from './plugins/registry.js';
+import type { FrameHandler } from './plugins/frame-handler.js';
+import type { Outbox } from './plugins/outbox.js';
+import type { Presence } from './plugins/presence.js';
+import type { Registry } from './plugins/registry.js';
+import type { Snapshots } from './plugins/snapshots.js';
+import { createTerminals } from './plugins/terminals.js';
 import { AccountQuota } from './quota/account-quota.js';
 import { Acceptance } from './signals/acceptance.js';
 import { Announcer } from './signals/announcer.js';
 import { CancelAcceptance } from './signals/cancel-acceptance.js';
+import { CompletionWaits } from './signals/completion-waits.js';
+import { CancelAfter } from './signals/cancel-after.js';
+import { CancelAllAcceptance } from './signals/cancel-all-acceptance.js';
+import { CancelAll } from './signals/cancel-all.js';
+import type { CancelAllOrder } from './signals/cancel-judge.js';
+import type { CancelAllResult } from './signals/cancelled-orders.js';
 import { ExecutionBook } from './signals/execution-book.js';
 import { ExecutionTimeouts } from './signals/execution-timeouts.js';
 import { Idempotency } from './signals/idempotency.js';
+import { OwedCancels } from './signals/owed-cancels.js';
+import { RiskLimits } from './signals/risk-limits.js';
+import { Stops } from './signals/stops.js';
 import type { StorageHealth } from './store/storage-health.js';
-import type { Store } from './store/store.js';
+import { StoreFailure, type Store } from './store/store.js';
 import { WriteQueue } from './store/write-queue.js';
 import type { Instruments } from './telemetry/instruments.js';
 
@@ -37,27 +52,39 @@ export interface CoreDeps {
   readonly plans: Plans;
   readonly platforms: readonly Platform[];
   readonly instruments: Instruments;
+  readonly trail: TrailLog;
 }
 
 /** How often events that are too old to be replayed are dropped. */
 const eventAgingMs = 30_000;
 
 export class Core {
+  readonly storage: StorageHealth;
   readonly deadlines: Deadlines;
   readonly rights: KeyRights;
+  readonly brakes: Brakes;
+  readonly stops: Stops;
   readonly quota: AccountQuota;
+  readonly owed: OwedCancels;
   readonly writer: WriteQueue;
   readonly hub: EventHub;
   readonly streams: EventStreams;
+  readonly waits: CompletionWaits;
   readonly announcer: Announcer;
   readonly timeouts: ExecutionTimeouts;
   readonly book: ExecutionBook;
   readonly idempotency: Idempotency;
+  readonly risks: RiskLimits;
   readonly acceptance: Acceptance;
   readonly cancels: CancelAcceptance;
+  readonly cancelAll: CancelAll;
+  readonly cancelAllAcceptance: CancelAllAcceptance;
+  readonly cancelAfter: CancelAfter;
   readonly registry: Registry;
   readonly presence: Presence;
   readonly outbox: Outbox;
+  readonly snapshots: Snapshots;
+  readonly budgets: Budgets;
   readonly frames: FrameHandler;
   /** What each plugin connection is built with. */
   readonly connections: ConnectionDeps;
@@ -68,16 +95,19 @@ export class Core {
   constructor(deps: CoreDeps) {
     const { store, health, clock, limits, instruments } = deps;
     this.#store = store;
+    this.storage = health;
     this.#clock = clock;
     const deadlines = (this.deadlines = new Deadlines(clock));
     const rights = (this.rights = new KeyRights(deps));
+    const brakes = (this.brakes = new Brakes(store));
     const quota = (this.quota = new AccountQuota(store, clock));
     const writer = (this.writer = new WriteQueue(store));
     const idempotency = (this.idempotency = new Idempotency(store));
 
     const hub = (this.hub = new EventHub({ clock, limits, ...instruments }));
     this.streams = new EventStreams({ clock, deadlines, rights, hub, ...instruments });
-    const announcer = (this.announcer = new Announcer({ hub, ...instruments }));
+    const waits = (this.waits = new CompletionWaits({ deadlines, rights }));
+    const announcer = (this.announcer = new Announcer({ hub, waits, ...instruments }));
 
     const timeouts = (this.timeouts = new ExecutionTimeouts({
       clock,
@@ -87,57 +117,68 @@ export class Core {
       apply: (entry, move) => void this.book.apply(entry, move),
       release: (entry) => this.book.release(entry),
     }));
+    const owed = (this.owed = new OwedCancels());
     const book = (this.book = new ExecutionBook({
       store,
+      owed,
       writer,
       clock,
+      brakes,
       timeouts,
-      onChange: (userId, before, after) => announcer.announce(userId, before, after),
+      onChange: (entry, before, after) => {
+        announcer.announce(entry.userId, before, after);
+        if (isWaiting(after.cancel)) this.outbox.sendWaitingCancel(entry);
+      },
     }));
 
-    const registry = (this.registry = new Registry({ store, writer, clock, limits }));
-    const terminals = { ...deps, ...instruments, deadlines, writer, hub, book, timeouts, registry };
-    const presence = (this.presence = new Presence(terminals));
-    const outbox = (this.outbox = new Outbox(terminals));
-    const frames = (this.frames = new FrameHandler(terminals));
-    this.connections = {
-      ...terminals,
-      handlers: {
-        onOpen: (connection) => presence.opened(connection),
-        identify: (connection, hello) => presence.identify(connection, hello),
-        welcome: (connection, source, hello) => {
-          presence.welcome(connection, source);
-          frames.handleKnown(source, hello.executions ?? []);
-          outbox.resume(connection, source);
-        },
-        onFrame: (connection, source, frame) => frames.handle(connection, source, frame),
-        onDrained: (connection, source) => outbox.drained(connection, source),
-        onClosed: (connection) => presence.closed(connection),
-      },
-    };
+    this.risks = new RiskLimits({ clock, openOrders: book.openOrders });
+    const stops = (this.stops = new Stops({ brakes, book }));
+    const parts = { ...deps, ...instruments, writer, hub, book, owed, timeouts, stops, deadlines };
+    const plugins = createTerminals(parts);
+    const registry = (this.registry = plugins.registry);
+    const outbox = (this.outbox = plugins.outbox);
+    this.presence = plugins.presence;
+    this.snapshots = plugins.snapshots;
+    this.frames = plugins.frames;
+    this.budgets = plugins.budgets;
+    this.connections = plugins.connections;
 
     const acceptance = (this.acceptance = new Acceptance({
-      ...terminals,
+      ...parts,
       announcer,
       idempotency,
       quota,
       dispatch: (userId, request, entries) => outbox.dispatch(userId, request, entries),
     }));
     this.cancels = new CancelAcceptance({
-      ...terminals,
+      ...parts,
       idempotency,
       send: (entry) => outbox.sendCancel(entry),
     });
-    health.onRecovery(() => {
-      acceptance.resolveDoubts();
-      writer.retry();
+    const cancelAll = (this.cancelAll = new CancelAll({
+      ...parts,
+      mayCancel: (userId, execution) => registry.mayCancel(userId, execution),
+    }));
+    this.cancelAllAcceptance = new CancelAllAcceptance({
+      ...parts,
+      idempotency,
+      acceptance,
+      cancelAll,
     });
+    this.cancelAfter = new CancelAfter({
+      ...parts,
+      acceptance,
+      cancelAll,
+    });
+    health.onRecovery(() => writer.retry());
   }
 
   /** Reads what the last process left. Call it once, before the ports open. */
   load(): void {
     this.registry.load();
+    this.cancelAll.load();
     this.book.load();
+    this.cancelAfter.load();
     this.presence.awaitAll();
     this.#aging = every(this.#clock, eventAgingMs, () =>
       this.hub.age((userId) => this.#store.get('users', userId) !== undefined),
@@ -148,19 +189,44 @@ export class Core {
   userChanged(userId: string): void {
     this.presence.recheck(userId);
     this.streams.recheck(userId);
+    this.waits.recheck(userId);
     if (this.#store.get('users', userId) !== undefined) return;
-    for (const part of [this.book, this.hub, this.registry, this.quota]) part.forget(userId);
+    const parts = [this.book, this.hub, this.registry, this.quota, this.budgets, this.cancelAfter];
+    for (const part of parts) part.forget(userId);
+  }
+
+  /**
+   * Denies what was accepted and not sent, as far as a stop covers it, also what is in doubt. Resolves when that is
+   * on disk.
+   */
+  async endUnsent(userId?: string): Promise<void> {
+    await this.acceptance.settleDoubts();
+    await this.stops.enforce(userId);
   }
 
   /** Reads the terminals and open executions of a user that arrives from another gateway. */
   adoptUser(userId: string): void {
     this.presence.adopt(userId);
+    this.cancelAll.load(userId);
     this.book.adopt(userId);
   }
 
-  /** Ends the streams that are no longer allowed, after the Public API was switched. */
+  /** Cancels open orders of a user. Rejects when the commit fails, which is retried until it succeeds. */
+  cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> {
+    return new Promise((resolve, reject) => {
+      this.acceptance.afterPending(order.userId, () => {
+        this.cancelAll.run(order, (result) => ({
+          done: () => resolve(result),
+          failed: () => reject(new StoreFailure('the cancels are not on disk yet')),
+        }));
+      });
+    });
+  }
+
+  /** Ends the streams and waits that are no longer allowed, after the Public API was switched. */
   publicApiChanged(): void {
     this.streams.recheckAll();
+    this.waits.recheckAll();
   }
 
   /** Resolves when every write that was requested before the call is on disk. */
@@ -170,17 +236,21 @@ export class Core {
     await this.writer.settled();
   }
 
-  /** Closes plugin connections and streams, and tells both to reconnect later. */
+  /** Closes plugin connections and streams, and tells both to reconnect later; ends the waits. */
   drain(): void {
     this.presence.drain();
     this.streams.drain();
+    this.waits.drain();
   }
 
   /** Writes what is left. The store may be closed after it; no deadline fires any more. */
   async stop(): Promise<void> {
     this.#aging?.cancel();
+    this.cancelAll.stop();
     this.registry.stop();
-    await this.writer.settled();
+    // What follows a flush may be written, too; with the ports closed that comes to an end.
+    do await this.writer.settled();
+    while (this.writer.isBusy);
     this.deadlines.stop();
   }
 }

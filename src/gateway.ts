@@ -4,27 +4,31 @@
  */
 import { availableParallelism } from 'node:os';
 import { createAdminServer } from './admin/server.js';
+import { haltText, readHalt } from './auth/brakes.js';
 import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
 import { Core } from './core.js';
 import { createEndpoints } from './endpoints/all.js';
+import { createAddressOf } from './http/address-of.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
+import { refusalOf } from './http/trail-fields.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen } from './http/uws.js';
-import { systemClock, waitUntil } from './lib/clock.js';
+import { every, systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { createOpenApiDocument } from './openapi/document.js';
+import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
-import { createClientAddress } from './quota/partition.js';
 import { createSweep } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { prepareDataDirectory } from './store/data-directory.js';
 import { lockDirectory } from './store/directory-lock.js';
+import { holdRecords } from './store/held-records.js';
 import { readJwtSecret } from './store/jwt-secret.js';
 import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
@@ -35,6 +39,7 @@ import type { Log } from './telemetry/log.js';
 import { createMetrics } from './telemetry/metrics.js';
 import { createOpsServer } from './telemetry/ops-server.js';
 import { createTraceIds } from './telemetry/trace-id.js';
+import { createTrail } from './telemetry/trail.js';
 import { readVersion } from './version.js';
 import { createHashPool } from './workers/hash-pool.js';
 
@@ -47,6 +52,8 @@ export interface Gateway {
 
 /** Logins that may wait for the hash pool: a second or two of work for its threads. */
 const hashQueueMax = 64;
+/** How often a commit that hangs is looked for, to be told in the log. */
+const commitLookMs = 500;
 /** Longest wait at shutdown for answers that are still owed. */
 const drainMs = 5_000;
 
@@ -67,22 +74,56 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const binary = checkNativeBinary();
   if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
   const lock = await lockDirectory(dataDir, 'gateway');
-  const health = new StorageHealth(clock, (isHealthy) => {
-    if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
-    else log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
-  });
-  const store = openStore(dataDir, {
-    clock,
-    commitLatency: instruments.commitLatency,
-    onCommit: (succeeded) => {
-      if (!succeeded) instruments.commitsFailed.add();
-      health.noteCommit(succeeded);
+  const health = new StorageHealth(clock, {
+    onChange(isHealthy) {
+      if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
+      else
+        log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
+    },
+    onOverdue(isOverdue) {
+      if (isOverdue)
+        log.error({ dataDir }, 'a commit hangs: nothing is accepted until it has ended');
+      else log.warn({ dataDir }, 'the commit that hung has ended');
     },
   });
+  const store = holdRecords(
+    openStore(dataDir, {
+      clock,
+      commitLatency: instruments.commitLatency,
+      flushLatency: instruments.flushLatency,
+      onRecovered: ({ frames, bytes, isTorn }) => {
+        if (bytes === 0 && !isTorn) return;
+        log.info(
+          { frames, bytes, isTorn },
+          'what the last process left in the log is in the store',
+        );
+      },
+      onIndexFailed: (reason) => {
+        instruments.indexFillsFailed.add();
+        log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
+      },
+      onCommit: (succeeded) => {
+        if (!succeeded) instruments.commitsFailed.add();
+        health.noteCommit(succeeded);
+      },
+    }),
+  );
   health.watch(store);
+  const healthLook = every(clock, commitLookMs, () => health.look());
 
   const ids = createIdSource(clock);
-  const core = new Core({ store, health, clock, ids, limits, plans, platforms, instruments });
+  const trail = createTrail(log, clock);
+  const core = new Core({
+    store,
+    health,
+    clock,
+    ids,
+    limits,
+    plans,
+    platforms,
+    instruments,
+    trail,
+  });
   const userTokens = createUserTokens({
     secret: readJwtSecret(dataDir, settings.jwtSecret),
     clock,
@@ -101,6 +142,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
 
   const gate = createGate({ store, clock, limits, rights: core.rights, userTokens, keyUses });
+  const openApi31 = createOpenApiDocument({ limits, platforms, version });
   const endpoints = createEndpoints({
     core,
     store,
@@ -112,35 +154,36 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     hashPool,
     userTokens,
     keyUses,
-    document: createOpenApiDocument({ limits, platforms, version }),
+    trail,
+    documents: { openApi31, openApi30: toOpenApi30(openApi31) },
     acceptLatency: instruments.acceptLatency,
   });
 
   const admin = createAdminServer({
     clock,
     version,
-    context: { store, clock, ids, settings, importing: new Set(), effects: core },
+    context: { store, clock, ids, settings, importing: new Set(), effects: core, trail },
     onError: (error, operation) => unexpected({ err: error, operation }, 'an operation failed'),
   });
   const traceIds = createTraceIds();
   const nextTraceId = (traceparent: string): string => traceIds.next(traceparent);
-  const clientAddress = createClientAddress(settings.trustProxy);
+  const addressOf = createAddressOf(settings.trustProxy);
   const isDraining = (): boolean => state === 'draining';
   const http = createHttpServer({
     routes,
     webSocketPaths: [pluginPath],
     clock,
     nextTraceId,
-    partitionOf: (res, forwardedFor) =>
-      clientAddress(
-        new Uint8Array(res.getRemoteAddress()),
-        forwardedFor,
-        () => new Uint8Array(res.getProxiedRemoteAddress()),
-      ),
+    addressOf,
+    unsentBytesMax: limits.unsentBytesPerConnection,
     handle: createEntry(gate, endpoints),
     isDraining,
     onEnd: (routeIndex, status, durationMs) =>
       instruments.requestEnded(routeIndex, status, durationMs / 1000),
+    onRefused(exchange, code) {
+      instruments.refusals.add(code);
+      trail.note('refused', () => refusalOf(exchange, code));
+    },
     onError: (error, traceId) => unexpected({ err: error, traceId }, 'an endpoint failed'),
   });
   const app = createApp(settings);
@@ -149,16 +192,22 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     clock,
     nextConnectionId: () => `con_${randomHex(8)}`,
     nextTraceId,
+    addressOf,
     isDraining,
     connection: core.connections,
+    trail,
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
   http.register(app);
 
   function readiness(): { ready: boolean; reason: string } {
     if (state !== 'serving') return { ready: false, reason: state };
+    if (health.isOverdue) return { ready: false, reason: 'a commit hangs' };
     if (!health.isHealthy) return { ready: false, reason: 'the last commit failed' };
-    return { ready: true, reason: 'ready' };
+    if (store.index().failure !== undefined) {
+      return { ready: false, reason: 'data.mdb cannot be written' };
+    }
+    return { ready: true, reason: haltText(readHalt(store)) ?? 'ready' };
   }
   const ops = createOpsServer({
     host: settings.opsHost,
@@ -169,17 +218,24 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       hashPoolQueue: () => hashPool.waiting(),
       openExecutions: () => core.book.size,
       storeBytes: () => store.sizeBytes(),
+      indexLagMs: () => store.index().lagMs,
+      indexWaitingBytes: () => store.index().waitingBytes,
       openStreams: () => core.streams.count,
       hashPoolQueueMax: () => hashQueueMax,
+      isHalted: () => core.brakes.isHalted,
       isReady: () => readiness().ready,
       committedAt: () => health.committedAt,
+      commitAgeMs: () => health.commitAgeMs,
+      retentionLagMs: () => sweep.lagMs(),
       version,
       hostMetrics: createHostMetrics({ ...settings, clock }),
     }),
   });
 
   async function closeAll(): Promise<void> {
+    healthLook.cancel();
     await core.stop();
+    app.close();
     await admin.stop();
     await store.close();
     await hashPool.close();
@@ -226,8 +282,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       await keyUses.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the last uses of API keys could not be written');
       });
-      await core.stop();
-      app.close();
       await closeAll();
       log.info('stopped');
     },

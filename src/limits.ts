@@ -1,6 +1,7 @@
 /**
  * Defines every limit of the public interface: default, unit, and the bounds within which an operator may
- * change it. Source: the Limits table of the public API specification.
+ * change it. Source: the Limits table of the public API specification and section 9 of the
+ * contract.
  */
 import { dayMs, hourMs, minuteMs } from './lib/durations.js';
 
@@ -12,6 +13,8 @@ interface Limit {
   /** What the limit protects, and what breaks without it. */
   readonly why: string;
 }
+
+const mebibyte = 1_048_576;
 
 /** Highest Unix time in milliseconds that a four-digit year can show: 9999-12-31T23:59:59.999Z. */
 export const unixMsMax = 253_402_300_799_999;
@@ -48,6 +51,17 @@ export const limits = {
   outgoingQueueEventsMax: { value: 2_000, unit: 'events', min: 1, max: 1_000_000, why: 'memory of a disconnected plugin' },
   outgoingQueueAgeMs: { value: 10 * minuteMs, unit: 'milliseconds', min: 50, max: dayMs, why: 'age of the oldest event that a plugin sends after a reconnect' },
   executionRetentionDays: { value: 30, unit: 'days', min: 1, max: 3_650, why: 'disk space; and how long a signalId stays reserved' },
+  pluginFramesPerSecond: { value: 1_000, unit: 'frames per second and user', min: 1, max: 1_000_000, why: 'every frame takes the one event loop; a flood from one user would delay the signals of all' },
+  pluginBytesPerSecond: { value: 2 * mebibyte, unit: 'bytes per second and user', min: 1_024, max: 1_024 * mebibyte, why: 'parsing takes time by the byte; a flood from one user would delay the signals of all' },
+  pluginConnectionsPerUser: { value: 64, unit: 'connections per user', min: 1, max: 100_000, why: 'each connection holds memory and a file descriptor' },
+  sourcesPerUser: { value: 64, unit: 'active sources per user', min: 1, max: 100_000, why: 'a signal becomes one execution for each matching source' },
+  executionsPerSignal: { value: 64, unit: 'executions per signal', min: 1, max: 10_000, why: 'size of one transaction and of the status answer' },
+  userRequestsPerMinute: { value: 120, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'the key endpoints write to the store without an API key’s rate limit' },
+  replayBytesPerUser: { value: 8 * mebibyte, unit: 'bytes per user', min: 1_024, max: 1_024 * mebibyte, why: 'memory of the event ring of one user, as encoded' },
+  replayBytesMax: { value: 256 * mebibyte, unit: 'bytes', min: 1_024, max: 65_536 * mebibyte, why: 'memory of the event rings of all users, as encoded' },
+  unsentBytesPerConnection: { value: mebibyte, unit: 'bytes per connection', min: 1_024, max: 1_024 * mebibyte, why: 'memory of answers that a client does not read' },
+  cancelsPerOrder: { value: 100, unit: 'cancels per order', min: 1, max: 10_000, why: 'each cancel is an idempotency record and a frame; cancel-all is not bound by it' },
+  fillsPerExecution: { value: 10_000, unit: 'fills per execution', min: 1, max: 1_000_000, why: 'rows of an execution, and fills in one answer, of all its executions; further ones are counted and not listed' },
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof limits;

@@ -6,6 +6,7 @@
 import { createGateway } from './gateway.js';
 import { systemClock } from './lib/clock.js';
 import type { Settings } from './settings.js';
+import { exposureOf } from './settings/exposure.js';
 import { StartRefused } from './store/refusal.js';
 import { createLog } from './telemetry/log.js';
 import { createServiceManager } from './telemetry/service-manager.js';
@@ -38,6 +39,9 @@ export async function main(settings: Settings): Promise<void> {
       });
     }
   });
+
+  const exposure = exposureOf(settings);
+  if (exposure !== undefined) log.warn(exposure);
 
   try {
     const { env: environment, pid } = process;

@@ -11,7 +11,8 @@ export const shippedPlatforms: readonly Platform[] = [
   { token: 'terminal_b', account: 'login-at-server' },
 ];
 
-const loginAtServer = /^[^@\s]+@[^@\s]+$/;
+/** A server may have spaces in its name, as `Broker-Live 12` has, but not at its ends. */
+const loginAtServer = /^[^@\s]+@[^@\s]+(?: +[^@\s]+)*$/;
 
 export function isAccountName(platform: Platform, accountName: string): boolean {
   return platform.account === 'named' || loginAtServer.test(accountName);

@@ -7,17 +7,23 @@ const documented = {
   malformed_json: 400,
   invalid_terminal_source: 400,
   invalid_event_cursor: 400,
+  invalid_query: 400,
+  unknown_field: 400,
   validation_failed: 400,
   invalid_name: 400,
   invalid_scopes: 400,
   invalid_expiration: 400,
+  invalid_limits: 400,
   active_key_limit_reached: 400,
   invalid_api_key: 401,
   invalid_credentials: 401,
   invalid_token: 401,
   insufficient_scope: 403,
   business_plan_required: 403,
+  address_not_allowed: 403,
   account_frozen: 403,
+  trading_halted: 403,
+  risk_limit_exceeded: 403,
   email_not_confirmed: 403,
   not_found: 404,
   request_not_found: 404,
@@ -31,10 +37,13 @@ const documented = {
   duplicate_signal_id: 409,
   order_not_cancellable: 409,
   terminal_unavailable: 409,
+  terminal_timeout: 504,
   cancel_already_in_progress: 409,
   request_body_too_large: 413,
   unsupported_media_type: 415,
   invalid_signal: 422,
+  invalid_filter: 422,
+  invalid_timeout: 422,
   api_rate_limited: 429,
   rate_limit_exceeded: 429,
   signal_rate_limit_exceeded: 429,
@@ -48,11 +57,13 @@ const documented = {
 const ours = {
   bad_request: 400,
   upgrade_required: 426,
+  change_not_confirmed: 500,
   login_unavailable: 503,
+  storage_unavailable: 503,
   shutting_down: 503,
 };
 
-t.test('the error codes and their statuses are the documents’, and four of our own', async (t) => {
+t.test('the error codes and their statuses are the documents’, and a few of our own', async (t) => {
   const statuses = Object.entries(errors).map(([code, { status }]) => [code, status]);
   t.strictSame(Object.fromEntries(statuses), { ...documented, ...ours });
 });

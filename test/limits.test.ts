@@ -4,7 +4,7 @@ import { limitNames, limitRelations, limits, unixMsMax, type Limits } from '../s
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** The specification's Limits table under the contract's names, section 1. */
+/** The specification's Limits table under the contract's names, section 1, and those of its section 9. */
 const documented = {
   bodyBytesMax: 65_536,
   jsonDepthMax: 16,
@@ -36,6 +36,17 @@ const documented = {
   outgoingQueueEventsMax: 2_000,
   outgoingQueueAgeMs: 10 * minute,
   executionRetentionDays: 30,
+  pluginFramesPerSecond: 1_000,
+  pluginBytesPerSecond: 2 * 1_048_576,
+  pluginConnectionsPerUser: 64,
+  sourcesPerUser: 64,
+  executionsPerSignal: 64,
+  userRequestsPerMinute: 120,
+  replayBytesPerUser: 8 * 1_048_576,
+  replayBytesMax: 256 * 1_048_576,
+  unsentBytesPerConnection: 1_048_576,
+  cancelsPerOrder: 100,
+  fillsPerExecution: 10_000,
 };
 
 t.test('the limits and their values are the specification’s', async (t) => {

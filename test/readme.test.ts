@@ -136,6 +136,8 @@ t.test(
       ([, text = '']) => text,
     );
     t.ok(commands.length > 15);
+    const listed = await run('signalbox signal list --json');
+    const requestId = /req_[0-9A-Z]{26}/.exec(listed)?.[0] ?? '';
     for (const command of commands) {
       const place = command.startsWith('signalbox user import')
         ? `SIGNALBOX_DATA_DIR='${other}' `
@@ -143,6 +145,9 @@ t.test(
       const once = command === 'signalbox stats' ? ` --once --url ${ready.opsUrl}` : '';
       const words = command
         .replace('EMAIL', email)
+        .replace('REQUEST_ID', requestId)
+        .replace('S,…', 'signals:read')
+        .replace(/ \[.*\]/, '')
         .replace('ID', '1')
         .replace('FILE', 'ann.jsonl')
         .replace('DIR', 'backup');

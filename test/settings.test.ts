@@ -6,6 +6,7 @@ import {
   type Settings,
   type SettingsError,
 } from '../src/settings.js';
+import { shippedLimits } from './support/shipped-limits.js';
 import { knownEnvironment, settingNames, settingsTable } from '../src/settings/table.js';
 
 /** Section 1 of the contract, as it stands there. */
@@ -19,39 +20,8 @@ const contractTable = `
 | | \`SIGNALBOX_JWT_SECRET\` | made at first start, kept in the data directory |
 `;
 
-/** The contract's names of the limits, each with the specification's value. */
-const contractLimits: Record<string, number> = {
-  bodyBytesMax: 65536,
-  jsonDepthMax: 16,
-  idempotencyKeyLengthMax: 128,
-  signalIdLengthMax: 128,
-  instanceIdLengthMax: 128,
-  ttlMsMax: 300000,
-  futureSkewMsMax: 60_000,
-  activeKeysPerUserMax: 5,
-  keyNameLengthMax: 80,
-  keyLifetimeDaysMax: 365,
-  userTokenLifetimeMs: 24 * 60 * 60_000,
-  keyRequestsPerMinute: 1200,
-  unauthenticatedAttemptsPerMinute: 60,
-  loginAttemptsPerMinute: 10,
-  streamsPerUserMax: 3,
-  streamInstanceIdLengthMax: 128,
-  streamAccountNameLengthMax: 128,
-  lastEventIdLengthMax: 80,
-  heartbeatWindowMs: 120_000,
-  executionConfirmTimeoutMs: 60_000,
-  cancelConfirmTimeoutMs: 30_000,
-  idempotencyRetentionMs: 24 * 60 * 60_000,
-  staleProcessingMs: 5 * 60_000,
-  replayEventsMax: 1000,
-  replayAgeMs: 10 * 60_000,
-  subscriberPendingEventsMax: 256,
-  rawTextLengthMax: 8192,
-  outgoingQueueEventsMax: 2000,
-  outgoingQueueAgeMs: 10 * 60_000,
-  executionRetentionDays: 30,
-};
+/** Held against the contract in limits.test. */
+const contractLimits = shippedLimits();
 
 interface Given {
   readonly flags?: Record<string, string>;

@@ -1,12 +1,13 @@
 /**
- * Every test file, four at a time, each in a plain Node process of its own: `.taprc` makes this file the
- * one that `tap` runs. Were tap to start the files itself, it would load a TypeScript compiler, mocks
- * and coverage into each of them and into every gateway and command that they start: twice the work
- * for the processor, and none of the three is used here.
+ * Every test file, four at a time, in plain Node processes that each run one file after another: `.taprc`
+ * makes this file the one that `tap` runs. Were tap to start the files itself, it would load a TypeScript
+ * compiler, mocks and coverage into each of them and into every gateway and command that they start, and
+ * none of the three is used here.
  */
-import { readdirSync } from 'node:fs';
+import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { FileRunner } from './support/file-runner.js';
 import {
   groupOf,
   groups,
@@ -18,23 +19,14 @@ import {
 /** The repository, seen from build/test. */
 const root = join(import.meta.dirname, '../..');
 
-/** `.taprc` says it, and tap hands it on to every process. */
-const fileTimeoutMs = Number(process.env['TAP_TIMEOUT']) * 1000;
+/** Of a file; `.taprc` says it. */
+const timeoutMs = Number(process.env['TAP_TIMEOUT']) * 1000;
 
 /** Set by `npm run test:all`: no group is skipped, and those that pass are recorded. */
 const isAll = process.env['TEST_ALL'] !== undefined;
 
-/**
- * Set to a path, it is where each file's seconds are appended: wall, user and system time, those of its
- * gateways and commands among them.
- */
+/** Set to a path, it is where each file's seconds are appended: of the wall, and of processors. */
 const timesFile = process.env['TEST_TIMES'];
-const timed = `began=$(date +%s%N); "$@"; status=$?; ended=$(date +%s%N)
-times >"$TEST_TIMES.$$"
-{ read -r own; read -r user system; } <"$TEST_TIMES.$$"
-rm "$TEST_TIMES.$$"
-echo "$(((ended - began) / 1000000)) $user $system $0" >>"$TEST_TIMES"
-exit $status`;
 
 // Two more than the smallest machine has cores: many tests wait for a time to pass.
 t.jobs = 4;
@@ -51,21 +43,15 @@ for (const { name, folders } of skipped) {
 
 /** The files that take longest begin first, so that none of them is alone at the end. */
 const longest =
-  /^(?:quota\/limits-in-time|(?:bench|cli|harness|native|terminal)\/|plugins\/presence-)/;
+  /^(?:quota\/limits-in-time|(?:bench|cli|e2e|fix|harness|native|sdk|terminal)\/|plugins\/presence-)/;
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.js'))
   .sort((a, b) => Number(longest.test(b)) - Number(longest.test(a)) || (a < b ? -1 : 1));
+/** Replaces a function of Node before the modules that use it are loaded, and leaves it replaced. */
+const needsOwnProcess = /^auth\/comparisons\./;
 const failedGroups = new Set<string>();
-const runs = files.map(async (name) => {
-  const group = groupOf(name);
-  if (group !== undefined && skipped.includes(group)) return;
-  const file = join(import.meta.dirname, name);
-  const command = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file];
-  const [program = 'env', ...args] =
-    timesFile === undefined ? ['env', ...command] : ['sh', '-c', timed, name, 'env', ...command];
-  const results = await t.spawn(program, args, { name, buffered: true, timeout: fileTimeoutMs });
-  if (group !== undefined && results?.ok !== true) failedGroups.add(group.name);
-});
+const waiting = files.filter((name) => !isSkipped(name));
+const runs = Array.from({ length: t.jobs }, () => runWaiting(new FileRunner({ timeoutMs })));
 
 if (isAll) {
   void Promise.all(runs).then(() => {
@@ -73,4 +59,29 @@ if (isAll) {
       if (!failedGroups.has(group.name)) recordVerified(root, group);
     }
   });
+}
+
+function isSkipped(name: string): boolean {
+  const group = groupOf(name);
+  return group !== undefined && skipped.includes(group);
+}
+
+async function runWaiting(runner: FileRunner): Promise<void> {
+  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    const began = Date.now();
+    const isAlone = needsOwnProcess.test(name);
+    if (isAlone) runner.stop();
+    const { output, end } = runner.run(join(import.meta.dirname, name));
+    const results = await t.stdin(name, { tapStream: output, buffered: true, timeout: 0 });
+    const { complaint, cpuSeconds } = await end;
+    if (complaint !== undefined) t.fail(`${name}: ${complaint}`);
+    if (isAlone) runner.stop();
+    const group = groupOf(name);
+    const isOk = complaint === undefined && results?.ok === true;
+    if (group !== undefined && !isOk) failedGroups.add(group.name);
+    if (timesFile === undefined) continue;
+    const seconds = [(Date.now() - began) / 1000, cpuSeconds].map((each) => each.toFixed(1));
+    appendFileSync(timesFile, `${seconds.join(' ')} ${name}\n`);
+  }
+  runner.stop();
 }

@@ -11,11 +11,12 @@ import { memory } from './memory.js';
 import { refused } from './refused.js';
 import { status } from './status.js';
 import { submitPeer } from './submit-peer.js';
-import { submit } from './submit.js';
+import { submit, submitLog } from './submit.js';
 
 export const benches: readonly Bench[] = [
   generator,
   submit,
+  submitLog,
   submitPeer,
   status,
   refused,

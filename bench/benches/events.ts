@@ -22,7 +22,7 @@ export const events: Bench = {
 };
 
 const bench = 'events';
-const aim = { is: 'at least', of: 'ratio', bound: 1.5 } as const;
+const aim = { is: 'at least', of: 'ratio', bound: 2 } as const;
 const variants = ['nchan by POST', 'nchan, a worker a core'] as const;
 
 async function run(options: BenchOptions): Promise<Row[]> {

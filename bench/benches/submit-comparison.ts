@@ -12,7 +12,9 @@ import {
   loadSide,
 } from '../load/generator-check.js';
 import type { LoadReport, LoadSpec } from '../load/load.js';
-import { type Row, toRow } from '../measure/report.js';
+import { wrkSubmits } from '../load/wrk.js';
+import type { Row } from '../measure/report.js';
+import { missing } from '../measure/requirements.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
 import type { Side } from '../measure/side.js';
 import { summarize } from '../measure/statistics.js';
@@ -22,13 +24,13 @@ import { type GatewayConfig, startGateway } from '../sides/gateway.js';
 import { type Population, populate } from '../sides/population.js';
 import { copyOf, queueing, retain } from '../sides/retained.js';
 import type { BenchOptions } from './bench.js';
+import { type SubmitAims, submitRows } from './submit-rows.js';
 
 export interface Opponent {
   readonly bench: string;
   /** What the report calls it. */
   readonly name: string;
-  /** Bounds of the ratios. */
-  readonly aim: { readonly throughputAtLeast: number; readonly p99AtMost: number };
+  readonly aim: SubmitAims;
   /** On an empty directory, which is removed when the server has ended. */
   readonly start: (
     dataDir: string,
@@ -110,21 +112,35 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
   log(`${opponent.bench}: an acceptance is ${putsText(watched)}`);
   const reports: LoadReport[] = [];
 
-  async function turn(side: (typeof sides)[number], rate?: { ratePerSecond: number }) {
-    const load = async (server: Side) => {
-      const loaded = await loadSide(server, { ...spec, ...rate });
-      reports.push(loaded.report);
-      return loaded;
-    };
-    if (side === 'ours') return withGateway(options, population, load);
+  async function onSide<T>(
+    side: (typeof sides)[number],
+    work: (server: Side) => Promise<T>,
+  ): Promise<T> {
+    if (side === 'ours') return withGateway(options, population, work);
     const dataDir = newDirectory('other');
     const server = await opponent.start(dataDir, population, watched);
     try {
-      return await load(server);
+      return await work(server);
     } finally {
       await server.stop();
       removeDirectory(dataDir);
     }
+  }
+
+  async function turn(side: (typeof sides)[number], changes: Partial<LoadSpec> = {}) {
+    const loaded = await onSide(side, (server) => loadSide(server, { ...spec, ...changes }));
+    reports.push(loaded.report);
+    return loaded;
+  }
+
+  async function latency(title: string, changes: Partial<LoadSpec>) {
+    return alternate(sides, rounds, async (side, round) => {
+      const { latency } = (await turn(side, changes)).report;
+      const [p50Ms, p99Ms] = [latency.percentile(50), latency.percentile(99)];
+      const figures = `${title}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`;
+      log(`${opponent.bench}, round ${round + 1}, ${names[side]}, ${figures}`);
+      return { p50Ms, p99Ms };
+    });
   }
 
   const throughput = await alternate(sides, rounds, async (side, round) => {
@@ -137,75 +153,55 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
       loopUs: (loopShare * 1_000_000) / report.answersPerSecond,
     };
   });
-  const ours = samplesOf(throughput.ours, 'requestsPerSecond');
-  const other = samplesOf(throughput.other, 'requestsPerSecond');
-  const medians = [summarize(ours).median, summarize(other).median];
+  const medians = sides.map(
+    (side) => summarize(samplesOf(throughput[side], 'requestsPerSecond')).median,
+  );
   const ratePerSecond = Math.max(1, Math.round(latencyRateShare * Math.min(...medians)));
-
-  const latency = await alternate(sides, rounds, async (side, round) => {
-    const { latency } = (await turn(side, { ratePerSecond })).report;
-    const [p50Ms, p99Ms] = [latency.percentile(50), latency.percentile(99)];
-    const figures = `p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`;
-    log(`${opponent.bench}, round ${round + 1}, ${names[side]}: ${figures}`);
-    return { p50Ms, p99Ms };
-  });
-
+  const openLoop = await latency('open loop', { ratePerSecond });
+  const alone =
+    opponent.aim.aloneP50AtMost === undefined
+      ? undefined
+      : await latency('one connection', { connections: 1 });
   const ceilingPerSecond = await generatorCeiling(spec, watched.answer);
   const bound = generatorDoubt({
     perSecond: Math.max(...medians),
     ceilingPerSecond,
     loopShare: summarize(samplesOf(throughput.ours, 'loopShare')).min,
   });
-  const wrong = answerDoubt(reports);
-  const { bench, name: otherName, aim } = opponent;
-  const openLoop = `open loop at ${ratePerSecond} requests/s for both`;
+  const wrk = await wrkFigures();
   removeDirectory(population.dataDir);
-  return [
-    toRow({
-      bench,
-      figure: 'throughput',
-      unit: 'requests/s',
-      ours,
-      other,
-      otherName,
-      aim: { is: 'at least', of: 'ratio', bound: aim.throughputAtLeast },
-      doubt: [wrong, bound].filter((text) => text !== undefined).join('; ') || undefined,
-      note:
-        `${connections} connections, closed loop; an acceptance is ${putsText(watched)}; ` +
-        `the generator reaches ${Math.round(ceilingPerSecond)} requests/s on the bare handler`,
-    }),
-    toRow({
-      bench,
-      figure: 'event loop time',
-      unit: 'µs/request',
-      ours: samplesOf(throughput.ours, 'loopUs'),
-      other: samplesOf(throughput.other, 'loopUs'),
-      otherName,
-      doubt: wrong,
-      note: 'processor time of the thread that answers, in the run of the throughput',
-    }),
-    toRow({
-      bench,
-      figure: 'p50',
-      unit: 'ms',
-      ours: samplesOf(latency.ours, 'p50Ms'),
-      other: samplesOf(latency.other, 'p50Ms'),
-      otherName,
-      doubt: wrong,
-      note: openLoop,
-    }),
-    toRow({
-      bench,
-      figure: 'p99',
-      unit: 'ms',
-      ours: samplesOf(latency.ours, 'p99Ms'),
-      other: samplesOf(latency.other, 'p99Ms'),
-      otherName,
-      aim: { is: 'at most', of: 'ratio', bound: aim.p99AtMost },
-      doubt: wrong,
-      note: openLoop,
-    }),
-  ];
+  return submitRows({
+    bench: opponent.bench,
+    otherName: opponent.name,
+    aim: opponent.aim,
+    throughput,
+    openLoop,
+    alone,
+    wrk,
+    wrong: answerDoubt(reports),
+    bound,
+    throughputNote:
+      `${connections} connections, closed loop; an acceptance is ${putsText(watched)}; ` +
+      `the generator reaches ${Math.round(ceilingPerSecond)} requests/s on the bare handler`,
+    openLoopNote: `open loop at ${ratePerSecond} requests/s for both`,
+  });
+
+  /** The same once more by a generator that is not ours; undefined where it is not installed, or in a smoke run. */
+  async function wrkFigures() {
+    if (options.isSmoke || missing(['wrk']).length > 0) return undefined;
+    const wrkLoad = async (server: Side) => {
+      const keys = population.keys;
+      await wrkSubmits({ url: server.url, keys, connections, seconds: options.warmupSeconds });
+      return wrkSubmits({ url: server.url, keys, connections, seconds: options.seconds });
+    };
+    return alternate(sides, rounds, async (side, round) => {
+      const figures = await onSide(side, wrkLoad);
+      log(
+        `${opponent.bench}, round ${round + 1}, ${names[side]}, by wrk: ${JSON.stringify(figures)}`,
+      );
+      return figures;
+    });
+  }
 }
 
 function putsText({ puts }: WatchedAcceptance): string {

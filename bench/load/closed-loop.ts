@@ -9,7 +9,7 @@ import { Measurement } from './measurement.js';
 import type { RequestSource } from './workload.js';
 import { workloads } from './workloads.js';
 
-/** After the measured time: whoever has not answered once by then does not answer. */
+/** After the measured time: a client without one answer by then gets none. */
 const firstAnswerMs = 10_000;
 
 export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJson> {

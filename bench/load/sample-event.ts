@@ -45,6 +45,7 @@ export function pluginFrame(number: number): string {
 export function readerData(number: number): string {
   return JSON.stringify({
     eventId,
+    event: eventName,
     occurredAt,
     receivedAt: occurredAt,
     platform: source.platform,

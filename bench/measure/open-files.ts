@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Files that a server or a generator has open beside its connections, with room to spare. */
 const otherFiles = 200;
 
-/** Throws, in words for whoever runs the bench, when a process could not hold so many connections. */
+/** Throws, in words for the one who runs the bench, when a process could not hold so many connections. */
 export function requireConnections(count: number): void {
   const limits = readFileSync('/proc/self/limits', 'latin1');
   const hard = /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1];

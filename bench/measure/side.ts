@@ -63,7 +63,7 @@ export async function startSide(options: SideOptions): Promise<Side> {
     log = (log + text).slice(-logCharactersMax);
   });
   child.stdin.on('error', () => {
-    // A process that ended does not read; whoever asks it hears so from its end.
+    // A process that ended does not read; a request to it is answered by its end.
   });
   const lines = createInterface({ input: child.stdout });
   const ended = once(child, 'close').then(() => running.delete(child));

@@ -3,7 +3,7 @@
  * accepted in the last month. Written by retain.ts in a process of its own, through the product's
  * store code, since another commit's may be the one to be used.
  */
-import { closeSync, constants, copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, cpSync, fsyncSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Product } from '../measure/product.js';
@@ -43,18 +43,21 @@ export async function retain(retention: Retention): Promise<string[]> {
 
 /**
  * The same population on a store of its own, on disk to the last byte: else the first commit of
- * whoever opens it would have to wait for the copy.
+ * the next to open it would have to wait for the copy.
  */
 export function copyOf(population: Population): Population {
   const dataDir = join(newDirectory('data'), 'data');
-  mkdirSync(dataDir, { mode: 0o700 });
-  const copy = join(dataDir, 'data.mdb');
-  copyFileSync(join(population.dataDir, 'data.mdb'), copy, constants.COPYFILE_FICLONE);
-  const file = openSync(copy, 'r+');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  cpSync(population.dataDir, dataDir, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  for (const name of readdirSync(dataDir, { recursive: true })) flush(join(dataDir, String(name)));
   return { ...population, dataDir };
+}
+
+/** A file or a directory. */
+function flush(path: string): void {
+  const opened = openSync(path, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
 }

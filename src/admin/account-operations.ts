@@ -1,4 +1,5 @@
 /** Operations on users, their sessions and keys, and on the switch of the Public API. */
+import { halt, resumeTrading } from '../auth/brakes.js';
 import {
   addUser,
   deleteUser,
@@ -20,6 +21,9 @@ export type ShownUser = Pick<
   'email' | 'userId' | 'plan' | 'confirmed' | 'frozen' | 'createdAt'
 >;
 
+/** A command has no trace id and no address: its own line in the trail stands beside. */
+const byOperator = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
+
 const rowsPerTurn = 256;
 
 export const accountOperations = {
@@ -35,9 +39,12 @@ export const accountOperations = {
   'user.set': {
     refuse: refusePlan,
     async run({ store, effects }, { email, ...change }) {
+      const before = findUser(store, email);
+      if (change.frozen === false && before?.frozen) await effects.endUnsent(before.userId);
       const user = await setUser(store, email, change);
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);
+      if (user.frozen) await effects.endUnsent(user.userId);
       return { user: shown(user) };
     },
   },
@@ -80,9 +87,10 @@ export const accountOperations = {
     },
   },
   'session.revoke': {
-    async run({ store, effects }, { email }) {
+    async run({ store, effects, trail }, { email }) {
       const user = await revokeSessions(store, email);
       if (user === undefined) return userNotFound(email);
+      trail.note('session_revoked', { userId: user.userId, by: 'operator' });
       effects.userChanged(user.userId);
       return { user: shown(user) };
     },
@@ -99,10 +107,12 @@ export const accountOperations = {
     },
   },
   'key.revoke': {
-    async run({ store, clock, effects }, { id }) {
+    async run({ store, clock, effects, trail }, { id }) {
       const userId = await revokeKeyAsOperator(store, id, clock.now());
       if (userId === undefined) return { refused: 'key_not_found', id };
+      trail.note('key_revoked', { ...byOperator, userId, keyId: id });
       effects.userChanged(userId);
+      await effects.endUnsent(userId);
       return { id, userId, email: store.get('users', userId)?.email ?? null };
     },
   },
@@ -111,6 +121,20 @@ export const accountOperations = {
       await setPublicApi(store, enabled);
       effects.publicApiChanged();
       return { enabled };
+    },
+  },
+  'trading.halt': {
+    async run({ store, clock, effects }, { reason = null }) {
+      const now = clock.now();
+      const state = await store.transact((transaction) => halt(transaction, reason, now));
+      await effects.endUnsent();
+      return state;
+    },
+  },
+  'trading.resume': {
+    async run({ store, effects }) {
+      await effects.endUnsent();
+      return store.transact(resumeTrading);
     },
   },
 } as const satisfies Operations;
@@ -124,7 +148,9 @@ type AccountOperation =
   | 'session.revoke'
   | 'key.list'
   | 'key.revoke'
-  | 'api.set';
+  | 'api.set'
+  | 'trading.halt'
+  | 'trading.resume';
 type Operations = { readonly [N in AccountOperation]: Operation<RequestOf<N>> };
 
 function refusePlan(
@@ -139,6 +165,6 @@ function userNotFound(email: string) {
   return { refused: 'user_not_found', email } as const;
 }
 
-function shown({ email, userId, plan, confirmed, frozen, createdAt }: User): ShownUser {
+export function shown({ email, userId, plan, confirmed, frozen, createdAt }: User): ShownUser {
   return { email, userId, plan, confirmed, frozen, createdAt };
 }

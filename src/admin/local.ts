@@ -1,8 +1,10 @@
 /** Carries out an operation in the command's own process, which holds the directory's lock meanwhile. */
 import { systemClock } from '../lib/clock.js';
 import { createIdSource } from '../lib/ids.js';
+import { noTrail } from '../model/trail-events.js';
 import { openStore } from '../store/lmdb-store.js';
 import { noEffects, type Operation, type OperationContext, type Rows } from './operation.js';
+import { enforceOnDisk } from '../signals/stops-on-disk.js';
 import { operations } from './operations.js';
 import type { OperationName } from './requests.js';
 
@@ -21,7 +23,8 @@ export async function performLocally(
         settings,
         clock: systemClock,
         ids: createIdSource(systemClock),
-        effects: noEffects,
+        effects: { ...noEffects, endUnsent: (userId) => enforceOnDisk(store, systemClock, userId) },
+        trail: noTrail,
         importing: new Set(),
       },
       request,

@@ -3,17 +3,22 @@
  * It runs in the process that owns the store: the gateway, or a command where none runs.
  */
 import { setTimeout as rest } from 'node:timers/promises';
+import type { FieldError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { IdSource } from '../lib/ids.js';
+import type { TrailLog } from '../model/trail-events.js';
 import type { Settings } from '../settings.js';
+import type { CancelAllOrder } from '../signals/cancel-judge.js';
+import type { CancelAllResult } from '../signals/cancelled-orders.js';
 import type { Store } from '../store/store.js';
 
 export interface OperationContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: IdSource;
-  readonly settings: Pick<Settings, 'dataDir' | 'plans'>;
+  readonly settings: Pick<Settings, 'dataDir' | 'plans' | 'platforms' | 'limits'>;
   readonly effects: Effects;
+  readonly trail: TrailLog;
   /** Users whose import this process is carrying out. */
   readonly importing: Set<string>;
 }
@@ -23,8 +28,15 @@ export interface Effects {
   /** Applies the user's new state to its connections, streams and open executions. */
   userChanged(userId: string): void;
   publicApiChanged(): void;
+  /**
+   * Denies what was accepted and not sent, as far as a freeze, a halt or a revoked key covers it; of one user or
+   * of all. Resolves when that is on disk.
+   */
+  endUnsent(userId?: string): Promise<void>;
   /** Loads the open executions of a user that is being imported. */
   adoptUser(userId: string): void;
+  /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
+  cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
   /** Resolves when every write that was begun before the call is on disk. */
   settled(): Promise<void>;
 }
@@ -32,7 +44,9 @@ export interface Effects {
 export const noEffects: Effects = {
   userChanged: () => undefined,
   publicApiChanged: () => undefined,
+  endUnsent: () => Promise.resolve(),
   adoptUser: () => undefined,
+  cancelOrders: () => undefined,
   settled: () => Promise.resolve(),
 };
 
@@ -50,7 +64,15 @@ export interface Refusals {
   invalid_email: { readonly email: string };
   email_taken: { readonly email: string };
   unknown_plan: { readonly plan: string; readonly known: readonly string[] };
+  /** The filter has a platform that there is not, or a name that is empty or too long. */
+  invalid_filter: { readonly field: string };
   key_not_found: { readonly id: number };
+  signal_not_found: { readonly requestId: string };
+  invalid_name: object;
+  invalid_scopes: object;
+  invalid_expiration: object;
+  invalid_limits: { readonly errors: readonly FieldError[] };
+  active_key_limit_reached: object;
   user_exists: { readonly email: string };
   import_under_way: { readonly email: string };
   leftovers: { readonly email: string };

@@ -1,11 +1,17 @@
 /** Every operation by its name: the one table that a gateway and a command without one carry out. */
 import { accountOperations } from './account-operations.js';
+import { keyOperations } from './key-operations.js';
 import type { Operation } from './operation.js';
+import { orderOperations } from './order-operations.js';
 import type { OperationName, RequestOf } from './requests.js';
+import { signalOperations } from './signal-operations.js';
 import { upkeepOperations } from './upkeep-operations.js';
 
 export const operations = {
   ...accountOperations,
+  ...keyOperations,
+  ...signalOperations,
+  ...orderOperations,
   ...upkeepOperations,
 } as const satisfies { readonly [N in OperationName]: Operation<RequestOf<N>> };
 

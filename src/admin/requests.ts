@@ -2,7 +2,9 @@
  * The requests of the operations, by name. The server compiles them; a command takes only their types
  * from here, since loading the schemas would cost it more time than its work.
  */
+import { oneOf } from '../lib/json-types.js';
 import Type, { type Static, type TSchema } from 'typebox';
+import { haltReasonLengthMax } from '../model/records.js';
 
 const strict = { additionalProperties: false } as const;
 const text = Type.String({ maxLength: 4096 });
@@ -25,14 +27,57 @@ export const requests = {
   ),
   'user.list': Type.Object({}, strict),
   'user.show': Type.Object({ email }, strict),
+  'user.cancel-all': Type.Object(
+    {
+      email,
+      filter: Type.Object(
+        {
+          platform: Type.Optional(text),
+          instanceId: Type.Optional(text),
+          accountName: Type.Optional(text),
+          instrument: Type.Optional(text),
+        },
+        strict,
+      ),
+    },
+    strict,
+  ),
   'user.delete': Type.Object({ email }, strict),
   'user.export': Type.Object({ email, freeze: Type.Boolean() }, strict),
-  'user.import': Type.Object({ userId: text, email, plan: text }, strict),
+  'user.import': Type.Object(
+    { userId: text, email, plan: text, keyIdMax: Type.Optional(Type.Integer({ minimum: 0 })) },
+    strict,
+  ),
   'user.discard': Type.Object({ userId: text, email }, strict),
+  'session.list': Type.Object({ email }, strict),
   'session.revoke': Type.Object({ email }, strict),
+  'key.add': Type.Object(
+    {
+      email,
+      name: text,
+      scopes: Type.Array(text),
+      expiresAt: Type.Optional(text),
+      limits: Type.Optional(Type.Unsafe<unknown>({})),
+    },
+    strict,
+  ),
   'key.list': Type.Object({ email }, strict),
   'key.revoke': Type.Object({ id: Type.Integer({ minimum: 0 }) }, strict),
   'api.set': Type.Object({ enabled: Type.Boolean() }, strict),
+  'signal.list': Type.Object(
+    {
+      email: Type.Optional(email),
+      status: Type.Optional(oneOf(['open', 'unknown', 'completed'])),
+      limit: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    },
+    strict,
+  ),
+  'signal.show': Type.Object({ requestId: text }, strict),
+  'trading.halt': Type.Object(
+    { reason: Type.Optional(Type.String({ maxLength: haltReasonLengthMax })) },
+    strict,
+  ),
+  'trading.resume': Type.Object({}, strict),
   'store.copy': Type.Object({}, strict),
 } as const satisfies Record<string, TSchema>;
 

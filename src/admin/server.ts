@@ -3,6 +3,7 @@
  * `admin.sock` in the data directory from `listen` to `stop`. An operation whose request was read is
  * performed to its end even when the command is gone, unless it needs rows from that command.
  */
+import type { TSchema } from 'typebox';
 import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -27,6 +28,7 @@ import {
   silenceMs,
 } from './protocol.js';
 import { requests } from './requests.js';
+import { shownFields } from './shown-fields.js';
 import { openSocketPath, socketFile } from './socket-path.js';
 
 export interface AdminServerDeps {
@@ -134,10 +136,19 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     { operation, request }: Opening,
     rows: Rows,
   ): Promise<GatewayLine> {
+    const ended = (outcome: string): void =>
+      context.trail.note('command', {
+        operation,
+        request: shownFields(request as object),
+        outcome,
+      });
     try {
       const refusal = refuse?.(context.settings, request);
-      return { result: refusal ?? (await run(context, request, rows)) };
+      const result = refusal ?? (await run(context, request, rows));
+      ended(result.refused ?? 'done');
+      return { result };
     } catch (error) {
+      ended('failed');
       if (error instanceof StoreFailure) return failure('store_failed', error.message);
       onError(error, operation);
       return failure('internal_error', 'The gateway met an internal error; see its log.');
@@ -206,9 +217,16 @@ async function end(
 }
 
 function shippedTable(): OperationTable {
-  const judges = Object.entries(requests).map(([name, schema]) => [name, compileSchema(schema)]);
-  const judgeOf = Object.fromEntries(judges) as Record<string, (value: unknown) => boolean>;
-  return { operations, isRequest: (name, request) => judgeOf[name]?.(request) === true };
+  const judges = new Map<string, (value: unknown) => boolean>();
+  // Compiled at its first request: most processes serve few of the operations.
+  function judgeOf(name: string): ((value: unknown) => boolean) | undefined {
+    const schema = Object.hasOwn(requests, name)
+      ? requests[name as keyof typeof requests]
+      : undefined;
+    if (schema !== undefined && !judges.has(name)) judges.set(name, compileSchema<TSchema>(schema));
+    return judges.get(name);
+  }
+  return { operations, isRequest: (name, request) => judgeOf(name)?.(request) === true };
 }
 
 function rowsOver(socket: Socket, lines: AsyncGenerator<unknown, void, void>): Rows {

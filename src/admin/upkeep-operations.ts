@@ -26,10 +26,13 @@ export const upkeepOperations = {
       Object.hasOwn(plans, plan)
         ? undefined
         : { refused: 'unknown_plan', plan, known: Object.keys(plans) },
-    async run({ store, clock, effects, importing }, { userId, email }, { next }) {
+    async run({ store, clock, effects, importing }, user, { next }) {
+      const { userId, email } = user;
       const { importUser } = await import('../transfer/import-user.js');
-      const rows = await importUser({ store, clock, effects, importing }, { userId, email }, next);
-      return typeof rows === 'string' ? { refused: rows, email } : { rows };
+      const rows = await importUser({ store, clock, effects, importing }, user, next);
+      if (typeof rows === 'string') return { refused: rows, email };
+      await effects.endUnsent(userId);
+      return { rows };
     },
   },
   'user.discard': {

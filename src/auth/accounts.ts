@@ -5,7 +5,7 @@
  */
 import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
-import type { User } from '../model/records.js';
+import type { Switches, User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
 import { emailKey, isEmail } from './email.js';
@@ -150,7 +150,8 @@ export async function setPublicApi(store: Store, enabled: boolean): Promise<void
 }
 
 export function isPublicApiEnabled(reader: Reader): boolean {
-  return reader.get('switches', 'publicApi')?.enabled ?? true;
+  const known = reader.get('switches', 'publicApi') as Switches['publicApi'] | undefined;
+  return known?.enabled ?? true;
 }
 
 function putUser(transaction: Reader & Writer, user: User): User {

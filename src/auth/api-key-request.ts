@@ -1,13 +1,17 @@
 /**
- * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration. Returns the
- * first error.
+ * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration, limits. Returns
+ * the first error, of the limits all.
  */
 import { dayMs } from '../lib/durations.js';
 import Type, { type Static } from 'typebox';
-import { oneOf, orNull } from '../lib/json-types.js';
+import { orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';
-import { type Scope, scopes } from '../model/scopes.js';
+import type { Scope } from '../model/scopes.js';
+import type { FieldError } from '../errors.js';
+import type { KeyLimits } from '../model/records.js';
+import { keyLimitsRequestSchema, parseKeyLimits } from './key-limits.js';
+import { knownScope } from './scope-enum.js';
 import { parseZonedTime, zonedTimePattern } from './zoned-time.js';
 
 export interface KeyRequest {
@@ -15,22 +19,37 @@ export interface KeyRequest {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds; null means that the key does not expire. */
   readonly expiresAt: number | null;
+  /** Null means that the key has none. */
+  readonly limits: KeyLimits | null;
 }
 
 /** The name is validated after trimming. */
 export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
-  return Type.Object({
+  const fields = {
     name: Type.String({ minLength: 1, maxLength: limits.keyNameLengthMax }),
-    scopes: Type.Array(oneOf(scopes), { minItems: 1, uniqueItems: true }),
-    expiresAt: Type.Optional(orNull(Type.String({ pattern: zonedTimePattern.source }))),
-  });
+    scopes: Type.Array(knownScope, { minItems: 1, uniqueItems: true }),
+    expiresAt: Type.Optional(
+      orNull(
+        Type.String({
+          pattern: zonedTimePattern.source,
+          description: 'ISO 8601 with a time zone.',
+          examples: ['2030-01-31T12:00:00Z'],
+        }),
+      ),
+    ),
+    limits: Type.Optional(orNull(keyLimitsRequestSchema)),
+  };
+  return Type.Object(fields, { additionalProperties: false });
+}
+
+export interface KeyRequestFault {
+  readonly code: 'invalid_name' | 'invalid_scopes' | 'invalid_expiration' | 'invalid_limits';
+  /** Only those of the limits. */
+  readonly details?: readonly FieldError[];
 }
 
 /** @param now wall time in Unix ms. */
-export type KeyRequestReader = (
-  body: unknown,
-  now: number,
-) => KeyRequest | 'invalid_name' | 'invalid_scopes' | 'invalid_expiration';
+export type KeyRequestReader = (body: unknown, now: number) => KeyRequest | KeyRequestFault;
 
 export function createKeyRequestReader(
   limits: Pick<Limits, 'keyNameLengthMax' | 'keyLifetimeDaysMax'>,
@@ -45,13 +64,21 @@ export function createKeyRequestReader(
     >;
     const { scopes, expiresAt } = fields;
     const name = typeof fields.name === 'string' ? fields.name.trim() : fields.name;
-    if (!isName(name)) return 'invalid_name';
-    if (!isScopeList(scopes)) return 'invalid_scopes';
-    if (expiresAt === undefined || expiresAt === null) return { name, scopes, expiresAt: null };
-    const end = typeof expiresAt === 'string' ? parseZonedTime(expiresAt) : undefined;
-    if (end === undefined || end <= now || end > now + limits.keyLifetimeDaysMax * dayMs) {
-      return 'invalid_expiration';
+    if (!isName(name)) return { code: 'invalid_name' };
+    if (!isScopeList(scopes)) return { code: 'invalid_scopes' };
+    const end = endOf(expiresAt);
+    if (end === undefined) return { code: 'invalid_expiration' };
+    if (end !== null && (end <= now || end > now + limits.keyLifetimeDaysMax * dayMs)) {
+      return { code: 'invalid_expiration' };
     }
-    return { name, scopes, expiresAt: end };
+    const keyLimits = parseKeyLimits(fields.limits);
+    if (Array.isArray(keyLimits)) return { code: 'invalid_limits', details: keyLimits };
+    return { name, scopes, expiresAt: end, limits: keyLimits };
   };
+}
+
+/** @returns null for a key that does not expire, undefined for what is no time. */
+function endOf(expiresAt: unknown): number | null | undefined {
+  if (expiresAt === undefined || expiresAt === null) return null;
+  return typeof expiresAt === 'string' ? parseZonedTime(expiresAt) : undefined;
 }

@@ -2,11 +2,12 @@
  * Records when each API key was last used. Requests update memory only, and a timer flushes the updates in one
  * batch, so that a read does not cost a disk write. A crash loses at most the last interval.
  */
+import type { ApiKey } from '../model/records.js';
 import { every, type Clock } from '../lib/clock.js';
 import { StoreFailure, type Reader, type Store } from '../store/store.js';
 
 export interface KeyUses {
-  touch(keyId: number, now: number): void;
+  touch(key: Pick<ApiKey, 'id' | 'userId'>, now: number): void;
   /** Latest use in Unix milliseconds, flushed or not; null if never used. */
   lastUsedAt(reader: Reader, keyId: number): number | null;
   /** Rejects with `StoreFailure` when the write fails; the next flush retries it. */
@@ -15,20 +16,28 @@ export interface KeyUses {
   stop(): Promise<void>;
 }
 
+interface KeyUse {
+  readonly userId: string;
+  usedAt: number;
+}
+
 const flushIntervalMs = 10_000;
 
 export function createKeyUses(store: Store, clock: Clock): KeyUses {
-  /** Uses that may not be durable yet. */
-  const unflushed = new Map<number, number>();
+  /** Uses that may not be durable yet, by the key's id. */
+  const unflushed = new Map<number, KeyUse>();
 
   async function flush(): Promise<void> {
     if (unflushed.size === 0) return;
-    const batch = [...unflushed];
-    await store.write((writer) => {
-      for (const [keyId, usedAt] of batch) writer.put('apiKeyUses', keyId, usedAt);
+    const batch = [...unflushed].map(([keyId, { userId, usedAt }]) => ({ keyId, userId, usedAt }));
+    await store.transact((transaction) => {
+      for (const { keyId, userId, usedAt } of batch) {
+        // A key that was removed meanwhile leaves nothing.
+        if (isKept(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
+      }
     });
-    for (const [keyId, usedAt] of batch) {
-      if (unflushed.get(keyId) === usedAt) unflushed.delete(keyId);
+    for (const { keyId, usedAt } of batch) {
+      if (unflushed.get(keyId)?.usedAt === usedAt) unflushed.delete(keyId);
     }
   }
 
@@ -40,12 +49,25 @@ export function createKeyUses(store: Store, clock: Clock): KeyUses {
   });
 
   return {
-    touch: (keyId, now) => void unflushed.set(keyId, now),
-    lastUsedAt: (reader, keyId) => unflushed.get(keyId) ?? reader.get('apiKeyUses', keyId) ?? null,
+    touch({ id, userId }, now) {
+      const use = unflushed.get(id);
+      if (use === undefined) unflushed.set(id, { userId, usedAt: now });
+      else use.usedAt = now;
+    },
+    lastUsedAt: (reader, keyId) =>
+      unflushed.get(keyId)?.usedAt ?? reader.get('apiKeyUses', keyId) ?? null,
     flush,
     stop() {
       timer.cancel();
       return flush();
     },
   };
+}
+
+/** Whether the user has such a key, revoked or not. */
+function isKept(reader: Reader, userId: string, id: number): boolean {
+  return (
+    reader.get('apiKeyHashes', [userId, id]) !== undefined ||
+    reader.get('apiKeyHashes', [userId, -id]) !== undefined
+  );
 }

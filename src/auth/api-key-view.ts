@@ -4,19 +4,21 @@
  */
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
-import { isoTime, isoTimeOrNull, listOf, oneOf } from '../lib/json-types.js';
+import { isoTime, isoTimeOrNull, listOf, orNull } from '../lib/json-types.js';
 import type { ApiKey } from '../model/records.js';
-import { scopes } from '../model/scopes.js';
+import { keyLimitsSchema } from './key-limits.js';
+import { scope } from './scope-enum.js';
 
 export const apiKeySchema = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
-  displayPrefix: Type.String(),
-  scopes: listOf(oneOf(scopes)),
+  displayPrefix: Type.String({ description: 'The beginning of the secret, to tell keys apart.' }),
+  scopes: listOf(scope),
   createdAt: isoTime,
   expiresAt: isoTimeOrNull,
   lastUsedAt: isoTimeOrNull,
   revokedAt: isoTimeOrNull,
+  limits: orNull(keyLimitsSchema),
 });
 
 export function toApiKeyView(key: ApiKey, lastUsedAt: number | null): Static<typeof apiKeySchema> {
@@ -29,5 +31,6 @@ export function toApiKeyView(key: ApiKey, lastUsedAt: number | null): Static<typ
     expiresAt: toIsoTimeOrNull(key.expiresAt),
     lastUsedAt: toIsoTimeOrNull(lastUsedAt),
     revokedAt: toIsoTimeOrNull(key.revokedAt),
+    limits: key.limits ?? null,
   };
 }

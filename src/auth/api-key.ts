@@ -5,7 +5,7 @@
  * id, apart from the others, so that neither listing nor counting reads what was ever revoked.
  */
 import { assert } from '../lib/assert.js';
-import type { ApiKey, User } from '../model/records.js';
+import type { ApiKey, KeyLimits, User } from '../model/records.js';
 import type { Reader, Store } from '../store/store.js';
 import type { Scope } from '../model/scopes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
@@ -53,15 +53,21 @@ export interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number | null;
+  readonly limits?: KeyLimits | null;
   readonly activeMax: number;
   readonly now: number;
 }
 
+/** Judges in the transaction of a change whether who asks for it still may; undefined when so. */
+type Refuse<Refusal> = (reader: Reader) => Refusal | undefined;
+const refuseNothing = (): undefined => undefined;
+
 /** @returns the secret too, which exists nowhere else from here on. */
-export async function createApiKey(
+export async function createApiKey<Refusal extends string = never>(
   store: Store,
   request: NewApiKey,
-): Promise<{ key: ApiKey; secret: string } | 'active_key_limit_reached'> {
+  refuse: Refuse<Refusal> = refuseNothing,
+): Promise<{ key: ApiKey; secret: string } | 'active_key_limit_reached' | NoInfer<Refusal>> {
   const { user, now } = request;
   const isFull = (reader: Reader): boolean => {
     const active = listApiKeys(reader, user.userId).filter((key) => !hasExpired(key, now));
@@ -71,6 +77,8 @@ export async function createApiKey(
   if (isFull(store)) return 'active_key_limit_reached';
   const secret = newSecret(secretPrefix);
   return store.transact((transaction) => {
+    const refusal = refuse(transaction);
+    if (refusal !== undefined) return refusal;
     if (isFull(transaction)) return 'active_key_limit_reached';
     const id = Number(transaction.get('meta', 'nextKeyId') ?? 1);
     const key: ApiKey = {
@@ -82,6 +90,7 @@ export async function createApiKey(
       createdAt: now,
       expiresAt: request.expiresAt,
       revokedAt: null,
+      limits: request.limits ?? null,
     };
     const hash = hashSecret(secret);
     transaction.put('meta', 'nextKeyId', id + 1);
@@ -100,16 +109,19 @@ export function listApiKeys(reader: Reader, userId: string): ApiKey[] {
 }
 
 /** @returns whether the user has such a key, be it revoked just now or long ago. */
-export async function revokeApiKey(
+export async function revokeApiKey<Refusal extends string = never>(
   store: Store,
   userId: string,
   id: number,
   now: number,
-): Promise<boolean> {
+  refuse: Refuse<Refusal> = refuseNothing,
+): Promise<boolean | NoInfer<Refusal>> {
   if (!Number.isSafeInteger(id) || id < 1) return false;
   // Looked at before as well: only a real change need hold up the commits of others.
   if (store.get('apiKeyHashes', [userId, id]) === undefined) return wasRevoked(store, userId, id);
   return store.transact((transaction) => {
+    const refusal = refuse(transaction);
+    if (refusal !== undefined) return refusal;
     const hash = transaction.get('apiKeyHashes', [userId, id]);
     if (hash === undefined) return wasRevoked(transaction, userId, id);
     const key = transaction.get('apiKeys', hash);

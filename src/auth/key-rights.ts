@@ -16,6 +16,10 @@ export interface KeyRightsDeps {
   readonly plans: Plans;
 }
 
+/** Why a key is refused, in the order of the checks. */
+export type KeyRefusal =
+  'public_api_disabled' | 'invalid_api_key' | 'business_plan_required' | 'insufficient_scope';
+
 export class KeyRights {
   readonly #deps: KeyRightsDeps;
 
@@ -45,10 +49,15 @@ export class KeyRights {
   }
 
   /** Checks an open stream again: reads the key and its owner from the store. */
-  isStillAllowed({ user, key }: KeyOwner, scope: Scope): boolean {
+  isStillAllowed(owner: KeyOwner, scope: Scope): boolean {
+    return this.refusalNow(owner, scope) === undefined;
+  }
+
+  /** All checks again, of a request that has waited: reads the key and its owner from the store. */
+  refusalNow({ user, key }: KeyOwner, scope: Scope | null): KeyRefusal | undefined {
     const { store, clock } = this.#deps;
-    if (!isPublicApiEnabled(store)) return false;
+    if (!isPublicApiEnabled(store)) return 'public_api_disabled';
     const found = findActiveKey(store, user.userId, key.id, clock.now());
-    return found !== undefined && this.refusal(found, scope) === undefined;
+    return found === undefined ? 'invalid_api_key' : this.refusal(found, scope);
   }
 }

@@ -6,10 +6,13 @@ import { emailForm, emailLengthMax, isEmail } from './email.js';
 import { passwordLengthMax } from './password.js';
 
 /** The email is validated after trimming. */
-export const loginSchema = Type.Object({
-  email: Type.String({ maxLength: emailLengthMax, pattern: emailForm.source }),
-  password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
-});
+export const loginSchema = Type.Object(
+  {
+    email: Type.String({ maxLength: emailLengthMax, pattern: emailForm.source }),
+    password: Type.String({ minLength: 1, maxLength: passwordLengthMax }),
+  },
+  { additionalProperties: false },
+);
 
 export type Login = Static<typeof loginSchema>;
 

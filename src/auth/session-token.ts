@@ -15,22 +15,30 @@ const tokenPrefix = 'sbs_';
  */
 export const sessionLifetimeMs = 30 * dayMs;
 
-/** @returns the token, once the session is durable. The token itself is not stored. */
-export async function createSession(
+/**
+ * @param refuse judges the right to a session in the transaction that makes it.
+ * @returns the token, once the session is durable; the token itself is not stored.
+ */
+export async function createSession<Refusal extends object = never>(
   store: Store,
   user: User,
   now: number,
   lifetimeMs: number,
-): Promise<string> {
+  refuse: (reader: Reader) => Refusal | undefined = () => undefined,
+): Promise<string | NoInfer<Refusal>> {
   const token = newSecret(tokenPrefix);
-  const session: Session = {
-    userId: user.userId,
-    generation: user.sessionGeneration,
-    createdAt: now,
-    expiresAt: now + lifetimeMs,
-  };
-  await store.write((batch) => batch.put('sessions', hashSecret(token), session));
-  return token;
+  return store.transact((transaction) => {
+    const refusal = refuse(transaction);
+    if (refusal !== undefined) return refusal;
+    const session: Session = {
+      userId: user.userId,
+      generation: (transaction.get('users', user.userId) ?? user).sessionGeneration,
+      createdAt: now,
+      expiresAt: now + lifetimeMs,
+    };
+    transaction.put('sessions', hashSecret(token), session);
+    return token;
+  });
 }
 
 /** @returns undefined when the response must be a 401. */

@@ -40,14 +40,16 @@ export interface Description {
   readonly examples: readonly string[];
   /** The settings it takes as flags. */
   readonly settings?: readonly SettingName[];
+  /** Defaults of this command where they are not the usual ones, in words. */
+  readonly defaults?: Partial<Readonly<Record<SettingName, string>>>;
 }
 
 export function describeCommand(description: Description): Command {
-  const { usage, summary, examples, settings = ['dataDir'] } = description;
+  const { usage, summary, examples, settings = ['dataDir'], defaults = {} } = description;
   const [name = '', ...parameters] = usage.split(' ');
   const command = new Command(name).summary(summary).description(description.description);
   for (const parameter of parameters) command.argument(parameter);
-  for (const setting of settings) command.addOption(settingOption(setting));
+  for (const setting of settings) command.addOption(settingOption(setting, defaults[setting]));
   command.option(
     `${configFile.flag} <${configFile.placeholder}>`,
     `${configFile.description} (environment: ${configFile.environment})`,
@@ -60,12 +62,12 @@ export function examplesText(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`;
 }
 
-function settingOption(name: SettingName): Option {
+function settingOption(name: SettingName, ownDefault: string | undefined): Option {
   const { flag, environment, placeholder, description, fallback } = settingsTable[name];
   const usual = Array.isArray(fallback) || fallback === undefined ? 'none' : String(fallback);
   return new Option(
     `${String(flag)} <${placeholder}>`,
-    `${description} (environment: ${environment}; default: ${usual})`,
+    `${description} (environment: ${environment}; default: ${ownDefault ?? usual})`,
   );
 }
 

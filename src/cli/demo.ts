@@ -42,6 +42,7 @@ export function demoCommand(io: Io): Command {
       'that goes with the demo.',
     examples: ['signalbox demo', 'signalbox demo --once', 'signalbox demo --data-dir ./demo'],
     settings: ['dataDir', 'port', 'opsPort'],
+    defaults: { dataDir: 'a temporary directory', port: 'any free port', opsPort: 'any free port' },
   })
     .option('--once', 'end after one round; exit code 0 only if every step was verified')
     .action(async (options: Options) => {

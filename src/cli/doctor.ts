@@ -4,7 +4,7 @@ import { examine } from '../doctor/examination.js';
 import { type Finding, reporter } from '../doctor/finding.js';
 import { systemClock } from '../lib/clock.js';
 import { loadSettings } from '../settings.js';
-import { settingNames, settingsTable } from '../settings/table.js';
+import { configFile, settingNames, settingsTable } from '../settings/table.js';
 import { gatewayOn } from '../store/directory-lock.js';
 import { describeCommand, exitCodes, finish, type SharedOptions, sourcesOf } from './command.js';
 import type { Io } from './io.js';
@@ -45,7 +45,12 @@ async function checkAll(io: Io, options: SharedOptions): Promise<Finding[]> {
   }
   return [
     report.ok('The settings are valid; "signalbox config" shows them.'),
-    ...(await examine({ settings, clock: systemClock, gatewayPid: gatewayOn(settings.dataDir) })),
+    ...(await examine({
+      settings,
+      clock: systemClock,
+      configFile: options.config ?? io.env[configFile.environment],
+      gatewayPid: gatewayOn(settings.dataDir),
+    })),
   ];
 }
 

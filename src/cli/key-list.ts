@@ -6,7 +6,7 @@ import { describeCommand, finish, settingsFor, type SharedOptions } from './comm
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
-const headings = ['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
+const headings = ['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'LIMITS'];
 
 export function keyListCommand(io: Io): Command {
   return describeCommand({
@@ -29,6 +29,7 @@ export function keyListCommand(io: Io): Command {
         key.createdAt,
         key.expiresAt ?? 'never',
         key.lastUsedAt ?? 'never',
+        key.limits === null ? 'none' : JSON.stringify(key.limits),
       ]);
       const text =
         keys.length === 0

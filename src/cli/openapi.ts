@@ -1,9 +1,14 @@
 /** `signalbox openapi`: the document of the API, as a gateway with these settings would serve it. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { readVersion } from '../version.js';
 import { createOpenApiDocument } from '../openapi/document.js';
+import { toOpenApi30 } from '../openapi/three-zero.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
+
+interface Options extends SharedOptions {
+  readonly openapiVersion: '3.1' | '3.0';
+}
 
 export function openapiCommand(io: Io): Command {
   return describeCommand({
@@ -12,16 +17,24 @@ export function openapiCommand(io: Io): Command {
     description:
       'Prints the OpenAPI 3.1 document of the HTTP API with the limits and platforms that "signalbox ' +
       'serve" would start with when given the same config file. A running gateway serves its own ' +
-      'under /openapi.json. It is JSON with and without --json.',
+      'under /openapi.json and /openapi-3.0.json. It is JSON with and without --json.',
     examples: [
       'signalbox openapi > openapi.json',
       'signalbox openapi --config /etc/signalbox.json > openapi.json',
+      'signalbox openapi --openapi-version 3.0 > openapi-3.0.json',
     ],
-  }).action((options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const { limits, platforms } = settings;
-    const json = createOpenApiDocument({ limits, platforms, version: readVersion() });
-    finish(io, { ok: true, json, text: JSON.stringify(json, null, 2) }, options);
-  });
+  })
+    .addOption(
+      new Option('--openapi-version <VERSION>', '3.0 is for generators that do not read 3.1')
+        .choices(['3.1', '3.0'])
+        .default('3.1'),
+    )
+    .action(({ openapiVersion, ...options }: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings === undefined) return;
+      const { limits, platforms } = settings;
+      const document = createOpenApiDocument({ limits, platforms, version: readVersion() });
+      const json = openapiVersion === '3.0' ? toOpenApi30(document) : document;
+      finish(io, { ok: true, json, text: JSON.stringify(json, null, 2) }, options);
+    });
 }

@@ -24,8 +24,13 @@ export async function readPasswordHash(
 ): Promise<string | Outcome> {
   const password = options.passwordStdin ? await readPasswordInput(io) : await askTwice(io);
   if (typeof password !== 'string') return password;
+  const problem = problemOf(password);
+  return problem ?? hash(password);
+}
+
+function problemOf(password: string): Outcome | undefined {
   const problem = passwordProblem(password);
-  return problem === undefined ? hash(password) : refused('invalid_password', problem);
+  return problem === undefined ? undefined : refused('invalid_password', problem);
 }
 
 /** All that standard input holds, without one line break at its end. */
@@ -46,6 +51,9 @@ async function askTwice(io: Io): Promise<string | Outcome> {
     );
   }
   const first = await askPassword(io, 'Password: ');
+  // Before it is asked for again: what is too short or too long need not be typed twice.
+  const problem = first === undefined ? undefined : problemOf(first);
+  if (problem !== undefined) return problem;
   const second = first === undefined ? undefined : await askPassword(io, 'The same again: ');
   if (first === undefined || second === undefined) {
     return refused('no_password', 'No password was given; nothing was changed.');

@@ -20,31 +20,42 @@ const commands: Readonly<Record<string, Load | Group>> = {
   serve: async (io) => (await import('./serve.js')).serveCommand(io),
   demo: async (io) => (await import('./demo.js')).demoCommand(io),
   user: {
-    summary: 'users: add, list, show, set, delete, export, import',
+    summary: 'users: add, list, show, set, cancel-all, delete, export, import',
     description: 'Adds, shows, changes, moves and deletes users.',
     members: {
       add: async (io) => (await import('./user-add.js')).userAddCommand(io),
       list: async (io) => (await import('./user-list.js')).userListCommand(io),
       show: async (io) => (await import('./user-show.js')).userShowCommand(io),
       set: async (io) => (await import('./user-set.js')).userSetCommand(io),
+      'cancel-all': async (io) => (await import('./user-cancel-all.js')).userCancelAllCommand(io),
       delete: async (io) => (await import('./user-delete.js')).userDeleteCommand(io),
       export: async (io) => (await import('./user-export.js')).userExportCommand(io),
       import: async (io) => (await import('./user-import.js')).userImportCommand(io),
     },
   },
   key: {
-    summary: 'API keys of the users: list, revoke',
-    description: 'Lists and revokes the API keys of the users.',
+    summary: 'API keys of the users: add, list, revoke',
+    description: 'Makes, lists and revokes the API keys of the users.',
     members: {
+      add: async (io) => (await import('./key-add.js')).keyAddCommand(io),
       list: async (io) => (await import('./key-list.js')).keyListCommand(io),
       revoke: async (io) => (await import('./key-revoke.js')).keyRevokeCommand(io),
     },
   },
   session: {
-    summary: 'sessions of terminal plugins: revoke',
-    description: 'Ends the sessions of terminal plugins.',
+    summary: 'sessions of terminal plugins: list, revoke',
+    description: 'Lists and ends the sessions of terminal plugins.',
     members: {
+      list: async (io) => (await import('./session-list.js')).sessionListCommand(io),
       revoke: async (io) => (await import('./session-revoke.js')).sessionRevokeCommand(io),
+    },
+  },
+  signal: {
+    summary: 'signals of the users: list, show',
+    description: 'Shows the signals of the users, whose they are and what became of them.',
+    members: {
+      list: async (io) => (await import('./signal-list.js')).signalListCommand(io),
+      show: async (io) => (await import('./signal-show.js')).signalShowCommand(io),
     },
   },
   api: {
@@ -55,12 +66,16 @@ const commands: Readonly<Record<string, Load | Group>> = {
       disable: async (io) => (await import('./api-switch.js')).apiDisableCommand(io),
     },
   },
+  halt: async (io) => (await import('./trading-switch.js')).haltCommand(io),
+  resume: async (io) => (await import('./trading-switch.js')).resumeCommand(io),
   config: async (io) => (await import('./config.js')).configCommand(io),
   backup: async (io) => (await import('./backup.js')).backupCommand(io),
   doctor: async (io) => (await import('./doctor.js')).doctorCommand(io),
   stats: async (io) => (await import('./stats.js')).statsCommand(io),
   openapi: async (io) => (await import('./openapi.js')).openapiCommand(io),
+  fix: async (io) => (await import('./fix.js')).fixCommand(io),
   terminal: async (io) => (await import('./terminal.js')).terminalCommand(io),
+  conformance: async (io) => (await import('./conformance.js')).conformanceCommand(io),
 };
 
 /** Runs one command line. @returns its exit code, when all of it is done. */
@@ -101,7 +116,7 @@ export async function createProgram(io: Io, word?: string, member?: string): Pro
         'signalbox user add --help',
       ]),
     );
-  for (const [name, entry] of meant(commands, word)) {
+  for (const [name, entry] of word === '--version' ? [] : meant(commands, word)) {
     const isGroup = typeof entry === 'object';
     program.addCommand(await (isGroup ? loadGroup(io, name, entry, member) : entry(io)));
   }

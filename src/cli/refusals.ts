@@ -1,6 +1,8 @@
 /** The messages of the operations' refusals, by code: the last sentence of each is the remedy. */
 import type { NotPerformed } from '../admin/client.js';
 import type { Refusal, Refusals } from '../admin/operation.js';
+import { errors } from '../errors.js';
+import { scopes } from '../model/scopes.js';
 import { type Outcome, refused } from './command.js';
 
 export const undoFreeze = (email: string): string =>
@@ -12,7 +14,14 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   invalid_email:    ({ email }) => `${JSON.stringify(email)} is not an email address.`,
   email_taken:      ({ email }) => `There is a user ${email} here already, and users are never merged. Change it with "signalbox user set ${email}", or delete it with "signalbox user delete ${email}".`,
   unknown_plan:     ({ plan, known }) => `There is no plan ${JSON.stringify(plan)}. The plans are ${known.join(', ')}; more can be defined under "plans" in the config file.`,
+  invalid_filter:  ({ field }) => `The ${field} is not valid: a platform has to be one of the gateway’s, and no name may be empty or too long.`,
   key_not_found:    ({ id }) => `There is no API key ${id}. "signalbox key list EMAIL" shows the ids.`,
+  signal_not_found: ({ requestId }) => `There is no signal ${JSON.stringify(requestId)}: it is older than it is kept, or its user was deleted. "signalbox signal list" shows what there is.`,
+  invalid_name:     () => errors.invalid_name.message,
+  invalid_scopes:   () => `${errors.invalid_scopes.message} The scopes are ${scopes.join(', ')}.`,
+  invalid_expiration: () => errors.invalid_expiration.message,
+  invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" shows an example.`,
+  active_key_limit_reached: () => errors.active_key_limit_reached.message,
   user_exists:      ({ email }) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows who there is.`,
   import_under_way: ({ email }) => `Another import of ${email} is under way. Wait until it has ended.`,
   leftovers:        ({ email }) => `${email} was deleted here, and not all that it left is removed yet. A running gateway does that within minutes: try again then.`,

@@ -5,7 +5,7 @@
  */
 import { createInterface } from 'node:readline';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock, toIsoTime } from '../lib/clock.js';
+import { longestDelayMs, systemClock, toIsoTime } from '../lib/clock.js';
 import { activityLine } from '../terminal/activity-line.js';
 import { JournalRefused } from '../terminal/journal-file.js';
 import { partialFillsMax } from '../terminal/order-request.js';
@@ -17,6 +17,7 @@ import {
 import { parsePriceLine } from '../terminal/price-feed.js';
 import { logIn } from '../terminal/session-login.js';
 import { exitCodes } from './command.js';
+import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 import { askPassword, readPasswordInput } from './password-input.js';
 
@@ -37,15 +38,13 @@ interface TerminalOptions {
 }
 
 const walkTickMs = 1_000;
-/** Longest that a timer sleeps; only there to keep the process up while it waits to reconnect. */
-const longestTimerMs = 2 ** 31 - 1;
 
 export function terminalCommand(io: Io): Command {
   return new Command('terminal')
     .summary('run a paper terminal')
     .description(
       'Connects a paper terminal to a gateway: the reference plugin with a small simulated broker ' +
-        'behind it, which takes order/submit (market, limit), position/close and account/flatten. ' +
+        'behind it, which takes order/submit, position/close and account/flatten as in src/plugins/COMMANDS.md. ' +
         'Prints what happens until SIGINT or SIGTERM. A gateway that goes away is waited for.',
     )
     .requiredOption('--platform <token>', 'terminal family, such as terminal_a')
@@ -67,7 +66,7 @@ export function terminalCommand(io: Io): Command {
     .option(
       '--tick-ms <n>',
       `milliseconds between two prices; 0: prices stand still (default: ${walkTickMs})`,
-      wholeNumber(0, longestTimerMs),
+      wholeNumber(0, longestDelayMs),
     )
     .option(
       '--partial-fills <n>',
@@ -198,32 +197,6 @@ function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => voi
         ? JSON.stringify({ time: toIsoTime(now), ...activity })
         : activityLine(activity, now);
     io.stdout(`${line}\n`);
-  };
-}
-
-interface Ending {
-  /** The first reason to end counts. */
-  end(exitCode: number): void;
-  /** Keeps the process up until there is one. */
-  wait(): Promise<number>;
-}
-
-function createEnding(): Ending {
-  let end: (exitCode: number) => void = () => undefined;
-  const ended = new Promise<number>((resolve) => (end = resolve));
-  return {
-    end,
-    async wait() {
-      const keepAlive = setInterval(() => undefined, longestTimerMs);
-      const stop = (): void => end(exitCodes.done);
-      process.once('SIGINT', stop);
-      process.once('SIGTERM', stop);
-      // The reader of the output has closed it.
-      process.stdout.on('error', stop);
-      const exitCode = await ended;
-      clearInterval(keepAlive);
-      return exitCode;
-    },
   };
 }
 

@@ -1,30 +1,55 @@
 /** `signalbox user delete`: the end of a user, at once. */
 import type { Command } from 'commander';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { createInterface } from 'node:readline';
+import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toUserView } from './user-text.js';
+
+interface Options extends SharedOptions {
+  readonly yes?: boolean;
+}
 
 export function userDeleteCommand(io: Io): Command {
   return describeCommand({
     usage: 'delete <EMAIL>',
     summary: 'delete a user with all that it has',
     description:
-      'Deletes a user at once and for good, without asking: API keys, logins and sessions stop ' +
+      'Deletes a user at once and for good: API keys, logins and sessions stop ' +
       'working, connections of terminals are closed, and the gateway then removes the signals. ' +
       'Orders that a terminal already has are not touched. To stop signals only for a time, use ' +
       '"signalbox user set EMAIL --frozen true".',
-    examples: ['signalbox user delete ann@example.com'],
-  }).action(async (email: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'user.delete', { email }, ({ user }) => ({
-      ok: true,
-      json: { deleted: toUserView(user) },
-      text:
-        `User ${user.email} is deleted, with its API keys and sessions. The gateway removes ` +
-        'the signals that it leaves.',
-    }));
-    finish(io, outcome, options);
+    examples: [
+      'signalbox user delete ann@example.com',
+      'signalbox user delete ann@example.com --yes',
+    ],
+  })
+    .option('--yes', 'do not ask; a script is never asked, only who types at a terminal')
+    .action(async (email: string, options: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings === undefined) return;
+      if (options.yes !== true && io.stdin().isTTY === true && !(await isConfirmed(io, email))) {
+        return finish(io, refused('not_confirmed', 'Nothing was deleted.'), options);
+      }
+      const outcome = await operate(io, settings, 'user.delete', { email }, ({ user }) => ({
+        ok: true,
+        json: { deleted: toUserView(user) },
+        text:
+          `User ${user.email} is deleted, with its API keys and sessions. The gateway removes ` +
+          'the signals that it leaves.',
+      }));
+      finish(io, outcome, options);
+    });
+}
+
+/** The email, and not a "y": a habit of the fingers must not delete the wrong user. */
+async function isConfirmed(io: Io, email: string): Promise<boolean> {
+  io.stderr(`This deletes ${email} for good, with all keys and signals. Type the email again: `);
+  const terminal = createInterface({ input: io.stdin() });
+  const answer = await new Promise<string>((resolve) => {
+    terminal.once('line', resolve);
+    terminal.once('close', () => resolve(''));
   });
+  terminal.close();
+  return answer.trim().toLowerCase() === email.trim().toLowerCase();
 }

@@ -50,7 +50,7 @@ async function add(
   io: Io,
   settings: Settings,
   file: string,
-  { userId, email, plan, isMove }: UserFileHead,
+  { userId, email, plan, keyIdMax, isMove }: UserFileHead,
 ): Promise<Outcome> {
   if (!isMove) {
     return refused(
@@ -64,7 +64,7 @@ async function add(
       io,
       settings,
       'user.import',
-      { userId, email, plan },
+      { userId, email, plan, ...(keyIdMax === undefined ? {} : { keyIdMax }) },
       ({ rows }) => ({
         ok: true,
         json: { email, userId, rows },

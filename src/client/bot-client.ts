@@ -7,8 +7,10 @@
 import type { Clock } from '../lib/clock.js';
 import { createIdSource, random as systemRandom } from '../lib/ids.js';
 import { limits } from '../limits.js';
-import { mutationDelaysMs, readDelaysMs } from './backoff.js';
+import { createAllCancels, type AllCancels } from './all-cancels.js';
+import { mutationDelaysMs } from './backoff.js';
 import { botClock } from './bot-clock.js';
+import type { CallOptions } from './call-options.js';
 import { readCancelAcceptance, type CancelAcceptance, type PreparedCancel } from './cancel.js';
 import {
   checkCursor,
@@ -20,6 +22,7 @@ import { createOpenEvents } from './event-connection.js';
 import { followEvents, type FollowOptions } from './event-stream.js';
 import { createExchange } from './exchange.js';
 import { createRunOperation } from './operation.js';
+import { createReads, type Reads } from './reads.js';
 import type { Result } from './result.js';
 import {
   readAcceptance,
@@ -27,12 +30,20 @@ import {
   type PreparedSignal,
   type SignalDraft,
 } from './signal.js';
-import { readSignalStatus, type SignalStatus } from './signal-status.js';
-import { readSources, type SourceName, type TerminalSource } from './sources.js';
+import type { SourceName } from './sources.js';
 import type { StreamItem } from './terminal-event.js';
 
+export type { CallOptions } from './call-options.js';
 export type { CancelAcceptance, PreparedCancel } from './cancel.js';
+export type { CancelAfterOptions, CancelAfterState, RenewedSwitch } from './cancel-after.js';
+export type {
+  CancelAllAcceptance,
+  CancelledOrder,
+  OrderFilter,
+  PreparedCancelAll,
+} from './cancel-all.js';
 export { StreamRefused, type FollowOptions } from './event-stream.js';
+export type { Reads, WaitOptions } from './reads.js';
 export type { Failure, FailureKind, Result } from './result.js';
 export type { Acceptance, PreparedSignal, SignalDraft } from './signal.js';
 export type { SourceName, TerminalSource } from './sources.js';
@@ -68,11 +79,6 @@ export interface BotClientOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-export interface CallOptions {
-  /** Aborts waits and attempts. A request that was sent may have taken effect; see the failure's kind. */
-  readonly signal?: AbortSignal;
-}
-
 export interface PrepareOptions {
   /** Visible ASCII, inner spaces allowed; unique per operation. Default: a ULID. */
   readonly idempotencyKey?: string;
@@ -83,14 +89,7 @@ export interface SendOptions extends CallOptions {
   readonly resumed?: boolean;
 }
 
-export interface WaitOptions extends CallOptions {
-  /** Milliseconds to wait for the result; an attempt in flight still gets its own timeout. */
-  readonly timeoutMs: number;
-  /** Milliseconds between polls; the last value repeats. Default: 1000, 2000, 5000, 10000. */
-  readonly pollMs?: readonly [number, ...number[]];
-}
-
-export interface BotClient {
+export interface BotClient extends Reads, AllCancels {
   /**
    * Creates the signal's Idempotency-Key and bytes, without sending. Store the result, then `send` it: after a
    * crash, resume the operation with `send(prepared, { resumed: true })`.
@@ -103,13 +102,6 @@ export interface BotClient {
   send(prepared: PreparedSignal, options?: SendOptions): Promise<Result<Acceptance>>;
   /** `prepare` and `send` in one. */
   submit(signal: SignalDraft, options?: PrepareOptions & CallOptions): Promise<Result<Acceptance>>;
-  /** Reads the current status of a signal. */
-  status(requestId: string, options?: CallOptions): Promise<Result<SignalStatus>>;
-  /**
-   * Polls, the first time at once, until the signal is `completed` or the timeout passes. After the timeout it
-   * returns the result of the last poll: a status that is still `accepted`, or a failure.
-   */
-  waitForResult(requestId: string, options: WaitOptions): Promise<Result<SignalStatus>>;
   /** As `prepare`, for the cancel of one order. `orderRef` is in the status of its signal. */
   prepareCancel(orderRef: string, options?: PrepareOptions): PreparedCancel;
   /** Sends a prepared cancel until the gateway has accepted or rejected it; retries like `send`. */
@@ -119,20 +111,17 @@ export interface BotClient {
     orderRef: string,
     options?: PrepareOptions & CallOptions,
   ): Promise<Result<CancelAcceptance>>;
-  /** The terminals that were seen within the heartbeat window (120 s). */
-  sources(options?: CallOptions): Promise<Result<readonly TerminalSource[]>>;
   /**
    * Streams the events of one terminal, in order, each once: an async iterable that reconnects automatically,
    * after 1, 2, 5, then 10 s plus jitter, or later if the gateway asks for it, and resumes after the last
    * yielded event. Yields a `replay_gap` if events were lost, or may have been lost because the stream broke
-   * before its first event. Ends when the caller aborts or leaves the loop.
+   * before it told where it begins. Ends when the caller aborts or leaves the loop.
    * @throws StreamRefused on 400, 401, 403, 404 and other errors that a retry cannot fix.
    */
   events(source: SourceName, options?: FollowOptions): AsyncGenerator<StreamItem, void, void>;
 }
 
 const defaultTimeoutMs = 10_000;
-const readGiveUpAfterMs = 30_000;
 const cancelGiveUpAfterMs = 60_000;
 /** How long after a signal's expiry `send` still retries, to find out its outcome. */
 const settleMs = 30_000;
@@ -178,7 +167,7 @@ export function createBotClient(options: BotClientOptions): BotClient {
     const { body, preparedAt, expiresAt } = prepared;
     const idempotencyKey = checkedIdempotencyKey(prepared.idempotencyKey);
     return run({
-      request: { method: 'POST', path: '/api/v1/signals', body, idempotencyKey },
+      request: () => ({ method: 'POST', path: '/api/v1/signals', body, idempotencyKey }),
       read: (answer) => readAcceptance(answer.body, idempotencyKey, answer.replayed),
       mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
       delaysMs: mutationDelaysMs,
@@ -200,8 +189,10 @@ export function createBotClient(options: BotClientOptions): BotClient {
     { resumed = false, signal }: SendOptions = {},
   ): Promise<Result<CancelAcceptance>> {
     const path = `/api/v1/orders/${encodeURIComponent(orderRef)}/cancel`;
+    const key = checkedIdempotencyKey(idempotencyKey);
+    const request = { method: 'POST', path, idempotencyKey: key } as const;
     return run({
-      request: { method: 'POST', path, idempotencyKey: checkedIdempotencyKey(idempotencyKey) },
+      request: () => request,
       read: (answer) => readCancelAcceptance(answer.body, idempotencyKey, answer.replayed),
       mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
       delaysMs: mutationDelaysMs,
@@ -210,40 +201,16 @@ export function createBotClient(options: BotClientOptions): BotClient {
     });
   }
 
-  function readStatus(requestId: string, abort: AbortSignal | undefined) {
-    return {
-      request: { method: 'GET', path: `/api/v1/signals/${encodeURIComponent(requestId)}` },
-      read: (answer: { readonly body: unknown }) => readSignalStatus(answer.body),
-      delaysMs: readDelaysMs,
-      giveUpAfterMs: giveUpAfterMs ?? readGiveUpAfterMs,
-      abort,
-    } as const;
-  }
-
   return {
+    ...createReads(run, giveUpAfterMs),
+    ...createAllCancels({ run, clock, ids, giveUpAfterMs }),
     prepare,
     send,
     submit: async (signal, callOptions = {}) => send(prepare(signal, callOptions), callOptions),
-    status: (requestId, { signal } = {}) => run(readStatus(requestId, signal)),
-    waitForResult: (requestId, { timeoutMs, pollMs = readDelaysMs, signal }) =>
-      run({
-        ...readStatus(requestId, signal),
-        isSettled: (status) => status.status === 'completed',
-        delaysMs: pollMs,
-        giveUpAfterMs: timeoutMs,
-      }),
     prepareCancel,
     sendCancel,
     cancel: async (orderRef, callOptions = {}) =>
       sendCancel(prepareCancel(orderRef, callOptions), callOptions),
-    sources: ({ signal } = {}) =>
-      run({
-        request: { method: 'GET', path: '/api/v1/terminal-events/sources' },
-        read: (answer) => readSources(answer.body),
-        delaysMs: readDelaysMs,
-        giveUpAfterMs: giveUpAfterMs ?? readGiveUpAfterMs,
-        abort: signal,
-      }),
     events(source, followOptions = {}) {
       checkCursor(followOptions.lastEventId);
       return followEvents({ open, clock, random }, source, followOptions);

@@ -11,12 +11,13 @@ import type { OpenEvents } from './event-connection.js';
 import type { NoResponse } from './exchange.js';
 import type { Failure } from './result.js';
 import { ruleFor } from './retry-rules.js';
-import type { SourceName } from './sources.js';
+import { sourceQuery, type SourceName } from './sources.js';
+import { StreamStart } from './stream-start.js';
 import { readItem, type StreamItem } from './terminal-event.js';
 
 /**
- * The cursor after a stream that broke before its first event. It is invalid on purpose: the gateway responds
- * with a `replay_gap` and a cursor, whereas a request without a cursor would hide lost events.
+ * The cursor after a stream that broke before it told where it begins. It is invalid on purpose: the gateway
+ * responds with a `replay_gap` and a cursor, whereas a request without a cursor would hide lost events.
  */
 const unknownCursor = 'none';
 
@@ -50,9 +51,7 @@ export async function* followEvents(
   source: SourceName,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StreamItem, void, void> {
-  const { platform, instanceId, accountName } = source;
-  const query = new URLSearchParams({ platform, instanceId, accountName });
-  const path = `/api/v1/terminal-events/stream?${query.toString()}`;
+  const path = `/api/v1/terminal-events/stream?${sourceQuery(source)}`;
   let cursor = lastEventId;
   let failures = 0;
 
@@ -61,6 +60,7 @@ export async function* followEvents(
     let waitMs = 0;
     if (connection.answered === 'stream') {
       cursor ??= unknownCursor;
+      const start = new StreamStart();
       const items: StreamItem[] = [];
       const parser = createParser({
         onEvent: ({ id = '', event = 'message', data }) => {
@@ -82,6 +82,8 @@ export async function* followEvents(
           text = await connection.read()
         ) {
           parser.feed(text);
+          const beginsAt = start.feed(text) ?? '';
+          if (cursor === unknownCursor && isCursor(beginsAt)) cursor = beginsAt;
           for (const item of items.splice(0)) {
             if (isCursor(item.id)) cursor = item.id;
             failures = 0;

@@ -9,11 +9,13 @@ import { readAnswer, type Answer } from './answer.js';
 import { field, text } from './json-fields.js';
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** Starts with `/api`; parameters are encoded. */
   readonly path: string;
   readonly body?: string;
   readonly idempotencyKey?: string;
+  /** Milliseconds for which the gateway may hold its answer back: the attempt takes as much longer. */
+  readonly waitMs?: number;
 }
 
 /** The connection failed or timed out before the response was complete. */
@@ -38,8 +40,9 @@ export function createExchange(deps: {
 
   return async function exchange(request, abort) {
     const stop = new AbortController();
-    const timer = clock.setTimer(timeoutMs, () => {
-      stop.abort(new Error(`no answer within ${timeoutMs} ms`));
+    const limitMs = timeoutMs + (request.waitMs ?? 0);
+    const timer = clock.setTimer(limitMs, () => {
+      stop.abort(new Error(`no answer within ${limitMs} ms`));
     });
     const onAbort = (): void => stop.abort(new Error('aborted by the caller'));
     abort?.addEventListener('abort', onAbort);

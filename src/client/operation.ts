@@ -11,7 +11,8 @@ import type { Failure, FailureKind, Result } from './result.js';
 import { noAnswer, notSent, ruleFor, type Retry, type RetryRule } from './retry-rules.js';
 
 export interface Operation<T> {
-  readonly request: HttpRequest;
+  /** The request of an attempt. `leftMs`: until no further attempt starts; 0 at the last one. */
+  readonly request: (leftMs: number) => HttpRequest;
   /** @returns undefined when a successful response does not have the expected shape. */
   readonly read: (answer: Answer) => T | undefined;
   /** False to continue polling. Default: every value ends the operation. */
@@ -41,13 +42,16 @@ export function createRunOperation(deps: {
   const { exchange, clock, random } = deps;
 
   return async function run<T>(operation: Operation<T>): Promise<Result<T>> {
-    const { request, mutation, abort, isSettled = () => true } = operation;
+    const { mutation, abort, isSettled = () => true } = operation;
     const isAborted = (): boolean => abort?.aborted === true;
     const endsAt = clock.monotonic() + operation.giveUpAfterMs;
+    let request = operation.request(operation.giveUpAfterMs);
     let inDoubt = mutation?.resumed ?? false;
     if (isAborted()) return failed('aborted', neverTried);
 
     for (let attempt = 0; ; attempt++) {
+      const startedAt = clock.monotonic();
+      if (attempt > 0) request = operation.request(Math.max(0, endsAt - startedAt));
       const reply = await exchange(request, abort);
       const value = reply.answered && isSuccess(reply) ? operation.read(reply) : undefined;
       if (value !== undefined && isSettled(value)) return { ok: true, value };
@@ -59,7 +63,10 @@ export function createRunOperation(deps: {
       const leftMs = endsAt - clock.monotonic();
       if (rule.retry !== 'never' && leftMs > 0 && retryAfterMs <= leftMs) {
         const backoff = backoffMs(operation.delaysMs, attempt, random);
-        const waitMs = waits[rule.retry](retryAfterMs, backoff, attempt);
+        const fullMs = waits[rule.retry](retryAfterMs, backoff, attempt);
+        // A gateway that held its answer back has waited in the client's place.
+        const waitedMs = value === undefined ? 0 : clock.monotonic() - startedAt;
+        const waitMs = Math.max(0, fullMs - waitedMs);
         // Makes the last attempt at the end of the time.
         if (!isAborted()) await pause(clock, Math.min(waitMs, leftMs), abort);
         if (!isAborted()) continue;
@@ -107,7 +114,7 @@ function isSuccess(answer: Answer): boolean {
 }
 
 function ruleOf(reply: Answer | NoResponse): RetryRule {
-  if (reply.answered) return ruleFor(reply.status, reply.context.code);
+  if (reply.answered) return ruleFor(reply.status, reply.context.code, reply.context.details);
   return reply.mayHaveBeenSent ? noAnswer : notSent;
 }
 

@@ -3,7 +3,7 @@
  * "Retry rules for mutating requests" in the public API specification, and the order of checks in section 2
  * of the contract. The client never changes the Idempotency-Key of an operation.
  */
-import type { ErrorCode } from '../errors.js';
+import type { ErrorCode, FieldError } from '../errors.js';
 
 export interface RetryRule {
   readonly retry: Retry;
@@ -22,7 +22,7 @@ export type Retry = 'never' | 'after_retry_after' | 'backoff' | 'at_once';
  * - `raised`: this attempt may have.
  * - `unchanged`: this attempt has not; earlier ones may have.
  * - `settled`: no attempt has, and none in flight will: the gateway looked up the Idempotency-Key, found
- *   nothing, and rejected the request for a permanent reason. A quota or a frozen account is not permanent: a
+ *   nothing, and rejected the request for a permanent reason. A quota, a freeze or a halt is not permanent: a
  *   delayed attempt in flight could still be accepted later.
  */
 type Doubt = 'raised' | 'unchanged' | 'settled';
@@ -33,10 +33,13 @@ const byCode = {
   idempotency_outcome_unknown: { retry: 'never',             doubt: 'raised' },
   signal_processing_failed:    { retry: 'backoff',           doubt: 'raised' },
   public_api_disabled:         { retry: 'backoff',           doubt: 'unchanged' },
+  storage_unavailable:         { retry: 'backoff',           doubt: 'unchanged' },
   shutting_down:               { retry: 'backoff',           doubt: 'unchanged' },
   idempotency_conflict:        { retry: 'never',             doubt: 'settled' },
   malformed_json:              { retry: 'never',             doubt: 'settled' },
   invalid_signal:              { retry: 'never',             doubt: 'settled' },
+  invalid_filter:              { retry: 'never',             doubt: 'settled' },
+  invalid_timeout:             { retry: 'never',             doubt: 'settled' },
 } as const satisfies Partial<Record<ErrorCode, RetryRule>>;
 
 /** Rules by status: the first row that matches. The rules by code take precedence. */
@@ -53,13 +56,26 @@ const byStatus: readonly ({ readonly from: number } & RetryRule)[] = [
   { from: 0,   retry: 'backoff', doubt: 'raised' },
 ];
 
+/** The violation that time cures: the signal's `ts` lies ahead of the gateway's clock. */
+const curedByTime = 'signal_from_future';
+/** Not settled: an attempt in flight may arrive when its time has come. */
+const tooEarly: RetryRule = { retry: 'backoff', doubt: 'unchanged' };
+
 /** The connection failed or timed out before the response was complete. */
 export const noAnswer: RetryRule = { retry: 'backoff', doubt: 'raised' };
 
 /** No connection was established. */
 export const notSent: RetryRule = { retry: 'backoff', doubt: 'unchanged' };
 
-export function ruleFor(status: number, code: string | undefined): RetryRule {
+export function ruleFor(
+  status: number,
+  code: string | undefined,
+  details: readonly FieldError[] = [],
+): RetryRule {
+  const [only, ...others] = details;
+  if (code === 'invalid_signal' && only?.code === curedByTime && others.length === 0) {
+    return tooEarly;
+  }
   if (code !== undefined && Object.hasOwn(byCode, code)) return byCode[code as keyof typeof byCode];
   return byStatus.find((row) => status >= row.from) ?? noAnswer;
 }

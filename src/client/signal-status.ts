@@ -16,6 +16,7 @@ export interface SignalStatus {
   readonly type: string;
   readonly cmd: string;
   readonly instanceId: string | null;
+  readonly accountName: string | null;
   readonly executions: readonly ExecutionView[];
 }
 
@@ -41,6 +42,8 @@ export interface ExecutionView {
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
   readonly fills: readonly FillView[];
+  /** There are more fills than are listed; the quantities count all of them. */
+  readonly fillsTruncated?: true;
   /** The order's state as the terminal reports it. */
   readonly native: NativeView | null;
   readonly createdAt: string;

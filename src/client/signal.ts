@@ -24,6 +24,8 @@ export interface SignalDraft {
   readonly payload: object;
   /** 1 to 128 characters. Default: every terminal of the platforms gets the signal. */
   readonly instanceId?: string;
+  /** 1 to 128 characters. Default: every account of these terminals gets the signal. */
+  readonly accountName?: string;
 }
 
 /** A signal that is ready to be sent, as plain JSON. Store it before you send it, to resume after a crash. */

@@ -19,6 +19,11 @@ export interface TerminalSource extends SourceName {
   readonly lastSeenAt: string;
 }
 
+/** The three parameters that name a source. */
+export function sourceQuery({ platform, instanceId, accountName }: SourceName): string {
+  return new URLSearchParams({ platform, instanceId, accountName }).toString();
+}
+
 /** @returns undefined when the body is not a list of sources. */
 export function readSources(body: unknown): readonly TerminalSource[] | undefined {
   const sources = field(body, 'sources');

@@ -21,6 +21,8 @@ export interface ReplayGap {
 
 export interface TerminalEventData {
   readonly eventId: string;
+  /** The event's kind, as in the `name` of its item. */
+  readonly event: string;
   /** ISO 8601 UTC, on the terminal's clock. */
   readonly occurredAt: string;
   /** ISO 8601 UTC, on the gateway's clock. */
@@ -50,6 +52,11 @@ export function readItem(id: string, name: string, json: string): StreamItem | u
   if (name === 'replay_gap') {
     return { kind: 'replay_gap', id, reason: text(field(data, 'reason')) ?? '' };
   }
-  if (text(field(data, 'eventId')) === undefined) return undefined;
-  return { kind: 'event', id, name, data: data as TerminalEventData };
+  const read = readEventData(data);
+  return read === undefined ? undefined : { kind: 'event', id, name, data: read };
+}
+
+/** @returns undefined when it is not the data of an event. */
+export function readEventData(data: unknown): TerminalEventData | undefined {
+  return text(field(data, 'eventId')) === undefined ? undefined : (data as TerminalEventData);
 }

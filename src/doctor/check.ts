@@ -6,6 +6,8 @@ import type { Finding } from './finding.js';
 export interface Subject {
   readonly settings: Settings;
   readonly clock: Clock;
+  /** Path of the config file that the settings came from; undefined without one. */
+  readonly configFile: string | undefined;
   /** Process of the gateway that holds the data directory; undefined when none does. */
   readonly gatewayPid: number | undefined;
 }

@@ -1,5 +1,6 @@
 /** All checks of `signalbox doctor`, in the order in which one look leads to the next. */
 import { checkClock } from './clock.js';
+import { checkConfigAccess } from './config-access.js';
 import { checkDisk } from './disk.js';
 import { checkFileLimit } from './file-limit.js';
 import type { Check, Subject } from './check.js';
@@ -12,6 +13,7 @@ import { checkTls } from './tls.js';
 
 const checks: readonly Check[] = [
   checkPermissions,
+  checkConfigAccess,
   checkDisk,
   checkStore,
   checkClock,

@@ -1,9 +1,10 @@
 /** Who owns the data directory and its files, and which other users can read them. */
-import { readdirSync, statSync, type Stats } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
-import { deniedAccess, lacksOwnerRights, openedFiles } from './store-access.js';
+import { logDirectory } from '../store/log/segment-files.js';
+import { deniedAccess, lacksOwnerRights, openedPaths } from './store-access.js';
 
 const othersMask = 0o077;
 const report = reporter('permissions');
@@ -20,16 +21,27 @@ export const checkPermissions: Check = ({ settings }) => {
       ),
     ];
   }
-  const closed = [...ownerFindings(dataDir, directory), ...accessFindings(dataDir)];
+  const log = join(dataDir, logDirectory);
+  const logs = existsSync(log) ? [log] : [];
+  const closed = [
+    ...ownerFindings(dataDir, directory),
+    ...[dataDir, ...logs].flatMap(accessFindings),
+  ];
   // Without access to the directory its files cannot be listed.
   if (closed.length > 0) return closed;
+  const opened = openedPaths(dataDir);
   const findings = [
-    ...modeFindings(dataDir, directory, 'chmod 700'),
-    ...filesIn(dataDir).flatMap(([path, file]) => [
-      ...(file.uid === directory.uid ? [] : [foreign(path, directory)]),
-      ...rightsFindings(path, file),
-      ...modeFindings(path, file, 'chmod 600'),
-    ]),
+    ...[dataDir, ...logs].flatMap((path) => modeFindings(path, statSync(path), 'chmod 700')),
+    ...logs
+      .filter((path) => statSync(path).uid !== directory.uid)
+      .map((path) => foreign(path, directory)),
+    ...[dataDir, ...logs]
+      .flatMap(filesIn)
+      .flatMap(([path, file]) => [
+        ...(file.uid === directory.uid ? [] : [foreign(path, directory)]),
+        ...(opened.includes(path) ? rightsFindings(path, file) : []),
+        ...modeFindings(path, file, 'chmod 600'),
+      ]),
     ...(tlsKey === undefined ? [] : modeFindings(tlsKey, statSync(tlsKey), 'chmod 600')),
   ];
   const well = `${dataDir} and its files belong to one user (${directory.uid}), and are closed to all others.`;
@@ -69,7 +81,7 @@ function accessFindings(path: string): Finding[] {
 }
 
 function rightsFindings(path: string, file: Stats): Finding[] {
-  if (!openedFiles.includes(basename(path)) || !lacksOwnerRights(file)) return [];
+  if (!lacksOwnerRights(file)) return [];
   return [
     report.problem(
       `The owner of ${path} cannot read and write it (mode ${(file.mode & 0o777).toString(8)}).`,

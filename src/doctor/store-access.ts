@@ -2,15 +2,26 @@
  * Whether the owner of a data directory can open the store in it. lmdb ends a process that cannot open
  * its lock file, and a store that cannot be opened is not a damaged one.
  */
-import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../lib/error-text.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { dataFile, storeLockFile } from '../store/data-directory.js';
 import { directoryLockFile } from '../store/directory-lock.js';
+import { logDirectory } from '../store/log/segment-files.js';
 
-/** The files that every opener must be able to read and write. */
-export const openedFiles: readonly string[] = [dataFile, storeLockFile, directoryLockFile];
+const openedFiles = [dataFile, storeLockFile, directoryLockFile];
+
+/** The files, and the log's directory, that every opener must be able to read and write. */
+export function openedPaths(directory: string): string[] {
+  const log = join(directory, logDirectory);
+  const segments = existsSync(log) && deniedAccess(log) === undefined ? readdirSync(log) : [];
+  return [
+    ...openedFiles.map((name) => join(directory, name)),
+    log,
+    ...segments.map((name) => join(log, name)),
+  ];
+}
 
 /** @returns the first reason, to be read after "the records were not examined: ". */
 export function accessFault(directory: string): string | undefined {
@@ -19,10 +30,12 @@ export function accessFault(directory: string): string | undefined {
   // Root works on the directory as its owner.
   const user = caller === 0 ? stats.uid : caller;
   if (stats.uid !== user) return `${directory} belongs to user ${stats.uid}, not to user ${user}`;
-  const denied = deniedAccess(directory);
-  if (denied !== undefined) return `${directory}: ${denied}`;
-  for (const name of openedFiles) {
-    const path = join(directory, name);
+  const log = join(directory, logDirectory);
+  for (const each of existsSync(log) ? [directory, log] : [directory]) {
+    const denied = deniedAccess(each);
+    if (denied !== undefined) return `${each}: ${denied}`;
+  }
+  for (const path of openedPaths(directory)) {
     const file = statSync(path, { throwIfNoEntry: false });
     if (file === undefined) continue;
     if (file.uid !== user) return `${path} belongs to user ${file.uid}, not to user ${user}`;

@@ -3,8 +3,8 @@
  * record is in order, else what is wrong with it, to be read behind the record's name.
  */
 import { emailKey } from '../auth/email.js';
-import { executionIdOf } from '../lib/ids.js';
-import { isSettled } from '../model/execution.js';
+import { executionIdOf, isRequestId } from '../lib/ids.js';
+import { isOpenOrder, isSettled } from '../model/execution.js';
 import { type Collection, type KeyOf, type RecordOf } from '../store/key-layout.js';
 import type { Execution } from '../model/records.js';
 import type { Reader } from '../store/store.js';
@@ -47,7 +47,7 @@ export const rules: { readonly [C in Collection]: Rule<C> } = {
   sessions: anything,
   switches: anything,
   idempotency: (reader, [userId], { requestId }) =>
-    reader.get('requests', [userId, requestId]) === undefined
+    isRequestId(requestId) && reader.get('requests', [userId, requestId]) === undefined
       ? `leads to ${requestId}, which is missing`
       : undefined,
   signalIds: (reader, [userId, signalId], requestId) =>
@@ -71,6 +71,17 @@ export const rules: { readonly [C in Collection]: Rule<C> } = {
     executionRule(reader, userId, executionId, execution, false),
   finalExecutions: (reader, [userId, executionId], execution) =>
     executionRule(reader, userId, executionId, execution, true),
+  fills: (reader, [userId, executionId]) =>
+    placesOf(reader, userId, executionId) > 0 ? undefined : 'belongs to no execution',
+  unknownOrders: (reader, [userId, executionId]) => {
+    const execution = reader.get('finalExecutions', [userId, executionId]);
+    return execution !== undefined && isOpenOrder(execution)
+      ? undefined
+      : 'is not the order of an unknown execution';
+  },
+  cancelKeys: anything,
+  cancelAlls: anything,
+  cancelAfters: anything,
   sources: (_reader, key, { platform, instanceId, accountName }) =>
     key[1] === platform && key[2] === instanceId && key[3] === accountName
       ? undefined

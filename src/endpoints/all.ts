@@ -7,18 +7,26 @@ import type { Gate } from '../http/gate.js';
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
+import type { TrailLog } from '../model/trail-events.js';
 import type { Plans } from '../plans.js';
 import type { Platform } from '../platforms.js';
 import { createEnvelopeReader } from '../signals/envelope.js';
+import { createViolationAdvice } from '../signals/violation-advice.js';
+import { SignalReader } from '../signals/signal-reader.js';
+import { createOrderFilterReader } from '../signals/order-filter.js';
 import type { Store } from '../store/store.js';
 import type { HashPool } from '../workers/hash-pool.js';
+import { createReadCancelAfter, createSetCancelAfter } from './cancel-after.js';
+import { createCancelAll } from './cancel-all.js';
 import { createCancelOrder } from './cancel-order.js';
 import { createCreateKey } from './create-key.js';
 import { createListKeys } from './list-keys.js';
+import { createListSignals } from './list-signals.js';
 import { createListSources } from './list-sources.js';
 import { createLogin } from './login.js';
-import { createReadOpenApi } from './read-openapi.js';
+import { type ApiDocuments, createReadOpenApi } from './read-openapi.js';
 import { createReadSignal } from './read-signal.js';
+import { createReadSnapshot } from './read-snapshot.js';
 import { createRevokeKey } from './revoke-key.js';
 import { createStreamEvents } from './stream-events.js';
 import { createSubmitSignal } from './submit-signal.js';
@@ -34,39 +42,68 @@ export interface EndpointsDeps {
   readonly hashPool: HashPool;
   readonly userTokens: UserTokens;
   readonly keyUses: KeyUses;
-  /** The OpenAPI document. */
-  readonly document: object;
+  readonly trail: TrailLog;
+  readonly documents: ApiDocuments;
   /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
 
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { core, store, limits, platforms } = deps;
-  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota } = core;
+  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota, storage } = core;
+  const signals = new SignalReader({ store, owed: core.owed, fillsMax: limits.fillsPerExecution });
   const tokens = new Set(platforms.map(({ token }) => token));
   return {
-    login: createLogin(deps),
-    'create-key': createCreateKey(deps),
+    login: createLogin({ ...deps, storage }),
+    'create-key': createCreateKey({ ...deps, storage }),
     'list-keys': createListKeys(deps),
-    'revoke-key': createRevokeKey({ ...deps, onRevoked: (userId) => core.userChanged(userId) }),
+    'revoke-key': createRevokeKey({
+      ...deps,
+      storage,
+      onRevoked: (userId) => {
+        core.userChanged(userId);
+        return core.endUnsent(userId);
+      },
+    }),
     'submit-signal': createSubmitSignal({
       ...deps,
+      storage,
       idempotency,
       acceptance,
+      brakes: core.brakes,
+      risks: core.risks,
       quota,
       envelopes: createEnvelopeReader(limits, tokens),
+      advise: createViolationAdvice(limits, tokens),
       terminals: registry,
     }),
-    'read-signal': createReadSignal({ store }),
+    'list-signals': createListSignals({ signals }),
+    'read-signal': createReadSignal({ signals, waits: core.waits }),
     'cancel-order': createCancelOrder({
       ...deps,
+      storage,
       book,
       idempotency,
       acceptance: cancels,
       canCancel: ({ userId, execution }) => registry.canCancel(userId, execution),
     }),
+    'cancel-all': createCancelAll({
+      ...deps,
+      storage,
+      idempotency,
+      filters: createOrderFilterReader(limits, tokens),
+      acceptance: core.cancelAllAcceptance,
+    }),
+    'read-cancel-after': createReadCancelAfter({ ...deps, cancelAfter: core.cancelAfter }),
+    'set-cancel-after': createSetCancelAfter({ ...deps, cancelAfter: core.cancelAfter }),
     'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
-    'read-openapi': createReadOpenApi(deps),
+    ...createReadOpenApi(deps),
+    'read-snapshot': createReadSnapshot({
+      registry,
+      limits,
+      rights: core.rights,
+      snapshots: core.snapshots,
+    }),
     'stream-events': createStreamEvents({
       ...deps,
       hub,

@@ -1,9 +1,21 @@
-/** Responds to a request whose Idempotency-Key is not free, for all mutating endpoints. */
+/** Reads the Idempotency-Key of a request, and responds to one whose key is not free, for all mutating endpoints. */
 import type { Exchange } from '../http/exchange.js';
-import type { IdempotencyState } from '../signals/idempotency.js';
+import type { Limits } from '../limits.js';
+import { readIdempotencyKey, type IdempotencyState } from '../signals/idempotency.js';
 
 /** Retry-After in seconds for a request in progress. */
 const inProgressRetryAfter = 1;
+
+/** @returns undefined when it responded: the header is missing, repeated or invalid. */
+export function idempotencyKeyOf(
+  exchange: Exchange,
+  { idempotencyKeyLengthMax }: Limits,
+): string | undefined {
+  const { idempotencyKey, idempotencyKeyCount } = exchange.head;
+  const key = readIdempotencyKey(idempotencyKey, idempotencyKeyCount, idempotencyKeyLengthMax);
+  if (key === undefined) exchange.fail('invalid_idempotency_key');
+  return key;
+}
 
 /** @param location the Location header of the original response, if any. @returns whether it responded. */
 export function replyIfKnown(

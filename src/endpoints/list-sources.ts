@@ -2,16 +2,18 @@
 import Type, { type Static } from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
-import { isoTime, listOf, oneOf } from '../lib/json-types.js';
+import { isoTime, listOf, oneOf, openEnum } from '../lib/json-types.js';
 import type { ActiveSource } from '../signals/routing.js';
 import { capabilities } from '../model/records.js';
+
+export const capability = openEnum(oneOf(capabilities), 'What a terminal can be asked for.');
 
 export const sourceSchema = Type.Object({
   platform: Type.String(),
   instanceId: Type.String(),
   accountName: Type.String(),
-  connected: Type.Boolean(),
-  capabilities: listOf(oneOf(capabilities)),
+  connected: Type.Boolean({ description: 'Whether its plugin has a session now.' }),
+  capabilities: listOf(capability),
   lastSeenAt: isoTime,
 });
 

@@ -1,7 +1,7 @@
 /** POST /api/auth/login: exchanges email and password for a user token and a session token for plugins. */
 import Type, { type Static } from 'typebox';
 import { findUser } from '../auth/accounts.js';
-import { parseLogin } from '../auth/login-request.js';
+import { loginSchema, parseLogin } from '../auth/login-request.js';
 import { dummyHash } from '../auth/password.js';
 import { createSession, sessionLifetimeMs } from '../auth/session-token.js';
 import type { UserTokens } from '../auth/user-token.js';
@@ -9,10 +9,14 @@ import type { OpenEndpoint } from '../http/endpoint.js';
 import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Clock } from '../lib/clock.js';
+import { originOf } from '../http/trail-fields.js';
+import { unknownFields } from '../lib/unknown-fields.js';
 import type { Limits } from '../limits.js';
-import type { Store } from '../store/store.js';
+import type { User } from '../model/records.js';
+import type { TrailLog } from '../model/trail-events.js';
+import type { Reader, Store } from '../store/store.js';
 import type { HashPool } from '../workers/hash-pool.js';
+import { failUnstored, storeChange, type StoredChangeDeps } from './stored-change.js';
 
 export const loginResultSchema = Type.Object({
   token: Type.String(),
@@ -20,32 +24,40 @@ export const loginResultSchema = Type.Object({
   email: Type.String(),
 });
 
-export interface LoginDeps {
+export interface LoginDeps extends StoredChangeDeps {
   readonly store: Store;
-  readonly clock: Clock;
   readonly limits: Limits;
   readonly gate: Gate;
   readonly hashPool: HashPool;
   readonly userTokens: UserTokens;
+  readonly trail: TrailLog;
 }
 
 /** Retry-After in seconds when the hash pool is full. */
 const busyRetryAfter = 2;
 
 export function createLogin(deps: LoginDeps): OpenEndpoint {
-  const { store, clock, limits, gate, hashPool, userTokens } = deps;
+  const { store, clock, limits, gate, hashPool, userTokens, trail } = deps;
 
   async function login(exchange: Exchange, email: string, password: string): Promise<void> {
+    const origin = originOf(exchange);
     const user = findUser(store, email);
+    exchange.userId = user?.userId;
     const isVerified = await hashPool.verify(user?.passwordHash ?? dummyHash, password);
     if (isVerified === 'busy')
       return exchange.fail('login_unavailable', { retryAfter: busyRetryAfter });
     if (!isVerified || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
-    const sessionToken = await createSession(store, user, clock.now(), sessionLifetimeMs);
+    // Whatever becomes of the session of a login that failed: nobody has its token.
+    const session = await storeChange(deps, exchange, failUnstored, () =>
+      createSession(store, user, clock.now(), sessionLifetimeMs, (reader) => refusal(reader, user)),
+    );
+    if (session === undefined) return;
+    if (typeof session === 'object') return exchange.fail(session.code);
+    trail.note('login', { ...origin, userId: user.userId });
     const body: Static<typeof loginResultSchema> = {
       token: userTokens.issue(user),
-      sessionToken,
+      sessionToken: session,
       email: user.email,
     };
     exchange.reply(200, JSON.stringify(body), [['Cache-Control', 'no-store, max-age=0']]);
@@ -57,9 +69,18 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
     exchange.readBody(limits.bodyBytesMax, (bytes) => {
       const parsed = parseJson(bytes, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
+      const unknown = unknownFields(parsed.value, loginSchema);
+      if (unknown.length > 0) return exchange.fail('unknown_field', { details: unknown });
       const request = parseLogin(parsed.value);
       if (Array.isArray(request)) return exchange.fail('validation_failed', { details: request });
       return login(exchange, request.email, request.password);
     });
   };
+}
+
+/** Why the user whose password was verified gets no session: it may have changed while that took its time. */
+function refusal(reader: Reader, { userId, passwordHash }: User) {
+  const user = reader.get('users', userId);
+  if (user?.passwordHash !== passwordHash) return { code: 'invalid_credentials' } as const;
+  return user.confirmed ? undefined : ({ code: 'email_not_confirmed' } as const);
 }

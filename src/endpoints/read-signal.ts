@@ -1,45 +1,72 @@
 /**
- * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions. Bots poll it,
- * mostly without a change: so the response is cached with the records that it was created from.
+ * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions; with `waitMs`, once it
+ * is completed or the time is over.
  */
 import type { KeyEndpoint } from '../http/endpoint.js';
-import { executionIdOf, isRequestId } from '../lib/ids.js';
-import { readExecution } from '../signals/execution-book.js';
-import { toSignalView } from '../signals/signal-view.js';
-import type { Execution } from '../model/execution.js';
-import type { SignalRequest } from '../model/records.js';
-import type { Reader } from '../store/store.js';
+import type { Exchange } from '../http/exchange.js';
+import { isRequestId } from '../lib/ids.js';
+import { Turns } from '../lib/turns.js';
+import type { CompletionWaits } from '../signals/completion-waits.js';
+import type { ReadSignal, SignalReader } from '../signals/signal-reader.js';
+import { readInteger, readQuery } from './query.js';
 
-interface Answer {
-  readonly executions: readonly Execution[];
-  readonly body: string;
+/** Below the time after which a proxy or a client usually gives up. */
+export const waitMsMax = 30_000;
+
+export interface ReadSignalDeps {
+  readonly signals: SignalReader;
+  readonly waits: CompletionWaits;
 }
 
-export function createReadSignal({ store }: { readonly store: Reader }): KeyEndpoint {
-  const answers = new WeakMap<SignalRequest, Answer>();
+export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoint {
+  const turns = new Turns();
 
-  function answerOf(request: SignalRequest, executions: readonly Execution[]): string {
-    const known = answers.get(request);
-    if (known !== undefined && isSame(known.executions, executions)) return known.body;
-    const body = JSON.stringify(toSignalView(request, executions));
-    answers.set(request, { executions, body });
-    return body;
-  }
+  return (exchange, caller) => {
+    const { parameter: requestId, query } = exchange.request;
+    const { userId } = caller.user;
+    const waitMs = readWaitMs(query);
+    if (waitMs === undefined) {
+      return exchange.fail('invalid_query', {
+        message: `waitMs is a whole number from 0 to ${waitMsMax}, given once.`,
+      });
+    }
 
-  return (exchange, { user }) => {
-    const requestId = exchange.request.parameter;
-    const request = isRequestId(requestId)
-      ? store.get('requests', [user.userId, requestId])
-      : undefined;
-    if (request === undefined) return exchange.fail('request_not_found');
-    const executions = Array.from({ length: request.executionCount }, (_, index) =>
-      readExecution(store, user.userId, executionIdOf(requestId, index)),
-    ).filter((execution) => execution !== undefined);
-    exchange.reply(200, answerOf(request, executions));
+    function answer(): void {
+      const read = isRequestId(requestId) ? signals.read(userId, requestId) : undefined;
+      if (read === undefined) exchange.fail('request_not_found');
+      else if (!read.isLong) exchange.reply(200, read.text());
+      else turns.run(userId, () => replyLater(exchange, read));
+    }
+    const isCompleted = (): boolean => signals.read(userId, requestId)?.isCompleted ?? true;
+    if (waitMs === 0 || !isRequestId(requestId) || isCompleted()) return answer();
+
+    const leave = waits.begin({
+      caller,
+      requestId,
+      waitMs,
+      isCompleted,
+      end: (refusal) =>
+        exchange.run(() => {
+          if (refusal === undefined) answer();
+          else exchange.fail(refusal);
+        }),
+    });
+    if (leave === undefined) return exchange.fail('api_rate_limited', { retryAfter: 1 });
+    exchange.onOver(leave);
   };
 }
 
-/** The store returns the same object for an unchanged record. */
-function isSame(a: readonly Execution[], b: readonly Execution[]): boolean {
-  return a.length === b.length && a.every((execution, index) => execution === b[index]);
+/** A turn of the event loop makes one long text of a user's. */
+function replyLater(exchange: Exchange, read: ReadSignal): true {
+  exchange.run(() => {
+    if (!exchange.isOver) exchange.reply(200, read.text());
+  });
+  return true;
+}
+
+function readWaitMs(query: string): number | undefined {
+  if (query === '') return 0;
+  const { waitMs } = readQuery(query, ['waitMs']);
+  if (waitMs === undefined) return 0;
+  return waitMs === null ? undefined : readInteger(waitMs, 0, waitMsMax);
 }

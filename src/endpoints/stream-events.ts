@@ -5,8 +5,9 @@ import { Subscriber } from '../events/subscriber.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import { sourceKey, type SourceName } from '../model/source-name.js';
+import { sourceKey } from '../model/source-name.js';
 import type { EventStreams } from '../events/event-streams.js';
+import { readTerminalSource } from './terminal-source.js';
 
 export interface StreamEventsDeps {
   readonly clock: Clock;
@@ -16,7 +17,13 @@ export interface StreamEventsDeps {
   readonly isActiveSource: (userId: string, key: string) => boolean;
 }
 
-const retry = 'retry: 1000\n\n';
+/**
+ * The id in the first block, which has no data, tells where the stream begins: a client that is cut before its
+ * first event resumes from there. A gap has the id itself, and not before it: a client that is cut between the two
+ * must not take the gap for told.
+ */
+const retry = 'retry: 1000\n';
+const replayGap = `event: replay_gap\ndata: ${JSON.stringify({ reason: 'cursor_not_available' })}\n\n`;
 
 export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
   const { clock, limits, hub, streams, isActiveSource } = deps;
@@ -24,7 +31,7 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
   return (exchange, caller) => {
     const { userId } = caller.user;
     const { head, request } = exchange;
-    const source = readSource(request.query, limits);
+    const source = readTerminalSource(request.query, limits);
     if (source === undefined) return exchange.fail('invalid_terminal_source');
     if (head.lastEventIdCount > 1 || head.lastEventId.length > limits.lastEventIdLengthMax) {
       return exchange.fail('invalid_event_cursor');
@@ -36,38 +43,14 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
     }
 
     const ring = hub.ringOf(userId);
-    const wanted = head.lastEventId === '' ? ring.lastSeq : readCursor(head.lastEventId, hub.epoch);
+    const wanted =
+      head.lastEventId === '' ? ring.lastSeq : readCursor(head.lastEventId, ring.epoch);
     const canReplay = wanted !== undefined && ring.reaches(wanted, key, clock.monotonic());
     const position = canReplay ? wanted : ring.lastSeq;
-    const preamble = canReplay ? retry : `${retry}${replayGap(hub.epoch, position)}`;
+    const id = `id: ${formatCursor(ring.epoch, position)}\n`;
+    const preamble = canReplay ? `${retry}${id}\n` : `${retry}\n${id}${replayGap}`;
     streams.open(caller, new Subscriber(key, position, { clock, limits, ring }), (events) =>
       exchange.openStream(preamble, events),
     );
   };
-}
-
-/** Its id is the reader's current position, so that a later reconnect resumes from here. */
-function replayGap(epoch: string, seq: number): string {
-  const data = JSON.stringify({ reason: 'cursor_not_available' });
-  return `id: ${formatCursor(epoch, seq)}\nevent: replay_gap\ndata: ${data}\n\n`;
-}
-
-/** @returns undefined unless each parameter occurs exactly once, within its length. */
-function readSource(query: string, limits: Limits): SourceName | undefined {
-  const parameters = new URLSearchParams(query);
-  const [platform, instanceId, accountName] = ['platform', 'instanceId', 'accountName'].map(
-    (name) => {
-      const values = parameters.getAll(name);
-      return values.length === 1 ? values[0] : undefined;
-    },
-  );
-  if (platform === undefined || instanceId === undefined || accountName === undefined) {
-    return undefined;
-  }
-  const isWithin =
-    platform.length >= 1 &&
-    instanceId.length <= limits.streamInstanceIdLengthMax &&
-    accountName.length >= 1 &&
-    accountName.length <= limits.streamAccountNameLengthMax;
-  return isWithin ? { platform, instanceId, accountName } : undefined;
 }

@@ -4,29 +4,33 @@
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
+import type { Brakes } from '../auth/brakes.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Gate } from '../http/gate.js';
+import type { Gate, KeyCaller } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
-import { isoTime, oneOf } from '../lib/json-types.js';
+import { isoTime } from '../lib/json-types.js';
 import type { Histogram } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
 import type { Plan, Plans } from '../plans.js';
 import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
-import { readIdempotencyKey, type Idempotency } from '../signals/idempotency.js';
+import type { Idempotency } from '../signals/idempotency.js';
 import { targetKey } from '../model/source-name.js';
 import { route, type ActiveSource } from '../signals/routing.js';
-import type { User } from '../model/records.js';
-import { replyIfKnown } from './idempotent-reply.js';
+import type { RiskLimits } from '../signals/risk-limits.js';
+import type { ViolationAdvice } from '../signals/violation-advice.js';
+import type { StorageHealth } from '../store/storage-health.js';
+import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
+import { failUnstored } from './stored-change.js';
 
 /** The body of the 202. */
 export const acceptedSignalSchema = Type.Object({
-  requestId: Type.String(),
+  requestId: Type.String({ description: 'Names the signal in later calls.' }),
   signalId: Type.String(),
-  status: oneOf(['accepted']),
+  status: Type.Literal('accepted'),
   acceptedAt: isoTime,
 });
 
@@ -42,62 +46,83 @@ export interface SubmitSignalDeps {
   readonly limits: Limits;
   readonly plans: Plans;
   readonly envelopes: EnvelopeReader;
+  readonly advise: ViolationAdvice;
   readonly idempotency: Idempotency;
   readonly acceptance: Acceptance;
+  readonly brakes: Brakes;
+  readonly risks: RiskLimits;
   readonly quota: AccountQuota;
+  readonly storage: StorageHealth;
   readonly terminals: Terminals;
   /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
 
 export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
-  const { clock, gate, limits, plans, envelopes, idempotency, acceptance, quota, terminals } = deps;
+  const { clock, gate, limits, plans, envelopes, idempotency, quota, terminals } = deps;
+  const { acceptance, advise, brakes, risks, storage } = deps;
 
-  function submit(exchange: Exchange, user: User, key: string, body: Uint8Array): void {
+  function submit(
+    exchange: Exchange,
+    { user, key: apiKey }: KeyCaller,
+    key: string,
+    body: Uint8Array,
+  ): void {
     const startedAt = clock.monotonic();
     const now = clock.now();
     const { userId } = user;
 
-    const fingerprint = `signal ${hash('sha256', body, 'base64url')}`;
-    const known = idempotency.lookUp(userId, key, fingerprint, now);
+    const fingerprintOf = (): string => `signal ${hash('sha256', body, 'base64url')}`;
+    const known = idempotency.lookUp(userId, key, fingerprintOf, now);
     if (replyIfKnown(exchange, known, locationOf)) return;
 
     const parsed = parseJson(body, limits.jsonDepthMax, 'payload');
     if (parsed === undefined) return exchange.fail('malformed_json');
     if (user.frozen) return exchange.fail('account_frozen');
+    if (brakes.isHalted) return exchange.fail('trading_halted');
     const envelope = envelopes.read(parsed.value, now);
-    if (Array.isArray(envelope)) return exchange.fail('invalid_signal', { details: envelope });
+    if (Array.isArray(envelope)) {
+      const message = advise(envelope, parsed.value, now);
+      return exchange.fail('invalid_signal', { details: envelope, message });
+    }
+    const targets = route(
+      platformTokens(envelope.platform),
+      envelope.instanceId ?? null,
+      envelope.accountName ?? null,
+      terminals.active(userId),
+      limits.executionsPerSignal,
+    );
+    const payload = parsed.memberText;
+    const risk = risks.judge(apiKey, { envelope, payload, targets });
+    if (risk !== undefined) return exchange.fail(risk.code, risk);
     if (acceptance.isSignalIdTaken(userId, envelope.signalId)) {
       return exchange.fail('duplicate_signal_id');
     }
-    const verdict = quota.take(userId, plans[user.plan] as Plan);
+    if (storage.refusesChanges) return failUnstored(exchange);
+    const verdict = quota.take(userId, plans[user.plan] as Plan, now);
     if (!verdict.granted) {
       return exchange.fail(verdict.code, { retryAfter: verdict.retryAfterMs / 1000 });
     }
 
-    const { start, end } = parsed.scan;
+    risks.take(apiKey, envelope);
     acceptance.accept(
       {
         user,
         idempotencyKey: key,
-        fingerprint,
+        fingerprint: fingerprintOf(),
         envelope,
-        payload: Buffer.from(body.buffer, body.byteOffset + start, end - start)
-          .toString()
-          .trim(),
-        targets: route(
-          platformTokens(envelope.platform),
-          envelope.instanceId ?? null,
-          terminals.active(userId),
-        ),
+        payload,
+        targets,
         isConnected: (target) => {
           const targeted = targetKey(target);
           return targeted !== undefined && terminals.isConnected(userId, targeted);
         },
-        signalsToday: verdict.signalsToday,
+        acceptedAt: now,
+        trail: exchange.trailOf(apiKey.id),
       },
       (accepted) => {
-        if (accepted === undefined) return exchange.fail('signal_processing_failed');
+        if (accepted === 'storage_unavailable') return failUnstored(exchange);
+        if (accepted === 'signal_processing_failed') return exchange.fail(accepted);
         exchange.reply(202, accepted.answer, [
           ['Location', locationOf(accepted.request.requestId)],
         ]);
@@ -107,18 +132,10 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
   }
 
   return (exchange, caller) => {
-    const { head } = exchange;
-    if (!head.isJson) return exchange.fail('unsupported_media_type');
-    const key = readIdempotencyKey(
-      head.idempotencyKey,
-      head.idempotencyKeyCount,
-      limits.idempotencyKeyLengthMax,
-    );
-    if (key === undefined) return exchange.fail('invalid_idempotency_key');
-    exchange.readBody(limits.bodyBytesMax, (body) => {
-      const confirmed = gate.confirm(exchange, caller);
-      if (confirmed !== undefined) submit(exchange, confirmed.user, key, body);
-    });
+    if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
+    const key = idempotencyKeyOf(exchange, limits);
+    if (key === undefined) return;
+    gate.readBody(exchange, caller, (confirmed, body) => submit(exchange, confirmed, key, body));
   };
 }
 

@@ -29,7 +29,7 @@ export const eventDataFields = {
   account_status:    { status: text, tradingEnabled: flag, isSimulated: flag },
   connection_status: { status: text, isSimulated: flag },
   source_status:     { status: text },
-  state_snapshot:    { account: record, positions: records, orders: records, ordersOmitted: number },
+  state_snapshot:    { snapshotId: text, account: record, positions: records, orders: records, ordersOmitted: number },
   terminal_message:  { text: text, level: text, dropped: number, reason: text },
 } as const satisfies Record<PluginEventName, Record<string, TSchema>>;
 

@@ -1,6 +1,6 @@
 /**
  * Publishes terminal events: numbers each per user, encodes it once, appends it to the user's ring buffer and
- * notifies the user's subscribers of its source. Owns the ring buffers and the epoch; both end with the
+ * notifies the user's subscribers of its source. Owns the ring buffers, which end with the
  * process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -8,6 +8,7 @@ import { randomHex } from '../lib/ids.js';
 import type { Counter } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
 import { formatCursor } from './cursor.js';
+import { ReplayMemory } from './replay-memory.js';
 import { EventRing } from './ring.js';
 import type { Subscriber } from './subscriber.js';
 import { encodeEvent, type TerminalEvent } from './terminal-event.js';
@@ -20,22 +21,33 @@ export interface HubDeps {
 
 /** Notified subscribers are pumped at the end of the turn in one write each, or after this many events. */
 const eventsPerPumpMax = 256;
+/** The same for bytes. */
+const bytesPerPumpMax = 256 * 1024;
 
 export class EventHub {
-  /** Identifies the ring buffers of this process, so that cursors of an earlier process are detected. */
-  readonly epoch = randomHex(6);
   readonly #deps: HubDeps;
   readonly #pumpedAt: number;
+  readonly #pumpedAtBytes: number;
+  readonly #memory: ReplayMemory;
   readonly #rings = new Map<string, EventRing>();
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   /** Subscribers with pending events of this turn of the event loop. */
   #notified = new Set<Subscriber>();
   /** Events of any source since the notified subscribers were last pumped. */
   #unpumped = 0;
+  #unpumpedBytes = 0;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
-    this.#pumpedAt = Math.min(eventsPerPumpMax, deps.limits.replayEventsMax);
+    const { replayEventsMax, replayBytesPerUser, replayBytesMax } = deps.limits;
+    this.#pumpedAt = Math.min(eventsPerPumpMax, replayEventsMax);
+    this.#pumpedAtBytes = Math.min(bytesPerPumpMax, replayBytesPerUser / 2, replayBytesMax / 2);
+    this.#memory = new ReplayMemory(replayBytesMax);
+  }
+
+  /** Of the events of all users, as encoded. */
+  get replayBytes(): number {
+    return this.#memory.bytes;
   }
 
   get subscriberCount(): number {
@@ -44,27 +56,32 @@ export class EventHub {
     return count;
   }
 
-  publish(userId: string, event: TerminalEvent): void {
+  /** @returns the event's SSE frame. */
+  publish(userId: string, event: TerminalEvent): string {
     const { clock, limits } = this.#deps;
     const ring = this.ringOf(userId);
     const seq = ring.lastSeq + 1;
     const source = event.sourceKey;
     const receivedAt = toIsoTime(clock.now());
-    const eventId = formatCursor(this.epoch, seq);
-    const frame = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
-    ring.push({ seq, at: clock.monotonic(), source, frame: Buffer.from(frame) });
+    const eventId = formatCursor(ring.epoch, seq);
+    const text = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
+    const frame = Buffer.from(text);
+    // One turn can publish more than a ring buffer holds, and would evict events that no reader has seen.
+    if (this.#unpumpedBytes + frame.length > this.#pumpedAtBytes) this.#pumpNotified();
+    this.#unpumpedBytes += frame.length;
+    ring.push({ seq, at: clock.monotonic(), source, frame });
     this.#deps.eventsPublished.add();
     for (const subscriber of this.subscribersOf(userId)) {
       if (subscriber.source === source) this.#notify(subscriber);
     }
-    // One turn can publish more events than a ring buffer holds, and would evict events that no reader has seen.
     if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
+    return text;
   }
 
   ringOf(userId: string): EventRing {
     let ring = this.#rings.get(userId);
     if (ring === undefined) {
-      ring = new EventRing(this.#deps.limits);
+      ring = new EventRing(this.#deps.limits, randomHex(6), this.#memory);
       this.#rings.set(userId, ring);
     }
     return ring;
@@ -93,6 +110,7 @@ export class EventHub {
 
   /** Drops the events of a deleted user. */
   forget(userId: string): void {
+    this.#rings.get(userId)?.clear();
     this.#rings.delete(userId);
   }
 
@@ -118,6 +136,7 @@ export class EventHub {
     const notified = this.#notified;
     this.#notified = new Set();
     this.#unpumped = 0;
+    this.#unpumpedBytes = 0;
     for (const each of notified) each.pump();
   }
 }

@@ -29,6 +29,7 @@ export function encodeEvent(
   const isTruncated = rawText !== null && rawText.length > rawTextLengthMax;
   const data = JSON.stringify({
     eventId,
+    event: event.name,
     occurredAt: event.occurredAt,
     receivedAt,
     platform: event.source.platform,
@@ -44,6 +45,13 @@ export function encodeEvent(
   });
   return `id: ${eventId}\nevent: ${event.name}\ndata: ${data}\n\n`;
 }
+
+/** @returns the JSON text in the `data` line of an encoded event. */
+export function eventJson(frame: string): string {
+  return frame.slice(frame.indexOf(dataMark) + dataMark.length, -2);
+}
+
+const dataMark = '\ndata: ';
 
 /** Cuts at `length` UTF-16 code units, one earlier where that would split a surrogate pair. */
 function cut(text: string, length: number): string {

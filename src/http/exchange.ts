@@ -3,28 +3,18 @@
  * not: at most one response, none after an abort, every write corked, no line break in a header value. Lives
  * from the request's first tick until the response is written or the client disconnects.
  */
-import { errors, type ErrorCode, type FieldError } from '../errors.js';
+import { errors, type ErrorCode } from '../errors.js';
+import type { Trail } from '../model/trail.js';
+import { addressText, partitionOf } from '../quota/partition.js';
 import type { Route } from '../routes.js';
 import type { WriterCallbacks } from '../events/event-writer.js';
+import type { AddressOf } from './address-of.js';
+import { errorBody, type Failure } from './error-body.js';
+import { writeBody } from './body-writer.js';
 import { SseWriter } from './sse-writer.js';
 import { statusLine } from './status-line.js';
 import type { RequestHead } from './request-head.js';
 import type { HttpResponse } from './uws.js';
-
-export interface Failure {
-  readonly details?: readonly FieldError[];
-  /** Whole seconds, at least 1. */
-  readonly retryAfter?: number;
-  readonly requestId?: string;
-  readonly allow?: string;
-  /** Replaces the code's standard message by a more specific one. */
-  readonly message?: string;
-  /**
-   * `announced`: sends `Connection: close` and drains the rest of the body, because most clients would report a
-   * broken pipe instead of the response. `forced`: closes the connection at once.
-   */
-  readonly close?: 'announced' | 'forced';
-}
 
 /** The request, from its request line and its arrival. */
 export interface RequestContext {
@@ -37,12 +27,20 @@ export interface RequestContext {
   readonly query: string;
   /** Monotonic ms. */
   readonly startedAt: number;
+  /** The turn of the event loop in which it came. */
+  readonly turn: number;
 }
 
 /** What an exchange needs of the server. */
 export interface ExchangeHost {
-  /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
-  partitionOf(res: HttpResponse, forwardedFor: string): string;
+  /** The client's address, of 4 or 16 bytes, from its socket and `X-Forwarded-For`. */
+  readonly addressOf: AddressOf;
+  /** Bytes of an answer that may wait for a client that does not read. */
+  readonly unsentBytesMax: number;
+  /** Whether an answer to a request of that turn has to wait for the next one. */
+  mustWait(turn: number): boolean;
+  /** Called for every refusal, before its response is written. */
+  refused(exchange: Exchange, code: ErrorCode): void;
   /** Called once, with the status, or 0 when the client disconnected before its response. */
   ended(exchange: Exchange, status: number): void;
   /** Called when an endpoint throws, before the client gets a 500. */
@@ -51,21 +49,29 @@ export interface ExchangeHost {
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-const contentType = ['Content-Type', 'application/json; charset=utf-8'] as const;
-const noBody = new Uint8Array(0);
+const jsonType = '\r\nContent-Type: application/json; charset=utf-8';
+const noHeaders: Headers = [];
+const noBytes = new Uint8Array(0);
 const noContent = 204;
 
 export class Exchange {
   /**
-   * `RateLimit` and `RateLimit-Policy`. The gate sets them once the key is known; then every response has
-   * them.
+   * The lines of `RateLimit` and `RateLimit-Policy`, each behind its line break. The gate sets them once the key is
+   * known; then every response has them.
    */
-  rateLimit: { readonly policy: string; readonly state: string } | undefined;
+  rateLimit = '';
+  /** Who asks, as soon as the gate or the endpoint knows it. */
+  userId: string | undefined;
+  /** The API key that it asks with. */
+  keyId: number | undefined;
   readonly #res: HttpResponse;
   readonly #host: ExchangeHost;
   #isOver = false;
+  /** Its response waits for the next turn. */
+  #isWaiting = false;
   #body: Buffer | undefined;
   #stream: SseWriter | undefined;
+  #whenOver: (() => void) | undefined;
 
   constructor(
     res: HttpResponse,
@@ -81,14 +87,35 @@ export class Exchange {
     });
   }
 
-  /** True once a response was sent or the client disconnected; later calls do nothing. */
+  /** True once a response was given or the client disconnected; later calls do nothing. */
   get isOver(): boolean {
-    return this.#isOver;
+    return this.#isOver || this.#isWaiting;
+  }
+
+  /** The client's full address, as text. Read it in the first tick: later the client may be gone. */
+  get clientAddress(): string {
+    return addressText(this.address);
+  }
+
+  /** Runs `task` once, when the response was sent or the client disconnected; at once if that is so. */
+  onOver(task: () => void): void {
+    if (this.#isOver) task();
+    else this.#whenOver = task;
   }
 
   /** The client's rate-limit partition for unauthenticated requests. Read it before the response. */
   get partition(): string {
-    return this.#host.partitionOf(this.#res, this.head.forwardedFor);
+    return partitionOf(this.address);
+  }
+
+  /** The client's address, 4 or 16 bytes; empty if it is not known, as once the response is over. */
+  get address(): Uint8Array {
+    return this.#isOver ? noBytes : this.#host.addressOf(this.#res, this.head.forwardedFor);
+  }
+
+  /** What the record of a signal or a cancel keeps of its request. Read it before the response. */
+  trailOf(keyId: number): Trail {
+    return { keyId, traceId: this.request.traceId, clientAddress: this.clientAddress };
   }
 
   /**
@@ -103,49 +130,55 @@ export class Exchange {
     }
     let length = 0;
     this.#res.onData((chunk, isLast) => {
-      if (this.#isOver) return;
+      if (this.isOver) return;
       if (length + chunk.byteLength > bytesMax) {
         this.#body = undefined;
         this.fail('request_body_too_large', { close: 'announced' });
         return;
       }
       if (isLast && length === 0) {
-        this.run(() => then(chunk.byteLength === 0 ? noBody : new Uint8Array(chunk)));
+        this.run(() => then(chunk.byteLength === 0 ? noBytes : new Uint8Array(chunk)));
         return;
       }
       this.#body ??= Buffer.allocUnsafe(announced > 0 ? announced : Math.min(bytesMax, 4096));
-      if (length + chunk.byteLength > this.#body.length) this.#growBody(length, bytesMax);
+      if (length + chunk.byteLength > this.#body.length)
+        this.#body = Buffer.concat([this.#body.subarray(0, length)], bytesMax);
       this.#body.set(new Uint8Array(chunk), length);
       length += chunk.byteLength;
       if (isLast) this.run(() => then((this.#body as Buffer).subarray(0, length)));
     });
   }
 
-  #growBody(length: number, bytesMax: number): void {
-    const larger = Buffer.allocUnsafe(bytesMax);
-    larger.set((this.#body as Buffer).subarray(0, length));
-    this.#body = larger;
+  /** Responds with JSON text. */
+  reply(status: number, body: string, headers = noHeaders, closeNow = false): void {
+    if (this.isOver) return;
+    this.#isWaiting = this.#host.mustWait(this.request.turn);
+    if (this.#isWaiting) setImmediate(() => this.#write(status, body, headers, closeNow));
+    else this.#write(status, body, headers, closeNow);
   }
 
-  /** Responds with JSON text. */
-  reply(status: number, body: string, headers: Headers = [], closeNow = false): void {
+  #write(status: number, body: string, headers: Headers, closeNow: boolean): void {
     if (this.#isOver) return;
-    const head = this.#head(status, body === '' ? headers : [...headers, contentType]);
+    const head = this.#head(status, headers) + (body === '' ? '' : jsonType);
+    let isRead = true as boolean;
     this.#res.cork(() => {
       this.#res.writeStatus(head);
       if (status === noContent) {
         // A 204 must not have a Content-Length.
         this.#res.endWithoutBody();
+      } else if (!this.request.isHead && !closeNow) {
+        isRead = writeBody(this.#res, body, this.#host.unsentBytesMax);
       } else if (!this.request.isHead) {
-        this.#res.end(body, closeNow);
+        this.#res.end(body, true);
       } else if (closeNow) {
         this.#res.end('', true);
       } else {
-        // Without an argument: with one the native server never ends the response.
+        // With an argument it writes a length of its own.
         this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
       }
     });
-    this.#end(status);
+    this.#end(isRead ? status : 0);
+    if (!isRead) this.#res.close();
   }
 
   /**
@@ -153,7 +186,7 @@ export class Exchange {
    * client.
    */
   openStream(preamble: string, events: WriterCallbacks): SseWriter | undefined {
-    if (this.#isOver) return undefined;
+    if (this.isOver) return undefined;
     const headers = [
       ['Content-Type', 'text/event-stream'],
       ['Cache-Control', 'no-store'],
@@ -175,7 +208,8 @@ export class Exchange {
 
   /** Responds with the documented error, in the envelope of the route. */
   fail(code: ErrorCode, failure: Failure = {}): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
+    this.#host.refused(this, code);
     const { status } = errors[code];
     const headers: [string, string][] = [];
     if (failure.retryAfter !== undefined) {
@@ -185,43 +219,20 @@ export class Exchange {
     if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
     if (status === 426) headers.push(['Upgrade', 'websocket']);
     if (failure.close !== undefined) headers.push(['Connection', 'close']);
-    this.reply(status, this.#errorBody(code, failure), headers, failure.close === 'forced');
-  }
-
-  #errorBody(code: ErrorCode, failure: Failure): string {
-    const message = failure.message ?? errors[code].message;
-    if (this.request.route?.envelope === 'legacy') {
-      return JSON.stringify(
-        failure.details === undefined
-          ? { code, message }
-          : { code, message, errors: failure.details },
-      );
-    }
-    return JSON.stringify({
-      error: {
-        code,
-        message,
-        traceId: this.request.traceId,
-        ...(failure.details === undefined ? {} : { details: failure.details }),
-      },
-      ...(failure.requestId === undefined ? {} : { requestId: failure.requestId }),
-    });
+    this.reply(status, errorBody(this.request, code, failure), headers, failure.close === 'forced');
   }
 
   /** Writes status line and all headers as one string: one native call instead of one per header. */
   #head(status: number, headers: Headers): string {
-    let head = `${statusLine(status)}\r\nX-Trace-Id: ${this.request.traceId}`;
-    if (this.rateLimit !== undefined) {
-      head += `\r\nRateLimit-Policy: ${this.rateLimit.policy}\r\nRateLimit: ${this.rateLimit.state}`;
-    }
+    let head = `${statusLine(status)}\r\nX-Trace-Id: ${this.request.traceId}${this.rateLimit}`;
     for (const [name, value] of headers) head += `\r\n${name}: ${withoutLineBreaks(value)}`;
     return head;
   }
 
   /** Runs an endpoint or a callback of it. A throw is a bug: it is logged, and the client gets a 500. */
-  run(work: () => void | Promise<void>): void {
+  run(work: (exchange: this) => void | Promise<void>): void {
     try {
-      work()?.catch((error: unknown) => this.#onError(error));
+      work(this)?.catch((error: unknown) => this.#onError(error));
     } catch (error) {
       this.#onError(error);
     }
@@ -237,6 +248,7 @@ export class Exchange {
     this.#isOver = true;
     this.#body = undefined;
     this.#host.ended(this, status);
+    this.#whenOver?.();
   }
 }
 

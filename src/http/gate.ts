@@ -1,13 +1,16 @@
 /**
  * Admits requests, in the contract's order of checks (section 2). For `/api/v1/*`: Public API enabled →
- * credential → the key's rate → plan → scope. For the user-level endpoints: user token → plan. Owns the
- * buckets of keys, of logins and of clients that failed to authenticate; all are lost with the process.
+ * credential → the key's addresses → the key's rate → plan → scope. For the user-level endpoints: user token → the user's rate →
+ * plan. Owns the buckets of keys, users, logins and clients that failed to authenticate; all are lost with
+ * the process.
  */
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyUses } from '../auth/api-key-uses.js';
+import { isAddressAllowed } from '../auth/key-limits.js';
 import type { KeyRights } from '../auth/key-rights.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
 import type { Clock } from '../lib/clock.js';
+import { LoopTurns } from '../lib/loop-turns.js';
 import type { Limits } from '../limits.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
@@ -25,35 +28,45 @@ export interface GateDeps {
 }
 
 export interface KeyCaller extends KeyOwner {
-  /** Monotonic ms. */
-  readonly admittedAt: number;
+  /** The turn of the event loop in which it was admitted. */
+  readonly turn: number;
 }
 
 export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
   /**
-   * Authenticates a caller again if its body arrived later than its head, because its key may have been
-   * revoked or its account frozen meanwhile. @returns undefined when the request was rejected and has its
-   * response.
+   * Passes the whole body to `then`, with the caller as it is by now: its key may have been revoked, or its
+   * account frozen, since the head came. Otherwise the request has its response. The bytes are valid only until
+   * `then` returns.
    */
-  confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined;
+  readBody(
+    exchange: Exchange,
+    caller: KeyCaller,
+    then: (caller: KeyCaller, body: Uint8Array) => void,
+  ): void;
   /** @returns undefined when the request was rejected and has its response. */
   admitUser(exchange: Exchange): User | undefined;
+  /** Judges an admitted user again: when its body has come, and in the transaction that changes something. */
+  userRefusal(
+    reader: Reader,
+    exchange: Exchange,
+  ): 'invalid_token' | 'business_plan_required' | undefined;
   /** Counts a login attempt before its body is read. @returns false when it was rejected and has its response. */
   admitLogin(exchange: Exchange): boolean;
 }
 
 const windowSeconds = 60;
-/** A body that arrives within this time was in the same packet as its head. */
-const freshMs = 1;
 
 export function createGate(deps: GateDeps): Gate {
   const { store, clock, limits, rights } = deps;
+  const turns = new LoopTurns();
   const keyBuckets = new BucketMap<number>(limits.keyRequestsPerMinute, { entriesMax: Infinity });
+  const userBuckets = new BucketMap<string>(limits.userRequestsPerMinute, { entriesMax: Infinity });
   const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
   const logins = new BucketMap<string>(limits.loginAttemptsPerMinute);
-  const rateLimitPolicy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
+  const policy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
+  const rateLimitStart = `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`;
 
   function refuseUnauthenticated(exchange: Exchange): undefined {
     const now = clock.monotonic();
@@ -63,55 +76,84 @@ export function createGate(deps: GateDeps): Gate {
     return undefined;
   }
 
-  /** Public API enabled → credential. */
+  /** Public API enabled → credential → address. */
   function identify(exchange: Exchange): KeyOwner | undefined {
     const owner = rights.authenticate(exchange.head.bearer);
-    if (typeof owner === 'object') return owner;
+    if (typeof owner === 'object') {
+      exchange.userId = owner.user.userId;
+      exchange.keyId = owner.key.id;
+      if (isAddressAllowed(owner.key, exchange)) return owner;
+      // Takes nothing from the key's rate: who stole it must not stop its owner.
+      exchange.fail('address_not_allowed');
+      return undefined;
+    }
     if (owner === 'invalid_api_key') return refuseUnauthenticated(exchange);
     exchange.fail(owner);
     return undefined;
   }
 
-  function takeRequest(exchange: Exchange, keyId: number, now: number): boolean {
+  function takeRequest(exchange: Exchange, keyId: number): boolean {
+    const now = exchange.request.startedAt;
     const bucket = keyBuckets.of(keyId, now);
     const isGranted = bucket.take(now);
     const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
-    exchange.rateLimit = {
-      policy: rateLimitPolicy,
-      state: `"key";r=${bucket.remaining(now)};t=${seconds}`,
-    };
+    exchange.rateLimit = `${rateLimitStart}${bucket.remaining(now)};t=${seconds}`;
     if (!isGranted) exchange.fail('api_rate_limited', { retryAfter: seconds });
     return isGranted;
+  }
+
+  function confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined {
+    // In the same packet as its head: nothing that changes a right can have been told in between.
+    const turn = turns.current();
+    if (turn === caller.turn) return caller;
+    const owner = identify(exchange);
+    if (owner === undefined) return undefined;
+    if (rights.isPlanAllowed(owner.user)) return callerOf(owner, turn);
+    exchange.fail('business_plan_required');
+    return undefined;
   }
 
   return {
     admitKey(exchange, route) {
       const owner = identify(exchange);
       if (owner === undefined) return undefined;
-      const admittedAt = clock.monotonic();
-      if (!takeRequest(exchange, owner.key.id, admittedAt)) return undefined;
-      deps.keyUses.touch(owner.key.id, clock.now());
+      if (!takeRequest(exchange, owner.key.id)) return undefined;
+      deps.keyUses.touch(owner.key, clock.now());
       const refusal = rights.refusal(owner, route.scope);
-      if (refusal === undefined) return { ...owner, admittedAt };
+      if (refusal === undefined) return callerOf(owner, turns.current());
       exchange.fail(refusal);
       return undefined;
     },
 
-    confirm(exchange, caller) {
-      const now = clock.monotonic();
-      if (now - caller.admittedAt < freshMs) return caller;
-      const owner = identify(exchange);
-      if (owner === undefined) return undefined;
-      if (rights.isPlanAllowed(owner.user)) return { ...owner, admittedAt: now };
-      exchange.fail('business_plan_required');
-      return undefined;
+    readBody(exchange, caller, then) {
+      exchange.readBody(limits.bodyBytesMax, (body) => {
+        const confirmed = confirm(exchange, caller);
+        if (confirmed !== undefined) then(confirmed, body);
+      });
     },
 
     admitUser(exchange) {
       const user = authenticateUser(store, deps.userTokens, exchange.head.bearer);
-      if (user !== undefined && rights.isPlanAllowed(user)) return user;
-      exchange.fail(user === undefined ? 'invalid_token' : 'business_plan_required');
+      if (user === undefined) {
+        exchange.fail('invalid_token');
+        return undefined;
+      }
+      exchange.userId = user.userId;
+      const now = clock.monotonic();
+      const bucket = userBuckets.of(user.userId, now);
+      if (!bucket.take(now)) {
+        exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
+        return undefined;
+      }
+      if (rights.isPlanAllowed(user)) return user;
+      exchange.fail('business_plan_required');
       return undefined;
+    },
+
+    userRefusal(reader, exchange) {
+      const user = authenticateUser(reader, deps.userTokens, exchange.head.bearer);
+      if (user === undefined) return 'invalid_token';
+      return rights.isPlanAllowed(user) ? undefined : 'business_plan_required';
     },
 
     admitLogin(exchange) {
@@ -122,4 +164,9 @@ export function createGate(deps: GateDeps): Gate {
       return false;
     },
   };
+}
+
+/** Member by member: a spread makes a hidden class anew for every request. */
+function callerOf({ user, key }: KeyOwner, turn: number): KeyCaller {
+  return { user, key, turn };
 }

@@ -1,11 +1,12 @@
 /** Parses a JSON body strictly: valid UTF-8 without a BOM, not empty, nested at most `depthMax`. */
-import { scanJson, type JsonScan } from '../lib/json-scan.js';
+import { scanJson } from '../lib/json-scan.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface ParsedJson {
   readonly value: unknown;
-  readonly scan: JsonScan;
+  /** The member's value as it stands in the body, '' when it has none. */
+  readonly memberText: string;
 }
 
 /** @param member see scanJson. @returns undefined for `malformed_json`. */
@@ -14,10 +15,16 @@ export function parseJson(
   depthMax: number,
   member = '',
 ): ParsedJson | undefined {
-  const scan = scanJson(bytes, member);
-  if (scan.depth > depthMax) return undefined;
+  const { depth, start, end } = scanJson(bytes, member);
+  if (depth > depthMax) return undefined;
   try {
-    return { value: JSON.parse(utf8.decode(bytes)) as unknown, scan };
+    const text = utf8.decode(bytes);
+    const value: unknown = JSON.parse(text);
+    if (start < 0) return { value, memberText: '' };
+    // Where each byte is a character, both count alike.
+    const isAscii = text.length === bytes.length;
+    const part = isAscii ? text.slice(start, end) : utf8.decode(bytes.subarray(start, end));
+    return { value, memberText: part.trim() };
   } catch {
     return undefined;
   }

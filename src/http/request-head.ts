@@ -87,6 +87,11 @@ export class RequestHead {
       : '';
   }
 
+  /** Whether a body is announced, of a length that may be unknown. */
+  get hasBody(): boolean {
+    return this.transferEncodingCount > 0 || Number(this.contentLength) > 0;
+  }
+
   get isJson(): boolean {
     return jsonType.test(this.contentType);
   }

@@ -1,10 +1,12 @@
 /**
  * The HTTP routes of the uWS app: registers every route of the table, creates an Exchange for each request and
- * passes it to the handler. Owns the number of open exchanges, and the peers that are blocked for the rest of a
- * turn of the event loop.
+ * passes it to the handler. Owns the number of open exchanges.
  */
+import type { ErrorCode } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { Route } from '../routes.js';
+import type { AddressOf } from './address-of.js';
+import { AnswersPerTurn } from './answers-per-turn.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 import { RequestHead } from './request-head.js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
@@ -15,13 +17,17 @@ export interface HttpServerDeps {
   readonly webSocketPaths: readonly string[];
   readonly clock: Clock;
   readonly nextTraceId: (traceparent: string) => string;
-  /** Partition of a client, from its peer address (4 or 16 bytes) and `X-Forwarded-For`. */
-  readonly partitionOf: (res: HttpResponse, forwardedFor: string) => string;
+  /** The client's address, of 4 or 16 bytes, from its socket and `X-Forwarded-For`. */
+  readonly addressOf: AddressOf;
+  /** Bytes of an answer that may wait for a client that does not read. */
+  readonly unsentBytesMax: number;
   readonly handle: (exchange: Exchange, route: Route) => void | Promise<void>;
   /** While it drains, the gateway answers every new request with `shutting_down`. */
   readonly isDraining: () => boolean;
   /** `routeIndex` is the route's index in the table, or -1; `status` 0 means that the client disconnected. */
   readonly onEnd: (routeIndex: number, status: number, durationMs: number) => void;
+  /** Called before the response of a refusal is written. */
+  readonly onRefused: (exchange: Exchange, code: ErrorCode) => void;
   readonly onError: (error: unknown, traceId: string) => void;
 }
 
@@ -31,27 +37,31 @@ export interface HttpServer {
   register(app: TemplatedApp): void;
 }
 
+/** Where a request arrived. */
+interface Place {
+  readonly route: Route | undefined;
+  /** In the table of routes. */
+  readonly index: number;
+  readonly hasParameter: boolean;
+  /** Whether anybody looks at the query: to ask for it is a call into native code. */
+  readonly hasQuery: boolean;
+}
+const nowhere: Place = { route: undefined, index: -1, hasParameter: false, hasQuery: false };
+
 /** Retry-After in seconds while draining: a restart takes no longer. */
 const drainRetryAfter = 1;
 
 const apiPrefix = /^\/api\/v1(?:\/|$)/;
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const blockedPeers = new Set<string>();
   let openExchanges = 0;
-
-  /**
-   * Prevents request smuggling: after a rejected ambiguous request, the native parser continues with the rest
-   * of the segment, which may contain a smuggled one. Rejects all requests of that peer until the end of this
-   * turn of the event loop.
-   */
-  function blockPeer(address: string): void {
-    if (blockedPeers.size === 0) setImmediate(() => blockedPeers.clear());
-    blockedPeers.add(address);
-  }
+  const answers = new AnswersPerTurn();
 
   const host: ExchangeHost = {
-    partitionOf: deps.partitionOf,
+    addressOf: deps.addressOf,
+    unsentBytesMax: deps.unsentBytesMax,
+    mustWait: (turn) => answers.isUsedUp(turn),
+    refused: deps.onRefused,
     ended({ request }, status) {
       openExchanges--;
       deps.onEnd(request.routeIndex, status, deps.clock.monotonic() - request.startedAt);
@@ -59,52 +69,47 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     failed: ({ request }, error) => deps.onError(error, request.traceId),
   };
 
-  function open(
-    res: HttpResponse,
-    req: HttpRequest,
-    route: Route | undefined,
-    isHead: boolean,
-  ): Exchange {
+  function open(res: HttpResponse, req: HttpRequest, at: Place, isHead: boolean): Exchange {
     const head = new RequestHead(req);
     openExchanges++;
     return new Exchange(res, host, head, {
       isHead,
       traceId: deps.nextTraceId(head.traceparent),
-      route: route ?? (apiPrefix.test(req.getUrl()) ? undefined : legacyRoute),
-      routeIndex: route === undefined ? -1 : deps.routes.indexOf(route),
-      parameter: route?.path.includes(':') === true ? decode(req.getParameter(0) ?? '') : '',
-      query: req.getQuery(),
+      route: at.route ?? (apiPrefix.test(req.getUrl()) ? undefined : legacyRoute),
+      routeIndex: at.index,
+      parameter: at.hasParameter ? decode(req.getParameter(0) ?? '') : '',
+      query: at.hasQuery ? textOf(req.getQuery()) : '',
       startedAt: deps.clock.monotonic(),
+      turn: answers.current(),
     });
   }
 
-  function serve(
-    res: HttpResponse,
-    exchange: Exchange,
-    work: (exchange: Exchange) => void | Promise<void>,
-  ): void {
-    if (exchange.head.isAmbiguous || (blockedPeers.size > 0 && blockedPeers.has(addressOf(res)))) {
-      blockPeer(addressOf(res));
-      exchange.fail('bad_request', { close: 'forced' });
-      return;
-    }
+  function serve(exchange: Exchange, work: (exchange: Exchange) => void | Promise<void>): void {
+    if (exchange.head.isAmbiguous) return refuseLater(exchange);
     if (deps.isDraining()) {
       exchange.fail('shutting_down', { retryAfter: drainRetryAfter, close: 'announced' });
       return;
     }
-    exchange.run(() => work(exchange));
+    exchange.run(work);
   }
 
   type Handler = (res: HttpResponse, req: HttpRequest) => void;
 
   function handlerOf(route: Route, isHead = false): Handler {
+    const index = deps.routes.indexOf(route);
+    const place: Place = {
+      route,
+      index,
+      hasParameter: route.path.includes(':'),
+      hasQuery: route.method === 'GET',
+    };
     const work = (exchange: Exchange): void | Promise<void> => deps.handle(exchange, route);
-    return (res, req) => serve(res, open(res, req, route, isHead), work);
+    return (res, req) => serve(open(res, req, place, isHead), work);
   }
 
   /** Handles requests that match no route. */
   function refusal(work: (exchange: Exchange) => void): Handler {
-    return (res, req) => serve(res, open(res, req, undefined, req.getMethod() === 'head'), work);
+    return (res, req) => serve(open(res, req, nowhere, req.getMethod() === 'head'), work);
   }
 
   return {
@@ -115,6 +120,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       for (const [path, methods] of methodsByPath(deps.routes)) {
         for (const route of deps.routes.filter((candidate) => candidate.path === path)) {
           if (route.method === 'POST') app.post(path, handlerOf(route));
+          else if (route.method === 'PUT') app.put(path, handlerOf(route));
           else if (route.method === 'DELETE') app.del(path, handlerOf(route));
           else app.get(path, handlerOf(route)).head(path, handlerOf(route, true));
         }
@@ -158,9 +164,19 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
   return methods;
 }
 
-/** Identifies a peer within one turn of the event loop. */
-function addressOf(res: HttpResponse): string {
-  return Buffer.from(res.getRemoteAddress()).toString('latin1');
+/**
+ * Prevents request smuggling: behind an ambiguous request, the native parser goes on with the rest of the segment,
+ * which may hold a smuggled one. While a response is owed, it calls no handler for a further request of the
+ * connection but closes it. So the refusal waits until the parser is done with the segment. Nothing is
+ * remembered about the address, which other clients may share.
+ */
+function refuseLater(exchange: Exchange): void {
+  setImmediate(() => exchange.fail('bad_request', { close: 'forced' }));
+}
+
+/** The native server's types do not say that it gives undefined for a target without a query. */
+function textOf(query: string | undefined): string {
+  return query ?? '';
 }
 
 function decode(segment: string): string {

@@ -1,8 +1,14 @@
-/** Formats host names and addresses for URLs. */
+/** Formats host names and addresses for URLs, and tells which are of this machine alone. */
+import { isIP } from 'node:net';
 
 /** Puts an IPv6 address in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Whether only programs of this machine can reach a server that listens on `host`. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /**

@@ -35,8 +35,10 @@ function pooledRandom(): () => number {
 
 const ulidPattern = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const requestIdPattern = new RegExp(`^req_${ulidPattern}$`);
-const executionPattern = new RegExp(`^(?:exe|ord)_(${ulidPattern})_(0|[1-9][0-9]{0,3})$`);
-const cancelPattern = new RegExp(`^can_(${ulidPattern})_(0|[1-9][0-9]{0,3})_([1-9][0-9]{0,8})$`);
+/** Up to a million executions of one request; `executionsPerSignal` allows fewer, earlier versions did not. */
+const index = '(0|[1-9][0-9]{0,5})';
+const executionPattern = new RegExp(`^(?:exe|ord)_(${ulidPattern})_${index}$`);
+const cancelPattern = new RegExp(`^can_(${ulidPattern})_${index}_([1-9][0-9]{0,8})$`);
 
 export function requestIdOf(ulid: string): string {
   return `req_${ulid}`;
@@ -46,8 +48,8 @@ export function isRequestId(text: string): boolean {
   return requestIdPattern.test(text);
 }
 
-/** @returns the smallest requestId of requests accepted at `unixMs` or later: the start of a range scan. */
-export function firstRequestIdAt(unixMs: number): string {
+/** @returns the smallest ULID of `unixMs` or later. */
+export function firstUlidAt(unixMs: number): string {
   const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
   let time = Math.max(0, unixMs);
   let text = '';
@@ -55,7 +57,12 @@ export function firstRequestIdAt(unixMs: number): string {
     text = base32.charAt(time % 32) + text;
     time = Math.floor(time / 32);
   }
-  return `req_${text}${'0'.repeat(16)}`;
+  return `${text}${'0'.repeat(16)}`;
+}
+
+/** @returns the smallest requestId of requests accepted at `unixMs` or later: the start of a range scan. */
+export function firstRequestIdAt(unixMs: number): string {
+  return requestIdOf(firstUlidAt(unixMs));
 }
 
 /** Unix milliseconds at which the request was accepted. */
@@ -70,6 +77,10 @@ export function executionIdOf(requestId: string, index: number): string {
 
 export function orderRefOf(executionId: string): string {
   return `ord_${executionId.slice(4)}`;
+}
+
+export function cancelAllIdOf(ulid: string): string {
+  return `cal_${ulid}`;
 }
 
 /** `attempt` counts an execution's cancels from 1. */

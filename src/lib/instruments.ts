@@ -26,6 +26,25 @@ export class CounterSet<Name extends string> {
   }
 }
 
+/** As `CounterSet`, once for each value of a further label, whose values are few but known only at run time. */
+export class CounterTable<Name extends string> {
+  readonly rows = new Map<string, CounterSet<Name>>();
+  readonly #names: readonly Name[];
+
+  constructor(names: readonly Name[]) {
+    this.#names = names;
+  }
+
+  add(row: string, name: Name): void {
+    let counters = this.rows.get(row);
+    if (counters === undefined) {
+      counters = new CounterSet(this.#names);
+      this.rows.set(row, counters);
+    }
+    counters.add(name);
+  }
+}
+
 export class Histogram {
   /** Observations per bucket, not cumulative; the last bucket counts what exceeds every bound. */
   readonly counts: Float64Array;

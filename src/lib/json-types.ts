@@ -5,8 +5,33 @@ export function oneOf<T extends string>(values: readonly T[]): TUnsafe<T> {
   return Type.Unsafe<T>({ type: 'string', enum: [...values] });
 }
 
+/** Any text: the known values come first, and more may be added. */
+export type OpenEnum<T extends string> = TUnsafe<T> & {
+  readonly anyOf: readonly [TUnsafe<T>, TSchema];
+};
+
+/**
+ * An enumeration in answers, to which values may be added: a client that is made from it takes others too. What the
+ * gateway itself writes is one of the known values, hence the static type.
+ */
+export function openEnum<T extends string>(known: TUnsafe<T>, description: string): OpenEnum<T> {
+  const anyOf = [known, { type: 'string' }] as const;
+  return Type.Unsafe<T>({ anyOf, description: `${description} More may be added.` }) as OpenEnum<T>;
+}
+
+/** A shape keeps its identity, by which a document names it. */
 export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
-  return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
+  const { type } = schema as { readonly type?: string };
+  return Type.Unsafe<Static<S> | null>(
+    type === undefined || type === 'object'
+      ? { anyOf: [schema, { type: 'null' }] }
+      : { ...schema, type: [type, 'null'] },
+  );
+}
+
+/** The same with a description of its own. */
+export function described<S extends TSchema>(schema: S, description: string): S {
+  return { ...schema, description };
 }
 
 /** An array whose static type is readonly. */

@@ -2,7 +2,9 @@
  * Defines the cancel of an execution: its states and the transitions between them (section 4 of the contract).
  * An execution holds only its latest cancel. The transitions are implemented in signals/moves.ts.
  */
+import { dayMs } from '../lib/durations.js';
 import type { ReasonCode } from './reason-codes.js';
+import type { Trail } from './trail.js';
 
 /** `next` lists the allowed transitions. A new cancel is rejected until the latest one is final. */
 // prettier-ignore
@@ -30,7 +32,19 @@ export const reportableCancelStatuses = [
 
 export type ReportableCancelStatus = (typeof reportableCancelStatuses)[number];
 
-export interface Cancellation {
+/** Who cancels, which is the reason that a cancelled or denied order then gets. */
+export const cancelCauses = [
+  'cancelled_by_api',
+  'cancelled_by_operator',
+  'cancel_after_expired',
+] as const satisfies readonly ReasonCode[];
+
+export type CancelCause = (typeof cancelCauses)[number];
+
+/** How long a cancel of cancel-all waits for its terminal. */
+export const cancelWaitMs = dayMs;
+
+export interface Cancellation extends Trail {
   readonly cancelRequestId: string;
   /** Counts an execution's cancels from 1. */
   readonly attempt: number;
@@ -41,6 +55,18 @@ export interface Cancellation {
   readonly updatedAt: number;
   /** The plugin has stored it durably: it is not sent again. */
   readonly acknowledged: boolean;
+  /** Absent: `cancelled_by_api`. */
+  readonly cause?: CancelCause;
+  /**
+   * Unix ms. Until then the cancel waits for its terminal, across restarts. Absent for the cancel of a single
+   * order, which is sent at once or not at all.
+   */
+  readonly waitsUntil?: number;
+}
+
+/** Whether the cancel is to be sent as soon as its terminal can take it. */
+export function isWaiting(cancel: Cancellation | null): boolean {
+  return cancel?.status === 'requested' && cancel.waitsUntil !== undefined;
 }
 
 export function isFinalCancel(status: CancelStatus): boolean {

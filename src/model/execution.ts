@@ -52,6 +52,15 @@ export interface Fill {
   readonly filledAt: string;
 }
 
+/** Fills that are counted and not listed. */
+export interface UnlistedFills {
+  readonly count: number;
+  readonly quantity: number;
+  /** Sum of price times quantity. */
+  readonly value: number;
+  readonly lastIds: readonly string[];
+}
+
 /** The order's state as the terminal reports it; null where the report left a field out. */
 export interface NativeState {
   readonly orderId: string | null;
@@ -80,7 +89,12 @@ export interface Execution {
   readonly filledQuantity: number | null;
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
+  /** Those that are listed, at most `fillsPerExecution` of the limits. */
   readonly fills: readonly Fill[];
+  /** The fills beyond those that are listed; absent while there are none. */
+  readonly unlistedFills?: UnlistedFills;
+  /** Only in the store: how many of the fills have a row of their own. */
+  readonly fillRows?: number;
   readonly native: NativeState | null;
   readonly createdAt: number;
   readonly dispatchedAt: number | null;
@@ -88,13 +102,15 @@ export interface Execution {
   readonly confirmedAt: number | null;
   readonly updatedAt: number;
   readonly cancel: Cancellation | null;
-  /** Idempotency-Keys of all its cancels, so that retention can remove their records. */
-  readonly cancelKeys: readonly string[];
+  /** Idempotency-Keys of its cancels. Only in records of earlier versions: see the collection `cancelKeys`. */
+  readonly cancelKeys?: readonly string[];
+  /** The API key that submitted it; absent in records of versions that did not write it. */
+  readonly keyId?: number | undefined;
   /** The signal's `ts + ttlMs`. */
   readonly expiresAt: number;
   /**
    * Durable before the first submit frame is sent. After a restart, a `queued` execution with this flag may
-   * have been sent, so it counts as sent.
+   * have been sent, so it counts as sent. A stop clears it: the frame is not sent, or not again.
    */
   readonly maySend: boolean;
 }
@@ -123,6 +139,12 @@ export function isSettled({ status, cancel }: Execution): boolean {
 export function isCancellable({ status, dispatchedAt }: Execution): boolean {
   if (status === 'unknown') return dispatchedAt !== null;
   return status === 'submitted' || status === 'working' || status === 'partially_filled';
+}
+
+/** An order that may be live at its terminal, or may yet reach it. */
+export function isOpenOrder(execution: Execution): boolean {
+  if (execution.orderRef === null) return false;
+  return !isFinal(execution.status) || isCancellable(execution);
 }
 
 export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {

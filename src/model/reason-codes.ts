@@ -1,6 +1,15 @@
 /** Defines the reason codes of executions and cancels. Source: section 4 of the contract. */
 export const reasonGroups = {
-  notSent: ['ttl_expired', 'no_active_terminal', 'terminal_offline', 'terminal_capability_missing'],
+  notSent: [
+    'ttl_expired',
+    'no_active_terminal',
+    'terminal_offline',
+    'terminal_capability_missing',
+    'account_frozen',
+    'trading_halted',
+    'key_revoked',
+    'too_many_executions',
+  ],
   payload: [
     'unknown_command',
     'missing_field',
@@ -26,6 +35,8 @@ export const reasonGroups = {
   end: [
     'time_in_force_expired',
     'cancelled_by_api',
+    'cancelled_by_operator',
+    'cancel_after_expired',
     'cancelled_in_terminal',
     'cancelled_by_broker',
   ],

@@ -2,8 +2,10 @@
  * Defines the records in the store. Times are Unix milliseconds. Money is a JSON number exactly as the terminal
  * reported it.
  */
+import type { CancelCause } from './cancellation.js';
 import type { Scope } from './scopes.js';
-import type { Execution } from './execution.js';
+import type { Execution, Fill } from './execution.js';
+import type { Trail } from './trail.js';
 
 export interface User {
   readonly userId: string;
@@ -23,6 +25,16 @@ export interface User {
   readonly moving?: { readonly frozen: boolean; readonly confirmed: boolean };
 }
 
+/** What an order of a key must keep to, and where the key may be used from. A member that is absent bounds nothing. */
+export interface KeyLimits {
+  /** Addresses and CIDR ranges. */
+  readonly allowedIps?: readonly string[];
+  readonly allowedInstruments?: readonly string[];
+  readonly maxOrderQuantity?: number;
+  readonly maxOpenOrders?: number;
+  readonly maxOrdersPerSecond?: number;
+}
+
 /** A Public API key; its store key is the hash of its secret. */
 export interface ApiKey {
   readonly id: number;
@@ -33,6 +45,8 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Never changes. Absent in records of earlier versions, which have none. */
+  readonly limits?: KeyLimits | null;
 }
 
 /** A plugin's credential; its store key is the hash of the token. */
@@ -54,7 +68,7 @@ export interface IdempotencyRecord {
 }
 
 /** An accepted signal. Immutable: its progress is in its executions. */
-export interface SignalRequest {
+export interface SignalRequest extends Trail {
   readonly requestId: string;
   readonly signalId: string;
   readonly acceptedAt: number;
@@ -65,12 +79,38 @@ export interface SignalRequest {
   readonly type: string;
   readonly cmd: string;
   readonly instanceId: string | null;
+  /** Absent unless the bot named an account. */
+  readonly accountName?: string | undefined;
   /** The payload's JSON text exactly as the bot sent it, so that no number loses precision. */
   readonly payload: string;
   readonly idempotencyKey: string;
   readonly executionCount: number;
-  /** Signals of the user accepted on this UTC day, including this one: restores the daily quota. */
+  /**
+   * Signals of the user accepted on this UTC day, this one included: restores the daily quota. Those from
+   * `undecidedFrom` on are not in it, since their outcome was not known then.
+   */
   readonly signalsToday: number;
+  /** The id of the oldest of those; absent if there were none. */
+  readonly undecidedFrom?: string | undefined;
+}
+
+/** The dead-man's switch of an API key. */
+export interface CancelAfterRecord {
+  readonly timeoutMs: number;
+  /** Unix ms; null while it is not armed. */
+  readonly firesAt: number | null;
+  /** Unix ms. */
+  readonly lastFiredAt: number | null;
+}
+
+/** A cancel of many orders that was decided, until each of them has what it is owed. */
+export interface CancelAllRecord {
+  readonly cause: CancelCause;
+  /** Unix ms. */
+  readonly requestedAt: number;
+  readonly trail: Trail;
+  /** What each order is owed, as signals/owed-cancels.ts writes it. */
+  readonly orders: readonly string[];
 }
 
 /** One terminal account of a user, as in its plugin's latest hello. */
@@ -88,9 +128,18 @@ export interface SourceRecord {
 export const capabilities = ['submit', 'cancel', 'snapshot'] as const;
 export type Capability = (typeof capabilities)[number];
 
+/** Longest reason of a halt, in UTF-16 code units. */
+export const haltReasonLengthMax = 500;
+
 /** Gateway-wide switches that the operator can change at run time. */
 export interface Switches {
   readonly publicApi: { readonly enabled: boolean };
+  /** While halted, no order is accepted and none leaves. `since`: Unix milliseconds. */
+  readonly halt: {
+    readonly halted: boolean;
+    readonly reason: string | null;
+    readonly since: number | null;
+  };
 }
 
-export type { Execution };
+export type { Execution, Fill };

@@ -5,9 +5,14 @@ export interface SourceName {
   readonly accountName: string;
 }
 
-/** @returns a map key, unique per source of a user. */
+/** @returns the name alone. */
+export function nameOf({ platform, instanceId, accountName }: SourceName): SourceName {
+  return { platform, instanceId, accountName };
+}
+
+/** @returns a map key, unique per source of a user: the lengths of two parts tell where each part ends. */
 export function sourceKey({ platform, instanceId, accountName }: SourceName): string {
-  return JSON.stringify([platform, instanceId, accountName]);
+  return `${platform.length} ${instanceId.length} ${platform}${instanceId}${accountName}`;
 }
 
 /** As `sourceKey`, for an execution or a target. @returns undefined when routing found no terminal. */

@@ -6,9 +6,10 @@
 import { type LimitName, limitNames, limits as limitTable, type Limits } from '../limits.js';
 import type { Platform } from '../platforms.js';
 import { type Operation, type Route, routes } from '../routes.js';
-import { answersOf } from './answers.js';
+import { answersOf, proxyAnswers } from './answers.js';
 import { headerComponents } from './headers.js';
 import { operations, type OperationText, tags } from './operations.js';
+import { proxyErrors } from './proxy-errors.js';
 import { documentParameters } from './parameters.js';
 import { References } from './references.js';
 import { documentSchemas } from './schemas.js';
@@ -45,10 +46,12 @@ export function createOpenApiDocument(deps: DocumentDeps): OpenApiDocument {
     components: {
       securitySchemes,
       parameters: parameterComponents(deps.limits),
-      headers: usedIn(paths, headerComponents()),
+      headers: usedIn(paths, 'headers', headerComponents()),
+      responses: usedIn(paths, 'responses', proxyAnswers()),
       schemas: new References(documentSchemas(deps.limits)).components(),
     },
     'x-limits': limitsOf(deps.limits),
+    'x-proxy-errors': proxyErrors,
   };
 }
 
@@ -58,7 +61,10 @@ function descriptionOf({ platforms }: DocumentDeps): string {
     'Every GET also supports HEAD. Times are ISO 8601 in UTC.',
     'A path that is not in this document gets 404 `not_found`; a method that is not in it gets 405 ' +
       '`method_not_allowed` with an `Allow` header.',
-    'Clients must accept unknown error codes.',
+    'Enumerations in answers are open: `Known…` has the values of this version, and clients must accept others. The ' +
+      'same holds for error codes and for the `event` of a terminal event.',
+    'A proxy in front may answer in place of the gateway, with codes of its own: those of the shipped HAProxy ' +
+      'configuration are among the responses, and in `x-proxy-errors`.',
     `Platform tokens: ${tokens}. The effective limits are in \`x-limits\`.`,
   ].join('\n\n');
 }
@@ -98,7 +104,12 @@ function operationOf(route: Route): object {
     description: text.description,
     security: credential === 'none' ? [] : [{ [credential]: scope === null ? [] : [scope] }],
     parameters: text.parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-    ...(schema && { requestBody: { required: true, content: { 'application/json': { schema } } } }),
+    ...(schema && {
+      requestBody: {
+        required: text.bodyIsOptional !== true,
+        content: { 'application/json': { schema } },
+      },
+    }),
     responses: answersOf(route),
   };
 }
@@ -109,10 +120,14 @@ function parameterComponents(limits: Limits): Record<string, object> {
 }
 
 /** Removes components without a reference. */
-function usedIn(paths: object, headers: Record<string, object>): Record<string, object> {
+function usedIn(
+  paths: object,
+  kind: 'headers' | 'responses',
+  components: Record<string, object>,
+): Record<string, object> {
   const text = JSON.stringify(paths);
-  const isUsed = ([key]: [string, object]): boolean => text.includes(`/headers/${key}"`);
-  return Object.fromEntries(Object.entries(headers).filter(isUsed));
+  const isUsed = ([key]: [string, object]): boolean => text.includes(`/${kind}/${key}"`);
+  return Object.fromEntries(Object.entries(components).filter(isUsed));
 }
 
 function limitsOf(inForce: Limits): Record<LimitName, object> {

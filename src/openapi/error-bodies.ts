@@ -1,33 +1,55 @@
 /**
- * Defines the two shapes of an error body, as `Exchange.fail` writes them. `code` is not an enum, because
- * clients must accept unknown codes; the examples in the document list the codes of each response.
+ * Defines the two shapes of an error body, as `Exchange.fail` writes them, and as a proxy in front writes the first.
+ * Clients must accept unknown codes; the examples in the document list the codes of each response.
  */
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from '../errors.js';
-import { listOf } from '../lib/json-types.js';
+import { listOf, oneOf, openEnum } from '../lib/json-types.js';
 import type { Envelope } from '../routes.js';
+import { proxyErrors, type ProxyErrorCode } from './proxy-errors.js';
 
-export const fieldErrorSchema = Type.Object({ field: Type.String(), code: Type.String() });
+export type AnyErrorCode = ErrorCode | ProxyErrorCode;
+
+export const errorCode = openEnum(
+  oneOf([...Object.keys(errors), ...Object.keys(proxyErrors)] as AnyErrorCode[]),
+  'What went wrong, of the gateway or of a proxy in front.',
+);
+
+export const fieldErrorSchema = Type.Object({
+  field: Type.String({ description: 'Its path, or `$` for the whole body.', examples: ['ttlMs'] }),
+  code: Type.String({ description: 'The rule it violates.', examples: ['signal_expired'] }),
+});
+
+const message = Type.String({ description: 'For people; it may change.' });
 
 export const errorSchema = Type.Object({
   error: Type.Object({
-    code: Type.String(),
-    message: Type.String(),
-    traceId: Type.String(),
+    code: errorCode,
+    message,
+    traceId: Type.String({
+      description: 'Names the request in the log of the gateway or the proxy.',
+    }),
     details: Type.Optional(listOf(fieldErrorSchema)),
   }),
   requestId: Type.Optional(Type.String()),
 });
 
 export const legacyErrorSchema = Type.Object({
-  code: Type.String(),
-  message: Type.String(),
+  code: errorCode,
+  message,
   errors: Type.Optional(listOf(fieldErrorSchema)),
 });
+
+/** Where a proxy in front may answer with the first in place of the second. */
+export const anyErrorSchema = Type.Unsafe<object>({ anyOf: [legacyErrorSchema, errorSchema] });
 
 /** Errors with field errors, and an example of each. */
 const fieldErrors: { readonly [C in ErrorCode]?: Static<typeof fieldErrorSchema> } = {
   invalid_signal: { field: 'ttlMs', code: 'signal_expired' },
+  invalid_filter: { field: 'platform', code: 'unsupported_platform' },
+  unknown_field: { field: 'expires', code: 'unknown_field' },
+  risk_limit_exceeded: { field: 'payload.quantity', code: 'above_limit' },
+  invalid_limits: { field: 'limits.maxOpenOrders', code: 'out_of_range' },
   validation_failed: { field: 'email', code: 'invalid_email' },
 };
 
@@ -38,22 +60,31 @@ type ErrorBodies = {
   readonly legacy: Static<typeof legacyErrorSchema>;
 };
 
-const bodies: { readonly [E in Envelope]: (code: ErrorCode) => ErrorBodies[E] } = {
+const bodies: { readonly [E in Envelope]: (code: AnyErrorCode) => ErrorBodies[E] } = {
   v1: (code) => ({
     error: {
       code,
-      message: errors[code].message,
+      message: messageOf(code),
       traceId: exampleTraceId,
-      ...(fieldErrors[code] && { details: [fieldErrors[code]] }),
+      ...fieldsOf('details', code),
     },
   }),
   legacy: (code) => ({
     code,
-    message: errors[code].message,
-    ...(fieldErrors[code] && { errors: [fieldErrors[code]] }),
+    message: messageOf(code),
+    ...fieldsOf('errors', code),
   }),
 };
 
-export function exampleBody(envelope: Envelope, code: ErrorCode): ErrorBodies[Envelope] {
+function messageOf(code: AnyErrorCode): string {
+  return { ...errors, ...proxyErrors }[code].message;
+}
+
+function fieldsOf(name: 'details' | 'errors', code: AnyErrorCode): object {
+  const fault = (fieldErrors as Partial<Record<AnyErrorCode, object>>)[code];
+  return fault === undefined ? {} : { [name]: [fault] };
+}
+
+export function exampleBody(envelope: Envelope, code: AnyErrorCode): ErrorBodies[Envelope] {
   return bodies[envelope](code);
 }

@@ -5,53 +5,78 @@
  */
 import Type, { type TSchema } from 'typebox';
 import { eventDataFields } from '../events/event-data.js';
-import { eventNames, type PluginEventName, pluginEventNames } from '../events/event-names.js';
-import { isoTime, oneOf, textOrNull } from '../lib/json-types.js';
+import { type PluginEventName, pluginEventNames } from '../events/event-names.js';
+import { described, isoTime, oneOf, openEnum, orNull, textOrNull } from '../lib/json-types.js';
 import type { Limits } from '../limits.js';
 import { cancelSchema, executionSchema } from '../signals/signal-view.js';
 
-const cursor = Type.String({ pattern: '^[0-9a-f]{1,32}-(0|[1-9][0-9]{0,15})$' });
+const cursor = Type.String({
+  pattern: '^[0-9a-f]{1,32}-(0|[1-9][0-9]{0,15})$',
+  description: 'Sent as `Last-Event-ID`, the stream goes on after it.',
+});
+
+export const gapReason = openEnum(oneOf(['cursor_not_available']), 'Why events were not replayed.');
 
 /** `order_update` → `OrderUpdate`. */
 type Pascal<T extends string> = T extends `${infer A}_${infer B}`
   ? `${Capitalize<A>}${Pascal<B>}`
   : Capitalize<T>;
 
+type KindName = Pascal<PluginEventName>;
+
 export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
   const kinds = Object.fromEntries(
     pluginEventNames.map((name) => [pascal(name), kindSchema(name)]),
-  ) as Record<Pascal<PluginEventName>, TSchema>;
-  const terminalEvent = Type.Object({
-    eventId: cursor,
-    occurredAt: isoTime,
-    receivedAt: isoTime,
-    platform: Type.String(),
-    instanceId: Type.String(),
-    accountName: Type.String(),
-    requestId: textOrNull,
-    signalId: textOrNull,
-    executionId: textOrNull,
-    orderRef: textOrNull,
-    rawText: Type.Unsafe<string | null>({
-      anyOf: [{ type: 'string', maxLength: limits.rawTextLengthMax }, { type: 'null' }],
-    }),
-    rawTextTruncated: Type.Boolean(),
-    data: Type.Unsafe<object>({ anyOf: Object.values(kinds) }),
+  ) as Record<KindName, TSchema>;
+  const events = Object.fromEntries(
+    pluginEventNames.map((name) => [`${pascal(name)}Event`, eventSchema(name)]),
+  ) as Record<`${KindName}Event`, TSchema>;
+  const terminalEvent = Type.Unsafe<object>({
+    oneOf: Object.values(events),
+    discriminator: {
+      propertyName: 'event',
+      mapping: Object.fromEntries(
+        pluginEventNames.map((name) => [name, `#/components/schemas/${pascal(name)}Event`]),
+      ),
+    },
+    description: 'Its `event` tells the kind. Pass over kinds that you do not know.',
   });
-  const replayGap = Type.Object({ reason: oneOf(['cursor_not_available']) });
+  const replayGap = Type.Object(
+    { reason: gapReason },
+    { description: 'The `data` of the event `replay_gap`: events before it may have been lost.' },
+  );
   return {
-    ServerSentEvent: Type.Object(
-      {
-        id: cursor,
-        event: oneOf(eventNames),
-        data: Type.Unsafe<object>({ anyOf: [terminalEvent, replayGap] }),
-      },
-      { description: 'The fields of one server-sent event; `data` is JSON text.' },
-    ),
+    StreamEvent: Type.Unsafe<object>({
+      anyOf: [terminalEvent, replayGap],
+      description: 'The `data` of one server-sent event, which is JSON text.',
+    }),
     TerminalEvent: terminalEvent,
     ReplayGap: replayGap,
+    ...events,
     ...kinds,
   };
+
+  function eventSchema(name: PluginEventName): TSchema {
+    return Type.Object({
+      eventId: cursor,
+      event: Type.Unsafe<PluginEventName>({ type: 'string', const: name }),
+      occurredAt: described(isoTime, 'On the clock of the terminal.'),
+      receivedAt: described(isoTime, 'On the clock of the gateway.'),
+      platform: Type.String(),
+      instanceId: Type.String(),
+      accountName: Type.String(),
+      requestId: textOrNull,
+      signalId: textOrNull,
+      executionId: textOrNull,
+      orderRef: textOrNull,
+      rawText: described(
+        orNull(Type.String({ maxLength: limits.rawTextLengthMax })),
+        'What the terminal itself wrote.',
+      ),
+      rawTextTruncated: Type.Boolean(),
+      data: kinds[pascal(name)],
+    });
+  }
 }
 
 /** The gateway itself sends two of the kinds with more fields than terminals do. */
@@ -61,8 +86,8 @@ const gatewayData: { readonly [N in PluginEventName]?: TSchema } = {
 };
 
 function kindSchema(name: PluginEventName): TSchema {
-  const fields: Readonly<Record<string, object>> = eventDataFields[name];
-  const description = `\`data.data\` of the event \`${name}\`.`;
+  const fields = eventDataFields[name] as unknown as Readonly<Record<string, NullableSchema>>;
+  const description = `The \`data\` in an event \`${name}\`.`;
   const terminalData = {
     type: 'object',
     additionalProperties: true,
@@ -78,12 +103,16 @@ function kindSchema(name: PluginEventName): TSchema {
   );
 }
 
-/** Converts `nullable` of OpenAPI 3.0, which 3.1 does not support. */
-function withNull(schema: object & { nullable?: boolean }): object {
-  const { nullable, ...rest } = schema;
-  return nullable === true ? { anyOf: [rest, { type: 'null' }] } : rest;
+interface NullableSchema {
+  readonly type: string;
+  readonly nullable?: boolean;
 }
 
-function pascal(name: string): string {
-  return name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** Converts `nullable` of OpenAPI 3.0, which 3.1 does not support. */
+function withNull({ nullable, type, ...rest }: NullableSchema): object {
+  return nullable === true ? { ...rest, type: [type, 'null'] } : { ...rest, type };
+}
+
+function pascal<N extends PluginEventName>(name: N): Pascal<N> {
+  return name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()) as Pascal<N>;
 }

@@ -54,7 +54,7 @@ export type HeaderName = keyof typeof headers;
 export type HeaderSet = { readonly [H in HeaderName]?: boolean };
 
 /** Statuses of responses that may be sent before the gate has authenticated the key. */
-const statusesWithoutKey = new Set([400, 401, 429, 500, 503]);
+const statusesWithoutKey = new Set([400, 401, 403, 429, 500, 503]);
 
 /** @returns the headers of the route's responses with this status. */
 export function headersOfStatus({ credential }: Route, status: number): HeaderSet {
@@ -70,6 +70,7 @@ export function headersOfStatus({ credential }: Route, status: number): HeaderSe
 const retryable: ReadonlySet<ErrorCode> = new Set([
   'request_in_progress',
   'login_unavailable',
+  'storage_unavailable',
   'shutting_down',
   ...(Object.keys(errors) as ErrorCode[]).filter((code) => errors[code].status === 429),
 ]);

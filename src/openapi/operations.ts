@@ -11,8 +11,8 @@ import type { SchemaName } from './schemas.js';
 interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** A named schema as JSON; `event-stream` for server-sent events, `object` for any JSON object. */
-  readonly body: SchemaName | 'event-stream' | 'object' | null;
+  /** A named schema as JSON, StreamEvent as server-sent events; `object` for any JSON object. */
+  readonly body: SchemaName | 'object' | null;
   readonly headers?: HeaderSet;
 }
 
@@ -22,6 +22,7 @@ export interface OperationText {
   readonly description: string;
   readonly parameters: readonly ParameterName[];
   readonly body: SchemaName | null;
+  readonly bodyIsOptional?: true;
   readonly success: Success;
   readonly errors: readonly ErrorCode[];
 }
@@ -29,7 +30,7 @@ export interface OperationText {
 export const tags = {
   Account: 'Log in, and manage the API keys that bots use.',
   Signals: 'Send trading commands to terminals, and read their status.',
-  Orders: 'Cancel one order that a signal has submitted.',
+  Orders: 'Cancel one order that a signal has submitted, or all that are open.',
   'Terminal events': 'Stream the events of a terminal.',
   Document: 'This document.',
 } as const;
@@ -41,6 +42,7 @@ const idempotency = [
   'idempotency_conflict',
   'idempotency_outcome_unknown',
 ] as const;
+const userChange = ['change_not_confirmed', 'storage_unavailable'] as const;
 const secretAnswer = { 'Cache-Control': true } as const;
 
 export const operations = {
@@ -61,11 +63,13 @@ export const operations = {
     },
     errors: [
       ...jsonBody,
+      'unknown_field',
       'validation_failed',
       'invalid_credentials',
       'email_not_confirmed',
       'rate_limit_exceeded',
       'login_unavailable',
+      'storage_unavailable',
     ],
   },
   'create-key': {
@@ -73,7 +77,8 @@ export const operations = {
     summary: 'Create an API key',
     description:
       'Only this response contains the secret. The name is trimmed. `expiresAt` must have a ' +
-      'time zone; without `expiresAt` the key does not expire.',
+      'time zone; without `expiresAt` the key does not expire. `limits` cannot be changed later: addresses that ' +
+      'the key may be used from, and what its orders must keep to.',
     parameters: [],
     body: 'KeyRequest',
     success: {
@@ -84,11 +89,14 @@ export const operations = {
     },
     errors: [
       ...jsonBody,
+      'unknown_field',
       'invalid_name',
       'invalid_scopes',
       'invalid_expiration',
+      'invalid_limits',
       'active_key_limit_reached',
       'public_api_disabled',
+      ...userChange,
     ],
   },
   'list-keys': {
@@ -107,7 +115,7 @@ export const operations = {
     parameters: ['id'],
     body: null,
     success: { status: 204, description: 'The key is revoked.', body: null },
-    errors: ['key_not_found'],
+    errors: ['key_not_found', ...userChange],
   },
   'submit-signal': {
     tag: 'Signals',
@@ -115,8 +123,7 @@ export const operations = {
     description:
       'A 202 means that the signal is durable, not that a terminal has received it: read its status or ' +
       'follow the event stream. A retry with the same Idempotency-Key and the same bytes gets the ' +
-      'stored response. The terminal validates the payload; an order (`type` `order`, `cmd` ' +
-      '`submit`) has `instrument`, `side`, `executionType`, `quantity` and, for a limit order, `limitPrice`.',
+      'stored response. The terminal validates the payload and rejects what it does not take.',
     parameters: ['Idempotency-Key'],
     body: 'SignalEnvelope',
     success: {
@@ -129,23 +136,38 @@ export const operations = {
       ...jsonBody,
       ...idempotency,
       'account_frozen',
+      'trading_halted',
       'invalid_signal',
+      'risk_limit_exceeded',
       'duplicate_signal_id',
       'daily_signal_limit_exceeded',
       'signal_rate_limit_exceeded',
       'signal_processing_failed',
+      'storage_unavailable',
     ],
+  },
+  'list-signals': {
+    tag: 'Signals',
+    summary: 'List signals',
+    description:
+      'The signals of the user, over all of its keys, newest first. Read on with `before` = `next` until `next` ' +
+      'is null: a page ends early, even without a signal, when much was passed over to find what fits.',
+    parameters: ['status', 'limit', 'before'],
+    body: null,
+    success: { status: 200, description: 'One page.', body: 'SignalPage' },
+    errors: ['invalid_query'],
   },
   'read-signal': {
     tag: 'Signals',
     summary: 'Read the status of a signal',
     description:
       'The signal has one execution per terminal that it was routed to. It is `completed` once ' +
-      'every execution is final; a late report may still correct an `unknown` one.',
-    parameters: ['requestId'],
+      'every execution is final; a late report may still correct an `unknown` one. With `waitMs` the answer ' +
+      'comes when it is completed, or when the time is over.',
+    parameters: ['requestId', 'waitMs'],
     body: null,
     success: { status: 200, description: 'The status.', body: 'SignalStatus' },
-    errors: ['request_not_found'],
+    errors: ['invalid_query', 'request_not_found'],
   },
   'cancel-order': {
     tag: 'Orders',
@@ -169,7 +191,55 @@ export const operations = {
       'cancel_already_in_progress',
       'terminal_unavailable',
       'signal_processing_failed',
+      'storage_unavailable',
     ],
+  },
+  'cancel-all': {
+    tag: 'Orders',
+    summary: 'Cancel all open orders',
+    description:
+      'Cancels every open order of the account that the filter means; without a body, every one. An order that ' +
+      'was not sent yet is denied. Any other gets a cancel, unless one is under way, which waits for its ' +
+      'terminal for up to 24 hours: until it is connected and has acknowledged the order. The outcome is in ' +
+      '`executions[].cancel` of each signal, for thousands of orders within seconds of the response. At most 1000 orders are listed.',
+    parameters: ['Idempotency-Key'],
+    body: 'OrderFilter',
+    bodyIsOptional: true,
+    success: {
+      status: 202,
+      description: 'What becomes of each order is decided, durably.',
+      body: 'CancelledOrders',
+      headers: { 'Idempotent-Replayed': false },
+    },
+    errors: [
+      ...jsonBody,
+      ...idempotency,
+      'invalid_filter',
+      'signal_processing_failed',
+      'storage_unavailable',
+    ],
+  },
+  'read-cancel-after': {
+    tag: 'Orders',
+    summary: 'Read the switch of this key',
+    description: 'Whether the dead-man’s switch of the calling key is armed, and when it fires.',
+    parameters: [],
+    body: null,
+    success: { status: 200, description: 'The switch.', body: 'CancelAfter' },
+    errors: [],
+  },
+  'set-cancel-after': {
+    tag: 'Orders',
+    summary: 'Arm, renew or disarm the switch of this key',
+    description:
+      'A dead-man’s switch: unless this is called again within `timeoutMs`, all open orders that the calling key ' +
+      'submitted are cancelled as by cancel-all, with `cancel_after_expired`, and the switch is disarmed. 0 ' +
+      'disarms it. The deadline is durable; it fires although the key was revoked or has expired meanwhile, and ' +
+      'at the next start if it passed while the gateway was down.',
+    parameters: [],
+    body: 'CancelAfterRequest',
+    success: { status: 200, description: 'The switch, durable.', body: 'CancelAfter' },
+    errors: [...jsonBody, 'invalid_timeout', 'signal_processing_failed'],
   },
   'list-sources': {
     tag: 'Terminal events',
@@ -180,18 +250,35 @@ export const operations = {
     success: { status: 200, description: 'The terminals.', body: 'SourceList' },
     errors: [],
   },
+  'read-snapshot': {
+    tag: 'Terminal events',
+    summary: 'Ask one terminal what it holds',
+    description:
+      'Asks the connected terminal for its account, positions and orders. Its answer is a `state_snapshot` event, ' +
+      'which its streams have as well.',
+    parameters: ['platform', 'instanceId', 'accountName'],
+    body: null,
+    success: { status: 200, description: 'The event.', body: 'StateSnapshotEvent' },
+    errors: [
+      'invalid_terminal_source',
+      'terminal_source_not_found',
+      'terminal_unavailable',
+      'terminal_timeout',
+    ],
+  },
   'stream-events': {
     tag: 'Terminal events',
     summary: 'Follow one terminal',
     description:
       'Server-sent events of the terminal that the three parameters identify: new events, or all ' +
-      'events after `Last-Event-ID`. If that cursor cannot be replayed, the first event is a `replay_gap`.',
+      'events after `Last-Event-ID`. If that cursor cannot be replayed, the first event is a `replay_gap`. The ' +
+      'schema of the answer is that of the `data` of each event; its `id` is the cursor.',
     parameters: ['platform', 'instanceId', 'accountName', 'Last-Event-ID'],
     body: null,
     success: {
       status: 200,
       description: 'The stream; open until one side closes it.',
-      body: 'event-stream',
+      body: 'StreamEvent',
       headers: { 'Cache-Control': true, 'X-Accel-Buffering': true },
     },
     errors: [
@@ -210,14 +297,24 @@ export const operations = {
     success: { status: 200, description: 'The document.', body: 'object' },
     errors: ['rate_limit_exceeded'],
   },
+  'read-openapi-3-0': {
+    tag: 'Document',
+    summary: 'Read this document as OpenAPI 3.0',
+    description: 'The same for generators that do not read 3.1.',
+    parameters: [],
+    body: null,
+    success: { status: 200, description: 'The document.', body: 'object' },
+    errors: ['rate_limit_exceeded'],
+  },
 } as const satisfies Record<Operation, OperationText>;
 
 const errorsOfCredential: { readonly [C in Route['credential']]: readonly ErrorCode[] } = {
   none: [],
-  'user-token': ['invalid_token', 'business_plan_required'],
+  'user-token': ['invalid_token', 'rate_limit_exceeded', 'business_plan_required'],
   'api-key': [
     'public_api_disabled',
     'invalid_api_key',
+    'address_not_allowed',
     'api_rate_limited',
     'business_plan_required',
     'insufficient_scope',

@@ -1,5 +1,8 @@
 /** Defines the path, query and header parameters of the operations, with the effective limits. */
+import { pageLimits } from '../endpoints/list-signals.js';
+import { waitMsMax } from '../endpoints/read-signal.js';
 import type { Limits } from '../limits.js';
+import { References } from './references.js';
 
 interface Parameter {
   readonly in: 'path' | 'query' | 'header';
@@ -20,6 +23,36 @@ export function documentParameters(limits: Limits) {
       in: 'path',
       required: true,
       description: 'The `requestId` of the 202 response.',
+      schema: { type: 'string' },
+    },
+    waitMs: {
+      in: 'query',
+      required: false,
+      description:
+        'Milliseconds to wait for the completion of the signal; the answer comes as soon as it is completed.',
+      schema: { type: 'integer', minimum: 0, maximum: waitMsMax, default: 0 },
+    },
+    status: {
+      in: 'query',
+      required: false,
+      description: 'Only signals that are not completed (`open`), or only those that are.',
+      schema: { ...References.to('SignalFilter'), default: 'all' },
+    },
+    limit: {
+      in: 'query',
+      required: false,
+      description: 'Signals at most. A page may have fewer, even none, while `next` is set.',
+      schema: {
+        type: 'integer',
+        minimum: pageLimits.min,
+        maximum: pageLimits.max,
+        default: pageLimits.default,
+      },
+    },
+    before: {
+      in: 'query',
+      required: false,
+      description: 'Only signals that were accepted before this `requestId`: the `next` of a page.',
       schema: { type: 'string' },
     },
     orderRef: {

@@ -7,21 +7,23 @@ import type { Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Counter, CounterSet } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
+import { nameOf } from '../model/source-name.js';
+import type { TrailFields } from '../model/trail-events.js';
+import { decodeFrame, type DecodedFrame } from './decode-frame.js';
 import {
   badFramesMax,
   closeCodes,
-  decodeFrame,
   frameErrors,
   helloTimeoutMs,
   type CloseReason,
   type ConnectionEnd,
-  type DecodedFrame,
   type FrameErrorCode,
   type GatewayFrame,
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
 import type { Source, SourceConnection } from './source.js';
+import type { Budgets, UserBudget } from './budget.js';
 
 /** What the connection needs of a socket. */
 export interface PluginSocket {
@@ -32,13 +34,15 @@ export interface PluginSocket {
   close(code: number, reason: string): void;
 }
 
-/** The session whose token authenticated the connection. */
+/** The session whose token authenticated the connection, and the request that opened it. */
 export interface ConnectionSession {
   readonly userId: string;
   /** Hash of the session token. */
   readonly hash: string;
   /** Wall time in Unix ms. */
   readonly expiresAt: number;
+  readonly traceId: string;
+  readonly clientAddress: string;
 }
 
 export interface ConnectionDeps {
@@ -47,17 +51,18 @@ export interface ConnectionDeps {
   readonly limits: Limits;
   readonly framesRejected: Counter;
   readonly connectionsClosed: CounterSet<ConnectionEnd>;
+  readonly budgets: Budgets;
   readonly handlers: ConnectionHandlers;
 }
 
 /** Callbacks of a connection. */
 export interface ConnectionHandlers {
   readonly onOpen: (connection: Connection) => void;
-  /** @returns the source that the connection is bound to, or why the hello is rejected. */
+  /** @returns the source that the connection is bound to, or why the hello is rejected or the connection ends. */
   readonly identify: (
     connection: Connection,
     hello: PluginFrameOf<'hello'>,
-  ) => Source | FrameErrorCode;
+  ) => Source | FrameErrorCode | { readonly close: CloseReason };
   /** Sends the welcome frame and starts the redelivery. */
   readonly welcome: (connection: Connection, source: Source, hello: PluginFrameOf<'hello'>) => void;
   /** @returns why the frame is rejected; undefined if it is accepted. */
@@ -66,9 +71,11 @@ export interface ConnectionHandlers {
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => FrameErrorCode | undefined;
+  /** A frame has arrived that is handled in a later turn. */
+  readonly onHeard: (source: Source) => void;
   /** The send buffer has drained. */
   readonly onDrained: (connection: Connection, source: Source) => void;
-  readonly onClosed: (connection: Connection) => void;
+  readonly onClosed: (connection: Connection, reason: ConnectionEnd) => void;
 }
 
 const notText: DecodedFrame = { error: 'not_text' };
@@ -76,7 +83,9 @@ const notText: DecodedFrame = { error: 'not_text' };
 export class Connection implements SourceConnection {
   readonly #deps: ConnectionDeps;
   readonly #socket: PluginSocket;
+  readonly #budget: UserBudget;
   #source: Source | undefined;
+  welcomedSeq = 0;
   #isClosed = false;
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */
@@ -92,6 +101,8 @@ export class Connection implements SourceConnection {
   ) {
     this.#deps = deps;
     this.#socket = socket;
+    this.#budget = deps.budgets.of(session.userId);
+    this.#budget.connections++;
     this.#silenceTimeout = deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
     this.#sessionEnd = deps.deadlines.after(session.expiresAt - deps.clock.now(), () =>
       this.close('session_revoked'),
@@ -107,8 +118,36 @@ export class Connection implements SourceConnection {
     return this.#isClosed;
   }
 
+  /** Who it is, for the log. */
+  get trail(): TrailFields<'plugin_connected'> {
+    const { traceId, clientAddress, userId } = this.session;
+    const { connectionId, source } = this;
+    return { traceId, clientAddress, connectionId, userId, source: source && nameOf(source) };
+  }
+
   get isCongested(): boolean {
     return this.#socket.isCongested();
+  }
+
+  /** Counts a frame of any kind against the user's budget. @returns false when it is not to be handled. */
+  admit(bytes: number): boolean {
+    if (this.#isClosed) return false;
+    if (this.#budget.spend(bytes)) return true;
+    this.tooFast();
+    return false;
+  }
+
+  /** Closes the connection because its user sends more than it may. */
+  tooFast(): void {
+    this.#deps.framesRejected.add();
+    const { message } = frameErrors.too_fast;
+    this.#socket.send(JSON.stringify({ type: 'error', code: 'too_fast', message }));
+    this.close('too_fast');
+  }
+
+  /** A frame waits for a later turn: the plugin is not silent. */
+  heard(): void {
+    if (this.#source !== undefined) this.#deps.handlers.onHeard(this.#source);
   }
 
   /** The bytes are valid only during the call. */
@@ -161,10 +200,11 @@ export class Connection implements SourceConnection {
 
   #end(reason: ConnectionEnd): void {
     this.#isClosed = true;
+    this.#budget.connections--;
     this.#deps.connectionsClosed.add(reason);
     this.#deps.deadlines.remove(this.#silenceTimeout);
     this.#deps.deadlines.remove(this.#sessionEnd);
-    this.#deps.handlers.onClosed(this);
+    this.#deps.handlers.onClosed(this, reason);
   }
 
   #handleHello(hello: PluginFrameOf<'hello'>): FrameErrorCode | undefined {
@@ -172,6 +212,10 @@ export class Connection implements SourceConnection {
     const { handlers, deadlines } = this.#deps;
     const source = handlers.identify(this, hello);
     if (typeof source === 'string') return source;
+    if ('close' in source) {
+      this.close(source.close);
+      return undefined;
+    }
     this.#source = source;
     handlers.welcome(this, source, hello);
     deadlines.remove(this.#silenceTimeout);

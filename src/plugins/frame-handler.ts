@@ -4,28 +4,44 @@
  * only from the source that the execution was sent to.
  */
 import type { EventHub } from '../events/hub.js';
+import { eventJson } from '../events/terminal-event.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { executionIdFrom, executionIdFromCancel } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
+import type { Limits } from '../limits.js';
+import { isWaiting } from '../model/cancellation.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ApplyOptions, ExecutionBook } from '../signals/execution-book.js';
+import { isKnown } from '../signals/fills.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
-import { acknowledge, acknowledgeCancel, report, reportCancel } from '../signals/moves.js';
+import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
+import { acknowledge, report } from '../signals/moves.js';
 import type { WriteQueue } from '../store/write-queue.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
-import type { Evidence, FrameErrorCode, PluginFrame, PluginFrameOf } from './protocol.js';
+import {
+  seqJumpMax,
+  type Evidence,
+  type FrameErrorCode,
+  type PluginFrame,
+  type PluginFrameOf,
+} from './protocol.js';
 import type { Registry } from './registry.js';
+import type { Snapshots } from './snapshots.js';
 import type { Source, SourceConnection } from './source.js';
 
 export interface FrameHandlerDeps {
   readonly clock: Clock;
+  readonly limits: Pick<Limits, 'fillsPerExecution'>;
   readonly book: ExecutionBook;
   readonly timeouts: Pick<ExecutionTimeouts, 'msSinceSent'>;
   readonly registry: Registry;
   readonly hub: EventHub;
+  readonly snapshots: Snapshots;
   readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
+  /** Numbered frames that this source had been told are stored. */
+  readonly framesRepeated: Counter;
   /** Time from dispatch to the first report, in seconds. */
   readonly confirmLatency: Histogram;
 }
@@ -65,8 +81,9 @@ export class FrameHandler {
     frame: NumberedFrame,
   ): FrameErrorCode | undefined {
     const { seq } = frame;
+    if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
     const effect = this.#deps.registry.receive(source, seq)
-      ? this.#effectOf(source, frame, {
+      ? this.#effectOf(connection, source, frame, {
           alongside: source,
           done: () => this.#sendAck(connection, source, seq),
         })
@@ -77,13 +94,22 @@ export class FrameHandler {
       records: [source],
       done: () => this.#sendAck(connection, source, lastSeq),
     });
-    return effect === 'none' ? undefined : effect;
+    if (effect !== 'none') return effect;
+    if (seq > connection.welcomedSeq) return undefined;
+    // A plugin that begins anew would otherwise be ignored without knowing.
+    this.#deps.framesRepeated.add();
+    return 'seq_repeated';
   }
 
-  #effectOf(source: Source, frame: NumberedFrame, options: ApplyOptions): Effect {
+  #effectOf(
+    connection: SourceConnection,
+    source: Source,
+    frame: NumberedFrame,
+    options: ApplyOptions,
+  ): Effect {
     switch (frame.type) {
       case 'event':
-        this.#publish(source, frame);
+        this.#publish(connection, source, frame);
         return 'none';
       case 'report': {
         const entry = this.#entryOf(source, frame.executionId);
@@ -115,15 +141,18 @@ export class FrameHandler {
   }
 
   #report(entry: BookEntry, evidence: Evidence, options?: ApplyOptions): Effect {
-    const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate } = this.#deps;
+    const { book, timeouts, confirmLatency, reportsIgnored, fillsDuplicate, limits } = this.#deps;
     const before = entry.execution;
-    const after = book.apply(entry, report(toExecutionReport(evidence)), options);
+    const after = book.apply(
+      entry,
+      report(toExecutionReport(evidence), limits.fillsPerExecution),
+      options,
+    );
     // A backward report may still apply its fill.
     if (after?.status !== evidence.status) reportsIgnored.add();
     if (after === undefined) {
       const { fill } = evidence;
-      const isKnown = before.fills.some(({ fillId }) => fillId === fill?.fillId);
-      if (isKnown) fillsDuplicate.add();
+      if (fill !== undefined && isKnown(before, fill)) fillsDuplicate.add();
       return 'none';
     }
     const waitedMs = timeouts.msSinceSent(entry);
@@ -153,11 +182,13 @@ export class FrameHandler {
     return 'none';
   }
 
-  #publish(source: Source, frame: PluginFrameOf<'event'>): void {
+  #publish(connection: SourceConnection, source: Source, frame: PluginFrameOf<'event'>): void {
     const executionId = frame.executionId ?? executionIdFrom(frame.orderRef ?? '');
     const execution =
       executionId === undefined ? undefined : this.#entryOf(source, executionId)?.execution;
-    this.#deps.hub.publish(source.userId, {
+    const { hub, snapshots } = this.#deps;
+    const data: { readonly snapshotId?: unknown } = frame.data ?? {};
+    const published = hub.publish(source.userId, {
       name: frame.event,
       source,
       sourceKey: source.key,
@@ -170,8 +201,10 @@ export class FrameHandler {
       executionId: execution?.executionId ?? null,
       orderRef: execution?.orderRef ?? null,
       rawText: frame.rawText ?? null,
-      data: frame.data ?? {},
+      data,
     });
+    if (frame.event !== 'state_snapshot') return;
+    snapshots.published(connection, data.snapshotId, eventJson(published));
   }
 
   #entryOf(source: Source, executionId: string): BookEntry | undefined {
@@ -181,14 +214,18 @@ export class FrameHandler {
     return registry.sourceOf(source.userId, entry.execution) === source ? entry : undefined;
   }
 
-  /** @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. */
+  /**
+   * @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. One that waits
+   * may have been sent before a restart: that it was sent is stored only afterwards.
+   */
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);
     const entry = executionId === undefined ? undefined : this.#entryOf(source, executionId);
     const cancel = entry?.execution.cancel;
     if (cancel == null) return undefined;
     const attempt = Number(cancelRequestId.slice(cancelRequestId.lastIndexOf('_') + 1));
-    const latestSent = cancel.status === 'requested' ? cancel.attempt - 1 : cancel.attempt;
+    const isUnsent = cancel.status === 'requested' && !isWaiting(cancel);
+    const latestSent = isUnsent ? cancel.attempt - 1 : cancel.attempt;
     return attempt <= latestSent ? entry : undefined;
   }
 }

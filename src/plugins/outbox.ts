@@ -1,18 +1,21 @@
 /**
  * Sends submit and cancel frames to plugins. Submits are sent in the order of acceptance, at once if the
- * plugin is connected, otherwise after it reconnects, never after the TTL; and only after `maySend` of the
- * execution is durable. Owns which connections have a backlog, until they close.
+ * plugin is connected, otherwise after it reconnects, never after the TTL or a stop; and only after `maySend`
+ * of the execution is durable. Owns which connections have a backlog, of submits or of cancels, until they
+ * close.
  */
 import type { Clock } from '../lib/clock.js';
 import { requestIdOfExecution } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
-import type { Cancellation } from '../model/cancellation.js';
+import { isWaiting, type Cancellation } from '../model/cancellation.js';
 import { isFinal, type Execution } from '../model/execution.js';
 import type { Capability, SignalRequest } from '../model/records.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
-import { allowSending, dispatch, dispatchCancel, dropCancel } from '../signals/moves.js';
+import { dispatchCancel, dropCancel } from '../signals/cancel-moves.js';
+import { allowSending, dispatch } from '../signals/moves.js';
+import type { Stops } from '../signals/stops.js';
 import type { Reader } from '../store/store.js';
 import type { Registry } from './registry.js';
 import type { Source, SourceConnection } from './source.js';
@@ -24,6 +27,7 @@ export interface OutboxDeps {
   readonly book: ExecutionBook;
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend'>;
   readonly registry: Registry;
+  readonly stops: Pick<Stops, 'holds'>;
   readonly submitsSent: Counter;
   /** Time from acceptance to the written frame, in seconds. */
   readonly dispatchLatency: Histogram;
@@ -36,6 +40,8 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   /** Connections with a backlog; newly accepted executions join it, to keep the order. */
   readonly #backlogs = new WeakMap<SourceConnection, Backlog>();
+  /** Cancels that wait for the end of backpressure, in their order. */
+  readonly #cancelBacklogs = new WeakMap<SourceConnection, BookEntry[]>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -44,6 +50,7 @@ export class Outbox {
   /** Sends newly accepted executions to the connected plugins. */
   dispatch(userId: string, request: SignalRequest, entries: readonly BookEntry[]): void {
     for (const entry of entries) {
+      if (this.#deps.stops.holds(entry)) continue;
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
       const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) entry.unload();
@@ -63,14 +70,21 @@ export class Outbox {
    */
   resume(connection: SourceConnection, source: Source): void {
     if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
-    if (source.capabilities.includes('cancel')) this.#repeatCancels(connection, source);
+    if (source.capabilities.includes('cancel')) {
+      this.#sendCancels(connection, this.#undeliveredCancels(source));
+    }
   }
 
   /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
-    if (this.#backlogs.get(connection) !== 'congested') return;
-    this.#backlogs.delete(connection);
-    this.#sendBacklog(connection, source);
+    if (this.#backlogs.get(connection) === 'congested') {
+      this.#backlogs.delete(connection);
+      this.#sendBacklog(connection, source);
+    }
+    const cancels = this.#cancelBacklogs.get(connection);
+    if (cancels === undefined) return;
+    this.#cancelBacklogs.delete(connection);
+    this.#sendCancels(connection, cancels);
   }
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
@@ -82,6 +96,21 @@ export class Outbox {
     const connection = connectionFor('cancel', registry.sourceOf(entry.userId, execution));
     const isSent = connection !== undefined && sendCancelFrame(connection, execution, cancel);
     book.apply(entry, isSent ? dispatchCancel : dropCancel);
+  }
+
+  /**
+   * Sends a cancel that waits for its terminal, if the terminal can take it now. Call it when a change of the
+   * execution is durable that may have ended the wait: a request, an acknowledgement, a report, a timeout.
+   */
+  sendWaitingCancel(entry: BookEntry): void {
+    const { execution } = entry;
+    if (!isWaiting(execution.cancel)) return;
+    const { registry } = this.#deps;
+    const connection = connectionFor('cancel', registry.sourceOf(entry.userId, execution));
+    if (connection === undefined || !mayTakeCancel(connection, entry)) return;
+    const backlog = this.#cancelBacklogs.get(connection);
+    if (backlog === undefined) this.#sendCancels(connection, [entry]);
+    else if (!backlog.includes(entry)) backlog.push(entry);
   }
 
   /** Sends the backlog, oldest first, once the `maySend` marks of all its executions are durable. */
@@ -122,16 +151,33 @@ export class Outbox {
         this.#backlogs.set(connection, 'congested');
         return;
       }
-      this.#send(connection, entry);
+      if (!this.#deps.stops.holds(entry)) this.#send(connection, entry);
     }
   }
 
-  /** Redelivers cancels that are not acknowledged. */
-  #repeatCancels(connection: SourceConnection, source: Source): void {
-    for (const { execution } of this.#deps.book.ofSource(source.userId, source.key)) {
+  /** After a hello: cancels that were sent and not acknowledged, and durable ones that wait. */
+  #undeliveredCancels({ userId, key }: Source): BookEntry[] {
+    return this.#deps.book
+      .ofSource(userId, key)
+      .filter(({ execution, pendingWrites }) =>
+        isWaiting(execution.cancel) ? pendingWrites === 0 : isCancelUnacknowledged(execution),
+      );
+  }
+
+  /** Pauses under backpressure, as `#sendPaced`. */
+  #sendCancels(connection: SourceConnection, entries: BookEntry[]): void {
+    for (const [index, entry] of entries.entries()) {
+      if (!connection.isClosed && connection.isCongested) {
+        this.#cancelBacklogs.set(connection, entries.slice(index));
+        return;
+      }
+      const { execution } = entry;
       const { cancel } = execution;
-      if (cancel === null || cancel.acknowledged || !isCancelInFlight(execution)) continue;
+      if (cancel === null) continue;
+      const waits = isWaiting(cancel);
+      if (waits ? !mayTakeCancel(connection, entry) : !isCancelUnacknowledged(execution)) continue;
       if (!sendCancelFrame(connection, execution, cancel)) return;
+      if (waits) this.#deps.book.apply(entry, dispatchCancel);
     }
   }
 
@@ -171,18 +217,32 @@ function sendCancelFrame(
 }
 
 /** Whether the cancel was sent and is open, and its order may be open, too. */
-function isCancelInFlight({ status, cancel }: Execution): boolean {
-  return cancel?.status === 'dispatched' && (status === 'unknown' || !isFinal(status));
+function isCancelUnacknowledged({ status, cancel }: Execution): boolean {
+  if (cancel?.status !== 'dispatched' || cancel.acknowledged) return false;
+  return status === 'unknown' || !isFinal(status);
+}
+
+/**
+ * A waiting cancel follows the acknowledgement of its order, which the terminal must know to cancel it. If none
+ * can come any more, because the submit frame left on an earlier connection and is not repeated for an order
+ * with a cancel, or because the order has become unknown, the terminal is asked all the same.
+ */
+function mayTakeCancel(
+  connection: SourceConnection,
+  { execution, connectionId }: BookEntry,
+): boolean {
+  const { status, delivery } = execution;
+  return (
+    delivery === 'confirmed' || status === 'unknown' || connectionId !== connection.connectionId
+  );
 }
 
 /**
  * Excludes orders with a requested cancel: a terminal that never received the order would execute it although
  * the bot wants it cancelled.
  */
-function isUndelivered({ status, delivery, cancel }: Execution): boolean {
-  return (
-    cancel === null && delivery !== 'confirmed' && (status === 'queued' || delivery === 'sent')
-  );
+function isUndelivered({ status, delivery, cancel, maySend }: Execution): boolean {
+  return cancel === null && (status === 'queued' || (delivery === 'sent' && maySend));
 }
 
 function isMarkDurable({ execution, pendingWrites }: BookEntry): boolean {

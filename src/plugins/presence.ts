@@ -11,7 +11,12 @@ import type { Limits } from '../limits.js';
 import { isAccountName, type Platform } from '../platforms.js';
 import type { Reader } from '../store/store.js';
 import type { Connection } from './connection.js';
-import { heartbeatMs, type FrameErrorCode, type PluginFrameOf } from './protocol.js';
+import {
+  heartbeatMs,
+  type CloseReason,
+  type FrameErrorCode,
+  type PluginFrameOf,
+} from './protocol.js';
 import type { Registry } from './registry.js';
 import type { Source } from './source.js';
 
@@ -46,17 +51,24 @@ export class Presence {
     return this.#open.has(connectionId);
   }
 
-  /** @returns the source that the connection is bound to, or why its hello is rejected. */
-  identify(connection: Connection, hello: PluginFrameOf<'hello'>): Source | FrameErrorCode {
+  /** @returns the source that the connection is bound to, or why its hello is rejected or the connection ends. */
+  identify(
+    connection: Connection,
+    hello: PluginFrameOf<'hello'>,
+  ): Source | FrameErrorCode | { readonly close: CloseReason } {
     const { platforms, registry } = this.#deps;
     const { accountName, instanceId } = hello;
     const platform = platforms.find(({ token }) => token === hello.platform);
     if (platform === undefined) return 'unknown_platform';
     if (!isAccountName(platform, accountName)) return 'invalid_account';
 
+    const { userId } = connection.session;
+    const name = { platform: platform.token, instanceId, accountName };
+    if (!registry.hasRoom(userId, name)) return { close: 'too_many_sources' };
+
     const { source, replaced } = registry.attach(
-      connection.session.userId,
-      { platform: platform.token, instanceId, accountName },
+      userId,
+      name,
       {
         capabilities: [...new Set(hello.capabilities)],
         software: hello.software ?? { name: '', version: '' },
@@ -74,6 +86,7 @@ export class Presence {
   /** Sends the welcome frame. */
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
+    connection.welcomedSeq = source.durableSeq;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({
       type: 'welcome',
@@ -81,6 +94,10 @@ export class Presence {
       heartbeatMs: Math.min(heartbeatMs, windowPart),
       serverTime: toIsoTime(clock.now()),
       lastSeq: source.durableSeq,
+      outgoingQueue: {
+        eventsMax: limits.outgoingQueueEventsMax,
+        ageMs: limits.outgoingQueueAgeMs,
+      },
     });
   }
 

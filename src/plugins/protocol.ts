@@ -5,9 +5,6 @@
  */
 import Type, { type Static } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
-import { scanJson } from '../lib/json-scan.js';
-import { compileSchema } from '../lib/schema.js';
-import { isEventData } from '../events/event-data.js';
 import { pluginEventNames } from '../events/event-names.js';
 import { reportableCancelStatuses } from '../model/cancellation.js';
 import { reportableStatuses } from '../model/execution.js';
@@ -20,8 +17,11 @@ export const frameBytesMax = 128 * 1024;
 export const helloTimeoutMs = 5_000;
 /** The interval in the welcome frame. A connection times out after `heartbeatWindowMs` of the limits. */
 export const heartbeatMs = 30_000;
-/** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
-const frameDepthMax = 64;
+/**
+ * A `seq` may be above the last one by this much: room for a count of milliseconds, but 2^53 − 1 by accident
+ * would leave no number above it, and the source could never report again.
+ */
+export const seqJumpMax = 2 ** 42;
 /** The connection is closed at this number of bad frames. */
 export const badFramesMax = 3;
 
@@ -31,9 +31,11 @@ export const closeCodes = {
   server_draining:  4001,
   heartbeat_missed: 4002,
   too_slow:         4003,
+  too_fast:         4004,
   replaced:         4501,
   bad_protocol:     4502,
   session_revoked:  4503,
+  too_many_sources: 4504,
 } as const;
 
 export type CloseReason = keyof typeof closeCodes;
@@ -63,8 +65,11 @@ export const frameErrors = {
   hello_repeated:    { counts: true,  message: 'hello was already sent on this connection.' },
   unknown_platform:  { counts: true,  message: 'The gateway does not know this platform.' },
   invalid_account:   { counts: true,  message: 'The account name does not have the form that this platform requires.' },
+  seq_jump:          { counts: true,  message: 'The seq is too far above the last one: begin at lastSeq + 1 of the welcome.' },
+  seq_repeated:      { counts: false, message: 'The seq is not above lastSeq of the welcome, so the frame is ignored: go on at lastSeq + 1.' },
   unknown_execution: { counts: false, message: 'No execution with this id was sent to this source.' },
   unknown_cancel:    { counts: false, message: 'No cancel with this id was sent to this source.' },
+  too_fast:          { counts: false, message: 'This user has sent more than its connections may send: come back later.' },
 } as const;
 
 export type FrameErrorCode = keyof typeof frameErrors;
@@ -72,7 +77,10 @@ export type FrameErrorCode = keyof typeof frameErrors;
 const id = Type.String({ minLength: 1, maxLength: 128 });
 const text = Type.String({ maxLength: 8_192 });
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const amount = Type.Number({ minimum: 0 });
+/** Far above any price or quantity, and far below where sums and products of them overflow. */
+export const amountMax = 1e18;
+const amount = Type.Number({ minimum: 0, maximum: amountMax });
+const price = Type.Number({ minimum: -amountMax, maximum: amountMax });
 /**
  * ISO 8601 with a time zone; the pattern matches in linear time. Years are limited so that the time in UTC,
  * which bots receive, still has a four-digit year.
@@ -86,8 +94,8 @@ const time = Type.String({
 
 const fill = Type.Object({
   fillId: id,
-  price: Type.Number(),
-  quantity: Type.Number({ exclusiveMinimum: 0 }),
+  price,
+  quantity: Type.Number({ exclusiveMinimum: 0, maximum: amountMax }),
   filledAt: time,
 });
 
@@ -103,7 +111,7 @@ const evidence = {
   reasonCode: Type.Optional(oneOf(reasonCodes)),
   filledQuantity: Type.Optional(amount),
   remainingQuantity: Type.Optional(amount),
-  averageFillPrice: Type.Optional(Type.Number()),
+  averageFillPrice: Type.Optional(price),
   fill: Type.Optional(fill),
   native: Type.Optional(native),
 };
@@ -172,6 +180,8 @@ export const gatewayFrames = {
     heartbeatMs: Type.Number(),
     serverTime: Type.String(),
     lastSeq: Type.Integer({ minimum: 0 }),
+    /** Bounds of what a plugin keeps while it is disconnected. */
+    outgoingQueue: Type.Object({ eventsMax: Type.Integer(), ageMs: Type.Integer() }),
   }),
   submit: Type.Object({
     type: Type.Literal('submit'),
@@ -194,6 +204,7 @@ export const gatewayFrames = {
     executionId: id,
     orderRef: id,
   }),
+  snapshot: Type.Object({ type: Type.Literal('snapshot'), snapshotId: id }),
   ack: Type.Object({ type: Type.Literal('ack'), seq }),
   error: Type.Object({
     type: Type.Literal('error'),
@@ -210,35 +221,3 @@ export type ErrorFrame = GatewayFrameOf<'error'>;
 export type GatewayFrame = {
   [T in keyof typeof gatewayFrames]: GatewayFrameOf<T>;
 }[keyof typeof gatewayFrames];
-
-const validators = new Map<string, (frame: unknown) => boolean>(
-  Object.entries(pluginFrames).map(([type, schema]) => [type, compileSchema(schema)]),
-);
-
-export type DecodedFrame =
-  | { readonly frame: PluginFrame; readonly error?: undefined }
-  | { readonly frame?: undefined; readonly error: FrameErrorCode };
-
-/** Parses and validates one text frame. */
-export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
-  if (scanJson(new Uint8Array(bytes), '').depth > frameDepthMax) return { error: 'invalid_frame' };
-  let value: unknown;
-  try {
-    value = JSON.parse(utf8.decode(bytes));
-  } catch {
-    return { error: 'not_json' };
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { error: 'not_json' };
-  }
-  const { type = '' } = value as { type?: unknown };
-  if (typeof type !== 'string') return { error: 'invalid_frame' };
-  const validate = validators.get(type);
-  if (validate === undefined) return { error: 'unknown_type' };
-  if (!validate(value)) return { error: 'invalid_frame' };
-  const frame = value as PluginFrame;
-  const isBadEvent = frame.type === 'event' && !isEventData(frame.event, frame.data ?? {});
-  return isBadEvent ? { error: 'invalid_frame' } : { frame };
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });

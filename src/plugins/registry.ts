@@ -3,17 +3,21 @@
  * All but the connection is in the store, so that a source stays active across a restart.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
+import { dayMs, hourMs } from '../lib/durations.js';
+import { RetentionClock } from '../retention/retention-clock.js';
 import type { Limits } from '../limits.js';
 import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
 import type { Execution } from '../model/execution.js';
 import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
-import type { Source, SourceConnection } from './source.js';
+import { putSource, removeSource, type Source, type SourceConnection } from './source.js';
 
 /** Longest interval between two writes of the last-seen times of connected sources. */
 const lastSeenIntervalMs = 15_000;
 /** A crash shortens a source's heartbeat window by at most this fraction of it. */
 const lastSeenWritesPerWindow = 8;
+/** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
+const knownPerActive = 16;
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -25,11 +29,13 @@ export interface RegistryDeps {
 export class Registry {
   readonly #deps: RegistryDeps;
   readonly #byUser = new Map<string, Map<string, Source>>();
-  #timer: Timer | undefined;
+  readonly #retentionClock: RetentionClock;
+  #timers: Timer[] = [];
   #connected = 0;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
+    this.#retentionClock = new RetentionClock(deps.clock);
   }
 
   get connectedCount(): number {
@@ -41,7 +47,10 @@ export class Registry {
     this.#read({});
     const windowPartMs = limits.heartbeatWindowMs / lastSeenWritesPerWindow;
     const intervalMs = Math.min(lastSeenIntervalMs, windowPartMs);
-    this.#timer = every(clock, intervalMs, () => this.#writeLastSeen());
+    this.#timers = [
+      every(clock, intervalMs, () => this.#writeLastSeen()),
+      every(clock, hourMs, () => this.#removeUnseen()),
+    ];
   }
 
   /** Reads the sources of a user that was imported from another gateway. @returns the new ones. */
@@ -68,7 +77,7 @@ export class Registry {
   }
 
   stop(): void {
-    this.#timer?.cancel();
+    for (const timer of this.#timers) timer.cancel();
     this.#writeLastSeen();
   }
 
@@ -109,8 +118,20 @@ export class Registry {
     return source?.connection !== undefined && source.capabilities.includes('cancel');
   }
 
+  /** Whether the execution's terminal, connected or not, supports cancels. One that is not known may. */
+  mayCancel(userId: string, execution: Execution): boolean {
+    return this.sourceOf(userId, execution)?.capabilities.includes('cancel') !== false;
+  }
+
   *all(): Generator<Source> {
     for (const sources of this.#byUser.values()) yield* sources.values();
+  }
+
+  /** Whether this source may become or stay active: the user's active ones are limited. */
+  hasRoom(userId: string, name: SourceName): boolean {
+    const source = this.find(userId, sourceKey(name));
+    if (source !== undefined && this.isActive(source)) return true;
+    return this.active(userId).length < this.#deps.limits.sourcesPerUser;
   }
 
   /** Binds a connection to its source. @returns the source and the connection it replaces. */
@@ -121,8 +142,10 @@ export class Registry {
     connection: SourceConnection,
   ): { source: Source; replaced: SourceConnection | undefined } {
     const key = sourceKey(name);
+    const known = this.find(userId, key);
+    if (known === undefined) this.#makeRoom(userId);
     const source =
-      this.find(userId, key) ??
+      known ??
       this.#insert({
         ...name,
         ...plugin,
@@ -190,22 +213,36 @@ export class Registry {
     return source;
   }
 
+  /** Removes the sources that were not seen for as long as executions are kept. */
+  #removeUnseen(): void {
+    const oldest = this.#retentionClock.now() - this.#deps.limits.executionRetentionDays * dayMs;
+    for (const source of [...this.all()]) {
+      if (source.connection === undefined && source.lastSeenAt < oldest) this.#remove(source);
+    }
+  }
+
+  /** One that connects under ever new names would otherwise fill the memory. */
+  #makeRoom(userId: string): void {
+    const sources = this.#byUser.get(userId);
+    if (sources === undefined) return;
+    if (sources.size < knownPerActive * this.#deps.limits.sourcesPerUser) return;
+    let unseen: Source | undefined;
+    for (const source of sources.values()) {
+      if (source.connection !== undefined) continue;
+      if (unseen === undefined || source.lastSeen < unseen.lastSeen) unseen = source;
+    }
+    if (unseen !== undefined) this.#remove(unseen);
+  }
+
+  #remove(source: Source): void {
+    this.#byUser.get(source.userId)?.delete(source.key);
+    const put = (batch: Writer): void => removeSource(batch, source);
+    this.#deps.writer.write({ records: [{ put }] });
+  }
+
   #writeLastSeen(): void {
     const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
     if (seen.length === 0) return;
     this.#deps.writer.write({ records: seen });
   }
-}
-
-function putSource(batch: Writer, source: Source): void {
-  const { platform, instanceId, accountName } = source;
-  batch.put('sources', [source.userId, platform, instanceId, accountName], {
-    platform,
-    instanceId,
-    accountName,
-    capabilities: source.capabilities,
-    software: source.software,
-    lastSeq: source.lastSeq,
-    lastSeenAt: source.lastSeenAt,
-  });
 }

@@ -5,8 +5,13 @@
  */
 import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';
+import type { AddressOf } from '../http/address-of.js';
 import type { HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
 import { RequestHead } from '../http/request-head.js';
+import { statusLine } from '../http/status-line.js';
+import type { TrailLog } from '../model/trail-events.js';
+import { addressText } from '../quota/partition.js';
+import { framesPerUpgrade } from './budget.js';
 import type { Reader } from '../store/store.js';
 import {
   Connection,
@@ -14,6 +19,7 @@ import {
   type ConnectionSession,
   type PluginSocket,
 } from './connection.js';
+import { Intake } from './intake.js';
 import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
 
 /** Limit of the send buffer; above it the connection is closed as too slow. */
@@ -28,6 +34,21 @@ const droppingBytesMax = outgoingBytesMax + 4 * frameBytesMax;
 /** A peer that answers no ping for this many seconds is disconnected. */
 const idleTimeoutSeconds = 60;
 
+/** Why an upgrade is refused, as the log calls it, and the status of the answer. */
+const upgradeRefusals = {
+  upgrade_required: 426,
+  invalid_session: 401,
+  shutting_down: 503,
+  account_moving: 503,
+  bad_upgrade: 400,
+  too_many_connections: 429,
+  too_fast: 429,
+} as const;
+type UpgradeRefusal = keyof typeof upgradeRefusals;
+const route = `GET ${pluginPath}`;
+/** When to try again without a free connection: when one ends is not known. */
+const freeConnectionMs = 10_000;
+
 interface SocketData {
   readonly session: ConnectionSession;
   connection: Connection | undefined;
@@ -38,7 +59,9 @@ export interface PluginSocketsDeps {
   readonly clock: Clock;
   readonly nextConnectionId: () => string;
   readonly nextTraceId: (traceparent: string) => string;
+  readonly addressOf: AddressOf;
   readonly isDraining: () => boolean;
+  readonly trail: TrailLog;
   readonly connection: ConnectionDeps;
   readonly onError: (error: unknown) => void;
 }
@@ -51,6 +74,22 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       deps.onError(error);
     }
   };
+
+  function refuseUpgrade(
+    res: HttpResponse,
+    code: UpgradeRefusal,
+    who: { traceId: string; clientAddress: string; userId: string | undefined },
+    retryMs: number,
+  ): void {
+    const status = upgradeRefusals[code];
+    deps.trail.note('refused', { ...who, route, status, code, keyId: undefined });
+    res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
+    if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
+    if (status === 426) res.writeHeader('Upgrade', 'websocket');
+    res.end();
+  }
+
+  const intake = new Intake(deps.onError);
 
   app.ws<SocketData>(pluginPath, {
     maxPayloadLength: frameBytesMax,
@@ -68,20 +107,27 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const extensions = req.getHeader('sec-websocket-extensions');
         const traceId = deps.nextTraceId(head.traceparent);
         // The native server treats every request with Sec-WebSocket-Key as an upgrade.
-        if (!isUpgrade) return refuse(res, '426 Upgrade Required', traceId);
+        const clientAddress = addressText(deps.addressOf(res, head.forwardedFor));
+        const refuse = (code: UpgradeRefusal, userId?: string, retryMs = 0): void =>
+          refuseUpgrade(res, code, { traceId, clientAddress, userId }, retryMs);
+        if (!isUpgrade) return refuse('upgrade_required');
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
-        if (session === undefined) return refuse(res, '401 Unauthorized', traceId);
+        if (session === undefined) return refuse('invalid_session');
+        const { userId } = session.user;
         // The plugin retries: until this gateway has restarted, or the user's move has ended.
-        if (deps.isDraining() || session.user.moving !== undefined)
-          return refuse(res, '503 Service Unavailable', traceId);
+        if (deps.isDraining()) return refuse('shutting_down', userId);
+        if (session.user.moving !== undefined) return refuse('account_moving', userId);
         const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
-        if (version !== '13' || !isOffered) return refuse(res, '400 Bad Request', traceId);
+        if (version !== '13' || !isOffered) return refuse('bad_upgrade', userId);
+        const budget = deps.connection.budgets.of(userId);
+        if (!budget.hasFreeConnection)
+          return refuse('too_many_connections', userId, freeConnectionMs);
+        if (budget.barredMs > 0 || !budget.spend(0, framesPerUpgrade))
+          return refuse('too_fast', userId, budget.barredMs);
+        const { hash } = session;
+        const { expiresAt } = session.session;
         const data: SocketData = {
-          session: {
-            userId: session.user.userId,
-            hash: session.hash,
-            expiresAt: session.session.expiresAt,
-          },
+          session: { userId, hash, expiresAt, traceId, clientAddress },
           connection: undefined,
         };
         res.upgrade(data, key, subprotocol, extensions, context);
@@ -103,10 +149,14 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     message(ws, message, isBinary) {
       guarded(() => {
         const { connection } = ws.getUserData();
-        if (connection === undefined || connection.isClosed) return;
-        connection.receive(message, isBinary);
+        if (connection?.admit(message.byteLength) !== true) return;
+        const taken = intake.take(connection, message, isBinary);
+        if (taken === 'waiting') connection.heard();
+        else if (taken === 'refused') connection.tooFast();
       });
     },
+    ping: (ws, message) => guarded(() => ws.getUserData().connection?.admit(message.byteLength)),
+    pong: (ws, message) => guarded(() => ws.getUserData().connection?.admit(message.byteLength)),
     drain(ws) {
       guarded(() => ws.getUserData().connection?.drained());
     },
@@ -114,12 +164,6 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       guarded(() => ws.getUserData().connection?.closed());
     },
   });
-}
-
-function refuse(res: HttpResponse, status: string, traceId: string): void {
-  res.writeStatus(status).writeHeader('X-Trace-Id', traceId);
-  if (status.startsWith('426')) res.writeHeader('Upgrade', 'websocket');
-  res.end();
 }
 
 /** The native socket throws on any use after a close by either side; Connection checks `isClosed` first. */

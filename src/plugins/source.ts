@@ -1,6 +1,7 @@
 /** Defines a source: a terminal account of a user, with its plugin connection. */
 import type { Capability, SourceRecord } from '../model/records.js';
 import type { ActiveSource } from '../signals/routing.js';
+import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
 import type { CloseReason, GatewayFrame } from './protocol.js';
 
@@ -26,6 +27,8 @@ export interface SourceConnection {
   readonly isClosed: boolean;
   /** Backpressure: while true, a backlog should pause. */
   readonly isCongested: boolean;
+  /** `lastSeq` of its welcome. */
+  welcomedSeq: number;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */
@@ -33,4 +36,22 @@ export interface SourceConnection {
   /** Acknowledges all frames up to `seq`. Calls of the same turn share one frame. */
   acknowledge(seq: number): void;
   close(reason: CloseReason): void;
+}
+
+export function putSource(batch: Writer, source: Source): void {
+  const { platform, instanceId, accountName } = source;
+  batch.put('sources', [source.userId, platform, instanceId, accountName], {
+    platform,
+    instanceId,
+    accountName,
+    capabilities: source.capabilities,
+    software: source.software,
+    lastSeq: source.lastSeq,
+    lastSeenAt: source.lastSeenAt,
+  });
+}
+
+export function removeSource(batch: Writer, source: Source): void {
+  const { userId, platform, instanceId, accountName } = source;
+  batch.remove('sources', [userId, platform, instanceId, accountName]);
 }

@@ -6,6 +6,7 @@
 import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';
 import { acceptedAtOf, firstRequestIdAt } from '../lib/ids.js';
+import type { SignalRequest } from '../model/records.js';
 import type { Plan } from '../plans.js';
 import type { Reader } from '../store/store.js';
 import { TokenBucket } from './token-bucket.js';
@@ -17,11 +18,17 @@ interface Account {
   bucket: TokenBucket;
   /** Days since 1970, UTC. */
   day: number;
-  signalsToday: number;
+  /** Of the day, for certain. */
+  accepted: number;
+  /** Requests of the day that are in flight or in doubt, oldest first. */
+  undecided: Set<string>;
 }
 
+/** What a request keeps of the day's count, as the record says. */
+export type CountOfDay = Pick<SignalRequest, 'signalsToday' | 'undecidedFrom'>;
+
 export type QuotaVerdict =
-  | { readonly granted: true; /** Including this one. */ readonly signalsToday: number }
+  | { readonly granted: true }
   | {
       readonly granted: false;
       readonly code: 'daily_signal_limit_exceeded' | 'signal_rate_limit_exceeded';
@@ -36,15 +43,17 @@ export class AccountQuota {
     readonly clock: Clock,
   ) {}
 
-  /** Takes one signal from both quotas, or from neither. */
-  take(userId: string, plan: Plan): QuotaVerdict {
-    const now = this.clock.now();
+  /** Takes one signal from the quota per minute, unless that of the day is used up; `count` takes it from the day. */
+  take(userId: string, plan: Plan, now: number): QuotaVerdict {
     const account = this.#accountOf(userId, plan, now);
     const day = Math.floor(now / dayMs);
-    if (day > account.day) account.signalsToday = 0;
+    if (day > account.day) {
+      account.accepted = 0;
+      account.undecided = new Set();
+    }
     // After a step back of the clock the count stays, and ends at the next midnight of that clock.
     account.day = day;
-    if (account.signalsToday >= plan.signalsPerDay) {
+    if (account.accepted + account.undecided.size >= plan.signalsPerDay) {
       const retryAfterMs = (account.day + 1) * dayMs - now;
       return { granted: false, code: 'daily_signal_limit_exceeded', retryAfterMs };
     }
@@ -53,14 +62,23 @@ export class AccountQuota {
       const retryAfterMs = account.bucket.retryAfterMs(monotonic);
       return { granted: false, code: 'signal_rate_limit_exceeded', retryAfterMs };
     }
-    account.signalsToday++;
-    return { granted: true, signalsToday: account.signalsToday };
+    return { granted: true };
   }
 
-  /** Refunds the daily quota of a signal that was not accepted after all; the per-minute quota stays used. */
-  refund(userId: string): void {
+  /** Counts a request that was just granted, until `decide` says what became of it. */
+  count(userId: string, requestId: string): CountOfDay {
+    const { accepted, undecided } = this.#accounts.get(userId) as Account;
+    const [undecidedFrom] = undecided;
+    undecided.add(requestId);
+    return { signalsToday: accepted + 1, undecidedFrom };
+  }
+
+  /** One that was not accepted after all is refunded for the day; the quota per minute stays used. */
+  decide(userId: string, requestId: string, isAccepted: boolean): void {
     const account = this.#accounts.get(userId);
-    if (account !== undefined && account.signalsToday > 0) account.signalsToday--;
+    // Of an earlier day, or of a user who was deleted meanwhile.
+    if (account === undefined || !account.undecided.delete(requestId)) return;
+    if (isAccepted) account.accepted++;
   }
 
   /** Drops the counts of a deleted user. If the user returns, the next signal restores them from the store. */
@@ -85,15 +103,40 @@ export class AccountQuota {
   #read(userId: string, capacity: number, now: number): Account {
     const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
-    // Without a limit of `capacity`: if the plan grows later, the window needs every grant.
-    const recent = this.store.keys('requests', {
-      prefix: [userId],
-      start: [userId, firstRequestIdAt(now - windowMs)],
-    });
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);
-    const sinceMs = ([, requestId]: [string, string]): number => now - acceptedAtOf(requestId);
-    bucket.restore(recent.map((key) => monotonic - Math.max(0, sinceMs(key))));
-    return { capacity, bucket, day, signalsToday: latest?.record.signalsToday ?? 0 };
+    const ages = this.#acceptedSince(userId, now - windowMs).map((at) => Math.max(0, now - at));
+    bucket.restore(ages.map((ageMs) => monotonic - ageMs));
+    const accepted = latest === undefined ? 0 : this.#countAt(userId, latest.record);
+    return { capacity, bucket, day, accepted, undecided: new Set() };
+  }
+
+  /** What was undecided when the request was accepted is in the store by now, or was not accepted. */
+  #countAt(userId: string, { requestId, signalsToday, undecidedFrom }: SignalRequest): number {
+    if (undecidedFrom === undefined) return signalsToday;
+    const meanwhile = this.store.keys('requests', {
+      start: [userId, undecidedFrom],
+      end: [userId, requestId],
+    });
+    return signalsToday + meanwhile.length;
+  }
+
+  /**
+   * Without a limit of the plan's size: if the plan grows later, the window needs every grant.
+   * @returns Unix milliseconds of each acceptance since then, in the order of acceptance.
+   */
+  #acceptedSince(userId: string, since: number): number[] {
+    const keys = this.store.keys('requests', {
+      prefix: [userId],
+      start: [userId, firstRequestIdAt(since)],
+    });
+    const datedAt = keys.map(([, requestId]) => acceptedAtOf(requestId));
+    return keys.flatMap((key, i) => {
+      const dated = datedAt[i] as number;
+      // After the clock stepped back, ids keep the time before the step: they crowd into one millisecond.
+      const isCrowded = dated === datedAt[i - 1] || dated === datedAt[i + 1];
+      const acceptedAt = isCrowded ? this.store.get('requests', key)?.acceptedAt : undefined;
+      return (acceptedAt ?? dated) < since ? [] : [acceptedAt ?? dated];
+    });
   }
 }

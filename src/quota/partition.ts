@@ -6,10 +6,9 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { bytesOf, isInRange, isMappedIpv4, parseCidr } from '../lib/cidr.js';
 
 const noAddress = new Uint8Array(0);
-
-type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
 
 export interface ClientAddress {
   /**
@@ -18,29 +17,21 @@ export interface ClientAddress {
    *   append a header of its own. '' when there is none.
    * @param proxied returns the address of the PROXY protocol header, empty when there is none. Ignored unless
    *   the peer is trusted.
+   * @returns the client's address.
    */
-  (peer: Uint8Array, forwardedFor: string, proxied?: () => Uint8Array): string;
+  (peer: Uint8Array, forwardedFor: string, proxied?: () => Uint8Array): Uint8Array;
 }
 
 /** @param trustedCidrs proxies, as `10.0.0.0/8`, `fd00::/8` or a single address. */
 export function createClientAddress(trustedCidrs: readonly string[]): ClientAddress {
   const trusted = trustedCidrs.map(parseCidr);
 
-  const isTrusted = (peer: Uint8Array): boolean => {
-    if (trusted.length === 0 || (peer.length !== 4 && peer.length !== 16)) return false;
-    let address = ipaddr.fromByteArray(Array.from(peer));
-    if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) {
-      address = address.toIPv4Address();
-    }
-    return trusted.some(([network, bits]) => {
-      return network.kind() === address.kind() && address.match(network, bits);
-    });
-  };
+  const isTrusted = (peer: Uint8Array): boolean => trusted.some((cidr) => isInRange(cidr, peer));
 
   return (socketPeer, forwardedFor, proxied) => {
     const origin = proxied !== undefined && isTrusted(socketPeer) ? proxied() : noAddress;
     const peer = origin.length === 0 ? socketPeer : origin;
-    if (forwardedFor === '' || !isTrusted(peer)) return partitionOf(peer);
+    if (forwardedFor === '' || !isTrusted(peer)) return peer;
     let client = peer;
     let end = forwardedFor.length;
     while (end > 0) {
@@ -51,18 +42,8 @@ export function createClientAddress(trustedCidrs: readonly string[]): ClientAddr
       if (!isTrusted(address)) break;
       end = comma;
     }
-    return partitionOf(client);
+    return client;
   };
-}
-
-/** Whether the text is an IP address or a CIDR range. */
-export function isCidr(text: string): boolean {
-  const slash = text.indexOf('/');
-  const version = isIP(slash === -1 ? text : text.slice(0, slash));
-  if (version === 0) return false;
-  if (slash === -1) return true;
-  const bits = text.slice(slash + 1);
-  return /^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
 /** @returns `192.0.2.7` or `2001:db8:0:1::/64`; `unknown` for all invalid addresses together. */
@@ -74,6 +55,14 @@ export function partitionOf(address: ArrayBuffer | Uint8Array): string {
   return `${group(bytes, 0)}:${group(bytes, 2)}:${group(bytes, 4)}:${group(bytes, 6)}::/64`;
 }
 
+/** @returns `192.0.2.7` or `2001:db8::7`; `unknown` for an invalid address. */
+export function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return ipv4(bytes, 0);
+  if (bytes.length !== 16) return 'unknown';
+  if (isMappedIpv4(bytes)) return ipv4(bytes, 12);
+  return ipaddr.fromByteArray(Array.from(bytes)).toString();
+}
+
 function ipv4(bytes: Uint8Array, at: number): string {
   return `${bytes[at]!}.${bytes[at + 1]!}.${bytes[at + 2]!}.${bytes[at + 3]!}`;
 }
@@ -82,28 +71,11 @@ function group(bytes: Uint8Array, at: number): string {
   return ((bytes[at]! << 8) | bytes[at + 1]!).toString(16);
 }
 
-/** ::ffff:0:0/96: a dual-stack socket reports IPv4 clients like this. */
-function isMappedIpv4(bytes: Uint8Array): boolean {
-  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false;
-  return bytes[10] === 0xff && bytes[11] === 0xff;
-}
-
-function parseCidr(text: string): Cidr {
-  if (!isCidr(text)) throw new Error(`"${text}" is not an IP address or CIDR range.`);
-  const [network, bits] = text.includes('/')
-    ? ipaddr.parseCIDR(text)
-    : [ipaddr.parse(text), isIP(text) === 4 ? 32 : 128];
-  // IPv4-mapped peers are compared as IPv4, so a mapped range must be, too.
-  return network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96
-    ? [network.toIPv4Address(), bits - 96]
-    : [network, bits];
-}
-
 /** One element of X-Forwarded-For: an address; some proxies add brackets, a port or both. */
 const elementPattern = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}|(.*))$/;
 
 function addressIn(element: string): Uint8Array | undefined {
   const match = elementPattern.exec(element.trim());
   const text = match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
-  return isIP(text) === 0 ? undefined : Uint8Array.from(ipaddr.parse(text).toByteArray());
+  return isIP(text) === 0 ? undefined : bytesOf(text);
 }

@@ -132,12 +132,12 @@ export class BucketMap<K> {
     return this.#buckets.size;
   }
 
-  /** @returns the bucket of a key. Do not keep it: the next insert may drop it from the map. */
-  of(key: K, now: number): TokenBucket {
+  /** @returns the bucket of a key, made with this capacity. Do not keep it: the next insert may drop it from the map. */
+  of(key: K, now: number, capacity = this.#capacity): TokenBucket {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       this.#sweep(now);
-      bucket = new TokenBucket(this.#capacity, this.#windowMs);
+      bucket = new TokenBucket(capacity, this.#windowMs);
       this.#buckets.set(key, bucket);
     }
     return bucket;

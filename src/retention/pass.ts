@@ -1,9 +1,67 @@
-/** Defines a pass of the retention sweep: a generator that scans rows and yields removals. */
+/**
+ * Defines the passes of the retention sweep. A pass goes through the store in steps: each searches a few rows, removes
+ * what is due among them, and ends with a yield. What one step has read is not used in the next one: between
+ * them there may be other writes.
+ */
 import type { Limits } from '../limits.js';
-import type { Reader, Writer } from '../store/store.js';
+import type { CollectionsWith } from '../store/key-layout.js';
+import type { Entry, Range, Reader, Writer } from '../store/store.js';
+import { keyAfter, type Walkable } from '../store/walk.js';
 
-/** Removes an expired row. Checks it again in the transaction, because it may have changed meanwhile. */
-export type Removal = (transaction: Reader & Writer) => void;
-/** Yields once per row: undefined when the row stays. */
-export type Pass = Generator<Removal | undefined, void, void>;
+/** What a step works on: reads see every write before it and its own. */
+export interface Slice extends Reader, Writer {
+  /** How many records a step reads at once: fewer where they are large. */
+  readonly rowsPerStep: number;
+  /** Whether the step has to end, since others wait. */
+  isUsedUp(): boolean;
+}
+
+export type Pass = Generator<void, void, void>;
 export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
+
+const idsPerStep = 64;
+
+/** Gives every row of the stretch to `handle`, which may remove it. */
+export function* eachRow<C extends Walkable>(
+  slice: Slice,
+  collection: C,
+  stretch: Pick<Range<C>, 'prefix' | 'start' | 'end'>,
+  handle: (row: Entry<C>) => void,
+): Pass {
+  let rest: Range<C> = stretch;
+  for (;;) {
+    const rows = slice.range(collection, { ...rest, limit: slice.rowsPerStep });
+    for (const row of rows) {
+      handle(row);
+      rest = { ...rest, start: keyAfter(row.key) };
+      if (slice.isUsedUp()) break;
+    }
+    yield;
+    if (rows.length === 0) return;
+  }
+}
+
+/** For each user in turn, one pass. */
+export function* eachUser(slice: Slice, passOf: (userId: string) => Pass): Pass {
+  for (let start = ''; ;) {
+    const userIds = slice.keys('users', { start, limit: idsPerStep });
+    for (const userId of userIds) yield* passOf(userId);
+    const last = userIds.at(-1);
+    if (last === undefined) return;
+    start = keyAfter(last);
+  }
+}
+
+/** Removes every row of the user. */
+export function* removeAll(
+  slice: Slice,
+  collection: CollectionsWith<'purged'>,
+  userId: string,
+): Pass {
+  for (;;) {
+    const keys = slice.keys(collection, { prefix: [userId], limit: idsPerStep });
+    for (const key of keys) slice.remove(collection, key);
+    yield;
+    if (keys.length === 0) return;
+  }
+}

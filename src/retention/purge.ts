@@ -4,36 +4,22 @@
  * for one transaction.
  */
 import { collectionsWith, purgePrefix } from '../store/key-layout.js';
-import type { Reader } from '../store/store.js';
-import type { Pass } from './pass.js';
-import { walk } from '../store/walk.js';
+import { type Pass, removeAll, type Slice } from './pass.js';
 
 const purged = collectionsWith('purged');
 
 /** How long the marker stays: writes in flight at the deletion may create rows after it. */
 const graceMs = 3_600_000;
 
-export function* deletedUsers(reader: Reader, now: number): Pass {
+export function* deletedUsers(slice: Slice, now: number): Pass {
   // `;` follows `:`, so this is the end of the keys with the prefix.
   const range = { start: purgePrefix, end: `${purgePrefix.slice(0, -1)};` };
-  for (const { key, record: deletedAt } of walk(reader, 'meta', range)) {
+  for (const key of slice.keys('meta', range)) {
     const userId = key.slice(purgePrefix.length);
-    if (reader.get('users', userId) !== undefined) continue;
-    for (const collection of purged) {
-      for (const row of walk(reader, collection, { prefix: [userId] })) {
-        yield (transaction) => {
-          transaction.remove(collection, row.key);
-        };
-      }
-    }
-    yield now - Number(deletedAt) < graceMs
-      ? undefined
-      : (transaction) => {
-          const isEmpty = purged.every(
-            (collection) =>
-              transaction.range(collection, { prefix: [userId], limit: 1 }).length === 0,
-          );
-          if (isEmpty) transaction.remove('meta', key);
-        };
+    if (slice.get('users', userId) !== undefined) continue;
+    for (const collection of purged) yield* removeAll(slice, collection, userId);
+    const deletedAt = Number(slice.get('meta', key));
+    if (now - deletedAt >= graceMs) slice.remove('meta', key);
+    yield;
   }
 }

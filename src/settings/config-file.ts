@@ -28,7 +28,12 @@ export function readConfigFile(
     parsed = JSON.parse(readFile(path));
   } catch (error) {
     const reason = errorText(error);
-    report('config', `The config file ${path} cannot be read as JSON: ${reason}.`);
+    const isDenied = (error as NodeJS.ErrnoException).code === 'EACCES';
+    const message = isDenied
+      ? `The config file ${path} cannot be read by this user. Let the group of the gateway’s user ` +
+        'read it: mode 640, and 750 for its directory.'
+      : `The config file ${path} cannot be read as JSON: ${reason}.`;
+    report('config', message);
     return { path, root: {} };
   }
   if (!isObject(parsed)) {

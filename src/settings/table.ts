@@ -3,7 +3,7 @@
  * the loader and the command line's help.
  */
 import { isIP } from 'node:net';
-import { isCidr } from '../quota/partition.js';
+import { isCidr } from '../lib/cidr.js';
 import { jwtSecretLengthMin } from '../store/jwt-secret.js';
 
 /** The type of a setting: its parser, and the text of the error message. */

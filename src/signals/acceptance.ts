@@ -1,47 +1,28 @@
 /**
  * Accepts signals: stores request, executions, idempotency record and signalId in one transaction; the 202
  * and the submit frames follow its flush. Owns the acceptances in flight: the signalIds that they reserve,
- * and the in-doubt acceptances, whose commit failed with an unknown outcome. Both end with the process.
+ * and those in doubt, whose commit failed or hangs. Both end with the process.
  */
-import { toIsoTime, type Clock } from '../lib/clock.js';
-import { executionIdOf, orderRefOf, requestIdOf, type IdSource } from '../lib/ids.js';
+import { requestIdOf, type IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
-import type { SignalRequest, User } from '../model/records.js';
-import { StoreFailure, type Store, type Writer } from '../store/store.js';
+import type { SignalRequest } from '../model/records.js';
+import { StoreFailure, type Store, type Writer, WriteRefused } from '../store/store.js';
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Counter } from '../lib/instruments.js';
-import type { Envelope } from './envelope.js';
-import { isFinal, type Execution } from '../model/execution.js';
+import { isFinal } from '../model/execution.js';
 import type { AccountQuota } from '../quota/account-quota.js';
+import { acceptedOf, type SignalSubmission } from './accepted-signal.js';
 import type { Announcer } from './announcer.js';
 import type { BookEntry } from './book-entry.js';
+import { Doubts } from './doubts.js';
 import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
-import type { Target } from './routing.js';
-
-export interface SignalSubmission {
-  readonly user: User;
-  readonly idempotencyKey: string;
-  readonly fingerprint: string;
-  readonly envelope: Envelope;
-  /** The payload's JSON text as the bot sent it. */
-  readonly payload: string;
-  readonly targets: readonly Target[];
-  /** Whether the target's plugin is connected now, so that the submit frame can be sent after the flush. */
-  readonly isConnected: (target: Target) => boolean;
-  readonly signalsToday: number;
-}
-
-export interface Accepted {
-  readonly request: SignalRequest;
-  readonly executions: readonly Execution[];
-  /** Body of the 202. */
-  readonly answer: string;
-}
+import { orderCount } from './open-orders.js';
+import { type Answer, PendingSignal } from './pending-signal.js';
+import { SharedCommits } from './shared-commits.js';
 
 export interface AcceptanceDeps {
   readonly store: Store;
-  readonly clock: Clock;
   readonly ids: IdSource;
   readonly limits: Limits;
   readonly deadlines: Deadlines;
@@ -58,18 +39,38 @@ export interface AcceptanceDeps {
   ) => void;
 }
 
-interface Pending {
-  readonly submission: SignalSubmission;
-  readonly accepted: Accepted;
+/** Something that waits for acceptances of a user. */
+interface Barrier {
+  readonly open: Set<PendingSignal>;
+  readonly then: () => void;
 }
 
 export class Acceptance {
   readonly #deps: AcceptanceDeps;
   readonly #takenSignalIds = new Set<string>();
-  #doubts: Pending[] = [];
+  readonly #doubts: Doubts<PendingSignal>;
+  readonly #commits: SharedCommits<PendingSignal>;
+  #begun = 0;
+  /** In flight or in doubt. */
+  readonly #pending = new Set<PendingSignal>();
+  #barriers: Barrier[] = [];
 
   constructor(deps: AcceptanceDeps) {
     this.#deps = deps;
+    this.#doubts = new Doubts({ ...deps, settle: (pending) => this.#settleFromStore(pending) });
+    this.#commits = new SharedCommits({
+      deadlines: deps.deadlines,
+      staleMs: deps.limits.staleProcessingMs,
+      late: (pending) => pending.answer('signal_processing_failed'),
+      stale: (pending) => this.#doubt(pending),
+      stored: (pending) => this.#stored(pending),
+      failed: (pending, error) => this.#failed(pending, error),
+    });
+  }
+
+  /** Settles, by a write to the store, what is in doubt now. */
+  settleDoubts(): Promise<void> {
+    return this.#doubts.look();
   }
 
   isSignalIdTaken(userId: string, signalId: string): boolean {
@@ -80,46 +81,79 @@ export class Acceptance {
   }
 
   /**
-   * Stores the signal and calls `answer` once: after the flush, or with undefined when the outcome is unknown.
-   * Dispatches the signal afterwards.
+   * Stores the signal and calls `answer` once: after the flush, or when there is no flush in time. Dispatches the
+   * signal afterwards.
    */
-  accept(submission: SignalSubmission, answer: (accepted: Accepted | undefined) => void): void {
-    const { store, idempotency, deadlines, limits } = this.#deps;
+  accept(submission: SignalSubmission, answer: Answer): void {
+    const { store, idempotency, quota, ids } = this.#deps;
     const { user, idempotencyKey, fingerprint, envelope } = submission;
-    const accepted = this.#prepare(submission);
-    const pending = { submission, accepted };
-    let isAnswered = false;
-    const answerOnce = (outcome: Accepted | undefined): void => {
-      if (!isAnswered) answer(outcome);
-      isAnswered = true;
-    };
-    const doubt = (): void => {
-      idempotency.doubt(user.userId, idempotencyKey);
-      answerOnce(undefined);
-    };
+    const requestId = requestIdOf(ids.ulid());
+    const accepted = acceptedOf(submission, requestId, quota.count(user.userId, requestId));
+    const signal = `${user.userId} ${envelope.signalId}`;
+    const openOrders = orderCount(accepted.executions);
+    const pending = new PendingSignal(
+      submission,
+      accepted,
+      answer,
+      signal,
+      ++this.#begun,
+      openOrders,
+    );
     idempotency.begin(user.userId, idempotencyKey, fingerprint);
-    this.#takenSignalIds.add(`${user.userId} ${envelope.signalId}`);
-    const stale = deadlines.after(limits.staleProcessingMs, doubt);
-    store
-      .write((batch) => this.#put(batch, pending))
-      .then(
-        () => {
-          deadlines.remove(stale);
-          this.resolveDoubts();
-          this.#settle(pending);
-          answerOnce(accepted);
-          this.#enter(user.userId, accepted);
-        },
-        (error: unknown) => {
-          deadlines.remove(stale);
-          this.#doubts.push(pending);
-          doubt();
-          if (!(error instanceof StoreFailure)) throw error;
-        },
-      );
+    this.#takenSignalIds.add(signal);
+    this.#pending.add(pending);
+    this.#countOrders(pending, 1);
+    const stored = store.write((batch) => this.#put(batch, pending));
+    this.#commits.add(pending, stored);
   }
 
-  #put(batch: Writer, { submission, accepted }: Pending): void {
+  #stored(pending: PendingSignal): void {
+    this.#doubts.settleBefore(pending.number);
+    if (pending.isSettled) return;
+    this.#doubts.remove(pending);
+    this.#settle(pending, true);
+    pending.answer(pending.accepted);
+    this.#enter(pending);
+    this.#end(pending);
+  }
+
+  #failed(pending: PendingSignal, error: unknown): void {
+    if (pending.isSettled) return;
+    if (error instanceof WriteRefused) {
+      this.#settleAsNothing(pending);
+      pending.answer('storage_unavailable');
+      return;
+    }
+    this.#doubt(pending);
+    if (!(error instanceof StoreFailure)) throw error;
+  }
+
+  #doubt(pending: PendingSignal): void {
+    const { user, idempotencyKey } = pending.submission;
+    this.#deps.idempotency.doubt(user.userId, idempotencyKey);
+    this.#doubts.add(pending, pending.number);
+    pending.answer('signal_processing_failed');
+  }
+
+  /** Runs `then` when each acceptance of the user that is in flight or in doubt now is in the book, or is not accepted. */
+  afterPending(userId: string, then: () => void): void {
+    const open = new Set<PendingSignal>();
+    for (const pending of this.#pending) {
+      if (pending.submission.user.userId === userId) open.add(pending);
+    }
+    if (open.size === 0) then();
+    else this.#barriers.push({ open, then });
+  }
+
+  #end(pending: PendingSignal): void {
+    this.#pending.delete(pending);
+    if (this.#barriers.length === 0) return;
+    const passed = this.#barriers.filter(({ open }) => open.delete(pending) && open.size === 0);
+    this.#barriers = this.#barriers.filter(({ open }) => open.size > 0);
+    for (const { then } of passed) then();
+  }
+
+  #put(batch: Writer, { submission, accepted }: PendingSignal): void {
     const { userId } = submission.user;
     const { request, executions, answer } = accepted;
     batch.put('requests', [userId, request.requestId], request);
@@ -137,7 +171,9 @@ export class Acceptance {
   }
 
   /** Adds durable executions to the book, publishes them and dispatches them. */
-  #enter(userId: string, { request, executions }: Accepted): void {
+  #enter({ submission, accepted }: PendingSignal): void {
+    const { userId } = submission.user;
+    const { request, executions } = accepted;
     const { book, announcer, dispatch, signalsAccepted } = this.#deps;
     signalsAccepted.add();
     const entries: BookEntry[] = [];
@@ -148,105 +184,37 @@ export class Acceptance {
     dispatch(userId, request, entries);
   }
 
-  /** Resolves in-doubt acceptances from the store. Call it after a later write has succeeded, not before. */
-  resolveDoubts(): void {
-    const doubts = this.#doubts;
-    this.#doubts = [];
-    for (const pending of doubts) {
-      const { user } = pending.submission;
-      const { request } = pending.accepted;
-      this.#settle(pending);
-      if (this.#deps.store.get('requests', [user.userId, request.requestId]) === undefined) {
-        this.#deps.quota.refund(user.userId);
-      } else {
-        this.#enter(user.userId, pending.accepted);
-      }
+  #settleFromStore(pending: PendingSignal): void {
+    const { userId } = pending.submission.user;
+    const { requestId } = pending.accepted.request;
+    if (this.#deps.store.get('requests', [userId, requestId]) === undefined) {
+      return this.#settleAsNothing(pending);
+    }
+    this.#settle(pending, true);
+    this.#enter(pending);
+    this.#end(pending);
+  }
+
+  /** It has not happened: the key, the signalId and the place in the day's quota are free again. */
+  #settleAsNothing(pending: PendingSignal): void {
+    this.#settle(pending, false);
+    this.#end(pending);
+  }
+
+  #settle(pending: PendingSignal, isAccepted: boolean): void {
+    const { user, idempotencyKey } = pending.submission;
+    pending.isSettled = true;
+    this.#deps.quota.decide(user.userId, pending.accepted.request.requestId, isAccepted);
+    this.#deps.idempotency.settle(user.userId, idempotencyKey);
+    this.#takenSignalIds.delete(pending.signal);
+    this.#countOrders(pending, -1);
+  }
+
+  /** Until the book has its orders they count here. */
+  #countOrders({ submission, openOrders }: PendingSignal, sign: 1 | -1): void {
+    const { keyId } = submission.trail;
+    if (keyId !== undefined && openOrders > 0) {
+      this.#deps.book.openOrders.add(keyId, sign * openOrders);
     }
   }
-
-  #settle({ submission }: Pending): void {
-    const { user, idempotencyKey, envelope } = submission;
-    this.#deps.idempotency.settle(user.userId, idempotencyKey);
-    this.#takenSignalIds.delete(`${user.userId} ${envelope.signalId}`);
-  }
-
-  #prepare(submission: SignalSubmission): Accepted {
-    const { envelope, targets } = submission;
-    const acceptedAt = this.#deps.clock.now();
-    const requestId = requestIdOf(this.#deps.ids.ulid());
-    const request: SignalRequest = {
-      requestId,
-      signalId: envelope.signalId,
-      acceptedAt,
-      ts: envelope.ts,
-      expiresAt: envelope.ts + envelope.ttlMs,
-      platform: envelope.platform,
-      type: envelope.type,
-      cmd: envelope.cmd,
-      instanceId: envelope.instanceId ?? null,
-      payload: submission.payload,
-      idempotencyKey: submission.idempotencyKey,
-      executionCount: targets.length,
-      signalsToday: submission.signalsToday,
-    };
-    const order = orderTerms(envelope);
-    const executions = targets.map((target, index): Execution => {
-      const executionId = executionIdOf(requestId, index);
-      return {
-        executionId,
-        requestId,
-        signalId: envelope.signalId,
-        platform: target.platform,
-        instanceId: target.instanceId,
-        accountName: target.accountName,
-        status: target.deniedFor === null ? 'queued' : 'denied',
-        reasonCode: target.deniedFor,
-        delivery: 'not_sent',
-        orderRef: order === undefined ? null : orderRefOf(executionId),
-        side: order?.side ?? null,
-        executionType: order?.executionType ?? null,
-        instrument: order?.instrument ?? null,
-        quantity: order?.quantity ?? null,
-        limitPrice: order?.limitPrice ?? null,
-        filledQuantity: order === undefined ? null : 0,
-        remainingQuantity: order?.quantity ?? null,
-        averageFillPrice: null,
-        fills: [],
-        native: null,
-        createdAt: acceptedAt,
-        dispatchedAt: null,
-        confirmedAt: null,
-        updatedAt: acceptedAt,
-        cancel: null,
-        cancelKeys: [],
-        expiresAt: request.expiresAt,
-        maySend: target.deniedFor === null && submission.isConnected(target),
-      };
-    });
-    const answer = JSON.stringify({
-      requestId,
-      signalId: envelope.signalId,
-      status: 'accepted',
-      acceptedAt: toIsoTime(acceptedAt),
-    });
-    return { request, executions, answer };
-  }
-}
-
-/**
- * @returns the documented fields of an order-submit payload; null for a field that is absent or of another
- * type.
- */
-function orderTerms({ type, cmd, payload }: Envelope) {
-  if (type !== 'order' || cmd !== 'submit') return undefined;
-  const terms = payload as Readonly<Record<string, unknown>>;
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : null);
-  return {
-    side: text(terms['side']),
-    executionType: text(terms['executionType']),
-    instrument: text(terms['instrument']),
-    quantity: number(terms['quantity']),
-    limitPrice: number(terms['limitPrice']),
-  };
 }

@@ -1,14 +1,22 @@
-/** Publishes status changes of executions and cancels to the user's event streams, and counts them. */
+/**
+ * Tells of status changes of executions and cancels: the user's event streams, clients that wait for the completion
+ * of a signal, and the counters.
+ */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime } from '../lib/clock.js';
-import type { CounterSet } from '../lib/instruments.js';
-import type { Execution, ExecutionStatus } from '../model/execution.js';
+import type { CounterSet, CounterTable } from '../lib/instruments.js';
+import { isFinal, type Execution, type ExecutionStatus } from '../model/execution.js';
+import type { ReasonCode } from '../model/reason-codes.js';
 import { sourceKey } from '../model/source-name.js';
+import type { CompletionWaits } from './completion-waits.js';
 import { toCancelView, toExecutionView } from './signal-view.js';
 
 export interface AnnouncerDeps {
   readonly hub: EventHub;
   readonly executionsByStatus: CounterSet<ExecutionStatus>;
+  readonly ordersByPlatform: CounterTable<ExecutionStatus>;
+  readonly deniedByReason: CounterSet<ReasonCode>;
+  readonly waits: Pick<CompletionWaits, 'becameFinal'>;
 }
 
 export class Announcer {
@@ -21,11 +29,20 @@ export class Announcer {
   /** @param before undefined for a newly accepted execution. */
   announce(userId: string, before: Execution | undefined, after: Execution): void {
     const isNewStatus = before?.status !== after.status;
-    if (isNewStatus) this.#deps.executionsByStatus.add(after.status);
+    if (isNewStatus) this.#count(after);
     // The 202 already says that the execution is queued.
     if (isNewStatus && after.status !== 'queued') this.#publish(userId, after, 'command_result');
+    if (isNewStatus && isFinal(after.status)) {
+      this.#deps.waits.becameFinal(userId, after.requestId);
+    }
     const isNewCancelStatus = before?.cancel?.status !== after.cancel?.status;
     if (isNewCancelStatus && after.cancel !== null) this.#publish(userId, after, 'cancel_update');
+  }
+
+  #count({ status, platform, orderRef, reasonCode }: Execution): void {
+    this.#deps.executionsByStatus.add(status);
+    if (orderRef !== null) this.#deps.ordersByPlatform.add(platform, status);
+    if (status === 'denied' && reasonCode !== null) this.#deps.deniedByReason.add(reasonCode);
   }
 
   #publish(userId: string, after: Execution, name: 'command_result' | 'cancel_update'): void {

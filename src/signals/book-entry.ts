@@ -7,8 +7,9 @@
  */
 import { assert } from '../lib/assert.js';
 import type { Deadline } from '../lib/deadlines.js';
-import { isSettled, type Execution } from '../model/execution.js';
+import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
 import type { Writer } from '../store/store.js';
+import { putFills, toRecord } from './stored-execution.js';
 import type { Stored } from '../store/write-queue.js';
 
 /** What entries need of the book. */
@@ -19,10 +20,11 @@ export interface EntryOwner {
   due(entry: BookEntry): void;
 }
 
-/** The entries of one source, in the order of acceptance. */
+/** The entries of one source by their executionIds, in the order of acceptance. */
 export interface SourceEntries {
-  readonly name: string;
-  readonly entries: Set<BookEntry>;
+  readonly userId: string;
+  readonly source: string;
+  readonly entries: Map<string, BookEntry>;
 }
 
 /** The deadlines of an entry, in monotonic ms. Only `ExecutionTimeouts` changes them. */
@@ -32,6 +34,8 @@ export interface EntryDeadlines {
   /** When the execution becomes unknown; undefined while it has not been sent. */
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
+  /** Whether `cancelDeadline` ends the wait for the terminal; otherwise that for its confirmation. */
+  isCancelWaiting: boolean;
 }
 
 /** Only the book changes its fields, except for `EntryDeadlines`. */
@@ -39,9 +43,14 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   expiryDue = Infinity;
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
+  isCancelWaiting = false;
   /** Connection that sent the submit frame, in this process. */
   connectionId: string | undefined;
   pendingWrites = 0;
+  /** How many of the fills are stored; counted after each flush. */
+  durableFills = 0;
+  /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
+  countedFor: number | undefined;
   heapIndex = -1;
   /** Undefined while the entry is not in the book. */
   source: SourceEntries | undefined;
@@ -51,6 +60,8 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   #loaded: Execution | undefined;
   /** Whether a write may have stored it in `finalExecutions`. */
   #mayBeInFinal: boolean;
+  /** Whether a write may have stored it in `unknownOrders`. */
+  #mayBeUnknown: boolean;
 
   constructor(
     owner: EntryOwner,
@@ -65,6 +76,7 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
     this.executionId = execution.executionId;
     this.#loaded = execution;
     this.#mayBeInFinal = isSettled(execution);
+    this.#mayBeUnknown = this.#mayBeInFinal && isOpenOrder(execution);
   }
 
   get execution(): Execution {
@@ -96,13 +108,24 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   put(batch: Writer): void {
     const { userId, execution } = this;
     const key: [string, string] = [userId, execution.executionId];
+    const record = toRecord(execution);
+    putFills(batch, userId, execution, this.durableFills);
     if (isSettled(execution)) {
       this.#mayBeInFinal = true;
       batch.remove('openExecutions', key);
-      batch.put('finalExecutions', key, execution);
+      batch.put('finalExecutions', key, record);
     } else {
       if (this.#mayBeInFinal) batch.remove('finalExecutions', key);
-      batch.put('openExecutions', key, execution);
+      batch.put('openExecutions', key, record);
     }
+    this.#indexUnknown(batch, key);
+  }
+
+  /** Settled orders that may be live are found by their index, because they are not in the book. */
+  #indexUnknown(batch: Writer, key: [string, string]): void {
+    const isUnknown = isSettled(this.execution) && isOpenOrder(this.execution);
+    if (isUnknown) batch.put('unknownOrders', key, this.execution.updatedAt);
+    else if (this.#mayBeUnknown) batch.remove('unknownOrders', key);
+    if (isUnknown) this.#mayBeUnknown = true;
   }
 }

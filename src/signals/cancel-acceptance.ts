@@ -5,13 +5,16 @@
  */
 import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';
-import { cancelRequestIdOf } from '../lib/ids.js';
-import { isoTime, oneOf } from '../lib/json-types.js';
+import { cancelRequestIdOf, type IdSource } from '../lib/ids.js';
+import { isoTime } from '../lib/json-types.js';
+import type { Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
+import type { Trail } from '../model/trail.js';
 import type { BookEntry } from './book-entry.js';
+import { awaitCommit } from './commit-deadline.js';
 import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
-import { nextCancelAttempt, requestCancel } from './moves.js';
+import { nextCancelAttempt, requestCancel } from './cancel-moves.js';
 
 /** The body of the 202. */
 export const requestedCancelSchema = Type.Object({
@@ -20,14 +23,16 @@ export const requestedCancelSchema = Type.Object({
   executionId: Type.String(),
   requestId: Type.String(),
   signalId: Type.String(),
-  status: oneOf(['requested']),
+  status: Type.Literal('requested'),
   requestedAt: isoTime,
 });
 
 export interface CancelAcceptanceDeps {
   readonly book: ExecutionBook;
   readonly clock: Clock;
+  readonly ids: IdSource;
   readonly limits: Limits;
+  readonly deadlines: Deadlines;
   readonly idempotency: Idempotency;
   /** Sends a durable cancel to the terminal. */
   readonly send: (entry: BookEntry) => void;
@@ -40,14 +45,15 @@ export class CancelAcceptance {
     this.#deps = deps;
   }
 
-  /** Calls `answer` with the body of the 202; with undefined each time a commit fails. */
+  /** Calls `answer` with the body of the 202; with undefined each time a commit fails or takes too long. */
   accept(
     entry: BookEntry,
     idempotencyKey: string,
     fingerprint: string,
     answer: (body: string | undefined) => void,
+    trail: Trail = {},
   ): void {
-    const { book, clock, limits, idempotency } = this.#deps;
+    const { book, clock, ids, limits, idempotency, deadlines } = this.#deps;
     const { userId, execution } = entry;
     const { executionId, orderRef, requestId, signalId } = execution;
     const now = clock.now();
@@ -68,11 +74,20 @@ export class CancelAcceptance {
       expiresAt: now + limits.idempotencyRetentionMs,
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
-    book.apply(entry, requestCancel(cancelRequestId, idempotencyKey, now), {
+    const deadline = awaitCommit(deadlines, limits.staleProcessingMs, {
+      late: () => answer(undefined),
+      stale: () => idempotency.doubt(userId, idempotencyKey),
+    });
+    const cancelKey: [string, string] = [userId, ids.ulid()];
+    book.apply(entry, requestCancel(cancelRequestId, now, trail), {
       alongside: {
-        put: (batch) => batch.put('idempotency', [userId, idempotencyKey], record),
+        put: (batch) => {
+          batch.put('idempotency', [userId, idempotencyKey], record);
+          batch.put('cancelKeys', cancelKey, idempotencyKey);
+        },
       },
       done: () => {
+        deadlines.remove(deadline);
         idempotency.settle(userId, idempotencyKey);
         answer(body);
         this.#deps.send(entry);

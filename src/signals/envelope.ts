@@ -5,24 +5,54 @@
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { compileSchema } from '../lib/schema.js';
+import { unknownFields } from '../lib/unknown-fields.js';
 import { unixMsMax, type Limits } from '../limits.js';
 
 export type Envelope = Static<ReturnType<typeof envelopeSchema>>;
 
-const nameLengthMax = 64;
+/** Whether it submits an order. */
+export function isOrder({ type, cmd }: Envelope): boolean {
+  return type === 'order' && cmd === 'submit';
+}
+
+export const nameLengthMax = 64;
+/** As in a plugin's hello. */
+export const accountNameLengthMax = 128;
+
+function text(maxLength: number, description: string, example: string) {
+  return Type.String({ minLength: 1, maxLength, description, examples: [example] });
+}
 
 export function envelopeSchema(limits: Limits) {
-  return Type.Object({
-    v: Type.Literal(1),
-    signalId: Type.String({ minLength: 1, maxLength: limits.signalIdLengthMax }),
-    ts: Type.Integer({ minimum: 0, maximum: unixMsMax }),
-    ttlMs: Type.Integer({ minimum: 1, maximum: limits.ttlMsMax }),
-    platform: Type.String({ minLength: 1 }),
-    type: Type.String({ minLength: 1, maxLength: nameLengthMax }),
-    cmd: Type.String({ minLength: 1, maxLength: nameLengthMax }),
+  const fields = {
+    v: Type.Literal(1, { description: 'Version of the envelope.' }),
+    signalId: text(limits.signalIdLengthMax, 'Unique per user.', 'trend-7-0001'),
+    ts: Type.Integer({
+      minimum: 0,
+      maximum: unixMsMax,
+      description: 'When the bot made it, in Unix milliseconds.',
+      examples: [1767225600000],
+    }),
+    ttlMs: Type.Integer({
+      minimum: 1,
+      maximum: limits.ttlMsMax,
+      description: 'It is not sent to a terminal later than this after `ts`, in milliseconds.',
+      examples: [30000],
+    }),
+    platform: Type.String({
+      minLength: 1,
+      description: 'One or more platform tokens, separated by commas.',
+      examples: ['terminal_a'],
+    }),
+    type: text(nameLengthMax, 'What the command is about.', 'order'),
+    cmd: text(nameLengthMax, 'The command.', 'submit'),
     payload: Type.Object({}),
-    instanceId: Type.Optional(Type.String({ minLength: 1, maxLength: limits.instanceIdLengthMax })),
-  });
+    instanceId: Type.Optional(
+      text(limits.instanceIdLengthMax, 'Only terminals of this instance.', 'desk-1'),
+    ),
+    accountName: Type.Optional(text(accountNameLengthMax, 'Only this account.', 'U1234567')),
+  };
+  return Type.Object(fields, { additionalProperties: false });
 }
 
 let splitPlatform = '';
@@ -41,7 +71,10 @@ export function platformTokens(platform: string): readonly string[] {
 }
 
 export interface EnvelopeReader {
-  /** `now`: wall time in Unix ms. @returns the envelope, or every violated rule in table order. */
+  /**
+   * `now`: wall time in Unix ms. @returns the envelope, or every violated rule in table order, and after them the
+   * unknown fields in the body's order.
+   */
   read(body: unknown, now: number): Envelope | FieldError[];
 }
 
@@ -49,22 +82,37 @@ export function createEnvelopeReader(
   limits: Limits,
   knownPlatforms: ReadonlySet<string>,
 ): EnvelopeReader {
-  const isEnvelope = compileSchema(envelopeSchema(limits));
+  const schema = envelopeSchema(limits);
+  // A count of the fields finds the unknown ones at less cost than the schema's look at each name.
+  const hasValidFields = compileSchema(Type.Object(schema.properties));
+  const requiredCount = schema.required.length;
   const rules = envelopeRules(limits, knownPlatforms);
   const contextRules = rules.filter((rule) => rule.needsContext);
 
   return {
     read(body, now) {
-      if (isEnvelope(body) && contextRules.every((rule) => !rule.isViolated(body, now)))
+      if (
+        hasValidFields(body) &&
+        Object.keys(body).length === requiredCount + optionalCount(body) &&
+        contextRules.every((rule) => !rule.isViolated(body, now))
+      ) {
         return body;
+      }
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         return [{ field: '$', code: 'object_required' }];
       }
-      return rules
-        .filter((rule) => rule.isViolated(body, now))
-        .map(({ field, code }) => ({ field, code }));
+      const violated = rules.filter((rule) => rule.isViolated(body, now));
+      return [
+        ...violated.map(({ field, code }) => ({ field, code })),
+        ...unknownFields(body, schema),
+      ];
     },
   };
+}
+
+/** @returns how many of the optional fields the envelope has. */
+function optionalCount({ instanceId, accountName }: Envelope): number {
+  return (instanceId === undefined ? 0 : 1) + (accountName === undefined ? 0 : 1);
 }
 
 interface Rule extends FieldError {
@@ -91,6 +139,7 @@ function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): rea
     { field: 'platform', code: 'unsupported_platform', needsContext: true, isViolated: ({ platform }) => typeof platform === 'string' && platform !== '' && !platformTokens(platform).every((token) => knownPlatforms.has(token)) },
     { field: 'payload', code: 'object_required', isViolated: ({ payload }) => typeof payload !== 'object' || payload === null || Array.isArray(payload) },
     { field: 'instanceId', code: 'invalid_length', isViolated: ({ instanceId }) => instanceId !== undefined && !isText(instanceId, limits.instanceIdLengthMax) },
+    { field: 'accountName', code: 'invalid_length', isViolated: ({ accountName }) => accountName !== undefined && !isText(accountName, accountNameLengthMax) },
   ];
 }
 

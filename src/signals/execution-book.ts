@@ -1,15 +1,21 @@
 /**
  * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it to
- * the store, and publishes the change after its flush. Rebuilt at each start from the store's open executions.
+ * the store, and publishes the change after its flush. Applies what an execution is owed before anything else sees
+ * or changes it. Rebuilt at each start from the store's open executions.
  */
+import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import { isSettled, type Execution } from '../model/execution.js';
-import { targetKey } from '../model/source-name.js';
 import type { Reader } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
-import { BookEntry, type EntryOwner, type SourceEntries } from './book-entry.js';
+import { BookEntry, type EntryOwner } from './book-entry.js';
+import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
-import { applyMove, recover, type Move } from './moves.js';
+import type { Move } from './move.js';
+import { applyMove, recover, stopSending } from './moves.js';
+import { OpenOrders } from './open-orders.js';
+import type { OwedCancels } from './owed-cancels.js';
+import { fromRecord } from './stored-execution.js';
 
 export interface ApplyOptions {
   /** Written in the same transaction. */
@@ -24,35 +30,42 @@ export interface ExecutionBookDeps {
   readonly store: Reader;
   readonly writer: WriteQueue;
   readonly clock: Clock;
+  readonly brakes: Pick<Brakes, 'stopOf'>;
+  readonly owed: Pick<OwedCancels, 'take'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
   /** Called after the flush of each change, in order. */
-  readonly onChange: (userId: string, before: Execution, after: Execution) => void;
+  readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
 export class ExecutionBook implements EntryOwner {
+  readonly openOrders = new OpenOrders();
   readonly #deps: ExecutionBookDeps;
-  readonly #entries = new Map<string, BookEntry>();
-  /** By userId and source. */
-  readonly #sources = new Map<string, SourceEntries>();
+  readonly #index = new EntryIndex();
+  /** The executions that change while someone looks. */
+  readonly #watches = new Set<Set<string>>();
 
   constructor(deps: ExecutionBookDeps) {
     this.#deps = deps;
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#index.size;
   }
 
-  /** Reads the open executions from the store and recovers them. */
-  load(): void {
+  /** Reads the open executions of all users, or of one, from the store, recovers them, and denies what a stop covers. */
+  load(ofUserId?: string): void {
     let userId = '';
-    for (const { key, record } of this.#deps.store.range('openExecutions')) {
+    const range = ofUserId === undefined ? {} : { prefix: [ofUserId] };
+    for (const { key, record } of this.#deps.store.range('openExecutions', range)) {
       // Shares one string per user among its entries, to save memory.
       if (userId !== key[0]) userId = key[0];
       const isSent = record.status !== 'queued' || record.maySend;
-      const entry = this.#entryOf(userId, record, isSent);
+      const entry = this.#entryFrom(userId, record, isSent);
       this.#keep(entry);
-      if (this.apply(entry, recover) === undefined) this.#deps.timeouts.arm(entry);
+      const recovered = this.apply(entry, recover);
+      const stop = this.#deps.brakes.stopOf(userId, record.keyId);
+      const stopped = stop === undefined ? undefined : this.apply(entry, stopSending(stop));
+      if (recovered === undefined && stopped === undefined) this.#deps.timeouts.arm(entry);
       entry.unload();
     }
   }
@@ -60,13 +73,19 @@ export class ExecutionBook implements EntryOwner {
   /** Reads the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
     for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
-      if (!this.#entries.has(record.executionId)) this.add(userId, record).unload();
+      if (this.#index.get(userId, record.executionId) !== undefined) continue;
+      const entry = this.#enter(this.#entryFrom(userId, record, false));
+      this.settle(entry);
+      entry.unload();
     }
   }
 
   /** Adds a newly durable execution. */
   add(userId: string, execution: Execution): BookEntry {
-    const entry = this.#entryOf(userId, execution, false);
+    return this.#enter(this.#entryOf(userId, execution, false));
+  }
+
+  #enter(entry: BookEntry): BookEntry {
     this.#keep(entry);
     this.#deps.timeouts.arm(entry);
     return entry;
@@ -74,18 +93,40 @@ export class ExecutionBook implements EntryOwner {
 
   /** @returns the entry of an execution of this user, open or settled. */
   find(userId: string, executionId: string): BookEntry | undefined {
-    const entry = this.#entries.get(executionId);
-    if (entry !== undefined) {
-      return entry.userId === userId && this.#exists(entry) ? entry : undefined;
-    }
-    const record = readExecution(this.#deps.store, userId, executionId);
-    return record === undefined ? undefined : this.#entryOf(userId, record, true);
+    const entry = this.#entryOfId(userId, executionId);
+    if (entry !== undefined) this.settle(entry);
+    return entry;
+  }
+
+  #entryOfId(userId: string, executionId: string): BookEntry | undefined {
+    const entry = this.#index.get(userId, executionId);
+    if (entry !== undefined) return this.#exists(entry) ? entry : undefined;
+    const record = recordOf(this.#deps.store, userId, executionId);
+    return record === undefined ? undefined : this.#entryFrom(userId, record, true);
+  }
+
+  /** The entries of one user, or of all, unloaded ones as they are. */
+  entries(userId?: string): BookEntry[] {
+    return this.#index.entries(userId);
   }
 
   /** Entries of one source, in the order of acceptance. */
   ofSource(userId: string, source: string): BookEntry[] {
-    const found = this.#sources.get(`${userId} ${source}`);
-    return found === undefined ? [] : [...found.entries].filter((entry) => this.#exists(entry));
+    return this.#index.ofSource(userId, source).filter((entry) => this.#exists(entry));
+  }
+
+  /** Collects the executionIds of what changes from now on, until its `end`. */
+  watch(): { readonly changed: ReadonlySet<string>; readonly end: () => void } {
+    const changed = new Set<string>();
+    this.#watches.add(changed);
+    return { changed, end: () => void this.#watches.delete(changed) };
+  }
+
+  /** Applies the move that the execution is owed. @returns whether there was one. */
+  settle(entry: BookEntry): boolean {
+    const owed = this.#deps.owed.take(entry.userId, entry.executionId);
+    if (owed !== undefined) this.apply(entry, owed);
+    return owed !== undefined;
   }
 
   /**
@@ -93,25 +134,63 @@ export class ExecutionBook implements EntryOwner {
    * @returns the changed execution; undefined when the move does not apply and nothing changed.
    */
   apply(entry: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
+    this.settle(entry);
     const before = entry.execution;
-    const after = applyMove(before, move, this.#deps.clock.now());
+    const after = this.#move(entry, move);
     if (after === undefined) return undefined;
-    entry.execution = after;
-    this.#keep(entry);
-    this.#deps.timeouts.arm(entry);
-    entry.pendingWrites++;
     const { alongside } = options;
     this.#deps.writer.write({
       records: alongside === undefined ? [entry] : [entry, alongside],
       done: () => {
-        entry.pendingWrites--;
-        this.release(entry);
-        this.#deps.onChange(entry.userId, before, after);
+        this.#written(entry, before, after);
         options.done?.();
       },
       failed: options.failed,
     });
     return after;
+  }
+
+  /** Applies what these executions are owed, in one transaction. */
+  settleAll(userId: string, executionIds: Iterable<string>, options: ApplyOptions): void {
+    const records: Stored[] = options.alongside === undefined ? [] : [options.alongside];
+    const changes: { entry: BookEntry; before: Execution; after: Execution }[] = [];
+    for (const executionId of executionIds) {
+      const move = this.#deps.owed.take(userId, executionId);
+      const entry = move && this.#entryOfId(userId, executionId);
+      const before = entry?.execution;
+      const after = entry && this.#move(entry, move);
+      if (entry === undefined || before === undefined || after === undefined) continue;
+      records.push(entry);
+      changes.push({ entry, before, after });
+    }
+    this.#deps.writer.write({
+      records,
+      done: () => {
+        for (const { entry, before, after } of changes) this.#written(entry, before, after);
+        options.done?.();
+      },
+      failed: options.failed,
+    });
+  }
+
+  #move(entry: BookEntry, move: Move): Execution | undefined {
+    const after = applyMove(entry.execution, move, this.#deps.clock.now());
+    if (after === undefined) return undefined;
+    entry.execution = after;
+    for (const changed of this.#watches) changed.add(entry.executionId);
+    this.#keep(entry);
+    this.openOrders.update(entry, after);
+    this.#deps.timeouts.arm(entry);
+    entry.pendingWrites++;
+    return after;
+  }
+
+  /** The write of a change is flushed. */
+  #written(entry: BookEntry, before: Execution, after: Execution): void {
+    entry.pendingWrites--;
+    entry.durableFills = Math.max(entry.durableFills, after.fills.length);
+    this.release(entry);
+    this.#deps.onChange(entry, before, after);
   }
 
   /** Records which connection sends the submit frame. */
@@ -127,13 +206,12 @@ export class ExecutionBook implements EntryOwner {
 
   /** Drops all entries of a deleted user. */
   forget(userId: string): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.userId === userId) this.#drop(entry);
-    }
+    for (const entry of this.#index.entries(userId)) this.#drop(entry);
   }
 
   read({ userId, executionId }: BookEntry): Execution | undefined {
-    return this.#deps.store.get('openExecutions', [userId, executionId]);
+    const record = this.#deps.store.get('openExecutions', [userId, executionId]);
+    return record && fromRecord(this.#deps.store, userId, record);
   }
 
   due(entry: BookEntry): void {
@@ -147,6 +225,14 @@ export class ExecutionBook implements EntryOwner {
     return false;
   }
 
+  #entryFrom(userId: string, record: Execution, isRecovered: boolean): BookEntry {
+    const execution = fromRecord(this.#deps.store, userId, record);
+    const entry = this.#entryOf(userId, execution, isRecovered);
+    // An earlier version kept all fills in the record.
+    if (record.fillRows !== undefined) entry.durableFills = execution.fills.length;
+    return entry;
+  }
+
   #entryOf(userId: string, execution: Execution, isRecovered: boolean): BookEntry {
     const entry = new BookEntry(this, userId, execution, this.#deps.clock.monotonic(), isRecovered);
     this.#deps.timeouts.begin(entry);
@@ -154,31 +240,27 @@ export class ExecutionBook implements EntryOwner {
   }
 
   #keep(entry: BookEntry): void {
-    if (entry.source !== undefined) return;
-    this.#entries.set(entry.executionId, entry);
-    const name = `${entry.userId} ${targetKey(entry.execution) ?? ''}`;
-    let found = this.#sources.get(name);
-    if (found === undefined) {
-      found = { name, entries: new Set() };
-      this.#sources.set(name, found);
-    }
-    found.entries.add(entry);
-    entry.source = found;
+    if (this.#index.add(entry)) this.openOrders.update(entry, entry.execution);
   }
 
   #drop(entry: BookEntry): void {
     this.#deps.timeouts.disarm(entry);
-    const { source } = entry;
-    if (source === undefined) return;
-    this.#entries.delete(entry.executionId);
-    source.entries.delete(entry);
-    if (source.entries.size === 0) this.#sources.delete(source.name);
-    entry.source = undefined;
+    if (this.#index.remove(entry)) this.openOrders.update(entry, undefined);
   }
 }
 
 /** @returns the durable record of an execution. */
 export function readExecution(
+  store: Reader,
+  userId: string,
+  executionId: string,
+): Execution | undefined {
+  const record = recordOf(store, userId, executionId);
+  return record && fromRecord(store, userId, record);
+}
+
+/** @returns the record without the fills that have rows of their own. */
+export function recordOf(
   store: Reader,
   userId: string,
   executionId: string,

@@ -6,11 +6,13 @@
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
-import { isFinalCancel } from '../model/cancellation.js';
+import { cancelWaitMs, isFinalCancel, isWaiting } from '../model/cancellation.js';
 import type { Execution } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BookEntry } from './book-entry.js';
-import { becomeUnknown, expireUnsent, timeOutCancel, type Move } from './moves.js';
+import { dropCancel, timeOutCancel } from './cancel-moves.js';
+import type { Move } from './move.js';
+import { becomeUnknown, expireUnsent } from './moves.js';
 
 export interface ExecutionTimeoutsDeps {
   readonly clock: Clock;
@@ -76,8 +78,8 @@ export class ExecutionTimeouts {
 
   /** Whether an unknown execution without an acknowledgement may be redelivered: until its TTL passes. */
   mayBeSentAgain(entry: BookEntry): boolean {
-    const { status, delivery } = entry.execution;
-    return status === 'unknown' && delivery === 'sent' && this.maySend(entry);
+    const { status, delivery, maySend } = entry.execution;
+    return status === 'unknown' && delivery === 'sent' && maySend && this.maySend(entry);
   }
 
   /** Milliseconds since the submit frame was sent; undefined if an earlier process sent it. */
@@ -94,20 +96,38 @@ export class ExecutionTimeouts {
   }
 
   #armCancel(entry: BookEntry): void {
-    const { deadlines, clock, limits, apply } = this.#deps;
     const { cancel } = entry.execution;
-    if (cancel === null || isFinalCancel(cancel.status) || cancel.dispatchedAt === null) {
-      deadlines.remove(entry.cancelDeadline);
-      entry.cancelDeadline = undefined;
-    } else if (entry.cancelDeadline === undefined) {
+    const isSent = cancel !== null && cancel.dispatchedAt !== null;
+    if (cancel === null || isFinalCancel(cancel.status) || (!isSent && !isWaiting(cancel))) {
+      this.#disarmCancel(entry);
+    } else if (!isSent) {
+      this.#endCancelAfter(entry, cancelWaitMs, cancel.requestedAt, dropCancel);
+      entry.isCancelWaiting = true;
+    } else {
+      // The confirmation counts from the dispatch, however long the cancel waited before it.
+      if (entry.isCancelWaiting) this.#disarmCancel(entry);
       // An acknowledgement after the timeout starts the whole timeout again.
       const from = cancel.status === 'pending' ? cancel.updatedAt : cancel.dispatchedAt;
-      const since = Math.max(0, clock.now() - from);
-      entry.cancelDeadline = deadlines.after(limits.cancelConfirmTimeoutMs - since, () => {
-        entry.cancelDeadline = undefined;
-        apply(entry, timeOutCancel);
-      });
+      const { cancelConfirmTimeoutMs } = this.#deps.limits;
+      this.#endCancelAfter(entry, cancelConfirmTimeoutMs, from, timeOutCancel);
     }
+  }
+
+  #disarmCancel(entry: BookEntry): void {
+    this.#deps.deadlines.remove(entry.cancelDeadline);
+    entry.cancelDeadline = undefined;
+    entry.isCancelWaiting = false;
+  }
+
+  /** Does nothing if the deadline is set. `from`: wall time in Unix ms; a step back does not extend it. */
+  #endCancelAfter(entry: BookEntry, timeoutMs: number, from: number, move: Move): void {
+    if (entry.cancelDeadline !== undefined) return;
+    const { deadlines, clock, apply } = this.#deps;
+    const since = Math.max(0, clock.now() - from);
+    entry.cancelDeadline = deadlines.after(timeoutMs - since, () => {
+      entry.cancelDeadline = undefined;
+      apply(entry, move);
+    });
   }
 
   #unknownReason({ connectionId, isRecovered }: BookEntry): ReasonCode {

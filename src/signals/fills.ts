@@ -1,11 +1,76 @@
-/** Computes fills: deduplication, filled and remaining quantity, average price. */
-import type { Execution, Fill } from '../model/execution.js';
+/** Computes fills: deduplication, what is listed, filled and remaining quantity, average price. */
+import type { Execution, Fill, UnlistedFills } from '../model/execution.js';
 
-/** @returns the same list when there is no fill or its fillId is known. */
-export function fillsWith({ fills }: Execution, fill: Fill | undefined): readonly Fill[] {
-  if (fill === undefined || fills.some(({ fillId }) => fillId === fill.fillId)) return fills;
-  return [...fills, fill];
+/** Of the fills that are not listed, the last so many are told from new ones by their fillId. */
+const unlistedIdsMax = 64;
+
+export type Fills = Pick<Execution, 'fills' | 'unlistedFills'>;
+
+/**
+ * Adds a fill: to the list while it has room, then to the sums of what is not listed.
+ * @returns undefined when there is no fill or its fillId is known.
+ */
+export function fillsWith(
+  before: Fills,
+  fill: Fill | undefined,
+  listedMax: number,
+): Fills | undefined {
+  if (fill === undefined || isKnown(before, fill)) return undefined;
+  const { fills, unlistedFills: unlisted } = before;
+  if (unlisted === undefined && fills.length < listedMax) return { fills: appended(fills, fill) };
+  const { count, quantity, value, lastIds } = unlisted ?? nothing;
+  return {
+    fills,
+    unlistedFills: {
+      count: count + 1,
+      quantity: rounded(quantity + fill.quantity),
+      value: rounded(value + fill.price * fill.quantity),
+      lastIds: [...lastIds, fill.fillId].slice(-unlistedIdsMax),
+    },
+  };
 }
+
+export function isKnown({ fills, unlistedFills }: Fills, { fillId }: Fill): boolean {
+  return totalsOf(fills).ids.has(fillId) || unlistedFills?.lastIds.includes(fillId) === true;
+}
+
+/** What is known of a list, so that a further fill costs the same however long the list is. */
+interface Totals {
+  quantity: number;
+  /** Sum of price times quantity. */
+  value: number;
+  readonly ids: Set<string>;
+}
+
+const totals = new WeakMap<readonly Fill[], Totals>();
+
+function totalsOf(fills: readonly Fill[]): Totals {
+  let known = totals.get(fills);
+  if (known === undefined) {
+    known = { quantity: 0, value: 0, ids: new Set() };
+    for (const fill of fills) add(known, fill);
+    totals.set(fills, known);
+  }
+  return known;
+}
+
+/** The totals move on to the longer list; for the shorter one they would be counted anew. */
+function appended(fills: readonly Fill[], fill: Fill): readonly Fill[] {
+  const known = totalsOf(fills);
+  const longer = [...fills, fill];
+  totals.delete(fills);
+  add(known, fill);
+  totals.set(longer, known);
+  return longer;
+}
+
+function add(known: Totals, { fillId, price, quantity }: Fill): void {
+  known.quantity += quantity;
+  known.value += price * quantity;
+  known.ids.add(fillId);
+}
+
+const nothing: UnlistedFills = { count: 0, quantity: 0, value: 0, lastIds: [] };
 
 export function remainingAfter(execution: Execution, filledQuantity: number | null): number | null {
   if (filledQuantity === execution.filledQuantity) return execution.remainingQuantity;
@@ -13,13 +78,16 @@ export function remainingAfter(execution: Execution, filledQuantity: number | nu
   return Math.max(0, rounded(execution.quantity - filledQuantity));
 }
 
-export function sumOf(fills: readonly Fill[]): number {
-  return rounded(fills.reduce((sum, fill) => sum + fill.quantity, 0));
+export function sumOf({ fills, unlistedFills = nothing }: Fills): number {
+  return rounded(totalsOf(fills).quantity + unlistedFills.quantity);
 }
 
-export function averageOf(fills: readonly Fill[]): number {
-  const value = fills.reduce((sum, fill) => sum + fill.price * fill.quantity, 0);
-  return rounded(value / sumOf(fills));
+/** @returns null when it is not finite: earlier versions took any number. */
+export function averageOf(all: Fills): number | null {
+  const { fills, unlistedFills = nothing } = all;
+  const value = totalsOf(fills).value + unlistedFills.value;
+  const average = rounded(value / sumOf(all));
+  return Number.isFinite(average) ? average : null;
 }
 
 /** Removes floating-point error (0.1 + 0.2); twelve digits are more than any terminal quotes. */

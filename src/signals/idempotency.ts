@@ -37,16 +37,19 @@ export class Idempotency {
 
   constructor(readonly store: Reader) {}
 
-  /** `now`: wall time in Unix ms. */
-  lookUp(userId: string, key: string, fingerprint: string, now: number): IdempotencyState {
+  /**
+   * `now`: wall time in Unix ms. `fingerprintOf` is asked only where the key is bound: a free one, as of a request
+   * that is then refused, costs no hash of the body.
+   */
+  lookUp(userId: string, key: string, fingerprintOf: () => string, now: number): IdempotencyState {
     const unsettled = this.#unsettled.get(`${userId} ${key}`);
     if (unsettled !== undefined) {
-      if (unsettled.fingerprint !== fingerprint) return { kind: 'idempotency_conflict' };
+      if (unsettled.fingerprint !== fingerprintOf()) return { kind: 'idempotency_conflict' };
       return { kind: unsettled.inDoubt ? 'idempotency_outcome_unknown' : 'request_in_progress' };
     }
     const record = this.store.get('idempotency', [userId, key]);
     if (record === undefined || record.expiresAt <= now) return { kind: 'free' };
-    if (record.fingerprint !== fingerprint) return { kind: 'idempotency_conflict' };
+    if (record.fingerprint !== fingerprintOf()) return { kind: 'idempotency_conflict' };
     return { kind: 'replay', record };
   }
 

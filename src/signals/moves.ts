@@ -1,20 +1,14 @@
 /**
- * Implements the state transitions of executions and cancels, one pure function per cause: a frame was sent,
- * a plugin acknowledged or reported, a timeout fired, the gateway restarted. Only the execution book applies
- * them.
+ * Implements the state transitions of executions, one pure function per cause: a frame was sent, a plugin
+ * acknowledged or reported, a timeout fired, the gateway restarted. Those of cancels are in cancel-moves.ts.
  */
-import type { Cancellation, CancelStatus, ReportableCancelStatus } from '../model/cancellation.js';
-import { cancelStates } from '../model/cancellation.js';
-import type { Execution, ExecutionReport, NativeState } from '../model/execution.js';
+import { limits } from '../limits.js';
+import type { Execution, ExecutionReport } from '../model/execution.js';
 import { mayMove } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
-import { averageOf, fillsWith, remainingAfter, sumOf } from './fills.js';
-
-/**
- * @param now wall time in Unix milliseconds.
- * @returns the changed execution; undefined when the state tables forbid the transition or nothing changes.
- */
-export type Move = (execution: Execution, now: number) => Execution | undefined;
+import { cancelAfterEnd, causeOf, recoveredCancel } from './cancel-moves.js';
+import { averageOf, fillsWith, remainingAfter, sumOf, type Fills } from './fills.js';
+import type { Move } from './move.js';
 
 /** Applies a move. If it ends the execution, it ends its open cancel, too. */
 export function applyMove(execution: Execution, move: Move, now: number): Execution | undefined {
@@ -39,6 +33,23 @@ export const expireUnsent: Move = (execution, now) => {
   return { ...execution, status: 'expired', reasonCode: 'ttl_expired', updatedAt: now };
 };
 
+/** The execution is stopped before its submit frame is sent: it never leaves. */
+export function deny(reasonCode: ReasonCode): Move {
+  return (execution, now) => {
+    if (!mayMove(execution.status, 'denied')) return undefined;
+    return { ...execution, status: 'denied', reasonCode, updatedAt: now };
+  };
+}
+
+/** A stop: denies what has not been sent. What may have reached its terminal is not sent again. */
+export function stopSending(reasonCode: ReasonCode): Move {
+  return (execution, now) => {
+    if (execution.status === 'queued') return deny(reasonCode)(execution, now);
+    const isRedelivered = execution.delivery === 'sent' && execution.maySend;
+    return isRedelivered ? { ...execution, maySend: false } : undefined;
+  };
+}
+
 /** The confirmation timed out. */
 export function becomeUnknown(reasonCode: ReasonCode): Move {
   return (execution, now) => {
@@ -56,109 +67,28 @@ export const acknowledge: Move = (execution, now) => {
 };
 
 /** The plugin reports a status, a fill or both, in a report or in the `executions` of its hello. */
-export function report(evidence: ExecutionReport): Move {
-  return (execution, now) => {
-    const next = afterReport(execution, evidence, now) ?? afterLateFill(execution, evidence, now);
-    const isByApi =
-      next?.status === 'cancelled' &&
-      next.reasonCode === null &&
-      execution.cancel !== null &&
-      mayCancelMove(execution.cancel.status, 'cancelled');
-    return isByApi ? { ...next, reasonCode: 'cancelled_by_api' } : next;
-  };
-}
-
-/** A bot requests a cancel. The caller must check that the order is cancellable. */
-export function requestCancel(
-  cancelRequestId: string,
-  idempotencyKey: string,
-  requestedAt: number,
+export function report(
+  evidence: ExecutionReport,
+  listedFillsMax: number = limits.fillsPerExecution.value,
 ): Move {
-  return (execution) => ({
-    ...execution,
-    cancel: {
-      cancelRequestId,
-      attempt: nextCancelAttempt(execution),
-      status: 'requested',
-      reasonCode: null,
-      requestedAt,
-      dispatchedAt: null,
-      updatedAt: requestedAt,
-      acknowledged: false,
-    },
-    cancelKeys: [...execution.cancelKeys, idempotencyKey],
-    updatedAt: requestedAt,
-  });
-}
-
-export function nextCancelAttempt({ cancel }: Execution): number {
-  return (cancel?.attempt ?? 0) + 1;
-}
-
-/** The cancel frame was written to the plugin's socket. */
-export const dispatchCancel: Move = (execution, now) =>
-  withCancel(execution, 'dispatched', null, now, { dispatchedAt: now });
-
-/** The plugin disconnected before the cancel frame was sent. */
-export const dropCancel: Move = (execution, now) =>
-  withCancel(execution, 'not_sent', 'terminal_lost_before_send', now);
-
-/** The confirmation of the cancel timed out. */
-export const timeOutCancel: Move = (execution, now) =>
-  withCancel(execution, 'unknown', 'cancel_timeout', now);
-
-/** The plugin has stored the cancel durably. Ignored for an earlier cancel. */
-export function acknowledgeCancel(cancelRequestId: string): Move {
   return (execution, now) => {
-    const { cancel } = execution;
-    if (cancel?.cancelRequestId !== cancelRequestId || cancel.acknowledged) return undefined;
-    const pending = movedCancel(cancel, 'pending', cancel.reasonCode, now) ?? cancel;
-    return { ...execution, cancel: { ...pending, acknowledged: true }, updatedAt: now };
-  };
-}
-
-export interface CancelReport {
-  readonly cancelRequestId: string;
-  readonly status: ReportableCancelStatus;
-  readonly reasonCode: ReasonCode | null;
-  /** Absent if the report left it out. */
-  readonly native?: NativeState;
-}
-
-/** The plugin reports on a cancel. Ignored for an earlier cancel, unless that one cancelled the order. */
-export function reportCancel(evidence: CancelReport): Move {
-  return (execution, now) => {
-    const { cancel: latest } = execution;
-    if (latest === null) return undefined;
-    const isLatest = latest.cancelRequestId === evidence.cancelRequestId;
-    const cancel = isLatest
-      ? movedCancel(latest, evidence.status, evidence.reasonCode, now)
-      : latest;
-    const endsOrder = evidence.status === 'cancelled' && mayMove(execution.status, 'cancelled');
-    if (cancel === undefined || (!isLatest && !endsOrder)) return undefined;
-    return {
-      ...execution,
-      ...(endsOrder ? cancelledByApi(execution, now) : {}),
-      native: evidence.native ?? execution.native,
-      cancel: isLatest ? { ...cancel, acknowledged: true } : cancel,
-      updatedAt: now,
-    };
+    const filled = fillsWith(execution, evidence.fill, listedFillsMax);
+    const next =
+      afterReport(execution, evidence, filled, now) ?? afterLateFill(execution, filled, now);
+    if (next?.status !== 'cancelled' || next.reasonCode !== null) return next;
+    return { ...next, reasonCode: causeOf(execution.cancel) };
   };
 }
 
 /**
  * After a restart or an import: an execution or cancel that may have been sent counts as sent. It becomes
- * `unknown` unless the plugin reports on it.
+ * `unknown` unless the plugin reports on it. A cancel that waits for its terminal goes on waiting.
  */
 export const recover: Move = (execution) => {
   const { status, maySend, createdAt } = execution;
   const sent = status === 'queued' && maySend ? dispatchedAt(execution, createdAt) : execution;
-  const { cancel } = sent;
-  const sentCancel =
-    cancel === null ? undefined : movedCancel(cancel, 'dispatched', null, cancel.requestedAt);
-  if (sentCancel !== undefined) {
-    return { ...sent, cancel: { ...sentCancel, dispatchedAt: sentCancel.requestedAt } };
-  }
+  const cancel = recoveredCancel(sent.cancel);
+  if (cancel !== sent.cancel) return { ...sent, cancel };
   return sent === execution ? undefined : sent;
 };
 
@@ -172,70 +102,17 @@ function dispatchedAt(execution: Execution, at: number): Execution {
   };
 }
 
-function cancelledByApi(execution: Execution, now: number): Partial<Execution> {
-  return {
-    status: 'cancelled',
-    reasonCode: 'cancelled_by_api',
-    delivery: 'confirmed',
-    confirmedAt: execution.confirmedAt ?? now,
-  };
-}
-
-function mayCancelMove(from: CancelStatus, to: CancelStatus): boolean {
-  return (cancelStates[from].next as readonly CancelStatus[]).includes(to);
-}
-
-function movedCancel(
-  cancel: Cancellation,
-  status: CancelStatus,
-  reasonCode: ReasonCode | null,
-  now: number,
-): Cancellation | undefined {
-  if (!mayCancelMove(cancel.status, status)) return undefined;
-  return { ...cancel, status, reasonCode, updatedAt: now };
-}
-
-function withCancel(
-  execution: Execution,
-  status: CancelStatus,
-  reasonCode: ReasonCode | null,
-  now: number,
-  more: Partial<Cancellation> = {},
-): Execution | undefined {
-  const { cancel } = execution;
-  const moved = cancel === null ? undefined : movedCancel(cancel, status, reasonCode, now);
-  if (moved === undefined) return undefined;
-  return { ...execution, cancel: { ...moved, ...more }, updatedAt: now };
-}
-
-/** How an open cancel ends when its execution does. */
-// prettier-ignore
-const cancelEnds: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
-  filled:    { status: 'too_late',  reasonCode: 'already_filled' },
-  cancelled: { status: 'cancelled', reasonCode: null },
-  completed: { status: 'too_late',  reasonCode: 'already_filled' },
-  rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
-  expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
-};
-
-function cancelAfterEnd(cancel: Cancellation, executionStatus: string, now: number): Cancellation {
-  const end = cancelEnds[executionStatus];
-  if (end === undefined) return cancel;
-  return movedCancel(cancel, end.status, end.reasonCode, now) ?? cancel;
-}
-
 /** @returns undefined when the report is backward, lowers the filled quantity or adds no information. */
 function afterReport(
   execution: Execution,
   evidence: ExecutionReport,
+  filled: Fills | undefined,
   now: number,
 ): Execution | undefined {
   const moves = evidence.status !== execution.status;
   if (moves && !mayMove(execution.status, evidence.status)) return undefined;
 
-  const fills = fillsWith(execution, evidence.fill);
-  const isNewFill = fills !== execution.fills;
-  const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, fills);
+  const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
   const next: Execution = {
@@ -246,13 +123,14 @@ function afterReport(
     filledQuantity,
     remainingQuantity: evidence.remainingQuantity ?? remainingAfter(execution, filledQuantity),
     averageFillPrice:
-      evidence.averageFillPrice ?? (isNewFill ? averageOf(fills) : execution.averageFillPrice),
-    fills,
+      evidence.averageFillPrice ??
+      (filled === undefined ? execution.averageFillPrice : averageOf(filled)),
+    ...filled,
     native: evidence.native ?? execution.native,
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
-  return moves || isNewFill || addsInformation(execution, next) ? next : undefined;
+  return moves || filled !== undefined || addsInformation(execution, next) ? next : undefined;
 }
 
 /**
@@ -261,14 +139,13 @@ function afterReport(
  */
 function afterLateFill(
   execution: Execution,
-  { fill }: ExecutionReport,
+  filled: Fills | undefined,
   now: number,
 ): Execution | undefined {
-  const fills = fillsWith(execution, fill);
-  if (fills === execution.fills) return undefined;
+  if (filled === undefined) return undefined;
   const { quantity, averageFillPrice } = execution;
-  const listed = sumOf(fills);
-  const filledQuantity = Math.max(listed, execution.filledQuantity ?? 0);
+  const told = sumOf(filled);
+  const filledQuantity = Math.max(told, execution.filledQuantity ?? 0);
   const isComplete = quantity !== null && filledQuantity >= quantity;
   const becomesFilled = isComplete && execution.status !== 'filled';
   return {
@@ -277,9 +154,9 @@ function afterLateFill(
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: remainingAfter(execution, filledQuantity),
-    // If fills were reported only as a total, the average of the listed ones would be wrong.
-    averageFillPrice: listed < filledQuantity ? averageFillPrice : averageOf(fills),
-    fills,
+    // If fills were reported only as a total, the average of the others would be wrong.
+    averageFillPrice: told < filledQuantity ? averageFillPrice : averageOf(filled),
+    ...filled,
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
@@ -302,13 +179,13 @@ function addsInformation(before: Execution, after: Execution): boolean {
 function filledAfter(
   execution: Execution,
   evidence: ExecutionReport,
-  fills: Execution['fills'],
+  filled: Fills | undefined,
 ): number | null {
   const { filledQuantity, quantity } = execution;
   // An earlier reported total may include fills that were never listed.
-  if (fills !== execution.fills) return Math.max(sumOf(fills), filledQuantity ?? 0);
+  if (filled !== undefined) return Math.max(sumOf(filled), filledQuantity ?? 0);
   // `filled` without quantity and fills means the whole order.
-  return evidence.status === 'filled' && fills.length === 0
+  return evidence.status === 'filled' && execution.fills.length === 0
     ? (quantity ?? filledQuantity)
     : filledQuantity;
 }

@@ -1,6 +1,7 @@
 /**
  * Routes a signal to terminals: one target for each active source of the user whose platform is among the
- * tokens and whose instanceId matches, and one denied target for each token without such a source.
+ * tokens and whose instanceId and accountName match, and one denied target for each token without such a source. What
+ * is beyond the limit is one denied target.
  */
 import type { Capability } from '../model/records.js';
 import type { SourceName } from '../model/source-name.js';
@@ -18,11 +19,16 @@ export interface Target {
   readonly deniedFor: ReasonCode | null;
 }
 
-/** @param sources the user's active sources, in a stable order. */
+/**
+ * @param sources the user's active sources, in a stable order.
+ * @param max how many targets a signal may have; beyond it is one more, denied, of the first platform affected.
+ */
 export function route(
   tokens: readonly string[],
   instanceId: string | null,
+  accountName: string | null,
   sources: readonly ActiveSource[],
+  max: number,
 ): Target[] {
   const targets: Target[] = [];
   for (const platform of tokens) {
@@ -30,6 +36,8 @@ export function route(
     for (const source of sources) {
       if (source.platform !== platform) continue;
       if (instanceId !== null && source.instanceId !== instanceId) continue;
+      if (accountName !== null && source.accountName !== accountName) continue;
+      if (targets.length === max) return [...targets, tooMany(platform)];
       targets.push({
         platform,
         instanceId: source.instanceId,
@@ -38,7 +46,12 @@ export function route(
       });
     }
     if (targets.length > before) continue;
+    if (targets.length === max) return [...targets, tooMany(platform)];
     targets.push({ platform, instanceId, accountName: null, deniedFor: 'no_active_terminal' });
   }
   return targets;
+}
+
+function tooMany(platform: string): Target {
+  return { platform, instanceId: null, accountName: null, deniedFor: 'too_many_executions' };
 }

@@ -5,26 +5,24 @@
 import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import {
+  described,
   isoTime,
   isoTimeOrNull,
   listOf,
   numberOrNull,
-  oneOf,
   orNull,
   textOrNull,
 } from '../lib/json-types.js';
 import type { SignalRequest } from '../model/records.js';
-import { cancelStates, type Cancellation, type CancelStatus } from '../model/cancellation.js';
+import type { Cancellation } from '../model/cancellation.js';
+import { isFinal, type Execution } from '../model/execution.js';
 import {
-  deliveries,
-  executionStates,
-  isFinal,
-  type Execution,
-  type ExecutionStatus,
-} from '../model/execution.js';
-import { reasonCodes } from '../model/reason-codes.js';
-
-const reasonCode = orNull(oneOf(reasonCodes));
+  cancelStatus,
+  delivery,
+  executionStatus,
+  reasonCode,
+  signalState,
+} from './status-enums.js';
 
 export const fillSchema = Type.Object({
   fillId: Type.String(),
@@ -45,8 +43,8 @@ export const nativeSchema = Type.Object({
 
 export const cancelSchema = Type.Object({
   cancelRequestId: Type.String(),
-  status: oneOf(Object.keys(cancelStates) as CancelStatus[]),
-  reasonCode,
+  status: cancelStatus,
+  reasonCode: orNull(reasonCode),
   requestedAt: isoTime,
   updatedAt: isoTime,
 });
@@ -56,44 +54,61 @@ export const executionSchema = Type.Object({
   platform: Type.String(),
   instanceId: textOrNull,
   accountName: textOrNull,
-  status: oneOf(Object.keys(executionStates) as ExecutionStatus[]),
-  reasonCode,
-  delivery: oneOf(deliveries),
-  orderRef: textOrNull,
+  status: executionStatus,
+  reasonCode: orNull(reasonCode),
+  delivery,
+  orderRef: described(
+    textOrNull,
+    'Names the order in a cancel; null unless the signal submits an order.',
+  ),
   side: textOrNull,
   executionType: textOrNull,
   instrument: textOrNull,
-  quantity: numberOrNull,
+  quantity: described(numberOrNull, 'As it was ordered.'),
   limitPrice: numberOrNull,
   filledQuantity: numberOrNull,
   remainingQuantity: numberOrNull,
   averageFillPrice: numberOrNull,
   fills: listOf(fillSchema),
-  native: orNull(nativeSchema),
+  fillsTruncated: Type.Optional(
+    Type.Literal(true, {
+      description: 'There are more fills than are listed; the quantities count all of them.',
+    }),
+  ),
+  native: described(orNull(nativeSchema), 'The order as the terminal itself reports it.'),
   createdAt: isoTime,
-  dispatchedAt: isoTimeOrNull,
-  confirmedAt: isoTimeOrNull,
+  dispatchedAt: described(isoTimeOrNull, 'When it was sent to the terminal.'),
+  confirmedAt: described(isoTimeOrNull, 'When the terminal first reported what became of it.'),
   updatedAt: isoTime,
-  cancel: orNull(cancelSchema),
+  cancel: described(orNull(cancelSchema), 'The latest cancel.'),
 });
 
 export const signalSchema = Type.Object({
   requestId: Type.String(),
   signalId: Type.String(),
-  status: oneOf(['accepted', 'completed']),
+  status: signalState,
   acceptedAt: isoTime,
-  expiresAt: isoTime,
+  expiresAt: described(isoTime, 'The signal is not sent to a terminal after it.'),
   platform: Type.String(),
   type: Type.String(),
   cmd: Type.String(),
   instanceId: textOrNull,
-  executions: listOf(executionSchema),
+  accountName: textOrNull,
+  executions: described(
+    listOf(executionSchema),
+    'One for each terminal that the signal was routed to.',
+  ),
 });
+
+export interface ShownExecution extends Execution {
+  /** Whether it has fills that the answer has no room for. */
+  readonly isCut?: boolean;
+}
 
 /** @param executions in the order of their index. */
 export function toSignalView(
   request: SignalRequest,
-  executions: readonly Execution[],
+  executions: readonly ShownExecution[],
 ): Static<typeof signalSchema> {
   return {
     requestId: request.requestId,
@@ -105,11 +120,13 @@ export function toSignalView(
     type: request.type,
     cmd: request.cmd,
     instanceId: request.instanceId,
+    accountName: request.accountName ?? null,
     executions: executions.map(toExecutionView),
   };
 }
 
-export function toExecutionView(execution: Execution): Static<typeof executionSchema> {
+export function toExecutionView(execution: ShownExecution): Static<typeof executionSchema> {
+  const isTruncated = execution.unlistedFills !== undefined || execution.isCut === true;
   return {
     executionId: execution.executionId,
     platform: execution.platform,
@@ -128,6 +145,7 @@ export function toExecutionView(execution: Execution): Static<typeof executionSc
     remainingQuantity: execution.remainingQuantity,
     averageFillPrice: execution.averageFillPrice,
     fills: execution.fills,
+    ...(isTruncated ? { fillsTruncated: true as const } : {}),
     native: execution.native,
     createdAt: toIsoTime(execution.createdAt),
     dispatchedAt: toIsoTimeOrNull(execution.dispatchedAt),

@@ -15,6 +15,7 @@ export interface Figures {
   readonly intervalSeconds: number;
   readonly version: string | null;
   readonly ready: boolean | null;
+  readonly halted: boolean | null;
   readonly uptimeSeconds: number | null;
   /** Responses per second, by class of status; 4xx excludes 429. */
   readonly answers: Readonly<Record<AnswerClass, number>>;
@@ -60,6 +61,7 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
     intervalSeconds,
     version: after.get('build_info')?.[0]?.labels['version'] ?? null,
     ready: gauge('ready') === null ? null : gauge('ready') === 1,
+    halted: gauge('trading_halted') === null ? null : gauge('trading_halted') === 1,
     uptimeSeconds: startedAt === null ? null : at - startedAt,
     answers: record(
       answerClasses,

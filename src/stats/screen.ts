@@ -58,10 +58,11 @@ export function statsScreen(url: string, figures: Figures): string {
   ].join('\n');
 }
 
-function headline(url: string, { version, ready, uptimeSeconds, at }: Figures): string {
+function headline(url: string, { version, ready, halted, uptimeSeconds, at }: Figures): string {
   const state = ready === null ? unknown : ready ? 'ready' : 'NOT READY';
+  const trading = halted === true ? '  TRADING HALTED' : '';
   const up = show(uptimeSeconds, durationText);
-  return `signalbox ${version ?? unknown}  ${url}  ${state}  up ${up}  ${toIsoTime(Math.floor(at))}`;
+  return `signalbox ${version ?? unknown}  ${url}  ${state}${trading}  up ${up}  ${toIsoTime(Math.floor(at))}`;
 }
 
 function show(value: number | null, text: (value: number) => string = String): string {

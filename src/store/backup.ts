@@ -22,6 +22,7 @@ import { errorText } from '../lib/error-text.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { dataFile, unfinishedBackup } from './data-directory.js';
 import { secretFile } from './jwt-secret.js';
+import { logDirectory } from './log/segment-files.js';
 import { type CopyRefusal, spaceRefusal } from './staged-copy.js';
 
 export interface Backup {
@@ -72,19 +73,20 @@ export async function completeBackup(
   const unfinished = join(directory, unfinishedBackup);
   try {
     await mkdir(unfinished, { mode: privateDirectoryMode });
-    const secret = join(dataDirectory, secretFile);
-    const sources = [secret, join(stagedDirectory, dataFile)].filter((path) => existsSync(path));
-    const files: string[] = [];
+    await mkdir(join(unfinished, logDirectory), { mode: privateDirectoryMode });
+    const staged = [...(await readdir(join(stagedDirectory, logDirectory))).map(inLog), dataFile];
+    const hasSecret = existsSync(join(dataDirectory, secretFile));
+    const files = hasSecret ? [secretFile, ...staged] : staged;
     let bytes = 0;
-    for (const path of sources) {
-      const name = path === secret ? secretFile : dataFile;
-      const size = await bring(path, join(unfinished, name), dataDirectory, path !== secret);
+    for (const name of files) {
+      const from = join(name === secretFile ? dataDirectory : stagedDirectory, name);
+      const size = await bring(from, join(unfinished, name), dataDirectory, name !== secretFile);
       if (typeof size !== 'number') return await dropBackup(target).then(() => size);
-      files.push(name);
       bytes += size;
     }
+    await sync(join(unfinished, logDirectory));
     await giveToOwner(target);
-    for (const name of files) {
+    for (const name of new Set(files.map(topOf))) {
       await rename(join(unfinished, name), join(directory, name));
       await sync(directory);
     }
@@ -101,7 +103,7 @@ export async function completeBackup(
 /** Removes what was made for a backup that is not complete. */
 export async function dropBackup({ directory, made }: BackupTarget): Promise<void> {
   if (existsSync(join(directory, dataFile))) return;
-  for (const name of [unfinishedBackup, secretFile]) {
+  for (const name of [unfinishedBackup, secretFile, logDirectory]) {
     await rm(join(directory, name), { recursive: true, force: true });
   }
   for (const path of made.toReversed()) await rmdir(path);
@@ -157,11 +159,21 @@ async function copy(source: FileHandle, to: string): Promise<void> {
 async function giveToOwner({ directory, dataDirectory, made }: BackupTarget): Promise<void> {
   const { uid, gid } = statSync(dataDirectory);
   const unfinished = join(directory, unfinishedBackup);
-  const files = (await readdir(unfinished)).map((name) => join(unfinished, name));
+  const names = await readdir(unfinished, { recursive: true });
+  const files = names.map((name) => join(unfinished, name));
   for (const path of new Set([...files, unfinished, ...made.toReversed(), directory])) {
     if ((await lstat(path)).uid !== uid) await chown(path, uid, gid);
   }
   await chmod(directory, privateDirectoryMode);
+}
+
+function inLog(name: string): string {
+  return join(logDirectory, name);
+}
+
+/** What of a file's path lies right in the backup's directory. */
+function topOf(name: string): string {
+  return name.split(sep)[0] as string;
 }
 
 function pathsBetween(outermost: string | undefined, directory: string): string[] {

@@ -1,8 +1,18 @@
 /** The directory that holds the store, the JWT secret and the lock: making it, and recognizing one. */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
-import { privateDirectoryMode } from '../lib/private-modes.js';
+import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
 
 const othersMask = 0o077;
@@ -11,14 +21,17 @@ const othersMask = 0o077;
 export const dataFile = 'data.mdb';
 /** lmdb's table of readers and its mutex; made anew wherever it is missing. */
 export const storeLockFile = 'lock.mdb';
+/** There while the store is made, from before its file until after the first commit. */
+const unfinishedStore = 'unfinished-store';
 /** In a backup's directory: the files that are not complete yet. */
 export const unfinishedBackup = 'unfinished';
 
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
 export function prepareDataDirectory(directory: string): string | undefined {
   try {
-    const isNew =
-      mkdirSync(directory, { recursive: true, mode: privateDirectoryMode }) !== undefined;
+    const made = mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
+    const isNew = made !== undefined;
+    if (isNew) syncMade(made, directory);
     const mode = statSync(directory).mode & 0o777;
     // Also for a new one, since the umask may have taken away the owner's own rights.
     if (mode !== privateDirectoryMode) chmodSync(directory, privateDirectoryMode);
@@ -38,9 +51,44 @@ export function prepareDataDirectory(directory: string): string | undefined {
   }
 }
 
+/** From the first of the directories that were made: each is an entry of the one above it. */
+function syncMade(first: string, directory: string): void {
+  const top = dirname(resolve(first));
+  for (let each = dirname(resolve(directory)); each.length >= top.length; each = dirname(each)) {
+    syncDirectory(each);
+    if (each === top) return;
+  }
+}
+
 /** Whether a store has been made in the directory, so that `openStore` would not make a new one. */
 export function isStoreDirectory(directory: string): boolean {
-  return existsSync(join(directory, dataFile));
+  return existsSync(join(directory, dataFile)) && !isUnfinishedStore(directory);
+}
+
+/** A mark beside a log is that of an earlier store: someone has put a backup there since. */
+function isUnfinishedStore(directory: string): boolean {
+  if (!existsSync(join(directory, unfinishedStore))) return false;
+  const log = join(directory, logDirectory);
+  return !existsSync(log) || readdirSync(log).length === 0;
+}
+
+/**
+ * To be called before lmdb makes the file: it does not flush the first pages, so that a power cut may leave any
+ * part of them. The mark tells that from a damaged store, and nothing was acknowledged while it was there.
+ */
+export function beginStore(directory: string): void {
+  if (isStoreDirectory(directory)) return;
+  for (const file of [dataFile, storeLockFile]) rmSync(join(directory, file), { force: true });
+  writeFileSync(join(directory, unfinishedStore), '', { mode: privateFileMode });
+  syncDirectory(directory);
+}
+
+/** To be called when the first commit is on disk. */
+export function endStore(directory: string): void {
+  const mark = join(directory, unfinishedStore);
+  if (!existsSync(mark)) return;
+  rmSync(mark);
+  syncDirectory(directory);
 }
 
 /** Whether a backup into this directory was cut off or is under way: there is no store in it yet. */

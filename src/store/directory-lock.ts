@@ -16,6 +16,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
+import { syncDirectory } from '../lib/durable-file.js';
 import { privateFileMode } from '../lib/private-modes.js';
 import { StoreRefused } from './refusal.js';
 
@@ -51,6 +52,7 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     if (!tryLock(file)) return holderOf(path);
     ftruncateSync(file);
     writeSync(file, `${process.pid} ${role}\n`, 0);
+    syncDirectory(directory);
     isHeld = true;
   } catch (error) {
     throw new StoreRefused(

@@ -1,11 +1,11 @@
 /**
  * Free space that the store leaves untouched: below it no write is passed to lmdb, since lmdb 3.5.6 may
- * end the process when a write to its file fails (`native-notes/lmdb.md`). Such a write is refused as a
- * failed commit and does not reach the disk. Writes are accepted again once there is space.
+ * end the process when a write to its file fails (`native-notes/lmdb.md`). Such a write is refused
+ * and does not reach the disk. Writes are accepted again once there is space.
  */
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../lib/clock.js';
-import { StoreFailure } from './store.js';
+import { WriteRefused } from './store.js';
 
 export interface DiskSpace {
   /** What a program without privileges may still write. */
@@ -14,8 +14,12 @@ export interface DiskSpace {
 }
 
 export interface DiskReserve {
-  /** Called before every write. @returns why it must not happen now; undefined while there is space. */
-  refusal(): StoreFailure | undefined;
+  /**
+   * Called before every write.
+   * @param bytes by which the write makes files larger than all writes do.
+   * @returns why it must not happen now; undefined while there is space.
+   */
+  refusal(bytes?: number): WriteRefused | undefined;
 }
 
 /** More than all the signals that can be written between two checks of the disk. */
@@ -43,23 +47,25 @@ export function reserveBytes({ sizeBytes }: DiskSpace): number {
 
 export function createDiskReserve(clock: Clock, look: () => DiskSpace | undefined): DiskReserve {
   let lookedAt = -Infinity;
-  let found: StoreFailure | undefined;
+  let space: DiskSpace | undefined;
+  let found: WriteRefused | undefined;
   return {
-    refusal() {
+    refusal(bytes = 0) {
       const now = clock.monotonic();
       if (now - lookedAt >= lookIntervalMs) {
         lookedAt = now;
-        found = judge(look());
+        space = look();
+        found = judge(space, 0);
       }
-      return found;
+      return bytes === 0 ? found : judge(space, bytes);
     },
   };
 }
 
-function judge(space: DiskSpace | undefined): StoreFailure | undefined {
-  if (space === undefined || space.freeBytes >= reserveBytes(space)) return undefined;
+function judge(space: DiskSpace | undefined, bytes: number): WriteRefused | undefined {
+  if (space === undefined || space.freeBytes - bytes >= reserveBytes(space)) return undefined;
   const [free, wanted] = [space.freeBytes, reserveBytes(space)].map(megabytes);
-  return new StoreFailure(
+  return new WriteRefused(
     `the disk has ${free} MB free, and the last ${wanted} MB are never written to`,
   );
 }

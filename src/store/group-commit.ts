@@ -1,117 +1,147 @@
 /**
- * What becomes of the writes that were handed to lmdb. lmdb puts all writes of one event turn into
- * one transaction and gives them one promise; this turns it into one promise of ours, so that a
- * write costs no promise and no closure of its own. Owns the count of commits under way.
+ * Groups of writes on their way to the log: one is being written, and all that comes meanwhile is the
+ * next. When a write of the log fails, its group's outcome is unknown; what only waited behind it is
+ * known not to have happened. Owns both groups.
  *
- * Outcomes are told at the end of a loop turn, never from within a socket's callback, where lmdb
- * may hear of them too: the native server corks the one socket whose callback runs, and every header
- * of an answer to another one would then be a system call of its own (`native-notes/backpressure.md`).
+ * A group begins its way, and its outcome is told, at the end of a loop turn: all sockets that were
+ * ready in the turn have had their callbacks, so that what they wrote is one group; and the native
+ * server corks the one socket whose callback runs, so that from within one every header of an answer to
+ * another would be a system call of its own (`native-notes/backpressure.md`).
  */
-import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
-import { StoreFailure } from './store.js';
+import type { FrameMemory } from './frame-memory.js';
+import type { Log } from './log/log.js';
+import type { Overlay } from './overlay.js';
+import { type StoreFailure, WriteRefused } from './store.js';
+import { WriteGroup } from './write-group.js';
 
 export interface GroupCommitDeps {
   readonly clock: Clock;
-  /** Seconds from a turn's first write until the flush. */
-  readonly commitLatency: Histogram | undefined;
-  /** Told of the outcome of every commit. */
+  readonly log: Pick<Log, 'append' | 'end'>;
+  readonly overlay: Overlay;
+  readonly memory: FrameMemory;
+  /** Whether the next group has to wait until the index has caught up. */
+  readonly isHeld: () => boolean;
+  /** A group is on disk and seen by readers. */
+  readonly onFlushed: (group: WriteGroup) => void;
+  /** Told of the outcome of every write of the log. */
   readonly onCommit: ((ok: boolean) => void) | undefined;
+  /** Seconds from a group's first write until it is on disk. */
+  readonly commitLatency: Histogram | undefined;
+  /** Seconds of a write of the log. */
+  readonly flushLatency: Histogram | undefined;
 }
 
-export interface GroupCommit {
-  /** @param committed what lmdb returned for a write. @returns the promise of its whole turn. */
-  readonly follow: (committed: Promise<boolean>) => Promise<void>;
-  /** Counts a transaction among the commits under way. */
-  settle<T>(transaction: Promise<T>): Promise<T>;
-  /** Resolves when no commit is under way. */
-  idle(): Promise<void>;
-}
+export class GroupCommit {
+  #filling: WriteGroup | undefined;
+  #underWay: WriteGroup | undefined;
+  #isScheduled = false;
+  #idle: (() => void)[] = [];
 
-export function createGroupCommit(deps: GroupCommitDeps): GroupCommit {
-  let lastCommitted: Promise<boolean> | undefined;
-  let lastFlushed: Promise<void> = Promise.resolve();
-  let underWay = 0;
-  let waiting: (() => void)[] = [];
+  constructor(readonly deps: GroupCommitDeps) {}
 
-  /** `ok` is undefined for what never came to a commit. */
-  function settled(ok: boolean | undefined): void {
-    if (ok !== undefined) deps.onCommit?.(ok);
-    underWay--;
-    if (underWay > 0) return;
-    for (const resolve of waiting) resolve();
-    waiting = [];
-  }
-
-  return {
-    follow(committed) {
-      if (committed === lastCommitted) return lastFlushed;
-      const startedAt = deps.clock.monotonic();
-      underWay++;
-      lastCommitted = committed;
-      lastFlushed = committed.then(
-        async () => {
-          deps.commitLatency?.observe((deps.clock.monotonic() - startedAt) / 1000);
-          await endOfTurn();
-          settled(true);
-        },
-        async (error: unknown) => {
-          const failure = await commitFailure(error);
-          await endOfTurn();
-          settled(false);
-          throw failure;
-        },
-      );
-      // A long turn gets two promises from lmdb, of which the writes that began it see only the
-      // second: without this, the failure of the first would end the process.
-      lastFlushed.catch(ignore);
-      return lastFlushed;
-    },
-
-    async settle(transaction) {
-      underWay++;
-      let ok: boolean | undefined;
-      try {
-        const result = await transaction;
-        await endOfTurn();
-        ok = true;
-        return result;
-      } catch (error) {
-        // Rolled back by its own work, it says nothing of the disk.
-        if (error instanceof StoreFailure) ok = false;
-        throw error;
-      } finally {
-        settled(ok);
-      }
-    },
-
-    idle: () =>
-      underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
-  };
-}
-
-/** The check phase: every socket that was ready in this turn has had its callback. */
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
-function ignore(): void {
-  // The same failure rejects the promise of the write.
-}
-
-/**
- * lmdb rejects a write with an error that carries the reason as yet another promise, `commitError`,
- * whose rejection is handled nowhere else and would end the process.
- */
-export async function commitFailure(error: unknown): Promise<StoreFailure> {
-  let cause = error;
-  if (error instanceof Error && 'commitError' in error) {
-    try {
-      await error.commitError;
-    } catch (reason) {
-      cause = reason;
+  /** The group that a write joins now. */
+  join(): WriteGroup {
+    if (this.#filling === undefined) {
+      this.#filling = new WriteGroup(this.deps.memory.begin(), this.deps.clock.monotonic());
+      this.next();
     }
+    return this.#filling;
   }
-  return new StoreFailure(`the commit failed: ${errorText(cause)}`, { cause });
+
+  /** The group that the newest write is in, until its outcome is told. */
+  get last(): WriteGroup | undefined {
+    return this.#filling ?? this.#underWay;
+  }
+
+  /** Bytes that are not on disk yet. */
+  get bytes(): number {
+    return (this.#filling?.bytes ?? 0) + (this.#underWay?.bytes ?? 0);
+  }
+
+  /** Milliseconds since the first write of the oldest group whose outcome is not told; 0 when there is none. */
+  ageMs(): number {
+    const oldest = this.#underWay ?? this.#filling;
+    return oldest === undefined ? 0 : this.deps.clock.monotonic() - oldest.begunAt;
+  }
+
+  /** Resolves when every group's outcome is told. */
+  idle(): Promise<void> {
+    if (this.last === undefined) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Lets the waiting group begin its way when nothing is in front of it any more. */
+  next(): void {
+    if (this.#isScheduled || this.#underWay !== undefined || this.#filling === undefined) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    const group = this.#filling;
+    if (group === undefined || this.deps.isHeld()) return;
+    this.#filling = undefined;
+    this.#underWay = group;
+    const { memory, log, clock, flushLatency, commitLatency } = this.deps;
+    memory.close(group.span);
+    if (group.versions.length === 0) return this.#skip(group);
+    const begunAt = clock.monotonic();
+    log.append(group.frame, (failure) => {
+      const now = clock.monotonic();
+      if (failure === undefined) {
+        flushLatency?.observe((now - begunAt) / 1000);
+        commitLatency?.observe((now - group.begunAt) / 1000);
+      }
+      group.flushedAt = now;
+      group.end = log.end;
+      setImmediate(() => this.#end(group, failure));
+    });
+  }
+
+  #end(group: WriteGroup, failure: StoreFailure | undefined): void {
+    this.#underWay = undefined;
+    if (failure === undefined) {
+      this.deps.overlay.flushed(group);
+      this.deps.onFlushed(group);
+      this.#begin();
+      group.resolve();
+    } else {
+      const waiting = this.#filling;
+      this.#filling = undefined;
+      // The newer one first: its versions lie on those of the older one.
+      if (waiting !== undefined) {
+        this.deps.memory.close(waiting.span);
+        this.#fail(waiting, new WriteRefused(behind, { cause: failure }));
+      }
+      this.#fail(group, failure);
+    }
+    this.deps.onCommit?.(failure === undefined);
+    this.#tellIdle();
+  }
+
+  /** Nothing is left of it: every write to it threw. */
+  #skip(group: WriteGroup): void {
+    this.#underWay = undefined;
+    this.deps.memory.free(group.span);
+    group.resolve();
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    if (this.last !== undefined) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #fail(group: WriteGroup, failure: StoreFailure): void {
+    this.deps.overlay.revert(group);
+    this.deps.memory.free(group.span);
+    group.reject(failure);
+  }
 }
+
+const behind = 'the write before it failed';

@@ -13,7 +13,8 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
 import { randomHex, randomSecret } from '../lib/ids.js';
 import { privateFileMode } from '../lib/private-modes.js';
@@ -69,6 +70,7 @@ function makeSecret(path: string): void {
       closeSync(file);
     }
     linkSync(draft, path);
+    syncDirectory(dirname(path));
   } catch (error) {
     // Another program was faster: its secret counts.
     if (!hasCode(error, 'EEXIST')) throw error;

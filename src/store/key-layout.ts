@@ -1,11 +1,14 @@
 /**
  * Every collection of the store: its key and its record. Keys that begin with a userId keep what
  * users own apart: a look-up cannot reach another user's record, and a user can be moved whole.
- * Raise `storeFormat` whenever a key or a record changes its meaning.
+ * Raise both formats whenever a key or a record changes its meaning.
  */
 import type {
   ApiKey,
+  CancelAfterRecord,
+  CancelAllRecord,
   Execution,
+  Fill,
   IdempotencyRecord,
   Session,
   SignalRequest,
@@ -14,11 +17,13 @@ import type {
   User,
 } from '../model/records.js';
 
-export const storeFormat = 1;
+export const storeFormat = 2;
+/** Of keys and records alone, as in the file of an exported user. */
+export const recordFormat = 1;
 
 export interface Layout {
   /**
-   * `format` → the store's format; `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
+   * `format` → the store's format; `log:id` and `log:position` → the log that this is the index of, and how far; `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
    * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → Unix milliseconds of its begin.
    */
   meta: { key: string; record: number | string };
@@ -44,6 +49,16 @@ export interface Layout {
   openExecutions: { key: [string, string]; record: Execution };
   /** [userId, executionId], once both are final. */
   finalExecutions: { key: [string, string]; record: Execution };
+  /** [userId, executionId, number from 0 in 8 digits]: the fills that the execution's record does not list. Each is written once. */
+  fills: { key: [string, string, string]; record: Fill };
+  /** [userId, executionId] of orders among the final executions that may be live → Unix milliseconds of their last change. */
+  unknownOrders: { key: [string, string]; record: number };
+  /** [userId, ULID of the acceptance] → Idempotency-Key of a cancel or of a cancel-all, so that the sweep finds its record. */
+  cancelKeys: { key: [string, string]; record: string };
+  /** [userId, cancelAllId], while orders are owed what it decided. */
+  cancelAlls: { key: [string, string]; record: CancelAllRecord };
+  /** [userId, id of the API key in decimal]. A move to another gateway leaves it behind, disarmed: keys get new ids there. */
+  cancelAfters: { key: [string, string]; record: CancelAfterRecord };
   /** [userId, platform, instanceId, accountName] */
   sources: { key: [string, string, string, string]; record: SourceRecord };
 }
@@ -66,6 +81,8 @@ export const purgePrefix = 'purge:';
 export const importPrefix = 'import:';
 
 interface CollectionTraits<C extends Collection> {
+  /** Its number in the log, for ever. */
+  readonly number: number;
   /** Whether the first part of its keys is the userId. */
   readonly ownedByKey: KeyOf<C> extends [string, ...unknown[]] ? true : false;
   /** Its place in the file of an exported user; null where it is not exported. */
@@ -77,20 +94,25 @@ interface CollectionTraits<C extends Collection> {
 /** The order of the rows is the order in which the doctor walks them. */
 // prettier-ignore
 export const collectionTraits = {
-  meta:            { ownedByKey: false, exported: null, purged: null },
-  users:           { ownedByKey: false, exported: 7,    purged: null },
-  emails:          { ownedByKey: false, exported: null, purged: null },
-  apiKeys:         { ownedByKey: false, exported: 8,    purged: null },
-  apiKeyHashes:    { ownedByKey: true,  exported: null, purged: null },
-  apiKeyUses:      { ownedByKey: false, exported: 9,    purged: null },
-  sessions:        { ownedByKey: false, exported: 10,   purged: null },
-  switches:        { ownedByKey: false, exported: null, purged: null },
-  idempotency:     { ownedByKey: true,  exported: 3,    purged: 3 },
-  signalIds:       { ownedByKey: true,  exported: 2,    purged: 4 },
-  requests:        { ownedByKey: true,  exported: 1,    purged: 6 },
-  openExecutions:  { ownedByKey: true,  exported: 4,    purged: 1 },
-  finalExecutions: { ownedByKey: true,  exported: 5,    purged: 2 },
-  sources:         { ownedByKey: true,  exported: 6,    purged: 5 },
+  meta:            { number: 1,  ownedByKey: false, exported: null, purged: null },
+  users:           { number: 2,  ownedByKey: false, exported: 11,   purged: null },
+  emails:          { number: 3,  ownedByKey: false, exported: null, purged: null },
+  apiKeys:         { number: 4,  ownedByKey: false, exported: 12,   purged: null },
+  apiKeyHashes:    { number: 5,  ownedByKey: true,  exported: null, purged: null },
+  apiKeyUses:      { number: 6,  ownedByKey: false, exported: 13,   purged: null },
+  sessions:        { number: 7,  ownedByKey: false, exported: 14,   purged: null },
+  switches:        { number: 8,  ownedByKey: false, exported: null, purged: null },
+  idempotency:     { number: 9,  ownedByKey: true,  exported: 3,    purged: 6 },
+  signalIds:       { number: 10, ownedByKey: true,  exported: 2,    purged: 7 },
+  requests:        { number: 11, ownedByKey: true,  exported: 1,    purged: 11 },
+  openExecutions:  { number: 12, ownedByKey: true,  exported: 6,    purged: 1 },
+  finalExecutions: { number: 13, ownedByKey: true,  exported: 7,    purged: 2 },
+  fills:           { number: 14, ownedByKey: true,  exported: 8,    purged: 3 },
+  unknownOrders:   { number: 15, ownedByKey: true,  exported: 9,    purged: 4 },
+  cancelKeys:      { number: 16, ownedByKey: true,  exported: 4,    purged: 5 },
+  cancelAlls:      { number: 17, ownedByKey: true,  exported: 5,    purged: 10 },
+  cancelAfters:    { number: 18, ownedByKey: true,  exported: null, purged: 8 },
+  sources:         { number: 19, ownedByKey: true,  exported: 10,   purged: 9 },
 } as const satisfies { readonly [C in Collection]: CollectionTraits<C> };
 
 export const collections = Object.keys(collectionTraits) as Collection[];

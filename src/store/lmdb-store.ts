@@ -1,53 +1,56 @@
 /**
- * The store port over lmdb: one environment in the data directory, one named database per
- * collection, records as JSON text. Nothing is visible before it is flushed (`overlappingSync:
- * false`), and the writes of one event turn are one transaction (`eventTurnBatching`, lmdb's
- * default). A synchronous write would overtake what its turn has written, so none is made after the open.
- *
- * JSON, because measured on requests and executions it costs what self-contained msgpack costs
- * (put 5.8 against 4.5 µs, get 4.1 against 4.6 µs, most of it lmdb's own), keeps every string
- * faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
+ * The store port over a log and an index. A write is durable, and seen, once its frame is in the log;
+ * lmdb, the index, gets it a moment later from a thread of its own. What lies between them is in memory,
+ * bounded in bytes: when the index falls behind, writes wait for it.
  */
 import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import { assert } from '../lib/assert.js';
 import { type Clock, systemClock } from '../lib/clock.js';
-import type { Histogram } from '../lib/instruments.js';
 import { errorText } from '../lib/error-text.js';
+import type { Histogram } from '../lib/instruments.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
-import { dataFile, storeLockFile } from './data-directory.js';
+import { dataFile } from './data-directory.js';
 import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
-import { commitFailure, createGroupCommit } from './group-commit.js';
-import { createDecodedRecords } from './decoded.js';
-import { createJournal } from './journal.js';
-import { readKey, writeKey } from './key-encoding.js';
-import { type Collection, collections, type KeyOf, type RecordOf } from './key-layout.js';
-import { rangeOptions } from './range-options.js';
-import { StoreRefused } from './refusal.js';
-import {
-  type Entry,
-  type Range,
-  type Reader,
-  type Store,
-  StoreFailure,
-  type Writer,
-} from './store.js';
+import { FrameMemory } from './frame-memory.js';
+import { FrameWriter } from './frame-writer.js';
+import { GroupCommit } from './group-commit.js';
+import { IndexFiller } from './index-filler.js';
+import { openDatabases } from './lmdb-index.js';
+import { writeLogCopy } from './log/copy.js';
+import { Log } from './log/log.js';
+import type { Recovery } from './log/recovery.js';
+import { openRecovered } from './open-recovered.js';
+import { newestFlushed, newestOfAll, Overlay } from './overlay.js';
+import { createReader } from './reader.js';
 import { removeStagedCopies } from './staged-copy.js';
-import { assertStoreFile, claimFormat } from './store-format.js';
-import { createTextValues } from './text-values.js';
-import { runTransaction } from './transaction.js';
+import { type Reader, type Store, type Writer, WriteRefused } from './store.js';
+import type { WriteGroup } from './write-group.js';
 
 export interface StoreOptions {
   readonly clock?: Clock;
-  /** Seconds from a turn's first write until the flush. */
+  /** Seconds from a group's first write until it is on disk. */
   readonly commitLatency?: Histogram;
+  /** Seconds of a write of the log. */
+  readonly flushLatency?: Histogram;
   /** Told of the outcome of every commit: after `false`, nothing is durable until a `true`. */
   readonly onCommit?: (ok: boolean) => void;
+  /** Told of what the last process left in the log, before the store is returned. */
+  readonly onRecovered?: (recovery: Recovery) => void;
+  /** Told of each failure to fill the index, which is tried again. */
+  readonly onIndexFailed?: (reason: string) => void;
   /** What the disk of the directory holds; read from the system unless a test says otherwise. */
   readonly diskSpace?: () => DiskSpace | undefined;
+  /** Of a file of the log. */
+  readonly segmentBytes?: number;
+  /** Of what the index lacks: beyond it, writes wait. */
+  readonly waitingBytesMax?: number;
 }
 
-type Databases = Record<Collection, Database<string>>;
+const segmentBytesShipped = 16 * 2 ** 20;
+const waitingBytesShipped = 64 * 2 ** 20;
+/** Takes half a millisecond. */
+const versionsPerTurn = 2_000;
 
 /**
  * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
@@ -55,154 +58,165 @@ type Databases = Record<Collection, Database<string>>;
  */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
   removeStagedCopies(directory);
-  const { root, databases } = openEnvironment(directory);
   const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
+  const { segmentBytes = segmentBytesShipped, waitingBytesMax = waitingBytesShipped } = options;
+  const { root, apply, files, found, logId, recovery } = openRecovered(directory, diskSpace());
+  options.onRecovered?.(recovery);
+  const databases = openDatabases(root);
   const reserve = createDiskReserve(clock, diskSpace);
-  const commits = createGroupCommit({
-    clock,
-    commitLatency: options.commitLatency,
-    onCommit: options.onCommit,
-  });
-  const journal = createJournal(databases);
-  const decoded = createDecodedRecords();
+  const overlay = new Overlay();
+  const memory = new FrameMemory();
   let closed = false;
   let closing: Promise<void> | undefined;
 
-  // The start of a turn's transaction has a promise that lmdb does not return; when the commit
-  // fails, its rejection would end the process. It is reachable right after this event.
-  root.on('beforecommit', () => {
-    queueMicrotask(() => {
-      root.committed.then(noted, commitFailure);
-    });
+  const refusal = (bytes?: number): WriteRefused | undefined => reserve.refusal(bytes);
+  const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
+  const filler = new IndexFiller(
+    {
+      clock,
+      directory,
+      refusal,
+      onApplied(groups, position) {
+        // Readers look into the index from here on, and not into an older state of it.
+        root.resetReadTxn();
+        drop(groups);
+        log.release(position);
+        commits.next();
+      },
+      onFailed(reason) {
+        options.onIndexFailed?.(reason);
+        // Throws when lmdb has given up for good: the process ends.
+        databases.meta.get('format');
+      },
+    },
+    recovery.end,
+  );
+  const commits = new GroupCommit({
+    clock,
+    log,
+    overlay,
+    memory,
+    isHeld: () => !closed && filler.waitingBytes > waitingBytesMax,
+    onFlushed: (group) => filler.add(group),
+    onCommit: options.onCommit,
+    commitLatency: options.commitLatency,
+    flushLatency: options.flushLatency,
   });
+  const writer = new FrameWriter({ commits, memory, overlay });
 
-  function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
+  const reading = { databases, overlay, assertOpen };
+  const reader = createReader({ ...reading, choice: newestFlushed });
+  const transaction: Reader & Writer = {
+    ...createReader({ ...reading, choice: newestOfAll }),
+    put: (collection, key, record) => writer.put(collection, key, record),
+    remove: (collection, key) => writer.remove(collection, key),
+  };
+
+  function assertOpen(): void {
     if (closed) throw closedFailure();
-    if (decoded.holds(collection)) {
-      return decoded.get(
-        databases[collection],
-        collection,
-        key as string | string[],
-      ) as RecordOf<C>;
-    }
-    const text = databases[collection].get(key);
-    return text === undefined ? undefined : (JSON.parse(text) as RecordOf<C>);
   }
 
-  function range<C extends Collection>(collection: C, wanted: Range<C> = {}): Entry<C>[] {
-    if (closed) throw closedFailure();
-    const entries: Entry<C>[] = [];
-    for (const { key, value } of databases[collection].getRange(rangeOptions(wanted))) {
-      entries.push({ key: key as KeyOf<C>, record: JSON.parse(value) as RecordOf<C> });
-    }
-    return entries;
-  }
-
-  /** Why nothing may be handed to lmdb now. */
-  function refusal(): StoreFailure | undefined {
+  /** Why nothing may be written now. */
+  function refusalNow(): WriteRefused | undefined {
     if (closed) return closedFailure();
-    const full = reserve.refusal();
-    if (full !== undefined) options.onCommit?.(false);
-    return full;
+    const refused =
+      reserve.refusal() ?? (commits.bytes > waitingBytesMax ? indexBehind() : undefined);
+    if (refused !== undefined) options.onCommit?.(false);
+    return refused;
   }
 
-  function keys<C extends Collection>(collection: C, wanted: Range<C> = {}): KeyOf<C>[] {
-    if (closed) throw closedFailure();
-    return [...databases[collection].getKeys(rangeOptions(wanted))] as KeyOf<C>[];
+  /** In slices, since there may be tens of thousands of versions. */
+  function drop(groups: readonly WriteGroup[], from = 0): void {
+    let versions = 0;
+    let next = from;
+    for (; next < groups.length && versions < versionsPerTurn; next++) {
+      const group = groups[next] as WriteGroup;
+      versions += group.versions.length;
+      overlay.drop(group);
+      memory.free(group.span);
+    }
+    if (next < groups.length) setImmediate(drop, groups, next);
+  }
+
+  /** What the index lacks then is in the log, and brought in by the next open if not here. */
+  async function end(): Promise<void> {
+    commits.next();
+    await commits.idle();
+    const lacking = await filler.close();
+    await log.close();
+    if (lacking.length > 0 && reserve.refusal() === undefined) fillNow(lacking);
+    await root.close();
+  }
+
+  function fillNow(groups: readonly WriteGroup[]): void {
+    try {
+      apply(
+        groups.map(({ frame }) => frame),
+        (groups.at(-1) as WriteGroup).end,
+      );
+    } catch {
+      // As if the process had been killed: the log has it.
+    }
   }
 
   return {
-    get,
-    range,
-    keys,
+    ...reader,
 
     write(fill) {
-      const refused = refusal();
+      const refused = refusalNow();
       if (refused !== undefined) return Promise.reject(refused);
       try {
-        fill(journal);
+        writer.run(fill);
       } catch (error) {
-        journal.drop();
         return Promise.reject(error instanceof Error ? error : new Error(errorText(error)));
       }
-      return journal.replay(commits.follow);
+      return writer.group?.settled ?? Promise.resolve();
     },
 
-    transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
-      const refused = refusal();
-      if (refused !== undefined) return Promise.reject(refused);
-      return commits.settle(runTransaction(root, { get, range, keys }, databases, work));
+    async transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
+      const refused = refusalNow();
+      if (refused !== undefined) throw refused;
+      const result = writer.run(() => {
+        const made = work(transaction);
+        assert(!(made instanceof Promise), 'the work of a transaction is synchronous');
+        return made;
+      });
+      // What it has read may be in a group before it.
+      await (writer.group ?? commits.last)?.settled;
+      return result;
     },
 
     async backup(target) {
-      if (closed) throw closedFailure();
+      assertOpen();
       // lmdb makes the copy readable for others, so its directory is closed first.
       chmodSync(target, privateDirectoryMode);
+      const first = await filler.settled();
       await root.backup(target, false);
       chmodSync(join(target, dataFile), privateFileMode);
+      writeLogCopy(target, { logId, first, sequence: log.sequence });
     },
 
-    sizeBytes: () => statSync(join(directory, dataFile)).size,
+    refusal: refusalNow,
+    commitAgeMs: () => commits.ageMs(),
+    index: () => ({
+      lagMs: filler.lagMs(),
+      waitingBytes: filler.waitingBytes,
+      failure: filler.failure,
+    }),
+    sizeBytes: () => statSync(join(directory, dataFile)).size + filler.waitingBytes,
 
     close() {
       closed = true;
-      closing ??= commits.idle().then(() => root.close());
+      closing ??= end();
       return closing;
     },
   };
 }
 
-function noted(): void {
-  // The promise of the write itself reports the outcome.
+function closedFailure(): WriteRefused {
+  return new WriteRefused('the store is closed');
 }
 
-function closedFailure(): StoreFailure {
-  return new StoreFailure('the store is closed');
-}
-
-interface Environment {
-  readonly root: RootDatabase;
-  readonly databases: Databases;
-}
-
-function openEnvironment(directory: string): Environment {
-  assertStoreFile(join(directory, dataFile));
-  // `permissionsMode` and `keyEncoder` are missing from lmdb's type declarations.
-  const environment = {
-    noSubdir: false,
-    overlappingSync: false,
-    strictAsyncOrder: true,
-    maxDbs: collections.length + 1,
-    permissionsMode: privateFileMode,
-  };
-  const database = {
-    encoding: 'string' as const,
-    encoder: createTextValues(),
-    keyEncoder: { writeKey, readKey },
-  };
-  const root = orRefused(directory, () => open(directory, environment));
-  orRefused(directory, () => {
-    // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
-    for (const file of [dataFile, storeLockFile]) chmodSync(join(directory, file), privateFileMode);
-  });
-  try {
-    claimFormat(root, (name) => root.openDB<string>(name, { ...database }), directory);
-    const opened = collections.map((name) => [name, root.openDB<string>(name, { ...database })]);
-    return { root, databases: Object.fromEntries(opened) as Databases };
-  } catch (error) {
-    void root.close();
-    throw error;
-  }
-}
-
-function orRefused<T>(directory: string, open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    throw new StoreRefused(
-      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that the directory belongs to ` +
-        'the user that runs Signalbox, and that its files are those of a Signalbox store.',
-      { cause: error },
-    );
-  }
+function indexBehind(): WriteRefused {
+  return new WriteRefused('the index is behind the log, and what it lacks fills its memory');
 }

@@ -1,24 +1,37 @@
 /**
- * Whether the disk takes writes, judged by the outcome of each commit. After a failure it tries a small write
- * every second, so that the gateway recovers without traffic when space returns.
+ * Whether the disk takes writes: judged by the outcome of each commit, and by how long the oldest one has been
+ * under way. After a failure it tries a small write every second, so that the gateway recovers without traffic
+ * when space returns.
  */
 import type { Clock } from '../lib/clock.js';
 import { StoreFailure, type Store } from './store.js';
 
-const probeIntervalMs = 1_000;
+/** Also the Retry-After of what was refused: earlier nothing is tried again. */
+export const probeIntervalMs = 1_000;
+/** A commit that takes longer hangs: the gateway is not ready, and no further change is begun. */
+export const commitOverdueMs = 2_000;
+/** The longest that an answer waits for a commit; what becomes of the change is unknown then. */
+export const commitAnswerMs = 3_000;
+
+export interface HealthEvents {
+  /** On each change between healthy and not. */
+  readonly onChange?: (isHealthy: boolean) => void;
+  /** When the oldest commit becomes overdue, and when none is any more. */
+  readonly onOverdue?: (isOverdue: boolean) => void;
+}
 
 export class StorageHealth {
   isHealthy = true;
   /** Unix milliseconds of the last commit that reached the disk; undefined before the first. */
   committedAt: number | undefined;
   #isProbing = false;
+  #wasOverdue = false;
   #store: Store | undefined;
   readonly #recovered: (() => void)[] = [];
 
   constructor(
     readonly clock: Clock,
-    /** Called on each change between healthy and not. */
-    readonly onChange: (isHealthy: boolean) => void = () => undefined,
+    readonly events: HealthEvents = {},
   ) {}
 
   watch(store: Store): void {
@@ -30,12 +43,35 @@ export class StorageHealth {
     this.#recovered.push(listen);
   }
 
+  /** Milliseconds since the begin of the oldest commit under way; 0 when none is. */
+  get commitAgeMs(): number {
+    return this.#store?.commitAgeMs() ?? 0;
+  }
+
+  /** Whether a commit hangs. */
+  get isOverdue(): boolean {
+    return this.commitAgeMs > commitOverdueMs;
+  }
+
+  /** Whether a change is refused now: the store would not take it, or it would wait behind a commit that hangs. */
+  get refusesChanges(): boolean {
+    return this.isOverdue || this.#store?.refusal() !== undefined;
+  }
+
+  /** Tells `onOverdue` of a change; to be called about once a second. */
+  look(): void {
+    const { isOverdue } = this;
+    if (isOverdue === this.#wasOverdue) return;
+    this.#wasOverdue = isOverdue;
+    this.events.onOverdue?.(isOverdue);
+  }
+
   /** For the store to call after each commit. */
   readonly noteCommit = (succeeded: boolean): void => {
     if (succeeded) this.committedAt = this.clock.now();
     if (succeeded === this.isHealthy) return;
     this.isHealthy = succeeded;
-    this.onChange(succeeded);
+    this.events.onChange?.(succeeded);
     if (succeeded) for (const listen of this.#recovered) listen();
     else this.#probeLater();
   };

@@ -2,13 +2,26 @@
  * Whether a store can be read by this version: the mark of lmdb in its file, and the mark of
  * Signalbox in it, `meta.format`, written once, when the store is new, and checked at every open.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
-import { type Collection, storeFormat } from './key-layout.js';
+import { syncDirectory } from '../lib/durable-file.js';
+import { randomHex } from '../lib/ids.js';
+import { privateDirectoryMode } from '../lib/private-modes.js';
+import { dataFile } from './data-directory.js';
+import { storeFormat } from './key-layout.js';
+import type { IndexPlace } from './log/recovery.js';
+import { logIdLength } from './log/segment.js';
+import { logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
 
-const metaName: Collection = 'meta';
+const metaName = 'meta';
 const formatKey = 'format';
+const logIdKey = 'log:id';
+/** In `meta`: the position up to which the index holds the log. */
+export const positionKey = 'log:position';
+/** In which every write was a commit of lmdb; the records are the same. */
+const formatWithoutLog = '1';
 
 // First in lmdb's file is the header of its first page, then its mark.
 const headBytes = 28;
@@ -43,12 +56,17 @@ export function assertStoreFile(path: string): void {
   );
 }
 
-/** Throws `StoreRefused` when the store cannot be read by this version. To be called before any other use. */
+/**
+ * Marks a new store and one of the format without a log, for which it makes an empty one. To be called
+ * before any other use, by the only one who has it open.
+ * @returns which log the store is the index of, and how far. Throws `StoreRefused` when the store cannot
+ * be read by this version.
+ */
 export function claimFormat(
   root: RootDatabase,
-  openDatabase: (name: string) => Database<string>,
+  openDatabase: (name: typeof metaName) => Database<string>,
   directory: string,
-): void {
+): IndexPlace {
   const names = [...root.getKeys()];
   if (names.length > 0 && !names.includes(metaName)) {
     throw new StoreRefused(
@@ -57,18 +75,34 @@ export function claimFormat(
     );
   }
   const meta = openDatabase(metaName);
-  // In one transaction, so that two programs that open a new store at once agree. Of a first open
-  // that was cut off, there may be an empty `meta` and nothing else: that store is still new.
-  const found = root.transactionSync(() => {
-    const text = meta.get(formatKey);
-    if (text !== undefined) return text;
-    if (names.some((name) => name !== metaName)) return 'none';
-    meta.putSync(formatKey, String(storeFormat));
-    return String(storeFormat);
-  });
-  if (found === String(storeFormat)) return;
-  throw new StoreRefused(
-    `The store in ${directory} has format ${found}; this version of Signalbox reads and writes ` +
-      `format ${storeFormat}. Start the version that wrote it, or give another data directory.`,
+  const found = meta.get(formatKey);
+  // Of a first open that was cut off, there may be an empty `meta` and nothing else: it is still new.
+  const isNew = found === undefined && names.every((name) => name === metaName);
+  const logPath = join(directory, logDirectory);
+  if (isNew || found === formatWithoutLog) {
+    mkdirSync(logPath, { recursive: true, mode: privateDirectoryMode });
+    syncDirectory(directory);
+    root.transactionSync(() => {
+      meta.putSync(logIdKey, JSON.stringify(randomHex(logIdLength / 2)));
+      meta.putSync(positionKey, '0');
+      meta.putSync(formatKey, String(storeFormat));
+    });
+  } else if (found !== String(storeFormat)) {
+    throw new StoreRefused(
+      `The store in ${directory} has format ${found ?? 'none'}; this version of Signalbox reads and ` +
+        `writes format ${storeFormat}. Start the version that wrote it, or give another data directory.`,
+    );
+  }
+  if (!existsSync(logPath)) throw new StoreRefused(withoutLog(logPath));
+  return {
+    logId: JSON.parse(meta.get(logIdKey) ?? '""') as string,
+    position: Number(meta.get(positionKey)),
+  };
+}
+
+function withoutLog(path: string): string {
+  return (
+    `The directory ${path} is missing. It holds acknowledged writes that ${dataFile} lacks. Put it ` +
+    'back; if it is lost, start from the newest backup (ops/backup.md tells how).'
   );
 }

@@ -29,6 +29,15 @@ export interface Entry<C extends Collection> {
   readonly record: RecordOf<C>;
 }
 
+export interface IndexState {
+  /** Milliseconds since the oldest write that the index lacks was durable; 0 when it lacks none. */
+  readonly lagMs: number;
+  /** Bytes of memory that hold what it lacks. */
+  readonly waitingBytes: number;
+  /** Why it could not be filled, while it cannot. */
+  readonly failure: string | undefined;
+}
+
 export interface Writer {
   put<C extends Collection>(collection: C, key: KeyOf<C>, record: RecordOf<C>): void;
   remove<C extends Collection>(collection: C, key: KeyOf<C>): void;
@@ -36,21 +45,28 @@ export interface Writer {
 
 export interface Store extends Reader {
   /**
-   * All that `fill` puts and removes happens in one transaction, or none of it does. Writes of the
-   * same and of other turns share group commits, in the order of the calls. `fill` runs at once.
+   * All that `fill` puts and removes happens, or none of it does. Writes of the same and of other turns
+   * share group commits, in the order of the calls. `fill` runs at once.
    * @returns resolves after the flush; rejects with `StoreFailure` when the commit failed. After a
    * rejection the outcome is unknown until a later write has resolved: what `get` shows then, is.
+   * Only after `WriteRefused` it is known: nothing was written, and nothing will be.
    */
   write(fill: (batch: Writer) => void): Promise<void>;
   /**
-   * Read, decide, write as one transaction that excludes every other write. A throw in `work` rolls everything back and rejects with that error. `work` is synchronous
-   * and may be run later than the call; inside it, reads see the newest committed state and the
-   * transaction's own writes. For what is rare: it holds up group commits while it runs.
+   * Read, decide, write as one transaction that excludes every other write. `work` is synchronous and runs
+   * at once; inside it, reads see every write before it, on disk or not, and its own. A throw in it takes
+   * everything back and rejects with that error. Resolves when what it read and wrote is on disk.
    */
   transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
-  /** Bytes of the store's file on disk. */
+  /** Why a write would be refused now, before it reaches the disk; undefined when it would not. */
+  refusal(): WriteRefused | undefined;
+  /** Milliseconds since the begin of the oldest commit that is under way; 0 when none is. */
+  commitAgeMs(): number;
+  /** How far what readers look into most is behind what is durable. */
+  index(): IndexState;
+  /** Bytes of the store on disk, without those that are made ready for writes to come. */
   sizeBytes(): number;
   /** Waits for writes under way; a write or transact after it rejects. */
   close(): Promise<void>;
@@ -58,5 +74,10 @@ export interface Store extends Reader {
 
 /** A commit failed or its flush did: the disk is full, broken or gone. */
 export class StoreFailure extends Error {
-  override readonly name = 'StoreFailure';
+  override readonly name: string = 'StoreFailure';
+}
+
+/** The write never reached the disk, and never will: it is known not to have happened. */
+export class WriteRefused extends StoreFailure {
+  override readonly name = 'WriteRefused';
 }

@@ -9,7 +9,7 @@ import type { Entry, Range, Reader } from './store.js';
 const rowsPerRead = 8;
 
 /** The collections whose keys end with a text. */
-type Walkable = {
+export type Walkable = {
   [C in Collection]: KeyOf<C> extends string | [...unknown[], string] ? C : never;
 }[Collection];
 
@@ -29,7 +29,7 @@ export function* walk<C extends Walkable>(
 }
 
 /** The smallest key greater than this one. */
-function keyAfter<K>(key: K): K {
+export function keyAfter<K>(key: K): K {
   if (Array.isArray(key))
     return [...(key as unknown[]).slice(0, -1), `${String(key.at(-1))}\0`] as K;
   return `${String(key)}\0` as K;

@@ -24,9 +24,15 @@ export interface QueuedWrite {
 export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   #isBusy = false;
-  #idle: (() => void)[] = [];
+  /** Told once what waits now has been written, or the disk refuses. */
+  #asking: (() => void)[] = [];
 
   constructor(readonly store: Store) {}
+
+  /** Whether a group is under way. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
 
   /** Writes that are not on disk yet. */
   get backlog(): number {
@@ -43,7 +49,9 @@ export class WriteQueue {
     if (this.#isBusy || this.#waiting.length === 0) return;
     this.#isBusy = true;
     const group = this.#waiting;
+    const asking = this.#asking;
     this.#waiting = [];
+    this.#asking = [];
     this.store
       .write((batch) => {
         const records = new Set<Stored>();
@@ -55,26 +63,29 @@ export class WriteQueue {
           this.#isBusy = false;
           this.retry();
           for (const { done } of group) done?.();
-          this.#tellIdle();
+          for (const tell of asking) tell();
+          this.#tellRest();
         },
         (error: unknown) => {
           this.#isBusy = false;
           this.#waiting = [...group, ...this.#waiting];
           for (const { failed } of group) failed?.();
-          this.#tellIdle();
+          for (const tell of asking) tell();
+          this.#tellRest();
           if (!(error instanceof StoreFailure)) throw error;
         },
       );
   }
 
-  /** Resolves when nothing is under way: all is on disk, or the disk refuses. */
+  /** Resolves when what was asked for before is on disk, whatever comes after it, or when the disk refuses. */
   settled(): Promise<void> {
     if (!this.#isBusy) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => this.#asking.push(resolve));
   }
 
-  #tellIdle(): void {
+  /** Nothing has begun that would tell them. */
+  #tellRest(): void {
     if (this.#isBusy) return;
-    for (const tell of this.#idle.splice(0)) tell();
+    for (const tell of this.#asking.splice(0)) tell();
   }
 }

@@ -2,10 +2,12 @@
  * The gateway's counters and histograms, cheap enough for the hot path. `metrics` reads them at each scrape.
  * Live as long as the process.
  */
+import { errors, type ErrorCode } from '../errors.js';
 import { streamEnds, type StreamEnd } from '../events/event-streams.js';
-import { Counter, CounterSet, Histogram, latencyBounds } from '../lib/instruments.js';
+import { Counter, CounterSet, CounterTable, Histogram, latencyBounds } from '../lib/instruments.js';
 import { connectionEnds, type ConnectionEnd } from '../plugins/protocol.js';
 import { executionStates, type ExecutionStatus } from '../model/execution.js';
+import { reasonCodes, type ReasonCode } from '../model/reason-codes.js';
 
 export interface Instruments {
   /** Completed requests by operation and status; status 0 means that the client disconnected. */
@@ -18,25 +20,36 @@ export interface Instruments {
   readonly acceptLatency: Histogram;
   /** Seconds from the first write of a commit until its flush. */
   readonly commitLatency: Histogram;
+  /** Seconds of a write of the log. */
+  readonly flushLatency: Histogram;
   /** Seconds from acceptance to the frame written to a plugin's socket. */
   readonly dispatchLatency: Histogram;
   /** Seconds from dispatch to the plugin's first report. */
   readonly confirmLatency: Histogram;
+  /** Refused requests by the code of the error. */
+  readonly refusals: CounterSet<ErrorCode>;
   readonly signalsAccepted: Counter;
   readonly framesRejected: Counter;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
+  readonly framesRepeated: Counter;
   readonly submitsSent: Counter;
   readonly eventsPublished: Counter;
   readonly commitsFailed: Counter;
+  readonly indexFillsFailed: Counter;
   /** Unexpected errors, which reached the outermost catch. */
   readonly internalErrors: Counter;
   /** Status changes of executions, by new status. */
   readonly executionsByStatus: CounterSet<ExecutionStatus>;
+  /** Status changes of orders by platform, which is one of the settings, and new status. */
+  readonly ordersByPlatform: CounterTable<ExecutionStatus>;
+  /** Executions that were denied, by reason. */
+  readonly deniedByReason: CounterSet<ReasonCode>;
   readonly connectionsClosed: CounterSet<ConnectionEnd>;
   readonly streamsClosed: CounterSet<StreamEnd>;
 }
 
+const statuses = Object.keys(executionStates) as ExecutionStatus[];
 /** One counter per three-digit status code. */
 const statusSlots = 1_000;
 /** Label of requests that match no route. */
@@ -82,17 +95,23 @@ export function createInstruments(routes: readonly { readonly operation: string 
     },
     acceptLatency: new Histogram(latencyBounds),
     commitLatency: new Histogram(latencyBounds),
+    flushLatency: new Histogram(latencyBounds),
     dispatchLatency: new Histogram(latencyBounds),
     confirmLatency: new Histogram(latencyBounds),
+    refusals: new CounterSet(Object.keys(errors) as ErrorCode[]),
     signalsAccepted: new Counter(),
     framesRejected: new Counter(),
     reportsIgnored: new Counter(),
     fillsDuplicate: new Counter(),
+    framesRepeated: new Counter(),
     submitsSent: new Counter(),
     eventsPublished: new Counter(),
     commitsFailed: new Counter(),
+    indexFillsFailed: new Counter(),
     internalErrors: new Counter(),
-    executionsByStatus: new CounterSet(Object.keys(executionStates) as ExecutionStatus[]),
+    executionsByStatus: new CounterSet(statuses),
+    ordersByPlatform: new CounterTable(statuses),
+    deniedByReason: new CounterSet(reasonCodes),
     connectionsClosed: new CounterSet(connectionEnds),
     streamsClosed: new CounterSet(streamEnds),
   };

@@ -1,7 +1,7 @@
 /**
  * Creates the log: JSON lines on standard error. Redacts secrets in each finished line: values of fields with
  * the names of secrets, at every depth and in errors, and all text in the form of a credential. Writes
- * synchronously, so that the last line before a crash is not lost. No line is written per request.
+ * synchronously, so that the last line before a crash is not lost. Refusals are in it, accepted requests are not.
  */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings.js';

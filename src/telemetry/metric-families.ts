@@ -12,12 +12,17 @@ export interface Gauges {
   readonly hashPoolQueue: () => number;
   readonly openExecutions: () => number;
   readonly storeBytes: () => number;
+  readonly indexLagMs: () => number;
+  readonly indexWaitingBytes: () => number;
   readonly openStreams: () => number;
   readonly hashPoolQueueMax: () => number;
+  readonly isHalted: () => boolean;
   /** Whether `/readyz` responds with 200. */
   readonly isReady: () => boolean;
   /** Unix milliseconds; undefined before the first commit. */
   readonly committedAt: () => number | undefined;
+  readonly commitAgeMs: () => number;
+  readonly retentionLagMs: () => number;
   readonly version: string;
   readonly hostMetrics: HostMetrics;
 }
@@ -42,12 +47,17 @@ export const families: readonly Family[] = [
   { name: 'http_request_duration_seconds', type: 'histogram', help: 'From the head of a request to the end of its response.', read: requestLatencySamples },
   { name: 'accept_duration_seconds', type: 'histogram', help: 'From the head of a signal to its 202.', read: (i) => histogramSamples(i.acceptLatency) },
   { name: 'commit_duration_seconds', type: 'histogram', help: 'From the first write of a commit until it is flushed to disk.', read: (i) => histogramSamples(i.commitLatency) },
+  { name: 'log_flush_duration_seconds', type: 'histogram', help: 'Duration of a write of the log, which makes a group of commits durable.', read: (i) => histogramSamples(i.flushLatency) },
   { name: 'dispatch_duration_seconds', type: 'histogram', help: 'From the acceptance of a signal to its frame on the socket of a plugin.', read: (i) => histogramSamples(i.dispatchLatency) },
   { name: 'confirm_duration_seconds', type: 'histogram', help: 'From dispatch to the first report of the plugin.', read: (i) => histogramSamples(i.confirmLatency) },
+  { name: 'refusals_total', type: 'counter', help: 'Refused requests, by the code of the error.', read: (i) => countedSamples('code', i.refusals) },
   { name: 'signals_accepted_total', type: 'counter', help: 'Accepted signals: durable and answered with a 202.', read: (i) => [i.signalsAccepted] },
   { name: 'executions_total', type: 'counter', help: 'Status changes of executions, by new status.', read: (i) => countedSamples('status', i.executionsByStatus) },
+  { name: 'orders_total', type: 'counter', help: 'Status changes of orders, by platform and new status.', read: (i) => orderSamples(i) },
+  { name: 'executions_denied_total', type: 'counter', help: 'Executions that never left the gateway, by reason.', read: (i) => countedSamples('reason', i.deniedByReason) },
   { name: 'submits_sent_total', type: 'counter', help: 'Submit frames sent to plugins, including redeliveries.', read: (i) => [i.submitsSent] },
   { name: 'plugin_frames_rejected_total', type: 'counter', help: 'Rejected frames of plugins.', read: (i) => [i.framesRejected] },
+  { name: 'plugin_frames_repeated_total', type: 'counter', help: 'Numbered frames of plugins at or below the lastSeq of their welcome: ignored, such as those of a plugin that begins at 1 again.', read: (i) => [i.framesRepeated] },
   { name: 'reports_ignored_total', type: 'counter', help: 'Ignored reports of plugins: backward, or without new information.', read: (i) => [i.reportsIgnored] },
   { name: 'fills_duplicate_total', type: 'counter', help: 'Duplicate fills, by fillId.', read: (i) => [i.fillsDuplicate] },
   { name: 'events_published_total', type: 'counter', help: 'Published terminal events.', read: (i) => [i.eventsPublished] },
@@ -56,10 +66,16 @@ export const families: readonly Family[] = [
   { name: 'hash_pool_queue', type: 'gauge', help: 'Passwords that wait for a thread of the hash pool.', read: (_, g) => [{ value: g.hashPoolQueue() }] },
   { name: 'open_executions', type: 'gauge', help: 'Executions that are not final.', read: (_, g) => [{ value: g.openExecutions() }] },
   { name: 'store_size_bytes', type: 'gauge', help: 'Size of the store on disk.', read: (_, g) => [{ value: g.storeBytes() }] },
+  { name: 'index_lag_seconds', type: 'gauge', help: 'Since the oldest commit that data.mdb lacks; 0 when it lacks none. The log keeps what it lacks.', read: (_, g) => [{ value: g.indexLagMs() / 1000 }] },
+  { name: 'index_waiting_bytes', type: 'gauge', help: 'Memory that holds what data.mdb lacks; when it is full, commits wait.', read: (_, g) => [{ value: g.indexWaitingBytes() }] },
+  { name: 'index_fills_failed_total', type: 'counter', help: 'Failed transactions that bring commits from the log into data.mdb; each is tried again.', read: (i) => [i.indexFillsFailed] },
   { name: 'internal_errors_total', type: 'counter', help: 'Unexpected errors; each has a line in the log.', read: (i) => [i.internalErrors] },
   { name: 'hash_pool_queue_max', type: 'gauge', help: 'Limit of the hash pool queue; a login above it gets a 503.', read: (_, g) => [{ value: g.hashPoolQueueMax() }] },
   { name: 'ready', type: 'gauge', help: '1 when /readyz responds with 200, otherwise 0.', read: (_, g) => [{ value: g.isReady() ? 1 : 0 }] },
+  { name: 'trading_halted', type: 'gauge', help: '1 while trading is halted: signals are refused, and none leaves.', read: (_, g) => [{ value: g.isHalted() ? 1 : 0 }] },
   { name: 'last_commit_timestamp_seconds', type: 'gauge', help: 'Unix time of the last durable commit.', read: (_, g) => secondsOf(g.committedAt()) },
+  { name: 'commit_age_seconds', type: 'gauge', help: 'Age of the oldest commit that is under way; 0 when none is.', read: (_, g) => [{ value: g.commitAgeMs() / 1000 }] },
+  { name: 'retention_lag_seconds', type: 'gauge', help: 'Since the begin of the last complete sweep, or since the start: all that was due then has been removed. Under a few minutes while retention keeps up.', read: (_, g) => [{ value: g.retentionLagMs() / 1000 }] },
   { name: 'build_info', type: 'gauge', help: 'Always 1; the version is in the label.', read: (_, g) => [{ labels: { version: g.version }, value: 1 }] },
   { name: 'disk_free_bytes', type: 'gauge', help: 'Space available on the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().freeBytes }] },
   { name: 'disk_size_bytes', type: 'gauge', help: 'Size of the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().sizeBytes }] },
@@ -91,6 +107,15 @@ function countedSamples<Name extends string>(label: string, set: CounterSet<Name
     labels: { [label]: name },
     value: set.counters[name].value,
   }));
+}
+
+function orderSamples({ ordersByPlatform }: Instruments): Sample[] {
+  return [...ordersByPlatform.rows].flatMap(([platform, counters]) =>
+    countedSamples('status', counters).map(({ labels, value }) => ({
+      labels: { platform, ...labels },
+      value,
+    })),
+  );
 }
 
 function histogramSamples(histogram: Histogram, labels: Record<string, string> = {}): Sample[] {

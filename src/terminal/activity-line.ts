@@ -25,6 +25,7 @@ const kinds: { readonly [K in Activity['kind']]: readonly [label: string, Descri
   refused: ['refused', ({ reason, message }) => ['', `${reason}: ${message}`]],
   bad_frame: ['bad frame', () => ['', 'the gateway sent an invalid frame; ignored']],
   gateway_error: ['error', ({ code, message }) => ['', `${code}: ${message}`]],
+  failed: ['failed', ({ id, message }) => [id, message]],
   repeated: ['repeated', ({ id }) => [id, 'already known; not executed again']],
   submit: ['submit', ({ command }) => [command.executionId, commandText(command)]],
   report: ['report', ({ executionId, evidence }) => [executionId, reportText(evidence)]],

@@ -9,10 +9,22 @@ const isPositive: Check = (value) => isNumber(value) && (value as number) >= 1;
 const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 const isObject: Check = (value) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Absent in the welcome of an older gateway. */
+const isOptionalQueue: Check = (value) => {
+  if (value === undefined) return true;
+  const { eventsMax, ageMs } = (isObject(value) ? value : {}) as Record<string, unknown>;
+  return isPositive(eventsMax) && isPositive(ageMs);
+};
 const isOptionalText: Check = (value) => value === undefined || isText(value);
 
 const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<string, Check>>>> = {
-  welcome: { connectionId: isText, heartbeatMs: isPositive, serverTime: isTime, lastSeq: isNumber },
+  welcome: {
+    connectionId: isText,
+    heartbeatMs: isPositive,
+    serverTime: isTime,
+    lastSeq: isNumber,
+    outgoingQueue: isOptionalQueue,
+  },
   submit: {
     executionId: isText,
     orderRef: isOptionalText,
@@ -22,6 +34,7 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
     expiresAt: isTime,
   },
   cancel: { cancelRequestId: isText, executionId: isText },
+  snapshot: { snapshotId: isText },
   ack: { seq: isNumber },
   error: { code: isText },
 };

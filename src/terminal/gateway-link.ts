@@ -19,6 +19,7 @@ import {
   isForbidden,
   reconnectDelayMs,
   refusedBy,
+  retryAfterMs,
   sessionRefused,
   type Refused,
 } from './reconnect-policy.js';
@@ -71,6 +72,8 @@ export class GatewayLink {
   #heartbeat: Timer | undefined;
   #silentBeats = 0;
   #failure = '';
+  /** What a refused upgrade asked for in `Retry-After`. */
+  #retryAfterMs = 0;
   #onClosed: () => void = () => undefined;
 
   constructor(deps: GatewayLinkDeps) {
@@ -120,6 +123,7 @@ export class GatewayLink {
 
   async #connect(): Promise<void> {
     this.#failure = '';
+    this.#retryAfterMs = 0;
     this.#deps.onNotice({ kind: 'connecting' });
     let token: string;
     try {
@@ -154,6 +158,7 @@ export class GatewayLink {
     socket.on('unexpected-response', (request, response) => {
       status = response.statusCode ?? 0;
       this.#failure = `the gateway answered with status ${status}`;
+      this.#retryAfterMs = retryAfterMs(response.headers['retry-after']);
       response.resume();
       request.destroy();
       socket.terminate();
@@ -215,7 +220,7 @@ export class GatewayLink {
 
   #reconnectLater(closeCode: number | undefined): void {
     if (this.#isEnded) return;
-    const retryMs = reconnectDelayMs(this.#attempt++, this.#deps.random);
+    const retryMs = reconnectDelayMs(this.#attempt++, this.#deps.random, this.#retryAfterMs);
     this.#retry = this.#deps.clock.setTimer(retryMs, () => void this.#connect());
     this.#deps.onNotice({
       kind: 'disconnected',

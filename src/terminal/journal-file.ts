@@ -29,13 +29,18 @@ export interface JournalFile {
 
 /**
  * Opens the journal of one source, so that several terminals can share a directory.
+ * @param kind ends the file's name: a terminal may keep a further journal of its own.
  * @throws JournalRefused when it is in use, damaged, or cannot be read or written.
  */
-export function openJournalFile(directory: string, source: SourceName): JournalFile {
-  const path = join(directory, `${fileNameOf(source)}.journal`);
+export function openJournalFile(
+  directory: string,
+  source: SourceName,
+  kind = 'journal',
+): JournalFile {
+  const path = join(directory, `${fileNameOf(source)}.${kind}`);
   try {
     mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
-    return open(directory, path, source);
+    return open(directory, path, source, kind);
   } catch (error) {
     if (error instanceof JournalRefused) throw error;
     const reason = errorText(error);
@@ -46,7 +51,7 @@ export function openJournalFile(directory: string, source: SourceName): JournalF
   }
 }
 
-function open(directory: string, path: string, source: SourceName): JournalFile {
+function open(directory: string, path: string, source: SourceName, kind: string): JournalFile {
   const lock = openSync(`${path}.lock`, 'a', privateFileMode);
   if (!tryLock(lock)) {
     closeSync(lock);
@@ -55,7 +60,7 @@ function open(directory: string, path: string, source: SourceName): JournalFile 
     );
   }
   const { platform, instanceId, accountName } = source;
-  const head = JSON.stringify({ journal: 1, platform, instanceId, accountName });
+  const head = JSON.stringify({ [kind]: 1, platform, instanceId, accountName });
   const lines = readLines(path, head);
   let file = openSync(path, 'a', privateFileMode);
   let pending: string[] = [];

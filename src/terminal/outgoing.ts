@@ -11,7 +11,7 @@ import type { Journal, ReportFrame } from './journal.js';
 export type NumberedFrame = PluginFrameOf<'report' | 'cancel_report' | 'event'>;
 export type EventFrame = Omit<PluginFrameOf<'event'>, 'seq'>;
 
-/** Bounds of the queue of events while disconnected. */
+/** Bounds of the queue of events while disconnected; the gateway's own, from its welcome, replace them. */
 export interface OutgoingQueue {
   readonly eventsMax: number;
   readonly ageMs: number;
@@ -24,6 +24,13 @@ interface Item {
   seq: number | undefined;
   /** Monotonic milliseconds. */
   readonly createdAt: number;
+  /** Set for a report of dropped events: what is lost with it. */
+  readonly tells?: Loss;
+}
+
+interface Loss {
+  readonly count: number;
+  readonly reason: DropReason;
 }
 
 export const dropReasons = ['queue_full', 'too_old'] as const;
@@ -40,18 +47,24 @@ export interface OutgoingDeps {
 
 export class Outgoing {
   readonly #deps: OutgoingDeps;
-  readonly #eventsMax: number;
+  #bounds: OutgoingQueue;
   /** In order; those with a `seq` come first. */
   #items: Item[];
   #unsent: Item[] = [];
   #eventCount = 0;
   #seq: number;
   #isOpen = false;
+  /** Known not to be delivered. */
   readonly #dropped: Record<DropReason, number> = { queue_full: 0, too_old: 0 };
+  /** Sent, then dropped before an acknowledgement: delivered or not, the next one or a welcome says. */
+  #unsure: (Loss & { readonly seq: number })[] = [];
 
   constructor(deps: OutgoingDeps) {
     this.#deps = deps;
-    this.#eventsMax = deps.queue?.eventsMax ?? limits.outgoingQueueEventsMax.value;
+    this.#bounds = deps.queue ?? {
+      eventsMax: limits.outgoingQueueEventsMax.value,
+      ageMs: limits.outgoingQueueAgeMs.value,
+    };
     this.#seq = deps.journal.seq;
     const createdAt = deps.clock.monotonic();
     this.#items = deps.journal
@@ -59,9 +72,14 @@ export class Outgoing {
       .map(({ id, seq, frame }) => ({ frame, reportId: id, seq, createdAt }));
   }
 
-  /** After a welcome: assigns missing `seq`s and queues all frames for redelivery. */
-  open(lastSeq: number): void {
+  /**
+   * After a welcome: assigns missing `seq`s and queues all frames for redelivery. `bounds`: the gateway's own
+   * for the queue.
+   */
+  open(lastSeq: number, bounds: OutgoingQueue = this.#bounds): void {
+    this.#bounds = bounds;
     this.acknowledge(lastSeq);
+    for (const { count, reason } of this.#unsure.splice(0)) this.#dropped[reason] += count;
     this.#dropOld();
     this.#insertDropNotices();
     this.#isOpen = true;
@@ -86,7 +104,7 @@ export class Outgoing {
     const seq = this.#isOpen ? ++this.#seq : undefined;
     this.#add({ frame, reportId: undefined, seq, createdAt: this.#deps.clock.monotonic() });
     this.#eventCount++;
-    while (this.#eventCount > this.#eventsMax) {
+    while (this.#eventCount > this.#bounds.eventsMax) {
       this.#drop(this.#items.findIndex(isEvent), 'queue_full');
     }
     return true;
@@ -102,6 +120,7 @@ export class Outgoing {
   /** The gateway has acknowledged everything up to `seq`. */
   acknowledge(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
+    if (this.#unsure.length > 0) this.#unsure = this.#unsure.filter((loss) => loss.seq > seq);
     const kept = this.#items.findIndex((item) => item.seq === undefined || item.seq > seq);
     const gone = this.#items.splice(0, kept === -1 ? this.#items.length : kept);
     this.#eventCount -= gone.filter(isEvent).length;
@@ -131,18 +150,21 @@ export class Outgoing {
   #dropOld(): void {
     const { clock, queue } = this.#deps;
     if (queue === undefined) return;
-    const oldest = clock.monotonic() - queue.ageMs;
+    const oldest = clock.monotonic() - this.#bounds.ageMs;
     for (let at = this.#items.length - 1; at >= 0; at--) {
       const item = this.#items[at] as Item;
-      if (isEvent(item) && item.createdAt < oldest) this.#drop(at, 'too_old');
+      if (isEvent(item) && item.createdAt < oldest) this.#drop(at, 'too_old', true);
     }
   }
 
-  #drop(index: number, reason: DropReason): void {
-    this.#items.splice(index, 1);
+  /** `isLost`: the gateway is known not to have it. */
+  #drop(index: number, reason: DropReason, isLost = false): void {
+    const [item] = this.#items.splice(index, 1);
     this.#eventCount--;
-    // While connected, the event was sent or is about to be: only its redelivery is lost.
-    if (!this.#isOpen) this.#dropped[reason]++;
+    const loss = item?.tells ?? { count: 1, reason };
+    // With a `seq` it was sent, or is about to be: the connection may be dead, but then the next welcome says so.
+    if (isLost || item?.seq === undefined) this.#dropped[loss.reason] += loss.count;
+    else this.#unsure.push({ ...loss, seq: item.seq });
   }
 
   /** Inserts the notices at the gap: after the frames that were sent before it, before the remaining ones. */
@@ -154,7 +176,8 @@ export class Outgoing {
       if (count === 0) return [];
       this.#dropped[reason] = 0;
       const frame = dropNotice(count, reason);
-      return [{ frame, reportId: undefined, seq: undefined, createdAt: clock.monotonic() }];
+      const tells = { count, reason };
+      return [{ frame, reportId: undefined, seq: undefined, createdAt: clock.monotonic(), tells }];
     });
     this.#eventCount += notices.length;
     this.#items.splice(firstNew === -1 ? this.#items.length : firstNew, 0, ...notices);

@@ -4,13 +4,23 @@
  */
 import { rounded } from './decimal.js';
 import type { Instrument } from './instruments.js';
-import type { Side } from './order-request.js';
+import type { Origin } from './terminal-event.js';
+import type { Side } from '../plugins/commands.js';
 
 export interface Position {
   readonly instrument: Instrument;
   /** Negative when short. */
   readonly quantity: number;
   readonly averagePrice: number;
+  readonly exits: Exits;
+}
+
+/** Prices at which the terminal closes the position; they end with it. */
+export interface Exits {
+  readonly stopLoss?: number | undefined;
+  readonly takeProfit?: number | undefined;
+  /** The command that set them. */
+  readonly origin?: Origin;
 }
 
 export interface AccountView {
@@ -21,7 +31,16 @@ export interface AccountView {
   readonly equity: number;
 }
 
+export interface Booking {
+  readonly instrument: Instrument;
+  readonly side: Side;
+  readonly quantity: number;
+  readonly price: number;
+  readonly exits?: Exits;
+}
+
 const startBalance = 100_000;
+const flat = { quantity: 0, averagePrice: 0, exits: {} };
 
 export class PaperAccount {
   readonly #positions = new Map<string, Position>();
@@ -36,9 +55,9 @@ export class PaperAccount {
     return this.#positions.get(instrument.symbol);
   }
 
-  /** Books one fill against the net position. */
-  book(instrument: Instrument, side: Side, quantity: number, price: number): void {
-    const before = this.position(instrument) ?? { instrument, quantity: 0, averagePrice: 0 };
+  /** Books one fill against the net position. `exits`: for the position that it opens or adds to. */
+  book({ instrument, side, quantity, price, exits = {} }: Booking): void {
+    const before = this.position(instrument) ?? { ...flat, instrument };
     const change = side === 'buy' ? quantity : -quantity;
     const after = rounded(before.quantity + change);
     const isReducing = before.quantity * change < 0;
@@ -57,7 +76,13 @@ export class PaperAccount {
       : isReducing
         ? before.averagePrice
         : rounded((before.averagePrice * before.quantity + price * change) / after);
-    this.#positions.set(instrument.symbol, { instrument, quantity: after, averagePrice });
+    const keepsExits = !hasTurned && (isReducing || !hasExits(exits));
+    this.#positions.set(instrument.symbol, {
+      instrument,
+      quantity: after,
+      averagePrice,
+      exits: keepsExits ? before.exits : exits,
+    });
   }
 
   view(priceOf: (symbol: string) => number): AccountView {
@@ -76,4 +101,8 @@ export class PaperAccount {
       equity: rounded(balance + unrealizedProfit),
     };
   }
+}
+
+function hasExits({ stopLoss, takeProfit }: Exits): boolean {
+  return stopLoss !== undefined || takeProfit !== undefined;
 }

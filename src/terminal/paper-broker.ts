@@ -1,13 +1,14 @@
 /**
- * A small simulated broker with three commands: submit an order, close a position, flatten the account.
- * Rejects all others. Deterministic: the same calls at the same times of its clock have the same results.
+ * A small simulated broker that implements the catalog of commands (src/plugins/COMMANDS.md). Deterministic: the
+ * same calls at the same times of its clock have the same results.
  */
 import type { Clock } from '../lib/clock.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
+import { isFault, type CommandFault } from '../plugins/commands.js';
 import type { BrokerListener } from './broker-listener.js';
-import type { Instrument } from './instruments.js';
+import { instruments, type Instrument } from './instruments.js';
 import type { KnownExecution } from './journal.js';
-import { isRefusal, parseClose, parseOrder, type Refusal } from './order-request.js';
+import { exitFault, readPaperCommand, type OrderRequest } from './order-request.js';
 import { PaperLedger } from './paper-ledger.js';
 import { PaperOrderBook } from './paper-order-book.js';
 import { originOf } from './terminal-event.js';
@@ -37,6 +38,8 @@ export interface PaperBroker {
   restore(executions: readonly KnownExecution[]): void;
   /** Sends the events with the full state that a terminal sends when it connects. */
   sendState(): void;
+  /** The account, its positions and orders. */
+  snapshot(): object;
   stop(): void;
 }
 
@@ -45,48 +48,38 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
   const ledger = new PaperLedger(clock, (event) => listener.event(event));
   const book = new PaperOrderBook({ clock, listener, ledger, partialFills, pieceMs, cancelMs });
 
-  const commands: Readonly<Record<string, (command: BrokerCommand) => void>> = {
-    'order/submit': submitOrder,
-    'position/close': closePosition,
-    'account/flatten': flatten,
-  };
-
-  function submitOrder(command: BrokerCommand): void {
-    const request = parseOrder(command.payload);
-    if (isRefusal(request)) refuse(command, request);
-    else book.place(command, request);
+  function submit(command: BrokerCommand): void {
+    const asked = readPaperCommand(command);
+    if (isFault(asked)) return refuse(command, asked);
+    if (asked.name === 'order/submit') return placeOrder(command, asked.request);
+    if (asked.name === 'account/flatten') return flatten(command);
+    complete(
+      command,
+      close(asked.instrument, command) ?? `${asked.instrument.symbol} had no position.`,
+    );
   }
 
-  function closePosition(command: BrokerCommand): void {
-    const instrument = parseClose(command.payload);
-    if (isRefusal(instrument)) return refuse(command, instrument);
-    complete(command, closeNow(instrument, command) ?? `${instrument.symbol} had no position.`);
+  function placeOrder(command: BrokerCommand, request: OrderRequest): void {
+    const fault = exitFault(request, ledger.priceOf(request.instrument.symbol));
+    if (fault !== undefined) return refuse(command, fault);
+    book.place(command, request);
   }
 
   function flatten(command: BrokerCommand): void {
     const lines = [`${book.cancelAll()} working orders cancelled.`];
-    for (const { instrument } of ledger.positions) lines.push(closeNow(instrument, command) ?? '');
+    for (const { instrument } of ledger.positions) lines.push(close(instrument, command) ?? '');
     complete(command, lines.join(' '));
   }
 
-  /** Closes a net position at the simulated price. @returns a description; undefined without a position. */
-  function closeNow(instrument: Instrument, { executionId }: BrokerCommand): string | undefined {
-    const position = ledger.position(instrument);
-    if (position === undefined) return undefined;
-    const { symbol } = instrument;
-    const side = position.quantity > 0 ? 'sell' : 'buy';
-    const quantity = Math.abs(position.quantity);
-    const price = ledger.priceOf(symbol);
-    const fillId = `${executionId}-${symbol}`;
-    ledger.book({ fillId, instrument, side, quantity, price }, { executionId });
-    return `${side} ${quantity} ${symbol} at ${price} closed the position.`;
+  function close(instrument: Instrument, { executionId }: BrokerCommand): string | undefined {
+    return ledger.close(instrument, `${executionId}-${instrument.symbol}`, { executionId });
   }
 
   function complete({ executionId }: BrokerCommand, text: string): void {
     listener.report(executionId, { status: 'completed', native: { state: 'Completed', text } });
   }
 
-  function refuse(command: BrokerCommand, { reasonCode, text }: Refusal): void {
+  function refuse(command: BrokerCommand, { reasonCode, text }: CommandFault): void {
     const { executionId, orderRef } = command;
     const native = { state: 'Rejected', text };
     if (orderRef !== undefined) book.remember(executionId, 'rejected');
@@ -99,18 +92,18 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
     });
   }
 
+  function snapshot(): object {
+    return { ...ledger.snapshot(), ...book.snapshot() };
+  }
+
   return {
-    submit(command) {
-      const run = commands[`${command.signalType}/${command.cmd}`];
-      if (run !== undefined) return run(command);
-      const known = Object.keys(commands).join(', ');
-      refuse(command, { reasonCode: 'unknown_command', text: `The broker knows ${known}.` });
-    },
+    submit,
     cancel: (cancelRequestId, executionId) => book.cancel(cancelRequestId, executionId),
     setPrice(symbol, price) {
-      const isSet = ledger.setPrice(symbol, price);
-      if (isSet) book.priceMoved(symbol);
-      return isSet;
+      const instrument = instruments.get(symbol);
+      if (instrument === undefined || !ledger.setPrice(symbol, price)) return false;
+      book.priceMoved(instrument);
+      return true;
     },
     priceOf: (symbol) => ledger.priceOf(symbol),
     restore: (executions) => book.restore(executions),
@@ -121,11 +114,9 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
         event: 'account_status',
         data: { status: 'active', tradingEnabled: true, isSimulated },
       });
-      listener.event({
-        event: 'state_snapshot',
-        data: { ...ledger.snapshot(), ...book.snapshot() },
-      });
+      listener.event({ event: 'state_snapshot', data: snapshot() });
     },
+    snapshot,
     stop: () => book.stop(),
   };
 }

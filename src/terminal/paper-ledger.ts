@@ -4,23 +4,19 @@
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { instruments, type Instrument } from './instruments.js';
-import type { Side } from './order-request.js';
-import { PaperAccount, type Position } from './paper-account.js';
+import { PaperAccount, type Booking, type Position } from './paper-account.js';
 import { isPrice } from './price-feed.js';
 import { originOf, type Origin, type SendEvent } from './terminal-event.js';
 
-export interface Trade {
+export interface Trade extends Booking {
   readonly fillId: string;
-  readonly instrument: Instrument;
-  readonly side: Side;
-  readonly quantity: number;
-  readonly price: number;
 }
 
 export class PaperLedger {
   readonly #clock: Clock;
   readonly #send: SendEvent;
   readonly #account = new PaperAccount();
+  #exitCount = 0;
   readonly #prices = new Map(
     [...instruments].map(([symbol, { startPrice }]) => [symbol, startPrice]),
   );
@@ -55,7 +51,7 @@ export class PaperLedger {
     const { fillId, instrument, side, quantity, price } = trade;
     const { symbol } = instrument;
     const filledAt = toIsoTime(this.#clock.now());
-    this.#account.book(instrument, side, quantity, price);
+    this.#account.book(trade);
     this.#send({
       event: 'execution_update',
       data: { fillId, instrument: symbol, side, quantity, price, filledAt },
@@ -70,6 +66,36 @@ export class PaperLedger {
     this.#send({ event: 'account_update', data: this.#accountView() });
   }
 
+  /** Closes a net position at the simulated price. @returns a description; undefined without a position. */
+  close(instrument: Instrument, fillId: string, origin: Origin): string | undefined {
+    const position = this.position(instrument);
+    if (position === undefined) return undefined;
+    const { symbol } = instrument;
+    const side = position.quantity > 0 ? 'sell' : 'buy';
+    const quantity = Math.abs(position.quantity);
+    const price = this.priceOf(symbol);
+    this.book({ fillId, instrument, side, quantity, price }, origin);
+    return `${side} ${quantity} ${symbol} at ${price} closed the position.`;
+  }
+
+  /** Closes the position if the price has reached its stop loss or take profit. */
+  takeExit(instrument: Instrument): void {
+    const { quantity = 0, exits = {} } = this.position(instrument) ?? {};
+    const { stopLoss, takeProfit, origin } = exits;
+    const price = this.priceOf(instrument.symbol);
+    const gainAt = (exit = NaN): number => (price - exit) * Math.sign(quantity);
+    const exit = gainAt(stopLoss) <= 0 ? 'Stop loss' : gainAt(takeProfit) >= 0 ? 'Take profit' : '';
+    if (exit === '' || origin === undefined) return;
+    const fillId = `${origin.executionId}-exit-${++this.#exitCount}`;
+    const text = `${exit}: ${this.close(instrument, fillId, origin)}`;
+    this.#send({
+      event: 'terminal_message',
+      data: { text, level: 'info' },
+      rawText: text,
+      ...originOf(origin),
+    });
+  }
+
   snapshot(): { readonly account: object; readonly positions: readonly object[] } {
     return {
       account: this.#accountView(),
@@ -78,13 +104,16 @@ export class PaperLedger {
   }
 
   #positionView(instrument: Instrument): object {
-    const { quantity = 0, averagePrice = null } = this.position(instrument) ?? {};
+    const { quantity = 0, averagePrice = null, exits = {} } = this.position(instrument) ?? {};
+    const { stopLoss, takeProfit } = exits;
     return {
       instrument: instrument.symbol,
       side: quantity > 0 ? 'long' : quantity < 0 ? 'short' : 'flat',
       quantity: Math.abs(quantity),
       averagePrice,
       marketPrice: this.priceOf(instrument.symbol),
+      ...(stopLoss === undefined ? {} : { stopLoss }),
+      ...(takeProfit === undefined ? {} : { takeProfit }),
     };
   }
 

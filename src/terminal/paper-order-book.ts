@@ -4,19 +4,25 @@
  * restored from the journal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
+import { isFinal } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
 import { rounded } from './decimal.js';
 import type { CancelEvidence, KnownExecution } from './journal.js';
-import { isRefusal, parseOrder, type OrderRequest } from './order-request.js';
+import { isFault, type TimeInForce } from '../plugins/commands.js';
+import type { Instrument } from './instruments.js';
+import { readPaperCommand, type OrderRequest } from './order-request.js';
 import type { PaperLedger } from './paper-ledger.js';
 import {
   describe,
   evidenceOf,
   isMarketable,
+  isReached,
+  newOrder,
   nextPieceOf,
   orderStates,
   remainingOf,
+  resumed,
   viewOf,
   type OrderStatus,
   type PaperOrder,
@@ -61,16 +67,20 @@ export class PaperOrderBook {
   }
 
   place(origin: Origin, request: OrderRequest): void {
-    const order = this.#enter(origin, request, `paper-${++this.#lastOrderNumber}`);
+    const { clock, partialFills } = this.#deps;
+    const orderId = `paper-${++this.#lastOrderNumber}`;
+    const order = newOrder(origin, request, { orderId, partialFills, now: clock.now() });
+    this.#enter(order);
     this.#sendUpdate(order);
     this.#advance(order);
   }
 
   /** Fills the orders that the new price reaches, oldest first. */
-  priceMoved(symbol: string): void {
+  priceMoved(instrument: Instrument): void {
     for (const order of [...this.#orders.values()]) {
-      if (order.request.instrument.symbol === symbol) this.#advance(order);
+      if (order.request.instrument === instrument) this.#advance(order);
     }
+    this.#deps.ledger.takeExit(instrument);
   }
 
   cancel(cancelRequestId: string, executionId: string): void {
@@ -111,7 +121,7 @@ export class PaperOrderBook {
   restore(executions: readonly KnownExecution[]): void {
     for (const known of executions) {
       if (known.submit.orderRef === undefined) continue;
-      if (isOpen(known.status)) this.#reopen(known, known.status);
+      if (!isFinal(known.status)) this.#reopen(known);
       else this.remember(known.executionId, known.status);
     }
     for (const order of [...this.#orders.values()]) this.#advance(order);
@@ -127,53 +137,50 @@ export class PaperOrderBook {
 
   stop(): void {
     for (const order of this.#orders.values()) {
-      order.pieceTimer?.cancel();
+      stopTimers(order);
       for (const timer of order.cancels.values()) timer.cancel();
     }
   }
 
-  #enter({ executionId, orderRef }: Origin, request: OrderRequest, orderId: string): PaperOrder {
-    const order: PaperOrder = {
-      executionId,
-      orderRef,
-      orderId,
-      request,
-      status: 'submitted',
-      filledQuantity: 0,
-      filledValue: 0,
-      fillCount: 0,
-      piecesLeft: request.partialFills ?? this.#deps.partialFills,
-      pieceTimer: undefined,
-      cancels: new Map(),
-    };
-    this.#orders.set(executionId, order);
-    return order;
+  #enter(order: PaperOrder): void {
+    const { clock } = this.#deps;
+    this.#orders.set(order.executionId, order);
+    if (order.endsAt === undefined) return;
+    const leftMs = Math.max(0, order.endsAt - clock.now());
+    order.dayTimer = clock.setTimer(leftMs, () => this.#expire(order));
   }
 
-  #reopen(known: KnownExecution, status: OrderStatus): void {
-    const { submit, native, fills } = known;
-    const request = parseOrder(submit.payload);
-    if (isRefusal(request)) return;
+  #reopen(known: KnownExecution): void {
+    const { submit, native } = known;
+    const command = readPaperCommand(submit);
+    if (isFault(command) || command.name !== 'order/submit') return;
     const orderId = native?.orderId ?? `paper-${++this.#lastOrderNumber}`;
-    const order = this.#enter(submit, request, orderId);
-    order.status = status;
-    for (const { price, quantity } of fills) {
-      order.filledQuantity = rounded(order.filledQuantity + quantity);
-      order.filledValue += price * quantity;
-      order.fillCount++;
-    }
-    order.piecesLeft = Math.max(1, order.piecesLeft - order.fillCount);
+    const { partialFills } = this.#deps;
+    const order = newOrder(submit, command.request, {
+      orderId,
+      partialFills,
+      now: known.updatedAt,
+    });
+    this.#enter(resumed(order, known));
     const orderNumber = Number(/\d+$/.exec(orderId)?.[0] ?? 0);
     this.#lastOrderNumber = Math.max(this.#lastOrderNumber, orderNumber);
   }
 
-  /** Makes the next fill if price and time allow; otherwise a new order becomes `working`. */
+  /** Triggers and fills the order as far as price and time allow; what then rests is told. */
   #advance(order: PaperOrder): void {
-    const { ledger, listener } = this.#deps;
+    const { clock, ledger, listener } = this.#deps;
     if (order.pieceTimer !== undefined) return;
-    if (isMarketable(order, ledger.priceOf(order.request.instrument.symbol))) {
+    if (order.endsAt !== undefined && clock.now() >= order.endsAt) return this.#expire(order);
+    const { instrument, timeInForce } = order.request;
+    const price = ledger.priceOf(instrument.symbol);
+    const wasWaiting = !order.isTriggered;
+    order.isTriggered ||= isReached(order.request, price);
+    const isNews = order.status === 'submitted' || (wasWaiting && order.isTriggered);
+    if (isMarketable(order, price)) {
       this.#fillPiece(order);
-    } else if (order.status === 'submitted') {
+      ledger.takeExit(instrument);
+    } else if (order.isTriggered && isImmediate(timeInForce)) this.#expire(order);
+    else if (isNews) {
       order.status = 'working';
       listener.report(order.executionId, evidenceOf(order));
       this.#sendUpdate(order);
@@ -182,7 +189,7 @@ export class PaperOrderBook {
 
   #fillPiece(order: PaperOrder): void {
     const { clock, listener, ledger, pieceMs } = this.#deps;
-    const { instrument, side } = order.request;
+    const { instrument, side, timeInForce, stopLoss, takeProfit } = order.request;
     const price = ledger.priceOf(instrument.symbol);
     const quantity = nextPieceOf(order);
     order.filledQuantity = rounded(order.filledQuantity + quantity);
@@ -196,15 +203,18 @@ export class PaperOrderBook {
     const fill = { fillId, price, quantity, filledAt: toIsoTime(clock.now()) };
     listener.report(order.executionId, { ...evidenceOf(order), fill });
     this.#sendUpdate(order);
-    ledger.book({ fillId, instrument, side, quantity, price }, order);
-    if (isDone) {
-      this.#leave(order);
-      return;
-    }
+    const exits = { stopLoss, takeProfit, origin: originOf(order) };
+    ledger.book({ fillId, instrument, side, quantity, price, exits }, order);
+    if (isDone) return this.#leave(order);
+    if (isImmediate(timeInForce)) return this.#expire(order);
     order.pieceTimer = clock.setTimer(pieceMs, () => {
       order.pieceTimer = undefined;
       this.#advance(order);
     });
+  }
+
+  #expire(order: PaperOrder): void {
+    this.#end(order, 'expired', 'time_in_force_expired');
   }
 
   #end(order: PaperOrder, status: OrderStatus, reasonCode: ReasonCode): void {
@@ -216,7 +226,7 @@ export class PaperOrderBook {
 
   /** Removes an ended order and completes its pending cancels. */
   #leave(order: PaperOrder): void {
-    order.pieceTimer?.cancel();
+    stopTimers(order);
     this.#orders.delete(order.executionId);
     this.remember(order.executionId, order.status);
     for (const [cancelRequestId, timer] of order.cancels) {
@@ -227,11 +237,11 @@ export class PaperOrderBook {
 
   #reportCancel(order: PaperOrder, cancelRequestId: string): void {
     const native = { orderId: order.orderId, state: orderStates[order.status] };
-    const outcome: CancelEvidence =
-      order.status === 'cancelled'
-        ? { status: 'cancelled' }
-        : { status: 'too_late', reasonCode: 'already_filled' };
-    this.#deps.listener.cancelReport(cancelRequestId, { ...outcome, native });
+    const late = order.status === 'cancelled' ? undefined : lateCancels[order.status];
+    this.#deps.listener.cancelReport(cancelRequestId, {
+      ...(late ?? { status: 'cancelled' }),
+      native,
+    });
   }
 
   #sendUpdate(order: PaperOrder): void {
@@ -244,6 +254,12 @@ export class PaperOrderBook {
   }
 }
 
-function isOpen(status: string): status is OrderStatus {
-  return status === 'submitted' || status === 'working' || status === 'partially_filled';
+/** Fills at once or not at all, from the moment that the order may trade. */
+function isImmediate(timeInForce: TimeInForce): boolean {
+  return timeInForce === 'ioc' || timeInForce === 'fok';
+}
+
+function stopTimers({ pieceTimer, dayTimer }: PaperOrder): void {
+  pieceTimer?.cancel();
+  dayTimer?.cancel();
 }

@@ -1,9 +1,12 @@
 /** An open order of the paper broker, and its views in reports and events. */
 import type { Timer } from '../lib/clock.js';
+import { dayMs } from '../lib/durations.js';
 import type { Evidence } from '../plugins/protocol.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn, rounded } from './decimal.js';
+import type { KnownExecution } from './journal.js';
 import type { OrderRequest } from './order-request.js';
+import type { Origin } from './terminal-event.js';
 
 /** Status in reports → the broker's own name of the state. */
 // prettier-ignore
@@ -13,7 +16,11 @@ export const orderStates = {
   partially_filled: 'PartFilled',
   filled:           'Filled',
   cancelled:        'Cancelled',
+  expired:          'Expired',
 } as const;
+
+/** The broker's own name of a stop order that waits for its price. */
+const waitingState = 'StopPending';
 
 export type OrderStatus = keyof typeof orderStates;
 
@@ -24,6 +31,8 @@ export interface PaperOrder {
   readonly orderId: string;
   readonly request: OrderRequest;
   status: OrderStatus;
+  /** Whether it may trade: a stop may not before the price has reached its stopPrice. */
+  isTriggered: boolean;
   filledQuantity: number;
   /** Sum of price times quantity over the fills. */
   filledValue: number;
@@ -31,8 +40,55 @@ export interface PaperOrder {
   piecesLeft: number;
   /** Runs until the next partial fill. */
   pieceTimer: Timer | undefined;
+  /** End of the day of a `day` order, in Unix milliseconds, and its timer. */
+  readonly endsAt: number | undefined;
+  dayTimer: Timer | undefined;
   /** Pending cancels: cancelRequestId → timer. */
   readonly cancels: Map<string, Timer>;
+}
+
+export interface NewOrder {
+  readonly orderId: string;
+  /** Of an order that does not ask for a number of its own. */
+  readonly partialFills: number;
+  /** Unix milliseconds. A day is one of UTC. */
+  readonly now: number;
+}
+
+export function newOrder(
+  { executionId, orderRef }: Origin,
+  request: OrderRequest,
+  { orderId, partialFills, now }: NewOrder,
+): PaperOrder {
+  return {
+    executionId,
+    orderRef,
+    orderId,
+    request,
+    status: 'submitted',
+    isTriggered: request.stopPrice === undefined,
+    filledQuantity: 0,
+    filledValue: 0,
+    fillCount: 0,
+    piecesLeft: request.partialFills ?? partialFills,
+    pieceTimer: undefined,
+    endsAt: request.timeInForce === 'day' ? (Math.floor(now / dayMs) + 1) * dayMs : undefined,
+    dayTimer: undefined,
+    cancels: new Map(),
+  };
+}
+
+/** @returns the order in the state in which an earlier process has left it. */
+export function resumed(order: PaperOrder, { status, fills, native }: KnownExecution): PaperOrder {
+  order.status = status as OrderStatus;
+  order.isTriggered ||= native?.state !== undefined && native.state !== waitingState;
+  for (const { price, quantity } of fills) {
+    order.filledQuantity = rounded(order.filledQuantity + quantity);
+    order.filledValue += price * quantity;
+    order.fillCount++;
+  }
+  order.piecesLeft = Math.max(1, order.piecesLeft - order.fillCount);
+  return order;
 }
 
 export function remainingOf({ request, filledQuantity }: PaperOrder): number {
@@ -43,13 +99,21 @@ export function averagePriceOf({ filledValue, filledQuantity }: PaperOrder): num
   return filledQuantity === 0 ? undefined : rounded(filledValue / filledQuantity);
 }
 
-export function isMarketable({ request }: PaperOrder, price: number): boolean {
+/** Whether the price has reached the stopPrice; always for an order without one. */
+export function isReached({ side, stopPrice }: OrderRequest, price: number): boolean {
+  if (stopPrice === undefined) return true;
+  return side === 'buy' ? price >= stopPrice : price <= stopPrice;
+}
+
+export function isMarketable({ request, isTriggered }: PaperOrder, price: number): boolean {
+  if (!isTriggered) return false;
   if (request.limitPrice === undefined) return true;
   return request.side === 'buy' ? price <= request.limitPrice : price >= request.limitPrice;
 }
 
-/** @returns the quantity of the next fill: the rest, spread evenly over the remaining fills. */
+/** @returns the quantity of the next fill: the rest, spread evenly over the remaining fills; all for `fok`. */
 export function nextPieceOf(order: PaperOrder): number {
+  if (order.request.timeInForce === 'fok') return remainingOf(order);
   const { quantityStep } = order.request.instrument;
   const stepsLeft = stepsIn(remainingOf(order), quantityStep) ?? 0;
   return rounded(Math.ceil(stepsLeft / order.piecesLeft) * quantityStep);
@@ -63,21 +127,23 @@ export function evidenceOf(order: PaperOrder, reasonCode?: ReasonCode): Evidence
     filledQuantity: order.filledQuantity,
     remainingQuantity: remainingOf(order),
     ...(averageFillPrice === undefined ? {} : { averageFillPrice }),
-    native: { orderId: order.orderId, state: orderStates[order.status], text: describe(order) },
+    native: { orderId: order.orderId, state: stateOf(order), text: describe(order) },
   };
+}
+
+function stateOf({ status, isTriggered }: PaperOrder): string {
+  return status === 'working' && !isTriggered ? waitingState : orderStates[status];
 }
 
 /** @returns the order as in `order_update` and `state_snapshot`. */
 export function viewOf(order: PaperOrder): object {
-  const { instrument, side, executionType, limitPrice, quantity } = order.request;
+  const { instrument, limitPrice = null, ...request } = order.request;
   return {
     orderId: order.orderId,
-    state: orderStates[order.status],
+    state: stateOf(order),
+    ...request,
     instrument: instrument.symbol,
-    side,
-    executionType,
-    limitPrice: limitPrice ?? null,
-    quantity,
+    limitPrice,
     filledQuantity: order.filledQuantity,
     remainingQuantity: remainingOf(order),
     averageFillPrice: averagePriceOf(order) ?? null,
@@ -85,10 +151,22 @@ export function viewOf(order: PaperOrder): object {
 }
 
 export function describe(order: PaperOrder): string {
-  const { instrument, side, executionType, limitPrice, quantity } = order.request;
-  const at = limitPrice === undefined ? '' : ` ${limitPrice}`;
-  const head = `${order.orderId} ${side} ${quantity} ${instrument.symbol} ${executionType}${at}`;
+  const { instrument, side, executionType, stopPrice, limitPrice, quantity } = order.request;
+  const { timeInForce, comment } = order.request;
+  const words = [
+    order.orderId,
+    side,
+    quantity,
+    instrument.symbol,
+    executionType,
+    stopPrice,
+    limitPrice,
+  ];
+  const head = [...words, timeInForce === 'gtc' ? undefined : timeInForce]
+    .filter((word) => word !== undefined)
+    .join(' ');
   const average = averagePriceOf(order);
   const filled = average === undefined ? '' : `, ${order.filledQuantity} filled at ${average}`;
-  return `${head}: ${orderStates[order.status]}${filled}`;
+  const note = comment === undefined ? '' : ` (${comment})`;
+  return `${head}: ${stateOf(order)}${filled}${note}`;
 }

@@ -1,24 +1,22 @@
 /**
- * The paper terminal: the reference plugin client with the simulated broker. Used by the demo, by tests and
+ * The paper terminal: the reference plugin with the simulated broker. Used by the demo, by tests and
  * by `signalbox terminal`. Lives from `start` to `stop`; with a journal it resumes unfinished orders after a
  * restart.
  */
 import type { Clock, Timer } from '../lib/clock.js';
-import { random as systemRandom } from '../lib/ids.js';
-import { limits } from '../limits.js';
 import type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
-import { openJournalFile } from './journal-file.js';
-import { Journal, type CancelEvidence } from './journal.js';
-import type { OutgoingQueue } from './outgoing.js';
+import type { CancelEvidence } from './journal.js';
 import { createPaperBroker } from './paper-broker.js';
-import { createPluginClient, type ClientNotice } from './plugin-client.js';
+import type { ClientNotice } from './plugin-client.js';
+import { createPlugin, type PluginNotice } from './plugin.js';
 import { startRandomWalk } from './price-feed.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
 /** Activities of the terminal, in order. */
 export type Activity =
   | ClientNotice
+  | PluginNotice
   | { readonly kind: 'submit'; readonly command: SubmitFrame }
   | { readonly kind: 'report'; readonly executionId: string; readonly evidence: Evidence }
   | ({ readonly kind: 'cancel' } & Pick<CancelFrame, 'cancelRequestId' | 'executionId'>)
@@ -63,37 +61,28 @@ export interface PaperTerminal {
 }
 
 /** Platforms whose terminals queue events while disconnected; the others drop them. */
-const outgoingQueues: Readonly<Record<string, OutgoingQueue>> = {
-  terminal_b: {
-    eventsMax: limits.outgoingQueueEventsMax.value,
-    ageMs: limits.outgoingQueueAgeMs.value,
-  },
-};
+const platformsWithQueue: readonly string[] = ['terminal_b'];
 
 /** @throws JournalRefused when the journal is in use, damaged, or cannot be written. */
 export function createPaperTerminal(options: PaperTerminalOptions): PaperTerminal {
   const { source, clock, observer, journalDir, tickMs = 0, seed = 1 } = options;
   const { partialFills, pieceMs, cancelMs } = options;
-  const outgoingQueue = outgoingQueues[source.platform];
-  const file = journalDir === undefined ? undefined : openJournalFile(journalDir, source);
-  const journal = new Journal(clock, file);
   let walk: Timer | undefined;
-  let stopped: Promise<void> | undefined;
 
   const broker = createPaperBroker({
     clock,
     listener: {
       report(executionId, evidence) {
         observer({ kind: 'report', executionId, evidence });
-        client.report(executionId, evidence);
+        plugin.report(executionId, evidence);
       },
       cancelReport(cancelRequestId, evidence) {
         observer({ kind: 'cancel_report', cancelRequestId, evidence });
-        client.cancelReport(cancelRequestId, evidence);
+        plugin.cancelReport(cancelRequestId, evidence);
       },
       event(event) {
         observer({ kind: 'event', event });
-        client.event(event);
+        plugin.event(event);
       },
     },
     ...(partialFills === undefined ? {} : { partialFills }),
@@ -101,24 +90,30 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
     ...(cancelMs === undefined ? {} : { cancelMs }),
   });
 
-  const client = createPluginClient({
+  const plugin = createPlugin({
     url: options.url,
     token: options.token,
     source,
-    capabilities: ['submit', 'cancel', 'snapshot'],
     software: { name: 'signalbox-paper-terminal', version: '1' },
     clock,
-    journal,
-    random: options.random ?? systemRandom,
-    ...(outgoingQueue === undefined ? {} : { outgoingQueue }),
-    handler: {
+    ...(journalDir === undefined ? {} : { journalDir }),
+    ...(options.random === undefined ? {} : { random: options.random }),
+    queuesEvents: platformsWithQueue.includes(source.platform),
+    terminal: {
       submit(command) {
         observer({ kind: 'submit', command });
         broker.submit(command);
       },
+      // The broker ended with the earlier process: it has no order that was not reported.
+      inDoubt: () => 'execute',
       cancel({ cancelRequestId, executionId }) {
         observer({ kind: 'cancel', cancelRequestId, executionId });
         broker.cancel(cancelRequestId, executionId);
+      },
+      snapshot() {
+        const data = broker.snapshot();
+        observer({ kind: 'event', event: { event: 'state_snapshot', data } });
+        return data;
       },
       restore: (executions) => broker.restore(executions),
       notice(notice) {
@@ -128,16 +123,9 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
     },
   });
 
-  async function stop(): Promise<void> {
-    walk?.cancel();
-    broker.stop();
-    await client.stop();
-    journal.close();
-  }
-
   return {
     start() {
-      client.start();
+      plugin.start();
       if (tickMs === 0) return;
       walk = startRandomWalk({
         clock,
@@ -147,7 +135,11 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
         onPrice: (symbol, price) => broker.setPrice(symbol, price),
       });
     },
-    stop: () => (stopped ??= stop()),
+    stop() {
+      walk?.cancel();
+      broker.stop();
+      return plugin.stop();
+    },
     setPrice: (symbol, price) => broker.setPrice(symbol, price),
   };
 }

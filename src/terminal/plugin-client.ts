@@ -33,10 +33,17 @@ export type ClientNotice =
 
 /** Callbacks into the terminal. */
 export interface TerminalHandler {
-  /** Execute the command. Called once per executionId; after a crash again, if there was no report on it. */
+  /** Execute the command. Called once per executionId. */
   submit(command: SubmitFrame): void;
+  /**
+   * An earlier process was given the command and did not report on it, so it may have reached the broker.
+   * `execute` submits it unless it has expired: only for a broker that certainly does not have it. Default: that.
+   */
+  inDoubt?(command: SubmitFrame, execute: () => void): void;
   /** Cancel the order. Called once per cancelRequestId; after a crash again, if there was no report on it. */
   cancel(request: Pick<CancelFrame, 'cancelRequestId' | 'executionId'>): void;
+  /** Send a `state_snapshot` with this id in its `data`. Asked only with the capability `snapshot`. */
+  snapshot(snapshotId: string): void;
   /** Called first, at the start, with the executions of the journal. */
   restore(executions: readonly KnownExecution[]): void;
   notice(notice: ClientNotice): void;
@@ -55,7 +62,7 @@ export interface PluginClientOptions {
   readonly handler: TerminalHandler;
   /** Without it, events are dropped while disconnected. */
   readonly outgoingQueue?: OutgoingQueue;
-  /** A number in [0, 1) for the jitter of reconnects. */
+  /** In [0, 1), for the jitter of reconnects. */
   readonly random: () => number;
 }
 
@@ -106,22 +113,27 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     };
   }
 
-  function onWelcome({ serverTime, lastSeq }: WelcomeFrame): void {
+  function onWelcome({ serverTime, lastSeq, outgoingQueue }: WelcomeFrame): void {
     gatewayTime = { unixMs: Date.parse(serverTime), monotonic: clock.monotonic() };
-    outgoing.open(lastSeq);
+    outgoing.open(lastSeq, outgoingQueue);
     if (!isResumed) resume();
     flushSoon();
   }
 
-  /** Executes commands and cancels that an earlier process has stored but not begun. */
+  /** Takes up the commands and cancels that an earlier process has stored and not reported on. */
   function resume(): void {
     isResumed = true;
     for (const { submit, isReported } of journal.executions()) {
-      if (!isReported) flushSoon(() => execute(submit));
+      if (!isReported) flushSoon(() => resumeOne(submit));
     }
     for (const { cancelRequestId, executionId, evidence } of journal.cancels()) {
       if (evidence === undefined) flushSoon(() => handler.cancel({ cancelRequestId, executionId }));
     }
+  }
+
+  function resumeOne(submit: SubmitFrame): void {
+    if (handler.inDoubt === undefined) execute(submit);
+    else handler.inDoubt(submit, () => execute(submit));
   }
 
   function onFrame(frame: Exclude<GatewayFrame, WelcomeFrame>): void {
@@ -130,6 +142,8 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
         return onSubmit(frame);
       case 'cancel':
         return onCancel(frame);
+      case 'snapshot':
+        return handler.snapshot(frame.snapshotId);
       case 'ack':
         return outgoing.acknowledge(frame.seq);
       case 'error':
@@ -179,8 +193,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   }
 
   function report(executionId: string, evidence: Evidence): void {
-    const known = journal.execution(executionId);
-    assert(known !== undefined, 'only what was submitted is reported');
+    assert(journal.execution(executionId) !== undefined, 'only what was submitted is reported');
     const occurredAt = toIsoTime(clock.now());
     outgoing.addReport({ type: 'report', executionId, ...evidence, occurredAt });
     flushSoon();
@@ -195,8 +208,8 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   function event(draft: TerminalEventDraft): boolean {
     const frame = frameOf(draft);
     // The `seq` adds at most 24 bytes.
-    if (Buffer.byteLength(JSON.stringify(frame)) > frameBytesMax - 24) return false;
-    if (!outgoing.addEvent(frame)) return false;
+    const isTooLarge = Buffer.byteLength(JSON.stringify(frame)) > frameBytesMax - 24;
+    if (isTooLarge || !outgoing.addEvent(frame)) return false;
     flushSoon();
     return true;
   }
@@ -218,10 +231,9 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     try {
       journal.flush();
     } catch (error) {
-      const reason = errorText(error);
       link.refuse({
         reason: 'journal_failed',
-        message: `The journal cannot be written: ${reason}. The terminal stops, because it must not acknowledge commands that are not durable.`,
+        message: `The journal cannot be written: ${errorText(error)}. The terminal stops, because it must not acknowledge commands that are not durable.`,
       });
       return;
     }

@@ -1,4 +1,5 @@
 /** Defines when a plugin reconnects and when it does not. Source: section 6 of the contract. */
+import { hourMs } from '../lib/durations.js';
 import { closeCodes, type CloseReason } from '../plugins/protocol.js';
 
 /** Milliseconds before the first reconnect, the second, and so on; the last one repeats. */
@@ -7,10 +8,20 @@ const delaysMs = [1_000, 2_000, 5_000, 10_000] as const;
 /** Random jitter, up to this share of the delay, so that terminals do not reconnect in sync. */
 const jitterShare = 0.25;
 
-/** @param attempt counts from 0; reset after each welcome. */
-export function reconnectDelayMs(attempt: number, random: () => number): number {
-  const delayMs = delaysMs[Math.min(attempt, delaysMs.length - 1)] as number;
+/**
+ * @param attempt counts from 0; reset after each welcome.
+ * @param askedMs the least that the gateway has asked for.
+ */
+export function reconnectDelayMs(attempt: number, random: () => number, askedMs = 0): number {
+  const usualMs = delaysMs[Math.min(attempt, delaysMs.length - 1)] as number;
+  const delayMs = Math.max(usualMs, askedMs);
   return Math.round(delayMs * (1 + jitterShare * random()));
+}
+
+/** Of the header `Retry-After`: whole seconds; anything else, or more than an hour, is passed over. */
+export function retryAfterMs(header = ''): number {
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : 0;
+  return ms <= hourMs ? ms : 0;
 }
 
 /** Close codes 4500 to 4999 forbid a reconnect. */
@@ -33,6 +44,7 @@ const messages: Readonly<Partial<Record<RefusalReason, string>>> = {
   session_refused: 'The gateway refuses the session token (401). It is wrong, has expired or was revoked: log in again for a new one.',
   replaced:        'Another terminal has connected with the same platform, instance and account. This one stops, so that the two do not replace each other in turn; give each its own instance name.',
   bad_protocol:    'The gateway rejects the frames of this terminal. Its platform or account name may be wrong, or its version incompatible.',
+  too_many_sources: 'The user has too many active terminals at this gateway. Stop one of them, wait two minutes and start this one again.',
   session_revoked: 'The session has expired or was revoked: log in again for a new one.',
 };
 

@@ -43,8 +43,10 @@ export async function exportUser(
   if (user === undefined) return 'user_not_found';
   const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
-  if (!(await send({ userId, email, plan, exportedAt: clock.now(), isMove })))
-    return 'command_gone';
+  const keyIds = reader.keys('apiKeyHashes', { prefix: [userId] }).map(([, id]) => Math.abs(id));
+  const keyIdMax = Math.max(0, ...keyIds);
+  const head = { userId, email, plan, exportedAt: clock.now(), keyIdMax, isMove };
+  if (!(await send(head))) return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
   for (const row of rowsOf(reader, userId)) {

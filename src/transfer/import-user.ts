@@ -15,6 +15,7 @@ import {
 } from '../store/key-layout.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
+import { isReserved, type KeyIds, newKeyId, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
 
 /** A transaction holds up the loop and all other commits while it runs. */
@@ -42,7 +43,7 @@ export interface ImportDeps {
 /** `lost`: the command is gone, and its rows are not complete. */
 export type NextRow = () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 
-type ImportedUser = Pick<UserFileHead, 'userId' | 'email'>;
+type ImportedUser = Pick<UserFileHead, 'userId' | 'email' | 'keyIdMax'>;
 
 /** @returns the number of rows. */
 export async function importUser(
@@ -54,7 +55,8 @@ export async function importUser(
   if (importing.has(user.userId)) return 'import_under_way';
   importing.add(user.userId);
   try {
-    return (await begin(deps, user)) ?? (await writeRows(deps, user, next));
+    const keyIds = await begin(deps, user);
+    return typeof keyIds === 'string' ? keyIds : await writeRows(deps, user, keyIds, next);
   } finally {
     importing.delete(user.userId);
   }
@@ -63,22 +65,23 @@ export async function importUser(
 async function begin(
   { store, clock }: ImportDeps,
   user: ImportedUser,
-): Promise<ImportRefusal | undefined> {
+): Promise<ImportRefusal | KeyIds> {
   const { userId } = user;
-  const refusal = await store.transact((transaction) => {
+  const begun = await store.transact((transaction) => {
     const found = obstacle(transaction, user);
     if (found !== undefined) return found;
     transaction.put('meta', `${importPrefix}${userId}`, clock.now());
     transaction.remove('meta', purgeKeyOf(userId));
-    return undefined;
+    return reserveKeyIds(transaction, user);
   });
-  if (refusal === undefined) await clear(store, userId);
-  return refusal;
+  if (typeof begun !== 'string') await clear(store, userId);
+  return begun;
 }
 
 async function writeRows(
   { store, effects }: ImportDeps,
   user: ImportedUser,
+  keyIds: KeyIds,
   next: NextRow,
 ): Promise<number | ImportRefusal> {
   const { userId, email } = user;
@@ -89,13 +92,13 @@ async function writeRows(
     const full = batch;
     batch = [];
     await store.transact((transaction) => {
-      for (const row of full) put(transaction, row);
+      for (const row of full) put(transaction, withKeyIds(row, keyIds));
     });
   };
   for (let given = await next(); given !== 'end'; given = await next()) {
     if (given === 'lost') return 'command_gone';
     const row = given.row as UserRow;
-    if (!isOf(userId, row)) return 'foreign_row';
+    if (!isOf(userId, row) || !isReserved(row, user)) return 'foreign_row';
     count++;
     if (isHidden(row)) batch.push(row);
     else visible.push(row);
@@ -107,7 +110,7 @@ async function writeRows(
   await effects.settled();
   const late = await store.transact((transaction) => {
     if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
-    putAccount(transaction, user, visible);
+    putAccount(transaction, user, keyIds, visible);
     return undefined;
   });
   if (late === undefined) effects.userChanged(userId);
@@ -180,18 +183,20 @@ function put(transaction: Writer, row: UserRow): void {
   );
 }
 
-/** The ids of API keys belong to the gateway: new ones are given, in the old order. */
 function putAccount(
   transaction: Reader & Writer,
   { userId, email }: ImportedUser,
+  keyIds: KeyIds,
   rows: readonly UserRow[],
 ): void {
   const next = Number(transaction.get('meta', 'nextKeyId') ?? 1);
   const keys = rows
     .filter((row) => row.collection === 'apiKeys')
     .sort((a, b) => a.record.id - b.record.id);
-  const ids = new Map(keys.map(({ record }, index) => [record.id, next + index]));
-  transaction.put('meta', 'nextKeyId', next + keys.length);
+  const ids = new Map(
+    keys.map(({ record: { id } }, index) => [id, newKeyId(id, keyIds) ?? next + index]),
+  );
+  if (keyIds.offset === undefined) transaction.put('meta', 'nextKeyId', next + keys.length);
   for (const row of rows) {
     if (row.collection === 'apiKeys') {
       const id = ids.get(row.record.id) as number;

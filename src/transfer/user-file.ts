@@ -14,7 +14,7 @@ import {
   type CollectionsWith,
   type KeyOf,
   type RecordOf,
-  storeFormat,
+  recordFormat,
 } from '../store/key-layout.js';
 
 export interface UserFileHead {
@@ -23,6 +23,8 @@ export interface UserFileHead {
   readonly plan: string;
   /** Unix milliseconds. */
   readonly exportedAt: number;
+  /** Highest id of the user's keys, which the importing gateway replaces; absent in files of earlier versions. */
+  readonly keyIdMax?: number;
   /** Whether the user was suspended: only such a file can be imported. */
   readonly isMove: boolean;
 }
@@ -54,12 +56,17 @@ export interface UserFileWriter {
 export function createUserFile(path: string): UserFileWriter {
   const draft = `${path}.${randomHex(8)}`;
   const file = openSync(draft, 'wx', privateFileMode);
+  let isOpen = true;
   const hash = createHash('sha256');
   let rows = 0;
   let text = '';
   function flush(): void {
     writeAll(file, text);
     text = '';
+  }
+  function close(): void {
+    isOpen = false;
+    closeSync(file);
   }
   function line(value: object): void {
     const bytes = `${JSON.stringify(value)}\n`;
@@ -69,7 +76,7 @@ export function createUserFile(path: string): UserFileWriter {
   }
   return {
     write(value) {
-      if ('isMove' in value) return line({ [mark]: version, storeFormat, ...value });
+      if ('isMove' in value) return line({ [mark]: version, storeFormat: recordFormat, ...value });
       rows++;
       line(value);
     },
@@ -77,13 +84,16 @@ export function createUserFile(path: string): UserFileWriter {
       text += `${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`;
       flush();
       fsyncSync(file);
-      closeSync(file);
+      close();
       // Unlike a rename, a link never replaces a file that was made meanwhile.
       linkSync(draft, path);
       rmSync(draft);
       syncDirectory(dirname(path));
     },
-    drop: () => rmSync(draft, { force: true }),
+    drop() {
+      if (isOpen) close();
+      rmSync(draft, { force: true });
+    },
   };
 }
 
@@ -97,7 +107,7 @@ export function readUserFileHead(path: string): UserFileHead | UserFileFault {
     if (first.done === true) return 'foreign';
     const head = parse(first.value.text);
     if (head?.[mark] === undefined) return 'foreign';
-    if (head[mark] !== version || head['storeFormat'] !== storeFormat) return 'other_version';
+    if (head[mark] !== version || head['storeFormat'] !== recordFormat) return 'other_version';
     const rows = rowsAfter(first.value, lines);
     let row = rows.next();
     while (row.done !== true) row = rows.next();

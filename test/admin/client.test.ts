@@ -13,13 +13,14 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { perform } from '../../src/admin/client.js';
 import { noEffects } from '../../src/admin/operation.js';
+import { noTrail } from '../../src/model/trail-events.js';
 import { createAdminServer } from '../../src/admin/server.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import { shippedPlans as plans } from '../../src/plans.js';
+import { shippedSettings } from '../support/shipped-settings.js';
 import { gatewayOn, lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { dataDirIn, startGateway } from '../support/gateway-process.js';
+import { dataDirOf, startGateway } from '../support/gateway-process.js';
 import { runInProcess } from '../support/in-process.js';
 import { startProgram } from '../support/program.js';
 import { addUsers } from '../support/users.js';
@@ -29,17 +30,19 @@ const newUser = { email: ann, plan: 'basic', passwordHash: '$', confirmed: true 
 t.setTimeout(120_000);
 
 async function aDirectory(t: Test): Promise<string> {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
   return dataDir;
 }
 
 t.test('without a gateway a command does it itself, and gives the directory back', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
-  t.match(await perform({ dataDir, plans }, 'user.add', newUser), { user: { email: ann } });
+  const dataDir = dataDirOf(t);
+  t.match(await perform({ dataDir, ...shippedSettings }, 'user.add', newUser), {
+    user: { email: ann },
+  });
   const rows: unknown[] = [];
   const onRow = (row: unknown): void => void rows.push(row);
-  t.same(await perform({ dataDir, plans }, 'user.list', {}, { onRow }), { count: 1 });
+  t.same(await perform({ dataDir, ...shippedSettings }, 'user.list', {}, { onRow }), { count: 1 });
   t.match(rows, [{ email: ann }]);
   t.notMatch(JSON.stringify(rows), /passwordHash/);
   (await lockDirectory(dataDir, 'gateway')).release();
@@ -47,9 +50,9 @@ t.test('without a gateway a command does it itself, and gives the directory back
 });
 
 t.test('a plan that is not known is refused before a directory is made', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   const request = { ...newUser, plan: 'gold' };
-  t.same(await perform({ dataDir, plans }, 'user.add', request), {
+  t.same(await perform({ dataDir, ...shippedSettings }, 'user.add', request), {
     refused: 'unknown_plan',
     plan: 'gold',
     known: ['basic', 'business'],
@@ -61,7 +64,7 @@ t.test('a command waits for another one, and then does its work', async (t) => {
   const dataDir = await aDirectory(t);
   const other = startProgram(t, 'store/lock-holder', [dataDir, 'command']);
   await other.next();
-  const performing = perform({ dataDir, plans }, 'user.show', { email: ann });
+  const performing = perform({ dataDir, ...shippedSettings }, 'user.show', { email: ann });
   await new Promise((resolve) => setTimeout(resolve, 100));
   await other.kill();
   t.match(await performing, { user: { email: ann } });
@@ -71,9 +74,11 @@ t.test('commands on one directory at the same time all do their work', async (t)
   const dataDir = await aDirectory(t);
   const emails = Array.from({ length: 12 }, (_, i) => `user-${i}@example.com`);
   await Promise.all(
-    emails.map((email) => perform({ dataDir, plans }, 'user.add', { ...newUser, email })),
+    emails.map((email) =>
+      perform({ dataDir, ...shippedSettings }, 'user.add', { ...newUser, email }),
+    ),
   );
-  t.same(await perform({ dataDir, plans }, 'user.list', {}), { count: 13 });
+  t.same(await perform({ dataDir, ...shippedSettings }, 'user.list', {}), { count: 13 });
 });
 
 t.test('who does not give the directory free in time is named with its process', async (t) => {
@@ -108,8 +113,9 @@ t.test('a gateway of another version is told by both versions, and does nothing'
       store,
       clock: systemClock,
       ids: createIdSource(systemClock),
-      settings: { dataDir, plans },
+      settings: { dataDir, ...shippedSettings },
       effects: noEffects,
+      trail: noTrail,
       importing: new Set(),
     },
     onError: (error) => t.fail(String(error)),
@@ -137,14 +143,18 @@ t.test('a suspended gateway is named within seconds, and does nothing later', as
   t.match(stderr, new RegExp(`process ${pid as number}\\) does not answer.*suspended`));
   t.ok(seconds > 4 && seconds < 9, `${seconds} s`);
   gateway.process.kill('SIGCONT');
-  t.match(await perform({ dataDir, plans }, 'user.show', { email: ann }), { user: { email: ann } });
+  t.match(await perform({ dataDir, ...shippedSettings }, 'user.show', { email: ann }), {
+    user: { email: ann },
+  });
 });
 
 t.test('a command that waits for a gateway to end does its work after it', async (t) => {
   const dataDir = await aDirectory(t);
   const gateway = await startGateway({ dataDir });
   const stopped = gateway.stop();
-  t.match(await perform({ dataDir, plans }, 'user.show', { email: ann }), { user: { email: ann } });
+  t.match(await perform({ dataDir, ...shippedSettings }, 'user.show', { email: ann }), {
+    user: { email: ann },
+  });
   t.equal(await stopped, 0);
 });
 
@@ -161,7 +171,9 @@ t.test(
     const dataDir = join(folder, 'data');
     mkdirSync(dataDir, { mode: 0o700 });
     chownSync(dataDir, nobody, nobody);
-    t.match(await perform({ dataDir, plans }, 'user.add', newUser), { user: { email: ann } });
+    t.match(await perform({ dataDir, ...shippedSettings }, 'user.add', newUser), {
+      user: { email: ann },
+    });
     t.match(await runInProcess(['user', 'list', '--data-dir', dataDir]), {
       code: 0,
       stdout: /ann@/,

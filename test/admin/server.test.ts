@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { converse } from '../../src/admin/conversation.js';
 import { noEffects, type Effects, type Rows } from '../../src/admin/operation.js';
+import { noTrail } from '../../src/model/trail-events.js';
 import { lineBytesMax } from '../../src/admin/protocol.js';
 import {
   createAdminServer,
@@ -17,7 +18,7 @@ import { openSocketPath } from '../../src/admin/socket-path.js';
 import { addUser, findUser } from '../../src/auth/accounts.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import { shippedPlans } from '../../src/plans.js';
+import { shippedSettings } from '../support/shipped-settings.js';
 import { readVersion } from '../../src/version.js';
 import { eventually } from '../support/eventually.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
@@ -50,8 +51,9 @@ async function serve(t: Test, { table, effects, ...wish }: Wish = {}): Promise<S
       store,
       clock: systemClock,
       ids,
-      settings: { dataDir, plans: shippedPlans },
+      settings: { dataDir, ...shippedSettings },
       effects: { ...noEffects, ...effects },
+      trail: noTrail,
       importing: new Set(),
     },
     onError: (error) => errors.push(error),

@@ -14,18 +14,31 @@ const parse = (body: unknown) => read(body, now);
 const expiring = (expiresAt: unknown) => parse({ ...valid, expiresAt });
 
 t.test('a valid request gives the trimmed name, the scopes and the end', (t) => {
-  t.strictSame(parse({ ...valid, name: '  bot \n' }), { ...valid, expiresAt: null });
-  t.strictSame(expiring(null), { ...valid, expiresAt: null });
-  t.strictSame(expiring('2026-01-02T01:00:00+01:00'), { ...valid, expiresAt: now + dayMs });
-  t.strictSame(parse({ ...valid, other: 1 }), { ...valid, expiresAt: null }, 'unknown fields');
+  t.strictSame(parse({ ...valid, name: '  bot \n' }), { ...valid, expiresAt: null, limits: null });
+  t.strictSame(expiring(null), { ...valid, expiresAt: null, limits: null });
+  t.strictSame(expiring('2026-01-02T01:00:00+01:00'), {
+    ...valid,
+    expiresAt: now + dayMs,
+    limits: null,
+  });
+  t.strictSame(
+    parse({ ...valid, other: 1 }),
+    { ...valid, expiresAt: null, limits: null },
+    'unknown fields',
+  );
   const scopes = ['signals:write', 'events:read', 'orders:cancel', 'signals:read'];
-  t.strictSame(parse({ name: 'all', scopes }), { name: 'all', scopes, expiresAt: null });
+  t.strictSame(parse({ name: 'all', scopes }), {
+    name: 'all',
+    scopes,
+    expiresAt: null,
+    limits: null,
+  });
   t.end();
 });
 
 t.test('the name has 1 to 80 UTF-16 units once trimmed', (t) => {
   for (const name of [undefined, null, 7, '', ' \t ', 'x'.repeat(81), '😀'.repeat(41), ['bot']]) {
-    t.equal(parse({ ...valid, name }), 'invalid_name', JSON.stringify(name));
+    t.strictSame(parse({ ...valid, name }), { code: 'invalid_name' }, JSON.stringify(name));
   }
   for (const name of ['x', 'x'.repeat(80), `  ${'x'.repeat(80)}  `, '😀'.repeat(40)]) {
     t.match(parse({ ...valid, name }), { name: name.trim() });
@@ -35,7 +48,7 @@ t.test('the name has 1 to 80 UTF-16 units once trimmed', (t) => {
 
 t.test('a body that is no object fails by its name', (t) => {
   for (const body of [undefined, null, 7, 'bot', true, [], [valid]]) {
-    t.equal(parse(body), 'invalid_name', JSON.stringify(body));
+    t.strictSame(parse(body), { code: 'invalid_name' }, JSON.stringify(body));
   }
   t.end();
 });
@@ -47,18 +60,18 @@ t.test('scopes are a non-empty list of supported ones, each once', (t) => {
     ['signals:write', 'signals:write'],
     ['signals:write', 'toString'],
   ]) {
-    t.equal(parse({ ...valid, scopes }), 'invalid_scopes', JSON.stringify(scopes));
+    t.strictSame(parse({ ...valid, scopes }), { code: 'invalid_scopes' }, JSON.stringify(scopes));
   }
   t.end();
 });
 
 t.test('the end lies in the future and at most 365 days ahead', (t) => {
   const at = (unixMs: number) => new Date(unixMs).toISOString();
-  t.equal(expiring(at(now)), 'invalid_expiration');
-  t.equal(expiring(at(now - 1)), 'invalid_expiration');
+  t.strictSame(expiring(at(now)), { code: 'invalid_expiration' });
+  t.strictSame(expiring(at(now - 1)), { code: 'invalid_expiration' });
   t.match(expiring(at(now + 1)), { expiresAt: now + 1 });
   t.match(expiring(at(now + 365 * dayMs)), { expiresAt: now + 365 * dayMs });
-  t.equal(expiring(at(now + 365 * dayMs + 1)), 'invalid_expiration');
+  t.strictSame(expiring(at(now + 365 * dayMs + 1)), { code: 'invalid_expiration' });
   const bad = [
     0,
     now + dayMs,
@@ -70,14 +83,25 @@ t.test('the end lies in the future and at most 365 days ahead', (t) => {
     false,
   ];
   for (const expiresAt of bad)
-    t.equal(expiring(expiresAt), 'invalid_expiration', JSON.stringify(expiresAt));
+    t.strictSame(expiring(expiresAt), { code: 'invalid_expiration' }, JSON.stringify(expiresAt));
   t.end();
 });
 
-t.test('the first violation in the order name, scopes, expiration is the answer', (t) => {
-  const wrong = { name: '', scopes: [], expiresAt: 'never' };
-  t.equal(parse(wrong), 'invalid_name');
-  t.equal(parse({ ...wrong, name: 'bot' }), 'invalid_scopes');
-  t.equal(parse({ ...wrong, name: 'bot', scopes: ['events:read'] }), 'invalid_expiration');
+t.test('limits are taken as they are given, and every bad one is named', (t) => {
+  t.match(parse({ ...valid, limits: { maxOpenOrders: 3 } }), { limits: { maxOpenOrders: 3 } });
+  t.strictSame(parse({ ...valid, limits: { maxOpenOrders: 0 } }), {
+    code: 'invalid_limits',
+    details: [{ field: 'limits.maxOpenOrders', code: 'out_of_range' }],
+  });
+  t.end();
+});
+
+t.test('the first violation in the order name, scopes, expiration, limits is the answer', (t) => {
+  const wrong = { name: '', scopes: [], expiresAt: 'never', limits: [] };
+  t.strictSame(parse(wrong), { code: 'invalid_name' });
+  t.strictSame(parse({ ...wrong, name: 'bot' }), { code: 'invalid_scopes' });
+  t.strictSame(parse({ ...wrong, name: 'bot', scopes: ['events:read'] }), {
+    code: 'invalid_expiration',
+  });
   t.end();
 });

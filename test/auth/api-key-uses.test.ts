@@ -5,12 +5,12 @@ import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 t.test('a use is known at once and on disk after the interval, in one batch', async (t) => {
-  const { store, clock, writes } = setUp();
+  const { store, clock, writes } = await setUp();
   const uses = createKeyUses(store, clock);
   t.equal(uses.lastUsedAt(store, 1), null);
-  uses.touch(1, 100);
-  uses.touch(2, 200);
-  uses.touch(1, 300);
+  uses.touch(key(1), 100);
+  uses.touch(key(2), 200);
+  uses.touch(key(1), 300);
   t.equal(uses.lastUsedAt(store, 1), 300);
   t.equal(writes.length, 0, 'a request writes nothing');
   clock.advance(10_000);
@@ -27,11 +27,11 @@ t.test('a use is known at once and on disk after the interval, in one batch', as
 });
 
 t.test('what was used while a batch was being written is in the next', async (t) => {
-  const { store, clock } = setUp();
+  const { store, clock } = await setUp();
   const uses = createKeyUses(store, clock);
-  uses.touch(1, 100);
+  uses.touch(key(1), 100);
   const flushed = uses.flush();
-  uses.touch(1, 150);
+  uses.touch(key(1), 150);
   await flushed;
   t.equal(uses.lastUsedAt(store, 1), 150);
   await uses.flush();
@@ -40,9 +40,9 @@ t.test('what was used while a batch was being written is in the next', async (t)
 });
 
 t.test('a failed batch is neither forgotten nor a crash', async (t) => {
-  const { store, clock, writes, failing } = setUp();
+  const { store, clock, writes, failing } = await setUp();
   const uses = createKeyUses(store, clock);
-  uses.touch(1, 100);
+  uses.touch(key(1), 100);
   failing.failNextCommits(2);
   clock.advance(10_000);
   await Promise.allSettled(writes);
@@ -55,25 +55,51 @@ t.test('a failed batch is neither forgotten nor a crash', async (t) => {
 });
 
 t.test('stopping writes what is left and ends the timer', async (t) => {
-  const { store, clock, writes } = setUp();
+  const { store, clock, writes } = await setUp();
   const uses = createKeyUses(store, clock);
-  uses.touch(1, 100);
+  uses.touch(key(1), 100);
   await uses.stop();
   t.equal(store.get('apiKeyUses', 1), 100);
-  uses.touch(1, 200);
+  uses.touch(key(1), 200);
   clock.advance(60_000);
   t.equal(writes.length, 1);
 });
 
-/** A store whose writes can be counted, awaited and made to fail. */
-function setUp() {
+t.test(
+  'the last use of a key that is gone leaves nothing; that of a revoked one stays',
+  async (t) => {
+    const { store, clock, failing } = await setUp();
+    const uses = createKeyUses(store, clock);
+    for (const id of [1, 2, 3]) uses.touch(key(id), 100);
+    await failing.write((batch) => {
+      batch.remove('apiKeyHashes', ['u1', 1]);
+      batch.remove('apiKeyHashes', ['u1', 2]);
+      batch.put('apiKeyHashes', ['u1', -2], 'hash 2');
+    });
+    await uses.stop();
+    t.strictSame(store.range('apiKeyUses'), [
+      { key: 2, record: 100 },
+      { key: 3, record: 100 },
+    ]);
+  },
+);
+
+function key(id: number) {
+  return { id, userId: 'u1' };
+}
+
+/** A store with three keys of u1, whose writes can be counted, awaited and made to fail. */
+async function setUp() {
   const inner = createMemoryStore();
+  await inner.write((batch) => {
+    for (const id of [1, 2, 3]) batch.put('apiKeyHashes', ['u1', id], `hash ${id}`);
+  });
   const clock = new SimulatedClock();
-  const writes: Promise<void>[] = [];
+  const writes: Promise<unknown>[] = [];
   const store: Store = {
     ...inner,
-    write(fill) {
-      const written = inner.write(fill);
+    transact(work) {
+      const written = inner.transact(work);
       writes.push(written);
       return written;
     },

@@ -231,7 +231,7 @@ t.test(
       JSON.stringify(toApiKeyView(key, now + 2)),
       '{"id":7,"name":"bot","displayPrefix":"svc_api_abcdef...","scopes":["signals:read"],' +
         '"createdAt":"2026-01-01T00:00:00.000Z","expiresAt":"2026-01-01T00:00:00.001Z",' +
-        '"lastUsedAt":"2026-01-01T00:00:00.002Z","revokedAt":null}',
+        '"lastUsedAt":"2026-01-01T00:00:00.002Z","revokedAt":null,"limits":null}',
     );
     const bare = toApiKeyView({ ...key, expiresAt: null, revokedAt: now }, null);
     t.match(bare, { expiresAt: null, lastUsedAt: null, revokedAt: '2026-01-01T00:00:00.000Z' });

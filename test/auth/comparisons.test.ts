@@ -7,10 +7,12 @@ import { createRequire } from 'node:module';
 import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { noTrail } from '../../src/model/trail-events.js';
 import type { Gate } from '../../src/http/gate.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';
 import type { Reader } from '../../src/store/store.js';
+import { StorageHealth } from '../../src/store/storage-health.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 
@@ -62,7 +64,7 @@ t.test('an API key and a session token are looked up by their hash, never compar
   }
 });
 
-t.test('every login verifies one password, whoever is asked for', async (t) => {
+t.test('every login verifies one password, whether or not the user exists', async (t) => {
   const store = createMemoryStore();
   const ids = createIdSource(systemClock);
   const passwordHash = hash('correct horse');
@@ -76,7 +78,9 @@ t.test('every login verifies one password, whoever is asked for', async (t) => {
   const login = createLogin({
     store,
     clock: systemClock,
+    storage: new StorageHealth(systemClock),
     limits: shippedLimits(),
+    trail: noTrail,
     gate: { admitLogin: () => true } as unknown as Gate,
     userTokens: { issue: () => 'token', verify: () => undefined },
     hashPool: {
@@ -103,6 +107,7 @@ t.test('every login verifies one password, whoever is asked for', async (t) => {
     const answer = await new Promise<string>((resolve) => {
       void login({
         head: { isJson: true },
+        request: {},
         readBody: (_: number, then: (bytes: Uint8Array) => void) =>
           then(Buffer.from(JSON.stringify({ email, password }))),
         fail: resolve,

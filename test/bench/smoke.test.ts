@@ -7,7 +7,7 @@ import t from 'tap';
 import { benches } from '../../bench/benches/all.js';
 import type { Results } from '../../bench/run.js';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 const program = new URL('../../bench/run.js', import.meta.url).pathname;
 const run = promisify(execFile);

@@ -2,7 +2,7 @@
  * The other sides of submit: the ceiling does the work that the gateway was watched to do, and the
  * peer gives the gateway's answers, so that neither is compared with something easier.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startCeiling } from '../../bench/benches/submit.js';
@@ -59,7 +59,7 @@ t.test('the ceiling puts as many entries of the same sizes as an acceptance does
   for (const put of watched.puts) t.ok(put.keyBytes > 26 && put.valueBytes > 26, put.collection);
 
   const directory = emptyDirectory(t);
-  const ceiling = await startCeiling(directory, users, watched);
+  const ceiling = await startCeiling('lmdb', directory, users, watched);
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => send(ceiling.url, { body: { any: 'body' } })),
   );
@@ -77,6 +77,30 @@ t.test('the ceiling puts as many entries of the same sizes as an acceptance does
     t.ok(entries.every(([key, bytes]) => key.length === keyBytes && bytes === valueBytes));
   });
 });
+
+t.test(
+  'the ceiling with a log writes as many bytes as the puts of an acceptance have',
+  async (t) => {
+    const puts = [
+      { collection: 'a', keyBytes: 30, valueBytes: 300 },
+      { collection: 'b', keyBytes: 40, valueBytes: 400 },
+    ];
+    const answer = { statusLine: '202 Accepted', headers: [], body: '{}' };
+    const users = { dataDir: '', users: [], keys: [] };
+    const directory = emptyDirectory(t);
+    const ceiling = await startCeiling('log', directory, users, { puts, answer });
+    for (let i = 0; i < 3; i++) {
+      const got = await send(ceiling.url, { body: { any: 'body' } });
+      t.equal(got.status, 202);
+      t.equal(await got.text(), '{}');
+    }
+    await ceiling.stop();
+    const log = readFileSync(join(directory, 'log'));
+    const written = log.indexOf(0);
+    t.ok(written >= 3 * (30 + 300 + 40 + 400), `${written} bytes`);
+    t.ok(written < 3 * 1_000, `${written} bytes`);
+  },
+);
 
 /** What both sides answer, but for what each makes up: ids, times and the words of a message. */
 async function essence(answer: Response) {

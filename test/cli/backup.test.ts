@@ -15,81 +15,85 @@ import { type BackupTarget, completeBackup, prepareBackup } from '../../src/stor
 import { openStore } from '../../src/store/lmdb-store.js';
 import { withStagedCopy } from '../../src/store/staged-copy.js';
 import type { Store } from '../../src/store/store.js';
+import { shippedSettings } from '../support/shipped-settings.js';
 import { eventually } from '../support/eventually.js';
-import { addUser, dataDirIn, signalboxCli, startGateway } from '../support/gateway-process.js';
+import { addUser, dataDirOf, startGateway } from '../support/gateway-process.js';
+import { signalboxIn } from '../support/in-process.js';
 
 t.setTimeout(300_000);
 
 const ann = 'ann@example.com';
+/** The log of a copy: the index has everything of it. */
+const segment = 'log/00000000.log';
 
-function aDirectory(t: Test): { readonly dataDir: string; readonly target: string } {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
+async function aDirectory(t: Test): Promise<{ readonly dataDir: string; readonly target: string }> {
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, ann);
   return { dataDir, target: `${dataDir}-backup` };
 }
 
 t.test('a backup is a data directory that can be started with', async (t) => {
-  const { dataDir, target } = aDirectory(t);
+  const { dataDir, target } = await aDirectory(t);
   const live = await startGateway({ dataDir });
   await live.stop();
-  const { code, stdout } = signalboxCli(dataDir, ['backup', target]);
+  const { code, stdout } = await signalboxIn(dataDir, ['backup', target]);
   t.equal(code, 0);
   t.match(stdout, /The backup is complete: .* in .*-backup, .*signalbox doctor --data-dir/);
-  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret']);
-  t.match(signalboxCli(target, ['user', 'show', ann]), { code: 0 });
+  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret', 'log']);
+  t.match(await signalboxIn(target, ['user', 'show', ann]), { code: 0 });
   const copy = await startGateway({ dataDir: target });
   t.equal(await copy.stop(), 0);
 });
 
-t.test('without a secret of its own the copy has none', (t) => {
-  const { dataDir, target } = aDirectory(t);
-  const report = JSON.parse(signalboxCli(dataDir, ['backup', target, '--json']).stdout);
-  t.match(report, { directory: target, files: ['data.mdb'] });
-  t.equal(report.bytes, statSync(join(target, 'data.mdb')).size);
-  t.end();
+t.test('without a secret of its own the copy has none', async (t) => {
+  const { dataDir, target } = await aDirectory(t);
+  const report = JSON.parse((await signalboxIn(dataDir, ['backup', target, '--json'])).stdout);
+  t.strictSame(report.files, [segment, 'data.mdb']);
+  const sizes = [segment, 'data.mdb'].map((name) => statSync(join(target, name)).size);
+  t.match(report, { directory: target, bytes: sizes.reduce((sum, size) => sum + size, 0) });
 });
 
-t.test('an empty directory is taken, and closed to others', (t) => {
-  const { dataDir, target } = aDirectory(t);
+t.test('an empty directory is taken, and closed to others', async (t) => {
+  const { dataDir, target } = await aDirectory(t);
   mkdirSync(target);
   chmodSync(target, 0o755);
-  t.equal(signalboxCli(dataDir, ['backup', target]).code, 0);
+  t.equal((await signalboxIn(dataDir, ['backup', target])).code, 0);
   t.equal(statSync(target).mode & 0o777, 0o700);
-  t.equal(statSync(join(target, 'data.mdb')).mode & 0o777, 0o600);
-  t.end();
+  for (const name of ['data.mdb', segment]) {
+    t.equal(statSync(join(target, name)).mode & 0o777, 0o600);
+  }
+  t.equal(statSync(join(target, 'log')).mode & 0o777, 0o700);
 });
 
-t.test('a directory that holds anything is refused, and stays as it is', (t) => {
-  const { dataDir, target } = aDirectory(t);
+t.test('a directory that holds anything is refused, and stays as it is', async (t) => {
+  const { dataDir, target } = await aDirectory(t);
   mkdirSync(target);
   writeFileSync(join(target, 'note'), 'mine');
-  const { code, stderr, stdout } = signalboxCli(dataDir, ['backup', target, '--json']);
+  const { code, stderr, stdout } = await signalboxIn(dataDir, ['backup', target, '--json']);
   t.equal(code, 1);
   t.match(stderr, /is not empty: it holds "note"\. Nothing is ever overwritten/);
   t.match(JSON.parse(stdout), { error: { code: 'directory_not_empty' } });
   t.same(readdirSync(target), ['note']);
   rmSync(join(target, 'note'));
   mkdirSync(join(target, 'unfinished'));
-  t.match(signalboxCli(dataDir, ['backup', target]).stderr, /under way or was cut off/);
-  t.match(signalboxCli(dataDir, ['backup', dataDir]).stderr, /is not empty/, 'itself');
-  t.end();
+  t.match((await signalboxIn(dataDir, ['backup', target])).stderr, /under way or was cut off/);
+  t.match((await signalboxIn(dataDir, ['backup', dataDir])).stderr, /is not empty/, 'itself');
 });
 
-t.test('a place that cannot be written to is refused in words', (t) => {
-  const { dataDir } = aDirectory(t);
+t.test('a place that cannot be written to is refused in words', async (t) => {
+  const { dataDir } = await aDirectory(t);
   const file = `${dataDir}-file`;
   writeFileSync(file, '');
   for (const target of [file, join(file, 'below')]) {
-    const { code, stderr } = signalboxCli(dataDir, ['backup', target]);
+    const { code, stderr } = await signalboxIn(dataDir, ['backup', target]);
     t.equal(code, 1);
     t.match(stderr, /The backup could not be written to .*Give a directory on a disk/);
     t.notMatch(stderr, /\n {4}at /);
   }
-  t.end();
 });
 
 t.test('a store that is written to meanwhile is copied as one moment of it', async (t) => {
-  const { dataDir, target } = aDirectory(t);
+  const { dataDir, target } = await aDirectory(t);
   const store = openStore(dataDir);
   for (let i = 0; i < 50; i++) {
     await store.write((batch) => {
@@ -100,7 +104,7 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
   const prepared = (await prepareBackup(dataDir, target)) as BackupTarget;
   await withStagedCopy(store, dataDir, async (name) => {
     t.equal(statSync(join(dataDir, name)).mode & 0o777, 0o700);
-    t.match(await completeBackup(prepared, join(dataDir, name)), { files: ['data.mdb'] });
+    t.match(await completeBackup(prepared, join(dataDir, name)), { files: [segment, 'data.mdb'] });
   });
   t.same(stagedIn(dataDir), []);
   await store.close();
@@ -112,7 +116,7 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
 });
 
 t.test('a copy that is left over is removed by the next open of the store', async (t) => {
-  const { dataDir } = aDirectory(t);
+  const { dataDir } = await aDirectory(t);
   const name = `staging-${'0'.repeat(16)}`;
   mkdirSync(join(dataDir, name));
   writeFileSync(join(dataDir, name, 'data.mdb'), 'half');
@@ -122,8 +126,8 @@ t.test('a copy that is left over is removed by the next open of the store', asyn
 });
 
 t.test('a copy that its command does not take, or that fails there, is removed', async (t) => {
-  const { dataDir } = aDirectory(t);
-  const settings = { dataDir, plans: {} };
+  const { dataDir } = await aDirectory(t);
+  const settings = { dataDir, ...shippedSettings };
   const failing = withStoreCopy(settings, () => Promise.reject(new Error('no')));
   await t.rejects(failing, { message: 'no' });
   t.same(stagedIn(dataDir), []);
@@ -140,21 +144,21 @@ t.test('a copy that its command does not take, or that fails there, is removed',
 });
 
 t.test('on another file system the copy is copied', { skip: noOtherDisk() }, async (t) => {
-  const { dataDir } = aDirectory(t);
+  const { dataDir } = await aDirectory(t);
   const folder = mkdtempSync('/dev/shm/signalbox-backup-');
   t.teardown(() => rmSync(folder, { recursive: true }));
   const target = join(folder, 'of', 'today');
-  t.match(signalboxCli(dataDir, ['backup', target]), { code: 0 });
-  t.same(readdirSync(target), ['data.mdb']);
-  t.match(signalboxCli(target, ['user', 'show', ann]), { code: 0 });
+  t.match(await signalboxIn(dataDir, ['backup', target]), { code: 0 });
+  t.same(readdirSync(target), ['data.mdb', 'log']);
+  t.match(await signalboxIn(target, ['user', 'show', ann]), { code: 0 });
   t.same(stagedIn(dataDir), []);
 });
 
 t.test('a relative path is relative to the command’s own directory', async (t) => {
-  const { dataDir, target } = aDirectory(t);
+  const { dataDir, target } = await aDirectory(t);
   const here = relative(process.cwd(), target);
-  t.match(signalboxCli(dataDir, ['backup', here]), { code: 0 });
-  t.match(readdirSync(target), ['data.mdb']);
+  t.match(await signalboxIn(dataDir, ['backup', here]), { code: 0 });
+  t.match(readdirSync(target), ['data.mdb', 'log']);
 });
 
 t.test('without space for the copy nothing is begun, and the refusal says so', (t) => {

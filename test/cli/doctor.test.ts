@@ -19,7 +19,8 @@ import { openStore } from '../../src/store/lmdb-store.js';
 import { readKey, writeKey } from '../../src/store/key-encoding.js';
 import { collections } from '../../src/store/key-layout.js';
 import { runCommand } from '../support/command.js';
-import { addUser, dataDirIn } from '../support/gateway-process.js';
+import { addUser, dataDirOf } from '../support/gateway-process.js';
+import { runInProcess } from '../support/in-process.js';
 
 t.setTimeout(300_000);
 
@@ -33,19 +34,19 @@ interface Diagnosis {
 async function diagnose(dataDir: string, flags: readonly string[] = []): Promise<Diagnosis> {
   const free = ['--port', '0', '--ops-port', '0'];
   const args = ['doctor', '--json', '--data-dir', dataDir, ...free, ...flags];
-  const { code, stdout } = await runCommand(args);
+  const { code, stdout } = await runInProcess(args);
   const { ok, findings } = JSON.parse(stdout) as Pick<Diagnosis, 'ok' | 'findings'>;
   return { code, ok, findings, of: (check) => findings.filter((each) => each.check === check) };
 }
 
-function aDataDir(t: Test): string {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, 'ann@example.com');
+async function aDataDir(t: Test): Promise<string> {
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, 'ann@example.com');
   return dataDir;
 }
 
 t.test('where all is well, every check says so and the exit code is 0', async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   const { code, ok, findings } = await diagnose(dataDir);
   t.equal(code, 0);
   t.equal(ok, true);
@@ -59,11 +60,11 @@ t.test('where all is well, every check says so and the exit code is 0', async (t
     [],
   );
   const { stdout } = await runCommand(['doctor', '--data-dir', dataDir, '--port', '0']);
-  t.match(stdout, /^ok +store +The store has format 1; all \d+ records \(users: 1\)/m);
+  t.match(stdout, /^ok +store +The store has format 2; all \d+ records \(users: 1\)/m);
 });
 
 t.test('every finding that is not ok has a remedy in a sentence', async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   chmodSync(join(dataDir, 'data.mdb'), 0o644);
   const { code, of } = await diagnose(dataDir);
   t.equal(code, 1);
@@ -73,13 +74,13 @@ t.test('every finding that is not ok has a remedy in a sentence', async (t) => {
     message: /Other users may be able to read .*data\.mdb \(mode 644\)/,
     remedy: /chmod 600 .*data\.mdb/,
   });
-  const { stdout } = await runCommand(['doctor', '--data-dir', dataDir]);
+  const { stdout } = await runInProcess(['doctor', '--data-dir', dataDir]);
   t.ok(stdout, 'the store is opened by the look at it, which closes its files');
   t.equal(statSync(join(dataDir, 'data.mdb')).mode & 0o777, 0o600);
 });
 
 t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   chmodSync(dataDir, 0o755);
   const { of } = await diagnose(dataDir);
   t.match(of('permissions'), [{ level: 'problem', remedy: /chmod 700/ }]);
@@ -110,7 +111,7 @@ t.test('settings that are wrong are findings, all of them, and the only ones', a
 });
 
 t.test('a record that is no JSON is named, and the others are read all the same', async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   const root = open(dataDir, {
     noSubdir: false,
     overlappingSync: false,
@@ -131,7 +132,7 @@ t.test('a record that is no JSON is named, and the others are read all the same'
 });
 
 t.test('a store whose end is missing, or whose pages are overwritten, is told of', async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   const store = openStore(dataDir);
   await store.write((batch) => {
     for (let i = 0; i < 5_000; i++) batch.put('signalIds', ['usr_none', `${i}`], 'x'.repeat(100));
@@ -161,7 +162,7 @@ t.test('a port that another program holds is a problem', async (t) => {
   await once(server, 'listening');
   t.teardown(() => server.close());
   const { port } = server.address() as { port: number };
-  const { code, of } = await diagnose(aDataDir(t), ['--port', `${port}`]);
+  const { code, of } = await diagnose(await aDataDir(t), ['--port', `${port}`]);
   t.equal(code, 1);
   t.match(of('ports'), [
     { level: 'problem', message: /held by a program that is no gateway/, remedy: /ss -ltnp/ },
@@ -170,12 +171,12 @@ t.test('a port that another program holds is a problem', async (t) => {
 });
 
 t.test('an address of another machine is a problem', async (t) => {
-  const { of } = await diagnose(aDataDir(t), ['--host', '192.0.2.1', '--port', '8080']);
+  const { of } = await diagnose(await aDataDir(t), ['--host', '192.0.2.1', '--port', '8080']);
   t.match(of('ports'), [{ level: 'problem', message: /EADDRNOTAVAIL/, remedy: /--host/ }, {}]);
 });
 
 t.test('files of another owner are told of', { skip: process.getuid?.() !== 0 }, async (t) => {
-  const dataDir = aDataDir(t);
+  const dataDir = await aDataDir(t);
   const { chownSync } = await import('node:fs');
   chownSync(join(dataDir, 'data.mdb'), 65_534, 65_534);
   t.match((await diagnose(dataDir)).of('permissions'), [

@@ -1,27 +1,36 @@
 import type { Command } from 'commander';
 import t from 'tap';
-import { programToRead } from '../support/in-process.js';
-import { signalboxCli } from '../support/gateway-process.js';
+import { signalboxIn, programToRead } from '../support/in-process.js';
+import {} from '../support/gateway-process.js';
 
 /** The commands of the contract's section 1, by their full names. */
 const contractCommands = [
   'serve',
   'demo',
   'user add',
+  'user cancel-all',
   'user list',
   'user show',
   'user delete',
   'user set',
+  'key add',
   'key list',
   'key revoke',
+  'session list',
   'session revoke',
+  'signal list',
+  'signal show',
   'api enable',
   'api disable',
+  'halt',
+  'resume',
   'config',
   'backup',
   'doctor',
   'openapi',
   'terminal',
+  'fix',
+  'conformance',
 ];
 /** Those that operators have beside them. */
 const furtherCommands = ['stats', 'user export', 'user import'];
@@ -62,39 +71,44 @@ t.test(
   },
 );
 
-t.test('help and version go to standard output with exit code 0', (t) => {
-  const help = signalboxCli('unused', ['user', 'add', '--help']);
+t.test('help and version go to standard output with exit code 0', async (t) => {
+  const help = await signalboxIn('unused', ['user', 'add', '--help']);
   t.equal(help.code, 0);
   t.match(help.stdout, /Usage: signalbox user add/);
   t.equal(help.stderr, '');
   for (const word of ['--help', 'help']) {
-    t.match(signalboxCli('unused', [word]).stdout, /serve[^]*demo[^]*user[^]*terminal/, word);
+    t.match(
+      (await signalboxIn('unused', [word])).stdout,
+      /serve[^]*demo[^]*user[^]*terminal/,
+      word,
+    );
   }
-  const version = signalboxCli('unused', ['--version']);
+  const version = await signalboxIn('unused', ['--version']);
   t.equal(version.code, 0);
   t.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);
-  t.end();
 });
 
-t.test('a mistake in the usage is exit code 2, with a word of help on standard error', (t) => {
-  const dataDir = t.testdir();
-  const mistakes = [
-    [],
-    ['usr', 'list'],
-    ['user', 'lst'],
-    ['user', 'add'],
-    ['user', 'add', 'ann@example.com'],
-    ['user', 'list', 'too', 'many'],
-    ['user', 'list', '--jason'],
-    ['user', 'set', 'ann@example.com', '--frozen', 'yes'],
-    ['user', 'set', 'ann@example.com', '--frozen'],
-    ['serve', '--prot', '80'],
-  ];
-  for (const args of mistakes) {
-    const { code, stdout, stderr } = signalboxCli(dataDir, args);
-    t.equal(code, 2, args.join(' '));
-    t.equal(stdout, '');
-    t.match(stderr, /--help/);
-  }
-  t.end();
-});
+t.test(
+  'a mistake in the usage is exit code 2, with a word of help on standard error',
+  async (t) => {
+    const dataDir = t.testdir();
+    const mistakes = [
+      [],
+      ['usr', 'list'],
+      ['user', 'lst'],
+      ['user', 'add'],
+      ['user', 'add', 'ann@example.com'],
+      ['user', 'list', 'too', 'many'],
+      ['user', 'list', '--jason'],
+      ['user', 'set', 'ann@example.com', '--frozen', 'yes'],
+      ['user', 'set', 'ann@example.com', '--frozen'],
+      ['serve', '--prot', '80'],
+    ];
+    for (const args of mistakes) {
+      const { code, stdout, stderr } = await signalboxIn(dataDir, args);
+      t.equal(code, 2, args.join(' '));
+      t.equal(stdout, '');
+      t.match(stderr, /--help/);
+    }
+  },
+);

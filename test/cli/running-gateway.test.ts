@@ -2,12 +2,12 @@ import t, { type Test } from 'tap';
 import { bearer, call, createKey, login } from '../support/api.js';
 import {
   addUser,
-  dataDirIn,
+  dataDirOf,
   type GatewayProcess,
   password,
-  signalboxCli,
   startGateway,
 } from '../support/gateway-process.js';
+import { signalboxIn } from '../support/in-process.js';
 
 const ann = 'ann@example.com';
 
@@ -22,8 +22,8 @@ interface Running {
 }
 
 async function running(t: Test): Promise<Running> {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, ann);
   const gateway = await startGateway({ dataDir });
   t.teardown(() => gateway.kill());
   const { token } = await login(gateway.url, ann);
@@ -42,9 +42,9 @@ t.test(
   async (t) => {
     const { dataDir, read } = await running(t);
     t.equal(await read(), '404 request_not_found');
-    t.match(signalboxCli(dataDir, ['api', 'disable']), { code: 0, stdout: /disabled/ });
+    t.match(await signalboxIn(dataDir, ['api', 'disable']), { code: 0, stdout: /disabled/ });
     t.equal(await read(), '503 public_api_disabled');
-    const enabled = signalboxCli(dataDir, ['api', 'enable', '--json']);
+    const enabled = await signalboxIn(dataDir, ['api', 'enable', '--json']);
     t.same(JSON.parse(enabled.stdout), { publicApiEnabled: true });
     t.equal(await read(), '404 request_not_found');
   },
@@ -52,37 +52,40 @@ t.test(
 
 t.test('keys are listed without their secret, and revoked at once', async (t) => {
   const { dataDir, key, id, read } = await running(t);
-  const list = signalboxCli(dataDir, ['key', 'list', ann]);
+  const list = await signalboxIn(dataDir, ['key', 'list', ann]);
   t.match(list, { code: 0, stdout: /^ID +NAME +KEY +SCOPES/ });
   t.match(list.stdout, /desk \?\[2J/, 'a name cannot write to the terminal');
-  const listed = signalboxCli(dataDir, ['key', 'list', ann, '--json']);
+  const listed = await signalboxIn(dataDir, ['key', 'list', ann, '--json']);
   t.match(JSON.parse(listed.stdout), [
     { id, name: 'desk \u001b[2J', displayPrefix: /^svc_api_.*\.\.\.$/ },
   ]);
   t.notOk((list.stdout + listed.stdout).includes(key.slice(0, 20)));
 
-  const revoked = signalboxCli(dataDir, ['key', 'revoke', `${id}`, '--json']);
+  const revoked = await signalboxIn(dataDir, ['key', 'revoke', `${id}`, '--json']);
   t.match(JSON.parse(revoked.stdout), { id, email: ann, revoked: true });
   t.equal(await read(), '401 invalid_api_key');
   t.match(
-    signalboxCli(dataDir, ['key', 'revoke', `${id}`]),
+    await signalboxIn(dataDir, ['key', 'revoke', `${id}`]),
     { code: 0, stdout: /is revoked/ },
     'again',
   );
-  t.match(signalboxCli(dataDir, ['key', 'list', ann]), { code: 0, stdout: /has no API keys/ });
-  t.match(signalboxCli(dataDir, ['key', 'revoke', '999']), { code: 1, stderr: /no API key 999/ });
+  t.match(await signalboxIn(dataDir, ['key', 'list', ann]), { code: 0, stdout: /has no API keys/ });
+  t.match(await signalboxIn(dataDir, ['key', 'revoke', '999']), {
+    code: 1,
+    stderr: /no API key 999/,
+  });
   for (const wrong of ['x', '-1', '1.5', '0x1', '1'.repeat(30)]) {
-    t.equal(signalboxCli(dataDir, ['key', 'revoke', '--', wrong]).code, 2, wrong);
+    t.equal((await signalboxIn(dataDir, ['key', 'revoke', '--', wrong])).code, 2, wrong);
   }
 });
 
 t.test('a plan that is taken away and a deletion hold when the command ends', async (t) => {
   const { dataDir, gateway, token, read } = await running(t);
-  signalboxCli(dataDir, ['user', 'set', ann, '--plan', 'basic']);
+  await signalboxIn(dataDir, ['user', 'set', ann, '--plan', 'basic']);
   t.equal(await read(), '403 business_plan_required');
-  signalboxCli(dataDir, ['user', 'set', ann, '--plan', 'business']);
+  await signalboxIn(dataDir, ['user', 'set', ann, '--plan', 'business']);
   t.equal(await read(), '404 request_not_found');
-  signalboxCli(dataDir, ['user', 'delete', ann]);
+  await signalboxIn(dataDir, ['user', 'delete', ann]);
   t.equal(await read(), '401 invalid_api_key');
   const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(token) });
   t.equal(keys.status, 401);
@@ -90,7 +93,7 @@ t.test('a plan that is taken away and a deletion hold when the command ends', as
 
 t.test('a new password counts at once, and ends the logins of the old one', async (t) => {
   const { dataDir, gateway, token } = await running(t);
-  signalboxCli(dataDir, ['user', 'set', ann, '--password-stdin'], `${password} two\n`);
+  await signalboxIn(dataDir, ['user', 'set', ann, '--password-stdin'], `${password} two\n`);
   await t.rejects(login(gateway.url, ann), /401/);
   const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(token) });
   t.equal(keys.status, 401);
@@ -98,9 +101,9 @@ t.test('a new password counts at once, and ends the logins of the old one', asyn
 
 t.test('revoked sessions are told of', async (t) => {
   const { dataDir } = await running(t);
-  const revoked = signalboxCli(dataDir, ['session', 'revoke', ann, '--json']);
+  const revoked = await signalboxIn(dataDir, ['session', 'revoke', ann, '--json']);
   t.match(JSON.parse(revoked.stdout), { email: ann, sessionsRevoked: true });
-  t.match(signalboxCli(dataDir, ['session', 'revoke', ann]), {
+  t.match(await signalboxIn(dataDir, ['session', 'revoke', ann]), {
     code: 0,
     stdout: /need a new login/,
   });

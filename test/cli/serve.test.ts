@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import {
   addUser,
-  dataDirIn,
+  dataDirOf,
   type GatewayOptions,
   type GatewayProcess,
   signalboxCli,
@@ -13,7 +14,7 @@ import {
 } from '../support/gateway-process.js';
 
 async function started(t: Test, options: Partial<GatewayOptions> = {}): Promise<GatewayProcess> {
-  const gateway = await startGateway({ dataDir: dataDirIn(t.testdir()), ...options });
+  const gateway = await startGateway({ dataDir: dataDirOf(t), ...options });
   t.teardown(() => gateway.kill());
   return gateway;
 }
@@ -92,7 +93,7 @@ t.test(
     for (const [kind, bug] of Object.entries(bugs)) {
       const module = encodeURIComponent(`process.on('SIGUSR2', () => { ${bug} })`);
       const environment = { NODE_OPTIONS: `--import=data:text/javascript,${module}` };
-      const gateway = await started(t, { dataDir: dataDirIn(t.testdir()), environment });
+      const gateway = await started(t, { dataDir: dataDirOf(t), environment });
       const ended = once(gateway.process, 'close');
       gateway.process.kill('SIGUSR2');
       t.same(await ended, [1, null], kind);
@@ -110,7 +111,7 @@ function serve(dataDir: string, ...flags: string[]): ReturnType<typeof signalbox
 t.test(
   'a second gateway on the same data directory is refused, and the first goes on',
   async (t) => {
-    const dataDir = dataDirIn(t.testdir());
+    const dataDir = dataDirOf(t);
     const gateway = await started(t, { dataDir });
     const { code, stdout, stderr } = serve(dataDir);
     t.equal(code, 1);
@@ -127,7 +128,7 @@ t.test('a port that is taken is refused in words, for both ports', async (t) => 
   t.teardown(() => taken.close());
   const { port } = taken.address() as AddressInfo;
   for (const flag of ['--port', '--ops-port']) {
-    const { code, stdout, stderr } = serve(dataDirIn(t.testdir()), flag, `${port}`);
+    const { code, stdout, stderr } = serve(dataDirOf(t), flag, `${port}`);
     t.equal(code, 1, flag);
     t.equal(stdout, '');
     t.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port}.*${flag}`));
@@ -136,8 +137,8 @@ t.test('a port that is taken is refused in words, for both ports', async (t) => 
 });
 
 t.test('wrong settings are exit code 2, and nothing is made', (t) => {
-  const directory = t.testdir();
-  const dataDir = dataDirIn(directory);
+  const dataDir = dataDirOf(t);
+  const directory = dirname(dataDir);
   const { code, stdout, stderr } = serve(dataDir, '--port', '70000', '--log-level', 'loud');
   t.equal(code, 2);
   t.equal(stdout, '');
@@ -151,9 +152,9 @@ t.test('wrong settings are exit code 2, and nothing is made', (t) => {
   t.end();
 });
 
-t.test('the commands for users do without the native server', (t) => {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, 'ann@example.com');
+t.test('the commands for users do without the native server', async (t) => {
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, 'ann@example.com');
   const program = new URL('../../src/cli/program.js', import.meta.url).href;
   const script = `
     const { runProgram } = await import(${JSON.stringify(program)});
@@ -171,5 +172,4 @@ t.test('the commands for users do without the native server', (t) => {
   );
   t.equal(status, 0);
   t.equal(stdout, '');
-  t.end();
 });

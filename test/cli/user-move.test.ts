@@ -12,7 +12,9 @@ import { readUserFileHead, readUserRows, type UserFileHead } from '../../src/tra
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
-import { addUser, signalboxCli } from '../support/gateway-process.js';
+import { addUser } from '../support/gateway-process.js';
+import { signalboxIn } from '../support/in-process.js';
+import { startProgram } from '../support/program.js';
 
 const ann = 'ann@example.com';
 t.setTimeout(300_000);
@@ -21,24 +23,24 @@ interface Move {
   readonly from: string;
   readonly to: string;
   readonly file: string;
-  readonly export: (...flags: string[]) => ReturnType<typeof signalboxCli>;
-  readonly import: (...flags: string[]) => ReturnType<typeof signalboxCli>;
+  readonly export: (...flags: string[]) => ReturnType<typeof signalboxIn>;
+  readonly import: (...flags: string[]) => ReturnType<typeof signalboxIn>;
 }
 
-function aMove(t: Test): Move {
+async function aMove(t: Test): Promise<Move> {
   const directory = t.testdir();
   const [from, to, file] = ['from', 'to', 'ann.jsonl'].map((name) => join(directory, name)) as [
     string,
     string,
     string,
   ];
-  addUser(from, ann);
+  await addUser(from, ann);
   return {
     from,
     to,
     file,
-    export: (...flags) => signalboxCli(from, ['user', 'export', ann, file, ...flags]),
-    import: (...flags) => signalboxCli(to, ['user', 'import', file, ...flags]),
+    export: (...flags) => signalboxIn(from, ['user', 'export', ann, file, ...flags]),
+    import: (...flags) => signalboxIn(to, ['user', 'import', file, ...flags]),
   };
 }
 
@@ -51,71 +53,74 @@ function rowsOf(file: string): NextRow {
   };
 }
 
-t.test('export says what is next, and import what is there', (t) => {
-  const move = aMove(t);
-  const exported = move.export('--freeze');
+t.test('export says what is next, and import what is there', async (t) => {
+  const move = await aMove(t);
+  const exported = await move.export('--freeze');
   t.match(exported, {
     code: 0,
     stdout: /1 records\. Now run "signalbox user import".*user delete/,
   });
   t.equal(statSync(move.file).mode & 0o777, 0o600);
-  t.match(signalboxCli(move.from, ['user', 'show', ann]).stdout, /moving +exported to move/);
-  t.match(move.import(), { code: 0, stdout: /ann@example.com is here, with 1 records/ });
-  t.match(JSON.parse(signalboxCli(move.to, ['user', 'show', ann, '--json']).stdout), {
+  t.match((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving +exported to move/);
+  t.match(await move.import(), { code: 0, stdout: /ann@example.com is here, with 1 records/ });
+  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
     frozen: false,
     confirmed: true,
   });
-  t.end();
 });
 
-t.test('a user that was frozen or unconfirmed before its move is so after it', (t) => {
-  const move = aMove(t);
-  signalboxCli(move.from, ['user', 'set', ann, '--frozen', 'true', '--confirmed', 'false']);
-  t.equal(move.export('--freeze').code, 0);
-  move.import();
-  t.match(JSON.parse(signalboxCli(move.to, ['user', 'show', ann, '--json']).stdout), {
+t.test('a user that was frozen or unconfirmed before its move is so after it', async (t) => {
+  const move = await aMove(t);
+  await signalboxIn(move.from, ['user', 'set', ann, '--frozen', 'true', '--confirmed', 'false']);
+  t.equal((await move.export('--freeze')).code, 0);
+  await move.import();
+  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
     frozen: true,
     confirmed: false,
   });
-  t.end();
 });
 
-t.test('an export can be made again, and taken back', (t) => {
-  const move = aMove(t);
-  move.export('--freeze');
+t.test('an export can be made again, and taken back', async (t) => {
+  const move = await aMove(t);
+  await move.export('--freeze');
   const again = `${move.file}.again`;
-  t.equal(signalboxCli(move.from, ['user', 'export', ann, again, '--freeze']).code, 0);
+  t.equal((await signalboxIn(move.from, ['user', 'export', ann, again, '--freeze'])).code, 0);
   const rows = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1, -2);
   t.same(rows(again), rows(move.file));
-  signalboxCli(move.from, ['user', 'set', ann, '--frozen', 'false']);
-  t.match(JSON.parse(signalboxCli(move.from, ['user', 'show', ann, '--json']).stdout), {
+  await signalboxIn(move.from, ['user', 'set', ann, '--frozen', 'false']);
+  t.match(JSON.parse((await signalboxIn(move.from, ['user', 'show', ann, '--json'])).stdout), {
     frozen: false,
     confirmed: true,
   });
-  t.end();
 });
 
-t.test('what export cannot do is refused in words', (t) => {
-  const move = aMove(t);
+t.test('what export cannot do is refused in words', async (t) => {
+  const move = await aMove(t);
   writeFileSync(move.file, 'mine');
-  t.match(move.export('--freeze'), { code: 1, stderr: /already, and nothing is ever overwritten/ });
+  t.match(await move.export('--freeze'), {
+    code: 1,
+    stderr: /already, and nothing is ever overwritten/,
+  });
   t.equal(readFileSync(move.file, 'utf8'), 'mine');
-  t.notMatch(signalboxCli(move.from, ['user', 'show', ann]).stdout, /moving/, 'nor was it frozen');
+  t.notMatch(
+    (await signalboxIn(move.from, ['user', 'show', ann])).stdout,
+    /moving/,
+    'nor was it frozen',
+  );
   const nobody = ['user', 'export', 'eve@example.com', `${move.file}.2`];
-  t.match(signalboxCli(move.from, nobody), { code: 1, stderr: /no user "eve@example.com"/ });
+  t.match(await signalboxIn(move.from, nobody), { code: 1, stderr: /no user "eve@example.com"/ });
   const nowhere = ['user', 'export', ann, join(move.file, 'below'), '--freeze'];
-  t.match(signalboxCli(move.from, nowhere), {
+  t.match(await signalboxIn(move.from, nowhere), {
     code: 1,
     stderr: /cannot be written: .*Give a path on a disk/,
   });
-  t.notMatch(signalboxCli(move.from, ['user', 'show', ann]).stdout, /moving/, 'nor then');
-  t.end();
+  t.notMatch((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving/, 'nor then');
 });
 
-t.test('what is no whole file of an export is refused before anything is made', (t) => {
-  const move = aMove(t);
-  t.match(move.import(), { code: 1, stderr: /cannot be read/ }, 'missing');
-  move.export('--freeze');
+t.test('what is no whole file of an export is refused before anything is made', async (t) => {
+  const move = await aMove(t);
+  t.match(await move.import(), { code: 1, stderr: /cannot be read/ }, 'missing');
+  await move.export('--freeze');
   const whole = readFileSync(move.file, 'utf8');
   const lines = whole.split('\n');
   const faults: readonly (readonly [string, RegExp])[] = [
@@ -132,49 +137,45 @@ t.test('what is no whole file of an export is refused before anything is made', 
   ];
   for (const [text, said] of faults) {
     writeFileSync(move.file, text);
-    t.match(move.import(), { code: 1, stderr: said }, text.slice(0, 60));
+    t.match(await move.import(), { code: 1, stderr: said }, text.slice(0, 60));
   }
   t.notOk(existsSync(move.to), 'not even the data directory');
-  t.end();
 });
 
-t.test('a copy of a user that went on is refused', (t) => {
-  const move = aMove(t);
-  t.match(move.export(), {
+t.test('a copy of a user that went on is refused', async (t) => {
+  const move = await aMove(t);
+  t.match(await move.export(), {
     code: 0,
     stdout: /remains active here; to move it, export it with --freeze/,
   });
-  t.match(move.import(), { code: 1, stderr: /two gateways would act for one user/ });
-  t.end();
+  t.match(await move.import(), { code: 1, stderr: /two gateways would act for one user/ });
 });
 
-t.test('a user that is there already, by email or by itself, is never merged', (t) => {
-  const move = aMove(t);
-  move.export('--freeze');
-  t.equal(move.import().code, 0);
-  t.match(move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
-  signalboxCli(move.to, ['user', 'delete', ann]);
-  addUser(move.to, 'Ann@Example.com');
-  t.match(move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
-  t.end();
+t.test('a user that is there already, by email or by itself, is never merged', async (t) => {
+  const move = await aMove(t);
+  await move.export('--freeze');
+  t.equal((await move.import()).code, 0);
+  t.match(await move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
+  await signalboxIn(move.to, ['user', 'delete', ann]);
+  await addUser(move.to, 'Ann@Example.com');
+  t.match(await move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
 });
 
-t.test('a plan that is not there is named', (t) => {
-  const move = aMove(t);
+t.test('a plan that is not there is named', async (t) => {
+  const move = await aMove(t);
   const config = `${move.file}.json`;
   const gold = { publicApi: true, signalsPerMinute: 1, signalsPerDay: 1 };
   writeFileSync(config, JSON.stringify({ plans: { gold } }));
-  signalboxCli(move.from, ['user', 'set', ann, '--plan', 'gold', '--config', config]);
-  move.export('--freeze');
-  t.match(move.import(), { code: 1, stderr: /There is no plan "gold"/ });
-  t.equal(move.import('--config', config).code, 0);
-  t.end();
+  await signalboxIn(move.from, ['user', 'set', ann, '--plan', 'gold', '--config', config]);
+  await move.export('--freeze');
+  t.match(await move.import(), { code: 1, stderr: /There is no plan "gold"/ });
+  t.equal((await move.import('--config', config)).code, 0);
 });
 
 t.test('while the same user is imported already, nothing is touched', async (t) => {
-  const move = aMove(t);
-  move.export('--freeze');
-  addUser(move.to, 'bob@example.com');
+  const move = await aMove(t);
+  await move.export('--freeze');
+  await addUser(move.to, 'bob@example.com');
   const head = readUserFileHead(move.file) as UserFileHead;
   const store = openStore(move.to);
   const importing = new Set([head.userId]);
@@ -189,7 +190,7 @@ t.test('while the same user is imported already, nothing is touched', async (t) 
 });
 
 t.test('an import that is cut off is seen, hides its user, and is done again whole', async (t) => {
-  const move = aMove(t);
+  const move = await aMove(t);
   const source = openStore(move.from);
   const userId = source.get('emails', ann) as string;
   const count = 4_000;
@@ -212,9 +213,9 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
     });
   }
   await source.close();
-  t.equal(move.export('--freeze').code, 0);
+  t.equal((await move.export('--freeze')).code, 0);
 
-  addUser(move.to, 'bob@example.com');
+  await addUser(move.to, 'bob@example.com');
   async function look<T>(work: (store: Store) => T): Promise<T> {
     const store = openStore(move.to);
     const found = work(store);
@@ -223,26 +224,19 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
   }
   const rows = (): Promise<number> =>
     look((store) => store.keys('requests', { prefix: [userId] }).length);
-  /** The store is the command's own while it runs: only its file shows how far it is. */
-  async function cutOff(): Promise<void> {
-    const file = join(move.to, 'data.mdb');
-    const before = statSync(file).size;
-    const cut = startCommand(['user', 'import', move.file, '--data-dir', move.to]);
-    await eventually(() => statSync(file).size > before + 1_000_000, 60_000);
-    cut.process.kill('SIGKILL');
-    await cut.ended;
-  }
-  await cutOff();
+  const program = startProgram(t, 'cli/stalled-import', [move.to, move.file, `${count / 2}`]);
+  t.equal(await program.next(), 'stalled');
+  await program.kill();
   const left = await rows();
   t.ok(left > 100 && left < count, `${left} of ${count} signals were there`);
   t.not(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
-  t.match(signalboxCli(move.to, ['user', 'show', ann]), { code: 1, stderr: /no user/ });
-  const doctor = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
+  t.match(await signalboxIn(move.to, ['user', 'show', ann]), { code: 1, stderr: /no user/ });
+  const doctor = await signalboxIn(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(doctor, { code: 0, stdout: /^warning +store +The import of user usr_\w+ was cut off/m });
 
-  t.match(move.import('--discard'), { code: 0, stdout: /had left are removed/ });
+  t.match(await move.import('--discard'), { code: 0, stdout: /had left are removed/ });
   t.equal(await rows(), 0);
-  t.match(move.import('--discard'), {
+  t.match(await move.import('--discard'), {
     code: 1,
     stderr: /No import of ann@example.com was cut off/,
   });
@@ -253,13 +247,13 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
   );
   again.process.kill('SIGKILL');
   await again.ended;
-  t.match(move.import(), { code: 0, stdout: new RegExp(`with ${3 * count + 1} records`) });
+  t.match(await move.import(), { code: 0, stdout: new RegExp(`with ${3 * count + 1} records`) });
   t.equal(await rows(), count);
   t.equal(
     await look((store) => store.get('signalIds', [userId, 'signal-7\u2028\ud800'])),
     requestIdOf(`01${'7'.padStart(24, '0')}`),
   );
   t.equal(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
-  const well = signalboxCli(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
+  const well = await signalboxIn(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(well.stdout, /^ok +store /m);
 });

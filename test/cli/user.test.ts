@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { type CliResult, dataDirIn, password } from '../support/gateway-process.js';
+import { dataDirOf, password } from '../support/gateway-process.js';
+import type { CliResult } from '../support/in-process.js';
 import { runInProcess } from '../support/in-process.js';
 import { addUsers } from '../support/users.js';
 
@@ -19,7 +21,7 @@ async function json(dataDir: string, args: readonly string[]): Promise<any> {
 t.test(
   'a user can be added before the first start; the data directory is made, and private',
   async (t) => {
-    const dataDir = dataDirIn(t.testdir());
+    const dataDir = dataDirOf(t);
     const args = ['user', 'add', ann, '--plan', 'business', '--password-stdin'];
     const { code, stdout, stderr } = await cli(dataDir, args, password);
     t.equal(code, 0);
@@ -30,7 +32,7 @@ t.test(
 );
 
 t.test('a user is shown and listed with plan and state, never with a hash', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
   await cli(
     dataDir,
@@ -64,7 +66,7 @@ t.test('a user is shown and listed with plan and state, never with a hash', asyn
 });
 
 t.test('what is wrong with a new user is refused, and nothing is made', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   const add = (email: string, plan: string, input: string): Promise<CliResult> =>
     cli(dataDir, ['user', 'add', email, '--plan', plan, '--password-stdin'], input);
   t.match(await add(ann, 'gold', password), {
@@ -85,7 +87,7 @@ t.test('what is wrong with a new user is refused, and nothing is made', async (t
 });
 
 t.test('without a terminal a password comes from standard input, or not at all', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   const { code, stderr } = await cli(dataDir, ['user', 'add', ann, '--plan', 'basic'], password);
   t.equal(code, 2);
   t.match(stderr, /--password-stdin/);
@@ -95,7 +97,7 @@ t.test('a plan of the config file can be given', async (t) => {
   const directory = t.testdir({
     'config.json': '{"plans":{"desk":{"publicApi":true,"signalsPerMinute":1,"signalsPerDay":2}}}',
   });
-  const dataDir = dataDirIn(directory);
+  const dataDir = join(directory, 'data');
   const args = [
     'user',
     'add',
@@ -112,7 +114,7 @@ t.test('a plan of the config file can be given', async (t) => {
 });
 
 t.test('set changes what is given, and leaves the rest', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
   const set = (...args: string[]): Promise<any> => json(dataDir, ['user', 'set', ann, ...args]);
   t.match(await set('--frozen', 'true'), { plan: 'business', frozen: true, confirmed: true });
@@ -133,7 +135,7 @@ t.test('set changes what is given, and leaves the rest', async (t) => {
 });
 
 t.test('delete says what was done; the user is gone and the email free', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
   t.match(await cli(dataDir, ['user', 'delete', ann]), {
     code: 0,
@@ -146,7 +148,7 @@ t.test('delete says what was done; the user is gone and the email free', async (
 });
 
 t.test('a user that does not exist is exit code 1, in words and as JSON', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   await addUsers(dataDir, [ann]);
   const commands = [
     ['user', 'show', 'eve@example.com'],

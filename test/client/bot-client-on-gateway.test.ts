@@ -227,6 +227,7 @@ t.test('events are what the contract says, field by field', async (t) => {
   for (const { id, data } of seen) {
     t.strictSame(Object.keys(data), [
       'eventId',
+      'event',
       'occurredAt',
       'receivedAt',
       'platform',

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createBotClient } from '../../src/client/bot-client.js';
 import { refusal, type Reply } from '../support/fake-api.js';
-import { accepted, apiKey, draft, startScriptedClient } from './scripted-client.js';
+import { accepted, apiKey, draft, startScriptedClient, timeoutMs } from './scripted-client.js';
 
 const scripted = await startScriptedClient(t);
 const { api, clock, pauses } = scripted;
@@ -101,12 +101,15 @@ t.test('a read that is aborted under way is aborted', async (t) => {
   t.match(result, { ok: false, error: { kind: 'aborted' } });
 });
 
-t.test('the result is polled at once, after 1, 2, 5, then every 10 s', async (t) => {
-  api.play(...Array<Reply>(6).fill(statusOf('accepted')), statusOf('completed'));
-  const result = await scripted.client().waitForResult('req_1', { timeoutMs: 60_000 });
-  t.match(result, { ok: true, value: { status: 'completed' } });
-  t.strictSame(pauses, [1_000, 2_000, 5_000, 10_000, 10_000, 10_000]);
-});
+t.test(
+  'a gateway that does not wait is asked at once, after 1, 2, 5, then every 10 s',
+  async (t) => {
+    api.play(...Array<Reply>(6).fill(statusOf('accepted')), statusOf('completed'));
+    const result = await scripted.client().waitForResult('req_1', { timeoutMs: 60_000 });
+    t.match(result, { ok: true, value: { status: 'completed' } });
+    t.strictSame(pauses, [1_000, 2_000, 5_000, 10_000, 10_000, 10_000]);
+  },
+);
 
 t.test('the polls take the times that the caller gives, plus jitter', async (t) => {
   api.play(statusOf('accepted'), statusOf('accepted'), statusOf('completed'));
@@ -140,6 +143,82 @@ t.test('a wait for a request that does not exist ends at once', async (t) => {
   const result = await scripted.client().waitForResult('req_1', { timeoutMs: 60_000 });
   t.match(result, { ok: false, error: { kind: 'refused', code: 'request_not_found' } });
   t.equal(api.seen.length, 1);
+});
+
+const bodyOf = (reply: Reply): object => (typeof reply === 'string' ? {} : (reply.body as object));
+const completed = statusOf('completed');
+const open = bodyOf(statusOf('accepted'));
+
+t.test('the gateway waits in the place of the client, as long as there is time', async (t) => {
+  const asked: (string | null)[] = [];
+  const fetch = async (input: unknown): Promise<Response> => {
+    const { searchParams } = new URL(String(input));
+    asked.push(searchParams.get('waitMs'));
+    const isLast = asked.length === 3;
+    scripted.clock.advance(isLast ? 100 : Number(searchParams.get('waitMs')));
+    return Response.json(isLast ? bodyOf(completed) : open);
+  };
+  const result = await scripted.client({ fetch }).waitForResult('req_1', { timeoutMs: 50_500 });
+  t.match(result, { ok: true, value: { status: 'completed' } });
+  t.strictSame(asked, ['20000', '20000', '10500'], 'each 20 s at most');
+  t.strictSame(pauses, [0, 0], 'and no pause of its own between them');
+});
+
+t.test('an attempt lasts as much longer as the gateway may wait', async (t) => {
+  const { onSilence } = api;
+  t.teardown(() => (api.onSilence = onSilence));
+  let silences = 0;
+  api.onSilence = () => {
+    silences++;
+    scripted.clock.advance(timeoutMs + 20_000 - 1);
+    t.equal(scripted.clock.timerCount, 1, 'still waiting');
+    scripted.clock.advance(1);
+  };
+  api.play('silent', completed);
+  const result = await scripted.client().waitForResult('req_1', { timeoutMs: 60_000 });
+  t.match(result, { ok: true, value: { status: 'completed' } });
+  t.equal(silences, 1);
+});
+
+t.test('what is open is read page by page, also past empty pages', async (t) => {
+  const one = (requestId: string) => ({ ...open, requestId });
+  const page = (signals: object[], next: string | null): Reply => ({
+    status: 200,
+    body: { signals, next },
+  });
+  api.play(page([one('r3')], 'r3'), page([], 'r2'), page([one('r1')], null));
+  const result = await scripted.client().open();
+  t.match(result, { ok: true, value: [{ requestId: 'r3' }, { requestId: 'r1' }] });
+  const list = '/api/v1/signals?status=open&limit=200';
+  t.strictSame(
+    api.seen.map(({ path }) => path),
+    [list, `${list}&before=r3`, `${list}&before=r2`],
+  );
+});
+
+t.test('a page that is none is read again; a refusal ends the list', async (t) => {
+  api.play(
+    { status: 200, body: { signals: [{}], next: null } },
+    { status: 200, body: { signals: [] } },
+    { status: 200, body: { signals: [], next: null } },
+  );
+  t.strictSame(await scripted.client().open(), { ok: true, value: [] });
+  api.play(refusal(403, 'insufficient_scope'));
+  t.match(await scripted.client().open(), { ok: false, error: { code: 'insufficient_scope' } });
+});
+
+t.test('a snapshot is the data of an event', async (t) => {
+  const event = { eventId: 'e-1', event: 'state_snapshot', data: { positions: [] } };
+  api.play(refusal(504, 'terminal_timeout'), { status: 200, body: event });
+  const source = { platform: 'terminal_b', instanceId: '', accountName: '7@A & B' };
+  const result = await scripted.client().snapshot(source);
+  t.strictSame(result, { ok: true, value: event });
+  const url = new URL(api.seen[0]?.path ?? '', api.baseUrl);
+  t.equal(url.pathname, '/api/v1/terminal-events/snapshot');
+  t.strictSame(Object.fromEntries(url.searchParams), source);
+  t.strictSame(pauses, [1_000]);
+  api.play(refusal(409, 'terminal_unavailable'));
+  t.match(await scripted.client().snapshot(source), { error: { code: 'terminal_unavailable' } });
 });
 
 t.test('no result holds the API key, even when the other side repeats it', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { startScriptedClient } from './scripted-client.js';
-import { dataOf, gap, source } from './scripted-events.js';
+import { begin, dataOf, gap, source } from './scripted-events.js';
 
 const scripted = await startScriptedClient(t);
 
@@ -69,12 +69,15 @@ function createGateway(script: readonly Life[]) {
     cursors: [] as [sent: string | null, due: string | null][],
     /** Id of the item that the client handed out last. */
     handedOut: undefined as string | undefined,
+    /** Id at which its only stream without a cursor began; the words of it may not have arrived. */
+    beganAt: null as string | null,
     isLast: () => rest.length === 0,
     async fetch(_: unknown, init?: RequestInit): Promise<Response> {
       const life = rest.shift() ?? last;
       const cursor = new Headers(init?.headers).get('Last-Event-ID');
       const unheard = gateway.begin === undefined ? null : 'none';
-      gateway.cursors.push([cursor, gateway.handedOut ?? unheard]);
+      const unread = cursor === gateway.beganAt ? cursor : unheard;
+      gateway.cursors.push([cursor, gateway.handedOut ?? unread]);
       gateway.published += life.missed;
       if (life.restarts) epoch++;
       if (life.outcome === 'unreachable') throw new TypeError('fetch failed');
@@ -86,11 +89,10 @@ function createGateway(script: readonly Life[]) {
   };
 
   function wordsFor(cursor: string | null): string {
-    const start = `retry: 1000\n\n`;
-    if (cursor === null) return start;
+    if (cursor === null) return begin((gateway.beganAt = `${epoch}-${gateway.published}`));
     const [, inEpoch, seq] = /^(\d+)-(\d+)$/.exec(cursor) ?? [];
-    if (inEpoch !== `${epoch}`) return start + gap(`${epoch}-${gateway.published}`);
-    return start + frames(Number(seq), gateway.published);
+    if (inEpoch !== `${epoch}`) return `retry: 1000\n\n` + gap(`${epoch}-${gateway.published}`);
+    return begin(cursor) + frames(Number(seq), gateway.published);
   }
 
   function publish(count: number): string {

@@ -11,7 +11,18 @@ import {
   timeoutMs,
   type ScriptedClient,
 } from './scripted-client.js';
-import { broken, dataOf, ended, frame, gap, held, item, source, take } from './scripted-events.js';
+import {
+  begin,
+  broken,
+  dataOf,
+  ended,
+  frame,
+  gap,
+  held,
+  item,
+  source,
+  take,
+} from './scripted-events.js';
 
 const scripted = await startScriptedClient(t);
 const { api, clock, pauses } = scripted;
@@ -167,7 +178,23 @@ const resumptions: readonly [rule: string, given: string | undefined, Reply, the
   ['after the same event when none came', 'e-1', ended(), 'e-1'],
   ['after the same event when the answer was none', 'e-1', { status: 500 }, 'e-1'],
   ['without a cursor while no stream has ever stood', undefined, { status: 500 }, undefined],
-  ['with a gap when a stream ended before its first event', undefined, ended(':\n\n'), 'none'],
+  ['with a gap when a stream ended before it told its begin', undefined, ended(':\n\n'), 'none'],
+  ['where the stream began when no event came', undefined, ended(begin('e-4')), 'e-4'],
+  ['where it began, said by CR LF', undefined, broken('retry: 1\r\nid: e-4\r\n\r\n:'), 'e-4'],
+  ['with a gap when its begin was cut', undefined, broken(begin('e-4').slice(0, -1)), 'none'],
+  [
+    'after the last event, not where it began',
+    undefined,
+    ended(begin('e-4') + frame('e-5')),
+    'e-5',
+  ],
+  ['after its own event, when the stream began elsewhere', 'e-1', ended(begin('e-4')), 'e-1'],
+  [
+    'with a gap when the first block is an event of another',
+    undefined,
+    ended('id: x\ndata: {}\n\n'),
+    'none',
+  ],
   ['after the gap', 'd-1', ended(gap('e-7')), 'e-7'],
   [
     'after the last whole event',

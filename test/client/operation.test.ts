@@ -123,6 +123,24 @@ for (const reply of definitive) {
   });
 }
 
+function invalidFor(...codes: string[]): Reply {
+  const details = codes.map((code) => ({ field: 'ts', code }));
+  return { status: 422, body: { error: { code: 'invalid_signal', message: 'no', details } } };
+}
+
+t.test(
+  'a signal that is only too early is sent again, the same, until its time has come',
+  async (t) => {
+    const early = invalidFor('signal_from_future');
+    api.play(early, early, accepted);
+    const result = await scripted.client().submit(draft, { idempotencyKey: 'key 1' });
+    t.match(result, { ok: true });
+    sentTheSame(t, 3);
+    api.play(invalidFor('signal_from_future', 'invalid_ttl'), accepted);
+    t.match(await scripted.client().submit(draft), { ok: false, error: { kind: 'refused' } });
+  },
+);
+
 t.test('the details of an invalid signal are passed on, and nothing but the details', async (t) => {
   const details = [{ field: 'ttlMs', code: 'invalid_ttl' }];
   const error = {

@@ -13,8 +13,8 @@ import type { Clock } from '../../src/lib/clock.js';
 import { startFakeApi, type FakeApi } from '../support/fake-api.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
-/** Differs from every pause, so that the clock can tell the two apart. */
-export const timeoutMs = 7_001;
+/** Its fraction differs from that of every pause, so that the clock can tell the two apart. */
+export const timeoutMs = 7_001 + 1 / 64;
 /** How long a stream may be silent; no pause is as long. */
 export const silenceMs = 45_000;
 export const apiKey = 'svc_api_Xy7_secret-of-the-test';
@@ -44,7 +44,7 @@ export async function startScriptedClient(t: Test): Promise<ScriptedClient> {
     setTimer(delayMs, task) {
       const timer = clock.setTimer(delayMs, task);
       if (delayMs === silenceMs) scripted.reads++;
-      else if (delayMs !== timeoutMs) {
+      else if (delayMs % 1 !== timeoutMs % 1) {
         scripted.pauses.push(delayMs);
         setImmediate(() => scripted.onPause(delayMs));
       }

@@ -8,9 +8,10 @@ export const source: SourceName = {
   accountName: '7 é&@Broker-Live',
 };
 
-export function dataOf(id: string, rawText: string | null = null) {
+export function dataOf(id: string, rawText: string | null = null, event = 'order_update') {
   return {
     eventId: id,
+    event,
     occurredAt: '2026-01-31T12:00:00.000Z',
     receivedAt: '2026-01-31T12:00:00.001Z',
     ...source,
@@ -25,15 +26,20 @@ export function dataOf(id: string, rawText: string | null = null) {
 }
 
 export function frame(id: string, name = 'order_update'): string {
-  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(dataOf(id))}\n\n`;
+  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(dataOf(id, null, name))}\n\n`;
 }
 
 export function item(id: string, name = 'order_update'): StreamItem {
-  return { kind: 'event', id, name, data: dataOf(id) };
+  return { kind: 'event', id, name, data: dataOf(id, null, name) };
 }
 
 export function gap(id: string): string {
   return `id: ${id}\nevent: replay_gap\ndata: {"reason":"cursor_not_available"}\n\n`;
+}
+
+/** The first words of a gateway: where the stream begins. */
+export function begin(id: string): string {
+  return `retry: 1000\nid: ${id}\n\n`;
 }
 
 /** A stream that ends after these words. */

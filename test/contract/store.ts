@@ -4,7 +4,7 @@ import { anExecution } from '../signals/an-execution.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 import type { Test } from 'tap';
 import type { KeyOf } from '../../src/store/key-layout.js';
-import { type Store, StoreFailure } from '../../src/store/store.js';
+import { type Store, WriteRefused } from '../../src/store/store.js';
 
 /** Does it, or is refused: a store may give copies, or what nobody can change. */
 function change(record: unknown, by: object): void {
@@ -125,21 +125,24 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
     t.equal(store.range('meta', { start: 'long', limit: 1 })[0]?.record, long);
   });
 
-  rule('whoever has written or read a record cannot change what others read', async (t, store) => {
-    const { request } = acceptedSignal({ userId: 'u' });
-    const key: [string, string] = ['u', request.requestId];
-    const flushed = store.write((batch) => batch.put('requests', key, request));
-    Object.assign(request, { platform: 'changed after the call' });
-    await flushed;
-    const read = store.get('requests', key);
-    t.not(read?.platform, 'changed after the call');
-    change(read, { platform: 'changed by the reader' });
-    t.not(store.get('requests', key)?.platform, 'changed by the reader');
-    const execution = anExecution('working', { cancelKeys: ['first'] });
-    await store.write((batch) => batch.put('openExecutions', ['u', 'e'], execution));
-    change(store.get('openExecutions', ['u', 'e'])?.cancelKeys, { 0: 'changed by the reader' });
-    t.strictSame(store.get('openExecutions', ['u', 'e'])?.cancelKeys, ['first']);
-  });
+  rule(
+    'a change to a record that was written or read does not change what others read',
+    async (t, store) => {
+      const { request } = acceptedSignal({ userId: 'u' });
+      const key: [string, string] = ['u', request.requestId];
+      const flushed = store.write((batch) => batch.put('requests', key, request));
+      Object.assign(request, { platform: 'changed after the call' });
+      await flushed;
+      const read = store.get('requests', key);
+      t.not(read?.platform, 'changed after the call');
+      change(read, { platform: 'changed by the reader' });
+      t.not(store.get('requests', key)?.platform, 'changed by the reader');
+      const execution = anExecution('working', { cancelKeys: ['first'] });
+      await store.write((batch) => batch.put('openExecutions', ['u', 'e'], execution));
+      change(store.get('openExecutions', ['u', 'e'])?.cancelKeys, { 0: 'changed by the reader' });
+      t.strictSame(store.get('openExecutions', ['u', 'e'])?.cancelKeys, ['first']);
+    },
+  );
 
   rule('keys of 255 units, of any characters, are all different', async (t, store) => {
     const units = ['\0', '\u0001', '\u0004', 'z', 'é', '\ud800', '\udfff', '\uffff', '𝒳'];
@@ -287,6 +290,33 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
     t.equal(store.get('meta', 'n'), 3);
   });
 
+  rule(
+    'the work of a transaction runs at once, also while a commit is under way',
+    async (t, store) => {
+      const before = store.write((batch) => batch.put('meta', 'n', 1));
+      await new Promise(setImmediate);
+      let seen: unknown;
+      const done = store.transact((transaction) => {
+        seen = transaction.get('meta', 'n');
+      });
+      t.equal(seen, 1);
+      await Promise.all([before, done]);
+    },
+  );
+
+  rule('a transaction that writes nothing waits for what it has read', async (t, store) => {
+    const order: string[] = [];
+    const written = store
+      .write((batch) => batch.put('meta', 'n', 1))
+      .then(() => order.push('written'));
+    const read = store
+      .transact((transaction) => transaction.get('meta', 'n'))
+      .then((found) => order.push(`read ${found}`));
+    await Promise.all([written, read]);
+    t.same(order, ['written', 'read 1']);
+    t.equal(await store.transact((transaction) => transaction.get('meta', 'n')), 1);
+  });
+
   rule('a transaction is not visible before its promise resolves', async (t, store) => {
     const done = store.transact((transaction) => {
       transaction.put('meta', 'n', 1);
@@ -362,22 +392,23 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
     const closed = store.close();
     await t.rejects(
       store.write((batch) => batch.put('meta', 'b', 1)),
-      StoreFailure,
+      WriteRefused,
     );
     await t.rejects(
       store.transact(() => 1),
-      StoreFailure,
+      WriteRefused,
     );
-    t.throws(() => store.get('meta', 'a'), StoreFailure);
-    t.throws(() => store.range('meta'), StoreFailure);
+    t.match(store.refusal(), { name: 'WriteRefused' });
+    t.throws(() => store.get('meta', 'a'), WriteRefused);
+    t.throws(() => store.range('meta'), WriteRefused);
     await closed;
     t.ok(flushed);
     await write;
     await t.rejects(
       store.write((batch) => batch.put('meta', 'b', 1)),
-      StoreFailure,
+      WriteRefused,
     );
-    t.throws(() => store.get('meta', 'a'), StoreFailure);
+    t.throws(() => store.get('meta', 'a'), WriteRefused);
     await store.close();
   });
 

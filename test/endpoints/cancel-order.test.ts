@@ -17,7 +17,8 @@ import { rawCall } from '../support/raw-client.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 
-const gateway = await startTestGateway(t);
+const cancelsPerOrder = 4;
+const gateway = await startTestGateway(t, { limits: { cancelsPerOrder } });
 let keys = 0;
 
 interface Order {
@@ -249,6 +250,18 @@ t.test('one cancel at a time; a new one after rejected, not_sent or unknown', as
     t.not(next.body.cancelRequestId, latest);
     latest = next.body.cancelRequestId;
   }
+});
+
+t.test('an order is cancelled cancelsPerOrder times at most', async (t) => {
+  const desk = await openDesk();
+  const order = await place(desk);
+  for (let attempt = 1; attempt <= cancelsPerOrder; attempt++) {
+    const { status, body } = await cancel(desk.user, order.orderRef);
+    t.equal(status, 202);
+    await reportCancel(desk, order, body.cancelRequestId, 'rejected');
+  }
+  const beyond = await cancel(desk.user, order.orderRef);
+  t.equal(verdict(beyond), '409 order_not_cancellable');
 });
 
 t.test('of many cancels at once one is accepted', async (t) => {

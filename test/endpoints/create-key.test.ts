@@ -35,6 +35,7 @@ t.test(
       expiresAt,
       lastUsedAt: null,
       revokedAt: null,
+      limits: null,
     });
     t.ok(Number.isInteger(id));
     t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -228,18 +229,32 @@ t.test('the checks of create come in the contract’s order, each pair proved', 
 
 t.test('a body that is no object, or has hostile fields, does no harm', async (t) => {
   const { token } = await gateway.user();
-  for (const body of [
-    'null',
-    '[]',
-    '"x"',
-    '7',
-    '{"__proto__":{"name":"n","scopes":["signals:read"]}}',
-  ]) {
+  for (const body of ['null', '[]', '"x"', '7']) {
     t.equal(verdict(await create(token, body)), '400 invalid_name', body);
   }
   const named =
     '{"name":"n","scopes":["signals:read"],"__proto__":{"expiresAt":1},"constructor":1}';
-  t.equal((await create(token, named)).body.expiresAt, null);
+  const answer = await create(token, named);
+  t.equal(verdict(answer), '400 unknown_field');
+  t.same(Object.keys(answer.body), ['code', 'message', 'errors']);
+  t.same(answer.body.errors, [
+    { field: '__proto__', code: 'unknown_field' },
+    { field: 'constructor', code: 'unknown_field' },
+  ]);
+  const recovered = '{"__proto__":{"name":"n","scopes":["signals:read"]}}';
+  t.equal(verdict(await create(token, recovered)), '400 unknown_field');
+});
+
+t.test('an unknown field is told before name, scopes and expiration', async (t) => {
+  const { token } = await gateway.user();
+  for (const body of [
+    { name: '', scopes: [], expiresAt: 'never', expires: '2099-01-01T00:00:00Z' },
+    { name: 'n', scopes: ['signals:read'], expires: '2099-01-01T00:00:00Z' },
+  ]) {
+    const answer = await create(token, body);
+    t.equal(verdict(answer), '400 unknown_field');
+    t.same(answer.body.errors, [{ field: 'expires', code: 'unknown_field' }]);
+  }
 });
 
 t.test('no secret reaches the store in clear', async (t) => {

@@ -19,6 +19,7 @@ const requestFields = [
   'type',
   'cmd',
   'instanceId',
+  'accountName',
   'executions',
 ];
 // prettier-ignore
@@ -50,6 +51,7 @@ t.test('a signal for which no terminal is there is denied, and completed at once
     type: 'order',
     cmd: 'submit',
     instanceId: null,
+    accountName: null,
   });
   t.equal(executions.length, 2);
   const [{ executionId, orderRef, ...first }, second] = executions;
@@ -209,6 +211,27 @@ t.test('an order’s way is read back at each step', async (t) => {
     cancelled.execution,
     'and survives a kill',
   );
+});
+
+t.test('an order that was filled hundreds of times is shown with every fill', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const { requestId, executionId } = await gateway.order(user, plugin);
+  const filledAt = '2026-01-01T00:00:00.000Z';
+  const fills = Array.from({ length: 700 }, (_, i) => ({
+    fillId: `F${i}`,
+    price: 5_000,
+    quantity: 1,
+    filledAt,
+  }));
+  for (const [index, fill] of fills.entries()) {
+    plugin.send({ type: 'report', seq: index + 1, executionId, status: 'partially_filled', fill });
+  }
+  const read = () => status(gateway.url, user.key, requestId);
+  await until(read, ({ body }) => body.executions[0].fills.length === fills.length);
+  for (const { body } of await Promise.all([read(), read(), read()])) {
+    t.same(body.executions[0].fills, fills);
+  }
 });
 
 t.test('404 for what is unknown, foreign or malformed, and nothing tells them apart', async (t) => {

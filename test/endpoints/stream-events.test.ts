@@ -21,25 +21,28 @@ function get(user: TestUser, query: string, headers: Record<string, string> = {}
   });
 }
 
-t.test('the answer’s head, and retry: 1000 as its first words', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const reader = await openReader(gateway.url, user.key);
-  const { headers } = reader.response;
-  t.equal(reader.status, 200);
-  t.equal(headers['content-type'], 'text/event-stream');
-  t.equal(headers['cache-control'], 'no-store');
-  t.equal(headers['x-accel-buffering'], 'no');
-  t.match(headers['x-trace-id'], /^[0-9a-f]{32}$/);
-  t.equal(headers['ratelimit-policy'], '"key";q=1200;w=60');
-  t.match(headers['ratelimit'], /^"key";r=\d+;t=\d+$/);
-  await tell(plugin, event(1));
-  await reader.next('terminal_message');
-  t.equal(reader.first, 'retry: 1000');
-  t.same(reader.retries, [1000]);
-  reader.close();
-  plugin.close();
-});
+t.test(
+  'the answer’s head, and retry: 1000 with the id of its begin as its first words',
+  async (t) => {
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const reader = await openReader(gateway.url, user.key);
+    const { headers } = reader.response;
+    t.equal(reader.status, 200);
+    t.equal(headers['content-type'], 'text/event-stream');
+    t.equal(headers['cache-control'], 'no-store');
+    t.equal(headers['x-accel-buffering'], 'no');
+    t.match(headers['x-trace-id'], /^[0-9a-f]{32}$/);
+    t.equal(headers['ratelimit-policy'], '"key";q=1200;w=60');
+    t.match(headers['ratelimit'], /^"key";r=\d+;t=\d+$/);
+    await tell(plugin, event(1));
+    await reader.next('terminal_message');
+    t.match(reader.first, /^retry: 1000\nid: [0-9a-f]+-\d+$/);
+    t.same(reader.retries, [1000]);
+    reader.close();
+    plugin.close();
+  },
+);
 
 const source = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
 const query = (fields: object = {}): string =>

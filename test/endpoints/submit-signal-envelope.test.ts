@@ -65,6 +65,7 @@ t.test('each field alone: what violates which rule', async (t) => {
       'terminal_a terminal_b', '__proto__', 'constructor'].map((platform): [object, Row] => [{ platform }, ['platform', 'unsupported_platform']]),
     ...[undefined, null, '', 'x', 7, true, [], [{}]].map((payload): [object, Row] => [{ payload }, ['payload', 'object_required']]),
     ...[null, '', 'x'.repeat(129), 7, {}, []].map((instanceId): [object, Row] => [{ instanceId }, ['instanceId', 'invalid_length']]),
+    ...[null, '', 'x'.repeat(129), 7, {}, []].map((accountName): [object, Row] => [{ accountName }, ['accountName', 'invalid_length']]),
   ];
   for (const [fields, violation] of rows)
     await isInvalid(
@@ -93,6 +94,7 @@ t.test(
 
 t.test('all violations come at once, in the table’s order, each rule once', async (t) => {
   const body = {
+    accountName: '',
     instanceId: '',
     payload: null,
     platform: 'nowhere, nothing',
@@ -113,6 +115,7 @@ t.test('all violations come at once, in the table’s order, each rule once', as
     ['platform', 'unsupported_platform'],
     ['payload', 'object_required'],
     ['instanceId', 'invalid_length'],
+    ['accountName', 'invalid_length'],
   ]);
 });
 
@@ -152,6 +155,8 @@ t.test('the boundaries are inside', async (t) => {
     { payload: {} },
     { instanceId: 'i' },
     { instanceId: 'i'.repeat(128) },
+    { accountName: 'a' },
+    { accountName: 'a'.repeat(128) },
   ];
   for (const fields of rows) await isValid(t, signal(fields), JSON.stringify(fields).slice(0, 60));
   await isValid(t, JSON.stringify(signal()).replace('"v":1', '"v":1.0'), '1.0 is the integer 1');
@@ -193,18 +198,39 @@ t.test(
 );
 
 t.test(
-  'unknown fields of the envelope are ignored, also those that name a prototype',
+  'unknown fields of the envelope are refused, also those that name a prototype',
   async (t) => {
-    const text = JSON.stringify(signal({ extra: 1, nested: { a: [1] } }));
+    const text = JSON.stringify(signal({ accountname: 'Sim101', nested: { a: [1] } }));
     const hostile = `${text.slice(0, -1)},"__proto__":{"v":2,"frozen":true},"constructor":{"prototype":{"v":2}},"prototype":[],"toString":1,"hasOwnProperty":null}`;
-    await isValid(t, hostile);
+    const unknown = (...fields: string[]): Row[] => fields.map((field) => [field, 'unknown_field']);
+    const named = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'];
+    await isInvalid(t, hostile, unknown('accountname', 'nested', ...named));
     const recovered = `{"__proto__":${JSON.stringify(signal())}}`;
     const answer = await submit(url, key, recovered);
     t.equal(verdict(answer), '422 invalid_signal');
-    t.equal(answer.body.error.details.length, 8, 'nothing counts as given that is only recovered');
+    t.equal(answer.body.error.details.length, 9, 'nothing counts as given that is only recovered');
+    t.same(answer.body.error.details.at(-1), { field: '__proto__', code: 'unknown_field' });
+    const wrong = JSON.parse(text.replace('"v":1', '"v":2'));
+    await isInvalid(t, wrong, [['v', 'unsupported_version'], ...unknown('accountname', 'nested')]);
     await isValid(t, signal(), 'and the next signal is judged as ever');
   },
 );
+
+t.test('the message says what to do about each violation', async (t) => {
+  const ts = Math.floor(Date.now() / 1_000);
+  const { body } = await submit(url, key, signal({ ts, platform: 'terminal_x', ttlMs: 60_000 }));
+  const { message } = body.error;
+  t.match(message, /It looks like seconds\./);
+  t.match(message, /There are, separated by commas: terminal_a, terminal_b\.$/);
+});
+
+t.test('what is told of unknown fields is bounded', async (t) => {
+  const names = Array.from({ length: 50 }, (_, i) => `${'\u{1f600}'.repeat(200)}${i}`);
+  const many = signal(Object.fromEntries(names.map((name) => [name, 1])));
+  const { body } = await submit(url, key, many);
+  t.equal(body.error.details.length, 16);
+  t.ok(body.error.details.every(({ field }: { field: string }) => field.length === 65));
+});
 
 t.test(
   'of a field that comes twice the last one counts, in the envelope and at the terminal',

@@ -7,7 +7,8 @@ import { eventually } from '../support/eventually.js';
 import { openReader, type EventReader } from '../support/event-reader.js';
 import type { Plugin } from '../support/plugin.js';
 
-const gateway = await startTestGateway(t);
+/** Here the readers are slow, and no plugin is. */
+const gateway = await startTestGateway(t, { limits: { pluginBytesPerSecond: 64 * 2 ** 20 } });
 const pendingEventsMax = 256;
 
 const numberOf = ({ data }: { data: any }): number => data.data.number;

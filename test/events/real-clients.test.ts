@@ -101,7 +101,7 @@ t.test(
     const ended = once(curl, 'exit');
     let text = '';
     curl.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    await eventually(() => text.includes('retry: 1000\n\n'));
+    await eventually(() => text.includes('retry: 1000\nid: '));
     for (let seq = 1; seq <= 3; seq++) {
       plugin.send(event(seq, { data: { text: `word ${seq}` } }));
       await eventually(() => text.includes(`"text":"word ${seq}"`));
@@ -109,7 +109,7 @@ t.test(
     t.match(text, /^HTTP\/1\.1 200 OK\r\n/);
     t.match(
       text,
-      /\r\n\r\nretry: 1000\n\nid: [0-9a-f]+-\d+\nevent: terminal_message\ndata: \{.*\}\n\nid: /,
+      /\r\n\r\nretry: 1000\nid: [0-9a-f]+-\d+\n\nid: [0-9a-f]+-\d+\nevent: terminal_message\ndata: \{.*\}\n\nid: /,
     );
     await fetch(`${gateway.url}/api/api-keys/${user.keyId}`, {
       method: 'DELETE',

@@ -243,3 +243,29 @@ t.test('a cursor from before a restart is a gap', async (t) => {
     back.cut();
   }
 });
+
+t.test('a stream that ends before its first event resumes from where it began', async (t) => {
+  const { user, plugin } = await setUp();
+  await tell(plugin, numbered(1));
+  const cut = await openReader(gateway.url, user.key);
+  await cut.retried(1);
+  t.match(cut.first, /^retry: 1000\nid: [0-9a-f]+-\d+$/);
+  t.equal(cut.count, 0);
+  cut.close();
+  await tell(plugin, numbered(2));
+  const resumed = await openReader(gateway.url, user.key, { cursor: cut.lastId });
+  t.equal(numberOf(await resumed.next('terminal_message')), 2);
+  t.equal(resumed.count, 1, 'neither a gap nor what came before the first stream');
+  t.match(resumed.first, `\nid: ${cut.lastId}`, 'it begins at its cursor');
+  resumed.close();
+  plugin.close();
+});
+
+t.test('a stream with a gap tells its id with the gap, not before it', async (t) => {
+  const { user, plugin } = await setUp();
+  const reader = await openReader(gateway.url, user.key, { cursor: 'ab-7' });
+  t.match((await reader.next('replay_gap')).id, /^[0-9a-f]+-\d+$/);
+  t.equal(reader.first, 'retry: 1000', 'so that none who is cut in between takes it for told');
+  reader.close();
+  plugin.close();
+});

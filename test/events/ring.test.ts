@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { ReplayMemory } from '../../src/events/replay-memory.js';
 import { EventRing } from '../../src/events/ring.js';
 
-const limits = { replayEventsMax: 5, replayAgeMs: 100 };
+const limits = { replayEventsMax: 5, replayAgeMs: 100, replayBytesPerUser: 1_000 };
 
 t.test('it gives what came after a cursor, of one source, in order', async (t) => {
   const { seqs, push } = setUp();
@@ -93,7 +94,7 @@ t.test('readers at the same place share their slice, until another event comes',
 });
 
 function setUp() {
-  const ring = new EventRing(limits);
+  const ring = new EventRing(limits, 'e');
   let time = 0;
   return {
     push: (...sources: string[]) => {
@@ -120,3 +121,73 @@ function setUp() {
     now: () => time,
   };
 }
+
+const frame = (length: number): Uint8Array => new Uint8Array(length);
+
+/** A ring that holds so many bytes of a memory that others share. */
+function ringIn(memory: ReplayMemory) {
+  const ring = new EventRing({ ...limits, replayEventsMax: 1_000 }, 'ab', memory);
+  return {
+    ring,
+    push: (length: number, source = 'a'): void => {
+      ring.push({ seq: ring.lastSeq + 1, at: 0, source, frame: frame(length) });
+    },
+    /** The oldest event that it still has. */
+    oldest: (): number => {
+      let seq = 0;
+      while (!ring.reaches(seq, 'a', 0)) seq++;
+      return seq + 1;
+    },
+  };
+}
+
+t.test('the oldest leave beyond the bytes of a user, the newest never', async (t) => {
+  const memory = new ReplayMemory(Infinity);
+  const { push, oldest, ring } = ringIn(memory);
+  for (let count = 0; count < 4; count++) push(300);
+  t.equal(oldest(), 2);
+  t.equal(memory.bytes, 900);
+  push(5_000);
+  t.equal(oldest(), 5, 'however large it is');
+  t.equal(memory.bytes, 5_000);
+  push(10);
+  t.equal(memory.bytes, 10);
+  ring.clear();
+  t.equal(memory.bytes, 0);
+});
+
+t.test('beyond the bytes of all users, the largest lose their oldest', async (t) => {
+  const memory = new ReplayMemory(2_000);
+  const small = ringIn(memory);
+  for (let count = 0; count < 3; count++) small.push(100);
+  const large = [ringIn(memory), ringIn(memory), ringIn(memory)];
+  for (let count = 0; count < 500; count++) {
+    for (const { push } of large) push(90);
+    t.ok(memory.bytes <= 2_000);
+  }
+  t.equal(small.oldest(), 1, 'the user with few events has all of them');
+  for (const { ring, oldest } of large) {
+    const kept = ring.lastSeq - oldest() + 1;
+    t.ok(kept >= 2 && kept <= 11, `${kept} events`);
+  }
+});
+
+t.test('a memory that is too small for one event of each keeps what it can', async (t) => {
+  const memory = new ReplayMemory(250);
+  const rings = Array.from({ length: 5 }, () => ringIn(memory));
+  for (const { push } of rings) push(100);
+  t.ok(memory.bytes <= 250);
+});
+
+t.test(
+  'the sources that have lost events are not remembered for ever, and none is forgotten wrongly',
+  async (t) => {
+    const { ring } = ringIn(new ReplayMemory(Infinity));
+    for (let count = 1; count <= 5_000; count++) {
+      ring.push({ seq: count, at: 0, source: `s${count}`, frame: frame(100) });
+    }
+    t.equal(ring.reaches(0, 's1', 0), false);
+    t.equal(ring.reaches(4_980, 's4980', 0), true);
+    t.equal(ring.reaches(4_999, 's1', 0), true, 'nothing was lost after that');
+  },
+);

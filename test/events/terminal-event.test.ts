@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { sourceKey } from '../../src/model/source-name.js';
 import { encodeEvent, type TerminalEvent } from '../../src/events/terminal-event.js';
 
 const event: TerminalEvent = {
   name: 'order_update',
   source: { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' },
-  sourceKey: '["terminal_a","desk-1","Sim101"]',
+  sourceKey: sourceKey({ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }),
   occurredAt: '2026-01-15T12:00:00.000Z',
   data: { state: 'Working' },
 };
@@ -15,6 +16,7 @@ t.test('an event is one SSE frame with the contract’s fields, unknown ones nul
   const frame = encodeEvent(event, 'ab-7', '2026-01-15T12:00:01.000Z', 8_192);
   const data = {
     eventId: 'ab-7',
+    event: 'order_update',
     occurredAt: '2026-01-15T12:00:00.000Z',
     receivedAt: '2026-01-15T12:00:01.000Z',
     platform: 'terminal_a',

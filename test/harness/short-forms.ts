@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 
 export interface ShortForm {
   /** The script of package.json that runs the program. */
-  readonly script: 'test:fault' | 'test:time' | 'test:soak' | 'test:fuzz';
+  readonly script: 'test:fault' | 'test:time' | 'test:soak' | 'test:fuzz' | 'test:power';
   /** Path below test/harness/, without `.program.ts`. */
   readonly program: string;
   readonly args: readonly string[];
@@ -42,6 +42,12 @@ export const shortForms = {
     args: ['--minutes', '0.5', '--rate', '60'],
     timeoutMs, lastLine: /^0\.5 minutes, \d+ deeds, \d+ checks, 0 violations$/,
   },
+  // A recording of three lives, a hundred power cuts of it, one of them with a real start.
+  power: {
+    script: 'test:power', program: 'power/power',
+    args: ['--directories', '100'],
+    timeoutMs, lastLine: /^100 directories, \d+ checks, 0 violations$/,
+  },
   'fuzz http': fuzz('http', 300),
   'fuzz idle': fuzz('idle', 500),
   'fuzz plugins': fuzz('plugins', 300),
@@ -67,11 +73,16 @@ export function commandOf(name: ShortFormName): string[] {
   return ['--enable-source-maps', file, ...args];
 }
 
-/** One test: the program ends with 0 and its last line. */
-export function testShortForm(t: Test, title: string, name: ShortFormName): void {
+/** One test: the program ends with 0 and its last line. @param skip why it cannot run here. */
+export function testShortForm(
+  t: Test,
+  title: string,
+  name: ShortFormName,
+  skip: string | false = false,
+): void {
   const { timeoutMs, lastLine } = shortForms[name];
   t.setTimeout(timeoutMs + 10_000);
-  t.test(title, { timeout: timeoutMs + 10_000 }, async (t) => {
+  t.test(title, { timeout: timeoutMs + 10_000, skip }, async (t) => {
     const child = spawn(process.execPath, commandOf(name), {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: timeoutMs,

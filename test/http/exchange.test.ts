@@ -1,10 +1,12 @@
 import t from 'tap';
 import { Exchange, type RequestContext } from '../../src/http/exchange.js';
+import { refusalOf } from '../../src/http/trail-fields.js';
 import { RequestHead } from '../../src/http/request-head.js';
 import type { HttpRequest } from '../../src/http/uws.js';
 import { routes } from '../../src/routes.js';
 import { RecordedResponse } from '../support/recorded-response.js';
 
+const usedUpTurn = 7;
 const traceId = '0'.repeat(31) + '1';
 
 function setUp(
@@ -14,6 +16,7 @@ function setUp(
   const response = new RecordedResponse();
   const statuses: number[] = [];
   const errors: unknown[] = [];
+  const refused: string[] = [];
   const request: Pick<HttpRequest, 'forEach'> = {
     forEach(take) {
       for (const [name, value] of Object.entries(headers)) take(name, value);
@@ -22,7 +25,10 @@ function setUp(
   const exchange = new Exchange(
     response.native,
     {
-      partitionOf: () => '192.0.2.1',
+      unsentBytesMax: 100,
+      addressOf: () => Uint8Array.of(192, 0, 2, 1),
+      mustWait: (turn) => turn === usedUpTurn,
+      refused: (_, code) => refused.push(code),
       ended: (_, status) => statuses.push(status),
       failed: (_, error) => errors.push(error),
     },
@@ -35,15 +41,16 @@ function setUp(
       parameter: '',
       query: '',
       startedAt: 0,
+      turn: 0,
       ...change,
     },
   );
-  return { exchange, response, statuses, errors };
+  return { exchange, response, statuses, errors, refused };
 }
 
 t.test('an answer has its status, the trace id, its type and its body, once', async (t) => {
   const { exchange, response, statuses } = setUp();
-  exchange.rateLimit = { policy: 'p', state: 's' };
+  exchange.rateLimit = '\r\nRateLimit-Policy: p\r\nRateLimit: s';
   exchange.reply(202, '{}', [['Location', '/x']]);
   t.equal(response.status, '202 Accepted');
   t.same(response.headers, [
@@ -64,6 +71,25 @@ t.test('an answer has its status, the trace id, its type and its body, once', as
   t.equal(exchange.isOver, true);
 });
 
+t.test('an answer that has to wait is given in the next turn, and is the only one', async (t) => {
+  const { exchange, response, statuses, refused } = setUp({ turn: usedUpTurn });
+  exchange.fail('not_found');
+  t.equal(exchange.isOver, true);
+  exchange.fail('internal_error');
+  exchange.reply(200, '{}');
+  t.strictSame([statuses, refused, response.status], [[], ['not_found'], '']);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.strictSame([statuses, response.status], [[404], '404 Not Found']);
+});
+
+t.test('an answer that has to wait is not written when the client has left', async (t) => {
+  const { exchange, response, statuses } = setUp({ turn: usedUpTurn });
+  exchange.reply(200, '{}');
+  response.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.strictSame([statuses, response.status], [[0], '']);
+});
+
 t.test('nothing is written once the client is gone', async (t) => {
   const { exchange, response, statuses } = setUp();
   response.abort();
@@ -71,6 +97,33 @@ t.test('nothing is written once the client is gone', async (t) => {
   exchange.fail('internal_error');
   t.equal(response.status, '');
   t.same(statuses, [0]);
+});
+
+t.test('a refusal is told once, before its answer, with the client’s address', async (t) => {
+  const { exchange, refused } = setUp({ routeIndex: 0, route: routes[0] });
+  exchange.userId = 'u1';
+  exchange.keyId = 7;
+  t.same(refusalOf(exchange, 'invalid_signal'), {
+    traceId,
+    route: 'POST /api/auth/login',
+    status: 422,
+    code: 'invalid_signal',
+    clientAddress: '192.0.2.1',
+    userId: 'u1',
+    keyId: 7,
+  });
+  exchange.fail('invalid_signal');
+  exchange.fail('internal_error');
+  t.same(refused, ['invalid_signal']);
+  t.equal(exchange.clientAddress, 'unknown', 'the native response has none any more');
+  const gone = setUp();
+  gone.response.abort();
+  gone.exchange.fail('invalid_signal');
+  t.same(gone.refused, []);
+  const accepted = setUp();
+  accepted.exchange.reply(202, '{}');
+  t.same(accepted.refused, []);
+  t.equal(refusalOf(setUp().exchange, 'not_found').route, 'none');
 });
 
 t.test('a HEAD gets the length and no body; 204 gets neither', async (t) => {

@@ -3,7 +3,7 @@ import { signal } from '../support/api.js';
 import { RawClient } from '../support/raw-client.js';
 import { startTestGateway } from '../support/gateway.js';
 
-t.test('what changes between a head and its body is obeyed', async (t) => {
+t.test('what changes between a head and its body takes effect', async (t) => {
   const gateway = await startTestGateway(t);
   const changes = {
     'the account is frozen': {

@@ -91,7 +91,7 @@ t.test(
   async (t) => {
     // prettier-ignore
     const rows: [path: string, allow: string][] = [
-    ['/api/v1/signals', 'POST'],
+    ['/api/v1/signals', 'POST, GET, HEAD'],
     [read, 'GET, HEAD'],
     ['/api/v1/orders/ord_x/cancel', 'POST'],
     [sources, 'GET, HEAD'],

@@ -35,7 +35,7 @@ t.test('a connection serves many requests, one after the other, also after error
   client.cut();
 });
 
-t.test('Connection: close is obeyed', async (t) => {
+t.test('after Connection: close the connection is closed', async (t) => {
   const client = await RawClient.connect(url);
   await client.send(request('GET', sources, [authorization, 'Connection: close']));
   t.equal((await client.answer())?.status, 200);

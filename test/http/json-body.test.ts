@@ -25,3 +25,11 @@ t.test('it may be nested as deep as the limit says, and no deeper', async (t) =>
   t.same(parse(nested(3), 3), [[[]]]);
   t.equal(parse(nested(4), 3), undefined);
 });
+
+t.test('a member’s text is what the body has of it, whatever stands before it', async (t) => {
+  const textOf = (body: string) => parseJson(Buffer.from(body), 16, 'payload')?.memberText;
+  const payload = '{"quantity":1.50,"side" : "buy"}';
+  t.equal(textOf(`{"v":1,"payload": ${payload} }`), payload);
+  t.equal(textOf(`{"signalId":"ü€😀","payload": ${payload}\r\n,"v":1}`), payload);
+  t.equal(textOf('{"v":1}'), '');
+});

@@ -30,6 +30,9 @@ t.test('identifiers are computed from each other', async (t) => {
   t.equal(requestIdOfExecution(executionId), requestId);
   t.equal(executionIdFrom(orderRefOf(executionId)), executionId);
   t.equal(executionIdFrom(executionId), executionId);
+  const beyond = `exe_${executionId.slice(4, 30)}_10000`;
+  t.equal(executionIdFrom(orderRefOf(beyond)), beyond, 'beyond the 9,999th');
+  t.equal(executionIdFromCancel(cancelRequestIdOf(beyond, 1)), beyond);
   t.equal(executionIdFromCancel(cancelRequestIdOf(executionId, 3)), executionId);
 });
 
@@ -55,7 +58,7 @@ t.test('what is none of our identifiers is seen as such', async (t) => {
     `req_${ulid}_0`,
     ` ord_${ulid}_0`,
     `ord_${ulid}_0_1`,
-    `ord_${ulid}_10000`,
+    `ord_${ulid}_1000000`,
   ]) {
     t.equal(executionIdFrom(text), undefined, text);
   }

@@ -8,6 +8,10 @@ t.test('the reason codes and their groups are the contract’s', async (t) => {
       'no_active_terminal',
       'terminal_offline',
       'terminal_capability_missing',
+      'account_frozen',
+      'trading_halted',
+      'key_revoked',
+      'too_many_executions',
     ],
     payload: [
       'unknown_command',
@@ -34,6 +38,8 @@ t.test('the reason codes and their groups are the contract’s', async (t) => {
     end: [
       'time_in_force_expired',
       'cancelled_by_api',
+      'cancelled_by_operator',
+      'cancel_after_expired',
       'cancelled_in_terminal',
       'cancelled_by_broker',
     ],
@@ -48,5 +54,5 @@ t.test('the reason codes and their groups are the contract’s', async (t) => {
     ],
   });
   t.equal(reasonCodes.length, new Set(reasonCodes).size);
-  t.equal(reasonCodes.length, 37);
+  t.equal(reasonCodes.length, 43);
 });

@@ -158,7 +158,7 @@ t.test(
   { skip: !countsSegments && 'this system does not count TCP segments' },
   async (t) => {
     const waiting: HttpResponse[] = [];
-    /** Answers whoever waits. @returns how many segments that took. */
+    /** Answers the request that waits. @returns how many segments that took. */
     const answer = (): number => {
       const before = segmentsSent();
       const res = waiting.pop();

@@ -1,7 +1,4 @@
-/**
- * Writes with lmdb alone until its file may grow no more, catching whatever the writes reject with, and
- * reports what nobody could catch.
- */
+/** Writes with lmdb alone until its file may grow no more, and reports what came of it. */
 import { open } from 'lmdb';
 
 process.on('SIGXFSZ', () => undefined);
@@ -12,29 +9,25 @@ const database = open<string>(process.argv[2] as string, {
   noSubdir: false,
   overlappingSync: false,
 });
-let rejection: (Error & { commitError?: Promise<unknown> }) | undefined;
-for (let turn = 0; rejection === undefined; turn++) {
+let last = -1;
+let thrown = '';
+while (thrown === '') {
   try {
-    await database.put(`${turn}`, 'x'.repeat(50_000));
+    database.transactionSync(() => database.putSync(`${last + 1}`, 'x'.repeat(50_000)));
+    last++;
   } catch (error) {
-    rejection = error as Error;
+    thrown = (error as Error).message;
   }
 }
-const hasPromiseOfReason = rejection.commitError instanceof Promise;
 for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
-
-let smallWriteLater = true;
-try {
-  await database.put('small', 'x');
-} catch {
-  smallWriteLater = false;
-}
+database.transactionSync(() => database.putSync('small', 'x'));
 process.send?.(
   JSON.stringify({
-    message: rejection.message,
-    hasPromiseOfReason,
+    hasReason: thrown !== '',
     unhandled: unhandled.length,
-    smallWriteLater,
+    isLastThere: database.get(`${last}`) !== undefined,
+    isFailedThere: database.get(`${last + 1}`) !== undefined,
+    isSmallThere: database.get('small') !== undefined,
   }),
 );
 process.disconnect();

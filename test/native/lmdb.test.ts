@@ -11,7 +11,6 @@ import { startProgram } from '../support/program.js';
 interface Opened {
   readonly root: RootDatabase<unknown>;
   readonly fileBytes: () => number;
-  readonly transactions: () => number;
 }
 
 function openIn(t: Test, options: object = {}): Opened {
@@ -21,60 +20,38 @@ function openIn(t: Test, options: object = {}): Opened {
   return {
     root,
     fileBytes: () => statSync(join(directory, 'data.mdb')).size,
-    transactions: () => (root.getStats() as { lastTxnId: number }).lastTxnId,
   };
 }
 
-t.test(
-  'a throw in transaction() commits what came before; childTransaction() rolls back',
-  async (t) => {
-    const { root } = openIn(t);
-    const putAndThrow = (key: string) => () => {
-      void root.put(key, 1);
-      throw new Error('no');
-    };
-    await t.rejects(root.transaction(putAndThrow('plain')), /no/);
-    await t.rejects(root.childTransaction(putAndThrow('child')), /no/);
-    t.equal(root.get('plain'), 1);
-    t.equal(root.get('child'), undefined);
-  },
-);
-
-t.test('the writes of a turn share one promise, and above 1000 a second one', async (t) => {
-  const { root, transactions } = openIn(t);
-  for (const [writes, promises] of [
-    [1, 1],
-    [1000, 1],
-    [1001, 2],
-    [5000, 2],
-  ] as const) {
-    const before = transactions();
-    const seen = new Set<Promise<boolean>>();
-    for (let i = 0; i < writes; i++) seen.add(root.put(i, writes));
-    await Promise.all(seen);
-    t.equal(seen.size, promises, `${writes} writes`);
-    t.equal(transactions() - before, 1, 'in one transaction');
-  }
+t.test('a throw in transactionSync() takes back all that it put', (t) => {
+  const { root } = openIn(t);
+  const putAndThrow = (): void => {
+    root.putSync('key', 1);
+    throw new Error('no');
+  };
+  t.throws(() => root.transactionSync(putAndThrow), /no/);
+  t.equal(root.get('key'), undefined);
+  t.end();
 });
 
-t.test(
-  'a synchronous write is a transaction of its own and overtakes what its turn wrote',
-  async (t) => {
-    const { root, transactions } = openIn(t);
-    const deeds: Record<string, () => unknown> = {
-      putSync: () => root.putSync('key', 'later call'),
-      transactionSync: () => root.transactionSync(() => root.put('key', 'later call')),
-    };
-    for (const [what, deed] of Object.entries(deeds)) {
-      const before = transactions();
-      const first = root.put('key', 'earlier call');
-      deed();
-      await first;
-      t.equal(transactions() - before, 2, what);
-      t.equal(root.get('key'), 'earlier call', what);
-    }
-  },
-);
+t.test('threads share an environment, and a turn its snapshot until it is reset', async (t) => {
+  const program = startProgram(t, 'native/committing-thread', [t.testdir()]);
+  t.strictSame(JSON.parse(await program.next()), [1, 1, 2]);
+});
+
+t.test('a value in memory that threads share comes to nothing good', async (t) => {
+  const file = fileURLToPath(new URL('./shared-value.program.js', import.meta.url));
+  const child = spawn('/bin/sh', [
+    '-c',
+    'ulimit -c 0; exec "$@"',
+    'sh',
+    process.execPath,
+    file,
+    t.testdir(),
+  ]);
+  const [code] = (await once(child, 'close')) as [number | null];
+  t.not(code, 0, 'it is another value, or the process ends');
+});
 
 t.test('its own encoding makes one key of two, in strings from 64 characters on', async (t) => {
   const { root } = openIn(t);
@@ -147,25 +124,15 @@ t.test('after close, reads and writes throw at the call', async (t) => {
   t.throws(() => root.put('key', 2), /Database is closed/);
 });
 
-t.test('on a full disk two rejections escape whoever catches the write’s own', async (t) => {
+t.test('on a full disk a commit throws, keeps nothing, and later ones work', async (t) => {
   const program = startProgram(t, 'native/full-disk', [t.testdir()], { fileBlocksMax: 1000 });
   t.strictSame(JSON.parse(await program.next()), {
-    message: 'Commit failed (see commitError for details)',
-    hasPromiseOfReason: true,
-    unhandled: 2,
-    smallWriteLater: true,
+    hasReason: true,
+    unhandled: 0,
+    isLastThere: true,
+    isFailedThere: false,
+    isSmallThere: true,
   });
-});
-
-t.test('commits queue on the threads of libuv behind whatever else is there', async (t) => {
-  const directory = t.testdir();
-  const file = fileURLToPath(new URL('./blocked-commit.program.js', import.meta.url));
-  const child = spawn(process.execPath, [file, directory], {
-    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const [ends] = (await once(child, 'message')) as [string];
-  t.strictSame(JSON.parse(ends), ['hash 1', 'hash 2', 'hash 3', 'write']);
 });
 
 t.test(

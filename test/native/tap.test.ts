@@ -1,7 +1,7 @@
 /** What the test runner does that our scripts rely on: native-notes/tests.md. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import t from 'tap';
 
@@ -36,7 +36,15 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
     'package.json': '{"type":"module"}',
     '.taprc': 'include:\n  - suite.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
     'suite.js': built('../suite.js'),
-    support: { 'verified-groups.js': built('../support/verified-groups.js') },
+    support: {
+      'file-runner.js': built('../support/file-runner.js'),
+      'file-runner.program.js': built('../support/file-runner.program.js'),
+      // Its groups are of this repository.
+      'verified-groups.js':
+        'export const groups = []; export const groupOf = () => undefined;' +
+        "export const platform = ''; export const isVerified = () => false;" +
+        'export const recordVerified = () => undefined;',
+    },
     below: {
       'a.test.js':
         "import t from 'tap'; const { execArgv, env } = process;" +
@@ -49,6 +57,22 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
   t.match(output, /ok 1 - below\/a\.test\.js/);
   t.match(output, /\n# \{ total: 2, pass: 1, fail: 1 \}\n# time=/);
 });
+
+t.test(
+  'a directory goes before the teardowns that come after it, unless one came before it',
+  async (t) => {
+    for (const hasOneBefore of [false, true]) {
+      let wasThere: boolean | undefined;
+      await t.test(`${hasOneBefore}`, (t) => {
+        if (hasOneBefore) t.teardown(() => undefined);
+        const directory = t.testdir();
+        t.teardown(() => (wasThere = existsSync(directory)));
+        t.end();
+      });
+      t.equal(wasThere, hasOneBefore);
+    }
+  },
+);
 
 async function runTap(directory: string): Promise<{ code: number | null; output: string }> {
   const { PATH, HOME } = process.env;

@@ -1,4 +1,8 @@
-/** What piscina does with tasks and errors: native-notes/hashing.md. */
+/** What piscina does with tasks and errors, and what shares libuv's threads: native-notes/hashing.md. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import t, { type Test } from 'tap';
 
@@ -43,4 +47,14 @@ t.test('aborting a task that runs ends its thread, and the next task gets a new 
   await t.rejects(running);
   await pool.run(undefined, { name: 'work' });
   t.not(threadOf(), before);
+});
+
+t.test('writes queue on the threads of libuv behind whatever else is there', async (t) => {
+  const file = fileURLToPath(new URL('./blocked-write.program.js', import.meta.url));
+  const child = spawn(process.execPath, [file, join(t.testdir(), 'log')], {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const [ends] = (await once(child, 'message')) as [string];
+  t.strictSame(JSON.parse(ends), ['hash 1', 'hash 2', 'hash 3', 'write']);
 });

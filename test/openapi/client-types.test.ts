@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import t from 'tap';
 import ts from 'typescript';
-import { apiDocument } from '../support/api-document.js';
+import { apiDocument, withKnownValues } from '../support/api-document.js';
 
 const client = fileURLToPath(new URL('../../src/client/', import.meta.url));
-const generated = astToString(await openapiTS(apiDocument as unknown as OpenAPI3));
+// The client names the statuses of its own version, and takes others as they come.
+const generated = astToString(await openapiTS(withKnownValues(apiDocument) as OpenAPI3));
 
 /** What a bot that has both kinds of types may write; `lines` go to its end. */
 function programOf(lines: string): string {

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { errors } from '../../src/errors.js';
 import { limitNames } from '../../src/limits.js';
 import { createOpenApiDocument } from '../../src/openapi/document.js';
+import { proxyErrors } from '../../src/openapi/proxy-errors.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { routes } from '../../src/routes.js';
 import { shippedLimits } from '../support/shipped-limits.js';
@@ -54,13 +56,15 @@ t.test('every error stands under its own status, in an envelope of its route', a
     for (const [status, { content }] of Object.entries<any>(responses)) {
       const { schema, examples = {} } = content?.['application/json'] ?? {};
       for (const [code, { value }] of Object.entries<any>(examples)) {
+        if (code in proxyErrors) {
+          t.match(value, { error: { code } });
+          continue;
+        }
         documented.add(code);
         t.equal(errors[code as keyof typeof errors].status, Number(status), code);
         t.match(value, route.envelope === 'v1' ? { error: { code } } : { code });
-        t.equal(
-          schema.$ref,
-          `#/components/schemas/${route.envelope === 'v1' ? 'Error' : 'LegacyError'}`,
-        );
+        const shapes = route.envelope === 'v1' ? /[/]ApiError$/ : /[/](LegacyError|AnyError)$/;
+        t.match(schema.$ref, shapes);
       }
     }
   }
@@ -71,6 +75,24 @@ t.test('every error stands under its own status, in an envelope of its route', a
     'only what answers outside of the operations is in none of them',
   );
 });
+
+t.test(
+  'the codes of the proxy in front are those of its configuration, and none of the gateway’s',
+  async (t) => {
+    const configuration = readFileSync(
+      new URL('../../../ops/haproxy/signalbox.cfg', import.meta.url),
+      'utf8',
+    );
+    const configured = [...configuration.matchAll(/status (\d+) .*"code":"(\w+)"/g)]
+      .map(([, status, code]) => `${status} ${code}`)
+      .filter((answer) => answer !== '400 bad_request');
+    const told = Object.entries<any>(document['x-proxy-errors']).flatMap(([code, { statuses }]) =>
+      statuses.map((status: number) => `${status} ${code}`),
+    );
+    t.same(told.sort(), configured.sort());
+    for (const code of Object.keys(document['x-proxy-errors'])) t.notOk(code in errors, code);
+  },
+);
 
 t.test('the limits in force stand in the schemas and in x-limits', async (t) => {
   const limits = shippedLimits({
@@ -95,7 +117,7 @@ t.test('the limits in force stand in the schemas and in x-limits', async (t) => 
   t.equal(parameters.instanceId.schema.maxLength, 26);
   t.equal(parameters.accountName.schema.maxLength, 27);
   t.equal(parameters['Last-Event-ID'].schema.maxLength, 48);
-  t.equal(components.schemas.TerminalEvent.properties.rawText.anyOf[0].maxLength, 29);
+  t.equal(components.schemas.OrderUpdateEvent.properties.rawText.maxLength, 29);
   t.same(Object.keys(told), limitNames);
   for (const name of limitNames) t.equal(told[name].value, limits[name], name);
 });
@@ -120,7 +142,54 @@ t.test('each kind of event has a shape with its fields, any of which may be null
     const kind = name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
     const { properties } = schemas[kind].anyOf?.[1] ?? schemas[kind];
     t.same(Object.keys(properties), Object.keys(fields), kind);
-    for (const field of Object.values<any>(properties)) t.same(field.anyOf[1], { type: 'null' });
+    for (const field of Object.values<any>(properties)) t.equal(field.type[1], 'null');
   }
   t.notMatch(JSON.stringify(document), /"nullable"/, 'a word that OpenAPI 3.1 does not know');
+});
+
+t.test('every operation has the answers of a proxy in front, under their statuses', async (t) => {
+  for (const methods of Object.values<any>(document.paths)) {
+    for (const { operationId, responses } of Object.values<any>(methods)) {
+      for (const [code, { statuses }] of Object.entries(proxyErrors)) {
+        for (const status of statuses) {
+          const answer = responses[status];
+          const key = answer?.$ref?.replace('#/components/responses/', '');
+          const { content } = key === undefined ? answer : document.components.responses[key];
+          const { examples } = content['application/json'];
+          t.ok(code in examples, `${operationId} ${status} ${code}`);
+          t.notMatch(answer.headers?.['X-Trace-Id'], { $ref: /[/]X-Trace-Id$/ }, 'may be missing');
+        }
+      }
+    }
+  }
+});
+
+t.test('enumerations are named and shared, and those in answers are open', async (t) => {
+  const names = new Map<string, string>();
+  for (const [name, { enum: values }] of Object.entries<any>(schemas)) {
+    if (values === undefined) continue;
+    t.equal(names.get(`${values}`), undefined, `${name} is another’s`);
+    names.set(`${values}`, name);
+    if (!name.startsWith('Known')) continue;
+    const open = [{ $ref: `#/components/schemas/${name}` }, { type: 'string' }];
+    t.same(schemas[name.replace('Known', '')].anyOf, open, name);
+  }
+  const others = Object.entries<any>(schemas).filter(([, schema]) => schema.enum === undefined);
+  t.notMatch(JSON.stringify(others), '"enum"', 'none stands in another schema');
+  t.ok(names.size > 10);
+});
+
+t.test('the kind of an event tells its shape, and only its own', async (t) => {
+  const { oneOf, discriminator } = schemas.TerminalEvent;
+  t.equal(discriminator.propertyName, 'event');
+  t.same(Object.keys(discriminator.mapping), Object.keys(eventDataFields));
+  t.same(
+    oneOf.map(({ $ref }: any) => $ref),
+    Object.values(discriminator.mapping),
+  );
+  for (const [name, ref] of Object.entries<string>(discriminator.mapping)) {
+    const { properties, required } = schemas[ref.split('/').at(-1)!];
+    t.equal(properties.event.const, name);
+    t.ok(required.includes('event'));
+  }
 });

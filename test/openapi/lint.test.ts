@@ -1,5 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import t from 'tap';
+import { toOpenApi30 } from '../../src/openapi/three-zero.js';
 import { apiDocument } from '../support/api-document.js';
 
 /** Recommended rules, in the form that takes warnings for errors. */
@@ -15,6 +16,15 @@ async function problemsOf(document: object): Promise<string[]> {
 
 t.test('the linter finds nothing in the document', async (t) => {
   t.same(await problemsOf(apiDocument), []);
+});
+
+t.test('the linter finds nothing in the document as OpenAPI 3.0', async (t) => {
+  t.same(await problemsOf(toOpenApi30(apiDocument)), []);
+});
+
+t.test('the linter finds what 3.0 does not know', async (t) => {
+  const problems = await problemsOf({ ...apiDocument, openapi: '3.0.3' });
+  t.match(problems.join('\n'), 'struct');
 });
 
 t.test('the linter finds what is wrong', async (t) => {

@@ -8,6 +8,7 @@ import { ruleFor } from '../../src/client/retry-rules.js';
 import { errors, type ErrorCode } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
 import { errorsOf } from '../../src/openapi/operations.js';
+import { proxyErrors, type ProxyErrorCode } from '../../src/openapi/proxy-errors.js';
 import { routes, type Operation } from '../../src/routes.js';
 import { cancelStates, type CancelStatus } from '../../src/model/cancellation.js';
 import { executionStates, type ExecutionStatus } from '../../src/model/execution.js';
@@ -23,17 +24,23 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   malformed_json: 'Mend the body.',
   invalid_terminal_source: 'Give `platform`, `instanceId` and `accountName`, each once, as `sources` lists them.',
   invalid_event_cursor: 'Send `Last-Event-ID` once, with an `id` that the stream has given.',
+  invalid_query: 'Mend the query: which parameters there are, and their bounds, is in the OpenAPI document.',
+  unknown_field: 'Mend or leave out the fields that `errors` names.',
   validation_failed: 'Mend the fields in `errors`.',
   invalid_name: `Give a name of 1 to ${limits.keyNameLengthMax.value} characters.`,
   invalid_scopes: 'Name one or more of the four scopes, each once.',
   invalid_expiration: `Give a time zone; at most ${limits.keyLifetimeDaysMax.value} days ahead.`,
+  invalid_limits: 'Mend the limits in `errors`: [what a key can be limited to](#limits-of-a-key).',
   active_key_limit_reached: 'Revoke a key that no bot uses.',
   invalid_api_key: 'Stop and call somebody: no waiting helps, and each attempt counts against your address.',
   invalid_credentials: 'Ask for the password again; every attempt counts.',
   invalid_token: 'Log in again.',
   insufficient_scope: 'Make a key with the scope.',
   business_plan_required: 'Ask the operator for a plan with the Public API.',
+  address_not_allowed: 'Stop: the key is bound to other addresses. Make a key for this one.',
   account_frozen: 'Stop, and ask the operator.',
+  trading_halted: 'Stop, and ask the operator; cancels still work.',
+  risk_limit_exceeded: 'Nothing was sent. `details` says what is above the limits of the key; `too_many_open_orders` ends when an order ends.',
   email_not_confirmed: 'Ask the operator.',
   not_found: 'Mend the path.',
   request_not_found: `Check the \`requestId\`, and whose key it is. Requests are kept for ${limits.executionRetentionDays.value} days.`,
@@ -46,22 +53,37 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   idempotency_outcome_unknown: 'Look at the terminal or the broker. No new order for this one before you know.',
   duplicate_signal_id: 'The `signalId` is taken. If you lost the key of an earlier attempt, that attempt was accepted.',
   order_not_cancellable: 'Read the status: the order has ended, or was never at the terminal.',
-  terminal_unavailable: 'Nothing was sent. Read `sources`, and cancel anew when the terminal is connected.',
+  terminal_unavailable: 'Nothing was sent. Read `sources`, and try anew when the terminal is connected.',
+  terminal_timeout: 'Ask again; the terminal is connected, but slow or busy.',
   cancel_already_in_progress: 'Read the status until the first cancel has ended.',
   request_body_too_large: `Send at most ${limits.bodyBytesMax.value} bytes.`,
   unsupported_media_type: 'Send `Content-Type: application/json`.',
-  invalid_signal: 'Mend the fields in `details`, all of them.',
+  invalid_signal: 'Mend the fields in `details`, all of them. `signal_from_future` alone is cured by time: send the same again later.',
+  invalid_filter: 'Mend the fields in `details`: nothing was cancelled.',
+  invalid_timeout: 'Send `timeoutMs` alone: 0, or 5000 to 600000. The switch is as it was.',
   upgrade_required: 'This path is for terminals.',
   api_rate_limited: 'Wait for `Retry-After`, and then send more slowly.',
   rate_limit_exceeded: `Wait for \`Retry-After\`. A token lasts for ${limits.userTokenLifetimeMs.value / 3_600_000} hours: keep it.`,
-  signal_rate_limit_exceeded: 'Wait for `Retry-After`; the account’s quota, over all of its keys.',
+  signal_rate_limit_exceeded: 'Wait for `Retry-After`: the account’s quota over all of its keys, or the orders per second of this key.',
   daily_signal_limit_exceeded: 'Wait for `Retry-After`, which ends at midnight UTC; a signal hardly lives that long.',
   too_many_event_subscriptions: `Close one of your ${limits.streamsPerUserMax.value} streams.`,
   internal_error: 'Quote the `traceId` to the operator.',
   signal_processing_failed: 'The gateway does not know. Never a new key: the same one learns the outcome.',
+  change_not_confirmed: 'List the keys: a key that you do not know has been made, and can be revoked.',
   public_api_disabled: 'The operator has closed the API for now. Terminals go on with what they have.',
   login_unavailable: 'Wait for `Retry-After`.',
+  storage_unavailable: 'Nothing has happened. Wait for `Retry-After`, and send it again with the same key.',
   shutting_down: 'Retry on a new connection: the gateway starts again, or another has taken its place.',
+};
+
+// prettier-ignore
+const proxyAdvice: Readonly<Record<ProxyErrorCode, string>> = {
+  forbidden: 'Mend the request, or ask the operator: the proxy lets no such request through.',
+  request_timeout: 'Send the whole request within 5 s.',
+  unknown_host: 'Mend the host name: the operator has given each account one.',
+  outcome_unknown: 'The gateway may have it: only the same Idempotency-Key learns the outcome.',
+  gateway_unreachable: 'Wait for `Retry-After`: the gateway is about to start, or the operator is at work.',
+  account_moving: 'Wait for `Retry-After`: the account goes on at another gateway, under the same host name.',
 };
 
 // prettier-ignore
@@ -104,12 +126,12 @@ const reasonMeanings: Readonly<Record<keyof typeof reasonGroups, string>> = {
 };
 
 /** The operations in which "send it again" can mean a second order. */
-const mutations: readonly Operation[] = ['submit-signal', 'cancel-order'];
+const mutations: readonly Operation[] = ['submit-signal', 'cancel-order', 'cancel-all'];
 const codes = Object.keys(errors) as ErrorCode[];
 
 export function pageTables(): PageTables {
   const ofUsers = codesOf(({ envelope, operation }) => {
-    return envelope === 'legacy' && operation !== 'read-openapi';
+    return envelope === 'legacy' && !operation.startsWith('read-openapi');
   });
   const ofBots = codesOf(({ envelope }) => envelope === 'v1');
   return {
@@ -117,6 +139,16 @@ export function pageTables(): PageTables {
     'user-errors': table(
       ['HTTP', 'Code', 'What to do'],
       codes.filter((code) => ofUsers.has(code)).map((code) => [...named(code), errorAdvice[code]]),
+    ),
+    'proxy-errors': table(
+      ['HTTP', 'Code', 'Again?', 'Effect?', 'What to do'],
+      Object.entries(proxyErrors).map(([code, { statuses, again, effect }]) => [
+        statuses.join(', '),
+        inCode(code),
+        again ? 'yes' : 'no',
+        effect === 'perhaps' ? `**${effect}**` : effect,
+        proxyAdvice[code as ProxyErrorCode],
+      ]),
     ),
     executions: stateTable(executionStates, executionMeanings),
     cancels: stateTable(cancelStates, cancelMeanings),

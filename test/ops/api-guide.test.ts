@@ -90,6 +90,21 @@ t.test('the 429 on the page is what a bot gets that is too fast', { skip }, asyn
   t.same(differences(samples[0] as Block, ask(url)), []);
 });
 
+t.test('the generators of clients on the page are those that a test runs', async (t) => {
+  const packageAt = (folder: string): any =>
+    JSON.parse(readFileSync(new URL(`../../../${folder}package.json`, import.meta.url), 'utf8'));
+  const versions: Record<string, string> = {
+    ...packageAt('test/generators/').dependencies,
+    'openapi-typescript': packageAt('').devDependencies['openapi-typescript'],
+  };
+  for (const [name, version] of Object.entries(versions)) {
+    t.match(page, `\`${name}\` ${version} `, name);
+  }
+  for (const [, name = '', version] of page.matchAll(/npx (@?[\w/-]+)@([\d.]+)/g)) {
+    t.equal(version, versions[name], name);
+  }
+});
+
 /** A way to the gateway on which no answer comes back. `answer` is the first that was lost. */
 async function openMutedProxy(
   t: Test,

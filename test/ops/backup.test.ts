@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit, verdict } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { dataDirIn } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
@@ -42,7 +42,7 @@ const standIns: Readonly<Record<string, string>> = {
 };
 
 t.test('every command on the page runs, and a restore brings back what was accepted', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   const directory = dirname(dataDir);
   const backups = join(directory, 'backups');
   mkdirSync(backups, { mode: 0o700 });
@@ -98,7 +98,7 @@ t.test('every command on the page runs, and a restore brings back what was accep
 });
 
 t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', async (t) => {
-  const dataDir = dataDirIn(t.testdir());
+  const dataDir = dataDirOf(t);
   const directory = dirname(dataDir);
   const backups = join(directory, 'backups');
   await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { type Answer, bearer, call, json, signal, verdict } from '../support/api.js';
 import { report, tell } from '../support/frames.js';
 import { ann, bob, carol, type Edge, openEdge } from '../support/edge.js';
-import { signalboxCli } from '../support/gateway-process.js';
+import { signalboxIn } from '../support/in-process.js';
 import { missing } from '../support/installed.js';
 import { tlsCall, tlsMember, tlsPlugin, tlsReader } from '../support/tls-client.js';
 
@@ -20,9 +20,9 @@ function asWritten(command: string): void {
   }
 }
 
-function operate(dataDir: string, ...args: string[]): void {
+async function operate(dataDir: string, ...args: string[]): Promise<void> {
   asWritten(`signalbox ${args.join(' ').replace(/\S+\/(?=ann\.jsonl)/, '')}`);
-  const { code, stderr } = signalboxCli(dataDir, args);
+  const { code, stderr } = await signalboxIn(dataDir, args);
   if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
 }
 
@@ -72,13 +72,13 @@ t.test(
     t.equal(during.headers.get('retry-after'), '1');
 
     const file = `${first.dataDir}/../ann.jsonl`;
-    operate(first.dataDir, 'user', 'export', 'ann@example.com', file, '--freeze');
+    await operate(first.dataDir, 'user', 'export', 'ann@example.com', file, '--freeze');
     const { code } = await plugin.waitClosed();
     t.ok(code >= 4000 && code < 4500, `told to come back: ${code}`);
     await t.rejects(tlsPlugin(edge.at(ann), user.sessionToken), /503/);
-    operate(second.dataDir, 'user', 'import', file);
+    await operate(second.dataDir, 'user', 'import', file);
     t.equal(await setMap('node-2'), '');
-    operate(first.dataDir, 'user', 'delete', 'ann@example.com');
+    await operate(first.dataDir, 'user', 'delete', 'ann@example.com');
     t.equal(await stream.waitEnd(), 'properly', 'a stream of the old node ends');
 
     const again = await tlsPlugin(edge.at(ann), user.sessionToken);

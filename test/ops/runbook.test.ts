@@ -9,7 +9,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { createKey, login } from '../support/api.js';
 import { certificatePem } from '../support/certificate.js';
-import { dataDirIn, startGateway } from '../support/gateway-process.js';
+import { dataDirOf, startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxScript } from '../support/shell.js';
@@ -128,7 +128,7 @@ t.test(
     skip: programs.map(([name, ask]) => missing(name, [ask])).find(Boolean) ?? false,
   },
   async (t) => {
-    const dataDir = dataDirIn(t.testdir());
+    const dataDir = dataDirOf(t);
     const directory = dirname(dataDir);
     await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
     const gateway = await startGateway({ dataDir });

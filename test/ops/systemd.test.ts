@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { exitCodes } from '../../src/cli/command.js';
 import { knownEnvironment } from '../../src/settings/table.js';
-import { dataDirIn, startGateway } from '../support/gateway-process.js';
+import { dataDirOf, startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { openNotifySocket } from '../support/notify-socket.js';
 
@@ -102,7 +102,7 @@ t.test(
   { skip: process.platform === 'linux' ? missingLibrary() : 'systemd is of Linux alone' },
   async (t) => {
     const socket = openNotifySocket(t);
-    const dataDir = dataDirIn(t.testdir());
+    const dataDir = dataDirOf(t);
     const gateway = await startGateway({
       dataDir,
       environment: { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: '100000' },

@@ -12,6 +12,7 @@ t.test('the first frame is hello, answered with a welcome', async (t) => {
       heartbeatMs: 30_000,
       serverTime: '2026-01-15T12:00:00.000Z',
       lastSeq: 0,
+      outgoingQueue: { eventsMax: 2_000, ageMs: 600_000 },
     },
   ]);
   t.match(gateway.registry.active('u1'), [

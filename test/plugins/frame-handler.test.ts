@@ -1,4 +1,5 @@
 import t from 'tap';
+import { seqJumpMax } from '../../src/plugins/protocol.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -426,4 +427,57 @@ t.test('a step of the wall clock makes no confirmation longer', async (t) => {
     [gateway.instruments.confirmLatency.count, gateway.instruments.confirmLatency.sum],
     [2, 4],
   );
+});
+
+t.test('a plugin that begins its numbers anew is told, and counted', async (t) => {
+  const gateway = new SimulatedGateway();
+  const first = await gateway.plugin();
+  first.say({ type: 'event', seq: 41, event: 'order_update' });
+  await turns();
+  first.say({ type: 'event', seq: 41, event: 'order_update' });
+  await turns();
+  t.strictSame(first.errors, [], 'a repeat within the connection is no error');
+  first.drop();
+  const anew = await gateway.plugin();
+  for (const seq of [1, 2, 3, 4]) anew.say({ type: 'event', seq, event: 'order_update' });
+  await turns();
+  t.strictSame(
+    anew.errors,
+    Array.from({ length: 4 }, () => 'seq_repeated'),
+  );
+  t.equal(anew.closed, undefined);
+  t.equal(anew.lastAck, 41);
+  t.equal(gateway.instruments.framesRepeated.value, 4);
+  anew.say({ type: 'event', seq: 42, event: 'order_update' });
+  await turns();
+  t.equal(anew.lastAck, 42);
+});
+
+t.test('a frame that was received but not on disk may come again', async (t) => {
+  const gateway = new SimulatedGateway();
+  const first = await gateway.plugin();
+  gateway.memory.failNextCommits(1);
+  first.say({ type: 'event', seq: 1, event: 'order_update' });
+  const second = await gateway.plugin();
+  t.equal(second.of('welcome')[0]?.['lastSeq'], 0);
+  second.say({ type: 'event', seq: 1, event: 'order_update' });
+  await gateway.pass(1_000);
+  t.strictSame(second.errors, []);
+  t.equal(second.lastAck, 1);
+});
+
+t.test('an absurd jump is refused, so that the source can go on', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const report = { type: 'report', executionId: id, status: 'working' };
+  plugin.say({ ...report, seq: Number.MAX_SAFE_INTEGER });
+  plugin.say({ ...report, seq: seqJumpMax + 1 });
+  await turns();
+  t.strictSame(plugin.errors, ['seq_jump', 'seq_jump']);
+  t.equal(gateway.durable(id)?.status, 'dispatched');
+  plugin.say({ ...report, seq: Date.UTC(2026, 0, 15) });
+  await turns();
+  t.equal(gateway.durable(id)?.status, 'working', 'milliseconds may number them');
+  plugin.say({ ...report, seq: Date.UTC(2026, 0, 15) + seqJumpMax, status: 'filled' });
+  await turns();
+  t.equal(gateway.durable(id)?.status, 'filled');
 });

@@ -36,6 +36,7 @@ t.test('welcome tells connection, heartbeat, time and the last seq', async (t) =
     'connectionId',
     'heartbeatMs',
     'lastSeq',
+    'outgoingQueue',
     'serverTime',
     'type',
   ]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Accepted } from '../../src/signals/accepted-signal.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -36,7 +37,7 @@ t.test('a frame leaves only after the commit that says so', async (t) => {
   gateway.accept({}, (accepted) => (answer = accepted));
   t.strictSame(plugin.submitted, []);
   await turns();
-  t.equal(answer, undefined);
+  t.equal(answer, 'signal_processing_failed');
   t.strictSame(plugin.submitted, [], 'nothing is sent of what may not be on disk');
 });
 
@@ -44,7 +45,10 @@ t.test('a signal whose TTL passes before its flush is not sent', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
   let id = '';
-  gateway.accept({ ttlMs: 5 }, (accepted) => (id = accepted?.executions[0]?.executionId ?? ''));
+  gateway.accept(
+    { ttlMs: 5 },
+    (accepted) => (id = (accepted as Accepted).executions[0]?.executionId ?? ''),
+  );
   gateway.clock.advance(5);
   await turns();
   await gateway.pass(1);

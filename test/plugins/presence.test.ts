@@ -101,3 +101,30 @@ function statuses(gateway: SimulatedGateway): string[] {
     .filter(({ name }) => name === 'source_status')
     .map(({ data }) => data.data.status);
 }
+
+t.test('a user has so many active sources, and another one is closed with 4504', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { sourcesPerUser: 2 } });
+  const first = await gateway.plugin({ instanceId: 'desk-1' });
+  await gateway.plugin({ instanceId: 'desk-2' });
+  const third = await gateway.plugin({ instanceId: 'desk-3' });
+  t.strictSame(third.closed, { code: 4504, reason: 'too_many_sources' });
+  t.strictSame(third.frames, []);
+  t.equal(gateway.registry.active('u1').length, 2);
+
+  t.equal((await gateway.plugin({ instanceId: 'desk-3' }, 'u2')).closed, undefined);
+  first.drop();
+  t.equal((await gateway.plugin({ instanceId: 'desk-1' })).closed, undefined, 'an active one may');
+});
+
+t.test('a source that is no longer active makes room', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { sourcesPerUser: 1 } });
+  (await gateway.plugin({ instanceId: 'desk-1' })).drop();
+  t.equal(
+    (await gateway.plugin({ instanceId: 'desk-2' })).closed?.code,
+    4504,
+    'signals wait for it',
+  );
+  await gateway.pass(gateway.limits.heartbeatWindowMs + 1);
+  t.equal((await gateway.plugin({ instanceId: 'desk-2' })).closed, undefined);
+  t.equal((await gateway.plugin({ instanceId: 'desk-1' })).closed?.code, 4504);
+});

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { limits } from '../../src/limits.js';
+import { framesPerUpgrade } from '../../src/plugins/budget.js';
 import {
   badFramesMax,
   closeCodes,
@@ -12,6 +13,7 @@ import {
   helloTimeoutMs,
   pluginFrames,
   pluginPath,
+  seqJumpMax,
   subprotocol,
 } from '../../src/plugins/protocol.js';
 import { reportableCancelStatuses } from '../../src/model/cancellation.js';
@@ -106,6 +108,13 @@ t.test('numbers and names in the text', async (t) => {
   const frames = document.section('Frames').text;
   const connecting = document.section('Connecting').text;
   const ends = document.section('Ends of a connection').text;
+  const budget = document.section('How much').text;
+  t.match(budget, `${limits.pluginFramesPerSecond.value} frames`);
+  t.match(budget, `${limits.pluginBytesPerSecond.value} bytes a second`);
+  t.match(budget, `may have ${limits.pluginConnectionsPerUser.value}\nconnections`);
+  t.match(budget, `counts as ${framesPerUpgrade} frames`);
+  t.match(budget, `${limits.sourcesPerUser.value} active sources`);
+  t.match(ends, `${limits.sourcesPerUser.value} other active`);
   t.match(frames, `at most ${frameBytesMax}\nbytes`);
   t.match(connecting, `\`${pluginPath}\``);
   t.match(connecting, `\`${subprotocol}\``);
@@ -113,6 +122,7 @@ t.test('numbers and names in the text', async (t) => {
   t.match(connecting, `limited to ${limits.loginAttemptsPerMinute.value}\n   attempts a minute`);
   t.match(document.section('welcome', 'From the gateway').text, `${heartbeatMs} unless`);
   t.match(ends, `(${limits.heartbeatWindowMs.value / 1000} s unless`);
+  t.match(document.section('Numbers and acknowledgements').text, `${seqJumpMax} (2^42)`);
   const commands = document.section('Commands').text;
   t.match(commands, `within ${limits.executionConfirmTimeoutMs.value / 1000} seconds`);
   t.match(commands, `${limits.cancelConfirmTimeoutMs.value / 1000}\nseconds bring no outcome`);

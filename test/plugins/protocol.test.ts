@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import {
   badFramesMax,
   closeCodes,
-  decodeFrame,
   frameBytesMax,
   helloTimeoutMs,
   heartbeatMs,
@@ -17,9 +17,11 @@ t.test('the close codes and figures are the contract’s', async (t) => {
     server_draining: 4001,
     heartbeat_missed: 4002,
     too_slow: 4003,
+    too_fast: 4004,
     replaced: 4501,
     bad_protocol: 4502,
     session_revoked: 4503,
+    too_many_sources: 4504,
   });
   t.strictSame(
     { subprotocol, pluginPath, frameBytesMax, helloTimeoutMs, heartbeatMs, badFramesMax },
@@ -110,6 +112,9 @@ const bad: [string, string | object, string][] = [
   ['an unknown reason', { ...report, reasonCode: 'because' }, 'invalid_frame'],
   ['a negative quantity', { ...report, filledQuantity: -1 }, 'invalid_frame'],
   ['a fill of nothing', { ...report, fill: { ...fill, quantity: 0 } }, 'invalid_frame'],
+  ['a fill beyond all measure', { ...report, fill: { ...fill, quantity: 1e308 } }, 'invalid_frame'],
+  ['a price beyond all measure', { ...report, fill: { ...fill, price: -1e308 } }, 'invalid_frame'],
+  ['a total beyond all measure', { ...report, filledQuantity: 1e308 }, 'invalid_frame'],
   ['a fill without an id', { ...report, fill: { ...fill, fillId: '' } }, 'invalid_frame'],
   ['a time without a zone', { ...report, occurredAt: '2026-01-15T12:00:00' }, 'invalid_frame'],
   [

@@ -1,5 +1,7 @@
 import t from 'tap';
-import { SimulatedGateway } from '../support/simulated-gateway.js';
+import { sourceKey } from '../../src/model/source-name.js';
+import { dayMs } from '../../src/lib/durations.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 t.test('a source is known after a crash from its first hello on', async (t) => {
   const first = new SimulatedGateway();
@@ -80,7 +82,10 @@ t.test('stopping writes the last sightings and ends the timer', async (t) => {
   const gateway = new SimulatedGateway();
   await gateway.plugin();
   gateway.clock.advance(5_000);
-  gateway.registry.find('u1', '["terminal_a","desk-1","Sim101"]')!.lastSeenAt = 77;
+  gateway.registry.find(
+    'u1',
+    sourceKey({ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }),
+  )!.lastSeenAt = 77;
   gateway.registry.stop();
   await gateway.writer.settled();
   t.equal(gateway.store.range('sources')[0]?.record.lastSeenAt, 77);
@@ -92,3 +97,45 @@ t.test('stopping writes the last sightings and ends the timer', async (t) => {
 function instances(gateway: SimulatedGateway): string[] {
   return gateway.registry.active('u1').map(({ instanceId }) => instanceId);
 }
+
+t.test('a source that was not seen for 30 days is removed, also from the disk', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { heartbeatWindowMs: dayMs } });
+  const held = gateway.connect({ expiresAt: gateway.clock.now() + 60 * dayMs });
+  held.hello({ instanceId: 'desk-1' });
+  (await gateway.plugin({ instanceId: 'desk-2' })).drop();
+  const names = (): string[] =>
+    gateway.store.range('sources', {}).map(({ record }) => record.instanceId);
+  const pass = async (days: number): Promise<void> => {
+    for (let half = 0; half < 2 * days; half++) {
+      held.say({ type: 'heartbeat' });
+      await gateway.pass(dayMs / 2);
+    }
+  };
+  await pass(30);
+  t.strictSame(names(), ['desk-1', 'desk-2']);
+  await pass(1);
+  t.strictSame(names(), ['desk-1'], 'the one that is connected stays');
+  t.equal([...gateway.registry.all()].length, 1);
+  const back = await gateway.plugin({ instanceId: 'desk-2' });
+  t.equal(back.of('welcome').length, 1);
+});
+
+t.test('a user that connects under ever new names has a bounded number of sources', async (t) => {
+  const limits = { sourcesPerUser: 2, heartbeatWindowMs: 1_000 };
+  const gateway = new SimulatedGateway({ limits });
+  const held = await gateway.plugin({ instanceId: 'held' });
+  for (let index = 0; index < 50; index++) {
+    (await gateway.plugin({ instanceId: `desk-${index}` })).drop();
+    for (let half = 0; half < 2; half++) {
+      await gateway.pass(501);
+      held.say({ type: 'heartbeat' });
+    }
+  }
+  const known = [...gateway.registry.all()].map(({ instanceId }) => instanceId);
+  t.equal(known.length, 32);
+  t.ok(known.includes('held'));
+  t.ok(known.includes('desk-49'));
+  t.notOk(known.includes('desk-0'));
+  await turns();
+  t.equal(gateway.store.range('sources', {}).length, 32);
+});

@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import t from 'tap';
 import { requestIdOf, createIdSource } from '../../src/lib/ids.js';
 import type { Plan } from '../../src/plans.js';
-import { AccountQuota, type QuotaVerdict } from '../../src/quota/account-quota.js';
+import { AccountQuota } from '../../src/quota/account-quota.js';
+import type { SignalRequest } from '../../src/model/records.js';
+import type { Writer } from '../../src/store/store.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 0, 15, 12);
@@ -47,9 +50,9 @@ t.test('the day is told before the minute, and a refusal takes from neither', as
 t.test('users and plans have quotas of their own', async (t) => {
   const { quota } = setUp();
   const plan = { publicApi: true, signalsPerMinute: 1, signalsPerDay: 10 };
-  t.equal(quota.take('u1', plan).granted, true);
-  t.equal(quota.take('u1', plan).granted, false);
-  t.equal(quota.take('u2', plan).granted, true);
+  t.equal(quota.take('u1', plan, noon).granted, true);
+  t.equal(quota.take('u1', plan, noon).granted, false);
+  t.equal(quota.take('u2', plan, noon).granted, true);
 });
 
 t.test('both counts survive a restart exactly', async (t) => {
@@ -107,16 +110,44 @@ t.test('a clock that steps back before a restart makes no minute longer', async 
   t.strictSame(restarted().take(), ['signal_rate_limit_exceeded', 60_000]);
 });
 
-t.test('a refund gives back the day’s signal, never more than was taken', async (t) => {
-  const { quota, take } = setUp({ signalsPerDay: 2 });
-  take();
-  take();
-  quota.refund('u1');
-  t.equal(take(), 2);
-  for (let i = 0; i < 5; i++) quota.refund('u1');
-  quota.refund('nobody');
-  t.strictSame([take(), take()], [1, 2]);
+t.test('ids that a step back left dated ahead spend no minute that comes later', async (t) => {
+  const { clock, accept, restarted } = setUp({ signalsPerMinute: 2 });
+  clock.stepWall(3_600_000);
+  await accept();
+  clock.stepWall(-3_600_000);
+  for (let i = 0; i < 5; i++) {
+    clock.advance(600_000);
+    t.type(await accept(), 'number');
+  }
+  clock.advance(600_000 + 1_000);
+  const { take } = restarted();
+  t.type(take(), 'number');
+  const refused = ['signal_rate_limit_exceeded'];
+  t.match(take(), refused, 'the one that was accepted under the other clock counts, and no other');
+});
+
+t.test('what is in flight or in doubt counts until it is known not to be accepted', (t) => {
+  const { take, begin, quota } = setUp({ signalsPerDay: 2 });
+  const first = begin();
+  begin();
   t.match(take(), ['daily_signal_limit_exceeded']);
+  quota.decide('u1', first, false);
+  quota.decide('u1', first, false);
+  quota.decide('nobody', first, false);
+  t.equal(take(), 1, 'as far as is known');
+  t.match(take(), ['daily_signal_limit_exceeded']);
+  t.end();
+});
+
+t.test('what is known only after midnight is of the day before', (t) => {
+  const { clock, take, begin, quota } = setUp({ signalsPerDay: 2 });
+  const ids = [begin(), begin()];
+  clock.advance(day / 2);
+  t.equal(take(), 1);
+  for (const id of ids) quota.decide('u1', id, id === ids[0]);
+  t.equal(take(), 2);
+  t.match(take(), ['daily_signal_limit_exceeded']);
+  t.end();
 });
 
 t.test('a user that was forgotten is read anew', async (t) => {
@@ -127,14 +158,17 @@ t.test('a user that was forgotten is read anew', async (t) => {
 });
 
 t.test('a change of plan keeps the day’s count, also of what is not on disk yet', async (t) => {
-  const { quota, accept, take } = setUp({ signalsPerMinute: 10, signalsPerDay: 5 });
+  const { quota, accept, begin, take, restarted } = setUp({
+    signalsPerMinute: 10,
+    signalsPerDay: 5,
+  });
   await accept();
+  begin();
   take();
-  take();
-  const larger = { publicApi: true, signalsPerMinute: 20, signalsPerDay: 5 };
-  t.match(quota.take('u1', larger), { granted: true, signalsToday: 4 });
-  t.match(quota.take('u1', larger), { granted: true, signalsToday: 5 });
-  t.match(quota.take('u1', larger), { granted: false });
+  const larger = restarted({ signalsPerMinute: 20 }, quota);
+  t.equal(larger.take(), 3, 'as far as is known');
+  t.equal(larger.take(), 4);
+  t.match(larger.take(), ['daily_signal_limit_exceeded']);
 });
 
 t.test('a smaller plan counts what the larger one granted', async (t) => {
@@ -185,6 +219,48 @@ t.test(
   },
 );
 
+t.test('whatever commits fail, a restart counts exactly what was accepted', async () => {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ accept: fc.integer({ min: 1, max: 3 }) }) },
+    { weight: 4, arbitrary: fc.record({ turns: fc.integer({ min: 1, max: 4 }) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ fail: fc.constantFrom('lost' as const, 'kept' as const) }),
+    },
+    { weight: 1, arbitrary: fc.constant('look' as const) },
+    { weight: 2, arbitrary: fc.constant('restart' as const) },
+  );
+  const plan = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      let gateway = new SimulatedGateway();
+      let signals = 0;
+      for (const each of [...steps, 'restart' as const]) {
+        if (each === 'look') await gateway.pass(1_000);
+        else if (each === 'restart') {
+          await turns();
+          // The ids of a life are greater than those of the one before if the clock says so.
+          gateway.clock.advance(1);
+          gateway = gateway.restart();
+          const stored = gateway.store.keys('requests').length;
+          const { quota } = gateway.core;
+          quota.take('u1', plan, gateway.clock.now());
+          assert.equal(quota.count('u1', 'the next').signalsToday, stored + 1);
+          quota.decide('u1', 'the next', false);
+        } else if ('turns' in each) await turns(each.turns);
+        else if ('fail' in each) gateway.memory.failNextCommits(1, each.fail);
+        else {
+          for (let i = 0; i < each.accept; i++) {
+            const name = `s${++signals}`;
+            gateway.accept({ signalId: name, idempotencyKey: name }, () => undefined);
+          }
+        }
+      }
+    }),
+    { numRuns: 300, interruptAfterTimeLimit: 20_000 },
+  );
+});
+
 function setUp(change: Partial<Plan> = {}) {
   const store = createMemoryStore();
   const clock = new SimulatedClock(noon);
@@ -192,29 +268,41 @@ function setUp(change: Partial<Plan> = {}) {
   const plan: Plan = { publicApi: true, signalsPerMinute: 100, signalsPerDay: 1_000, ...change };
   let quota = new AccountQuota(store, clock);
   let planNow = plan;
-  const take = () => told(quota.take('u1', planNow));
-  /** Takes and, where it is granted, stores the request that says so. */
-  const accept = async () => {
-    const verdict = quota.take('u1', planNow);
-    if (verdict.granted) {
-      const requestId = requestIdOf(ids.ulid());
-      const { request } = acceptedSignal({ userId: 'u1', acceptedAt: clock.now() });
-      const { signalsToday } = verdict;
-      await store.write((batch) => {
-        batch.put('requests', ['u1', requestId], { ...request, requestId, signalsToday });
-      });
-    }
-    return told(verdict);
+  const granted = () => quota.take('u1', planNow, clock.now());
+  /** @returns the id of a request that is in flight now. */
+  const begin = (): string => {
+    const requestId = requestIdOf(ids.ulid());
+    assert.ok(granted().granted);
+    quota.count('u1', requestId);
+    return requestId;
   };
-  /** A new life on the same store. */
-  const restarted = (smaller: Partial<Plan> = {}) => {
-    quota = new AccountQuota(store, clock);
-    planNow = { ...plan, ...smaller };
+  /** Takes and, where it is granted, does what `then` does with the request. @returns its number of the day. */
+  const takeThen = (then: (request: SignalRequest) => void) => {
+    const verdict = granted();
+    if (!verdict.granted) return [verdict.code, verdict.retryAfterMs];
+    const requestId = requestIdOf(ids.ulid());
+    const { request } = acceptedSignal({ userId: 'u1', acceptedAt: clock.now() });
+    const count = quota.count('u1', requestId);
+    then({ ...request, ...count, requestId });
+    return count.signalsToday;
+  };
+  const take = () => takeThen(({ requestId }) => quota.decide('u1', requestId, true));
+  /** As `take`, and stores the request. */
+  const accept = async () => {
+    let stored: Promise<void> | undefined;
+    const told = takeThen((request) => {
+      const { requestId } = request;
+      const put = (batch: Writer) => batch.put('requests', ['u1', requestId], request);
+      stored = store.write(put).then(() => quota.decide('u1', requestId, true));
+    });
+    await stored;
+    return told;
+  };
+  /** Another plan and, unless told, a new life on the same store. */
+  const restarted = (change: Partial<Plan> = {}, survivor?: AccountQuota) => {
+    quota = survivor ?? new AccountQuota(store, clock);
+    planNow = { ...plan, ...change };
     return { take };
   };
-  return { clock, quota, plan, take, accept, restarted };
-}
-
-function told(verdict: QuotaVerdict) {
-  return verdict.granted ? verdict.signalsToday : [verdict.code, verdict.retryAfterMs];
+  return { clock, quota, plan, take, accept, begin, restarted };
 }

@@ -175,7 +175,7 @@ async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promis
     );
     return inWindow.length < capacity;
   });
-  t.same(unjust, [], 'whoever stays within the limit is not refused');
+  t.same(unjust, [], 'a client within the limit is not refused');
   const early = refused.filter(({ sentAt, answeredAt, retryAfter }) => {
     const stillHeld = granted.filter(
       (grant) =>
@@ -187,7 +187,7 @@ async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promis
 }
 
 /** Many at once, then one after exactly the time that a refused one was told. */
-async function obey(t: Test, { capacity, refusal, newClient }: Limited): Promise<void> {
+async function stayWithin(t: Test, { capacity, refusal, newClient }: Limited): Promise<void> {
   const ask = await newClient();
   const attempts: Attempt[] = [];
   while (attempts.length < capacity) attempts.push(await attempt(ask, refusal));
@@ -210,7 +210,7 @@ t.test('while the limits are watched', async (t) => {
     t.test(
       `${limited.name}: one succeeds after Retry-After`,
       { buffered: true, timeout: 280_000 },
-      (t) => obey(t, limited),
+      (t) => stayWithin(t, limited),
     ),
   ]);
   await Promise.all(runs);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import ipaddr from 'ipaddr.js';
-import { createClientAddress, isCidr, partitionOf } from '../../src/quota/partition.js';
+import { addressText, createClientAddress, partitionOf } from '../../src/quota/partition.js';
 
 function bytes(address: string): Uint8Array {
   return Uint8Array.from(ipaddr.parse(address).toByteArray());
@@ -24,11 +24,28 @@ t.test('a client is an IPv4 address or the /64 of an IPv6 address', (t) => {
   t.end();
 });
 
+t.test(
+  'the text of an address is its shortest, and a mapped IPv4 address is the IPv4 address',
+  (t) => {
+    const cases = {
+      '192.0.2.7': '192.0.2.7',
+      '::ffff:192.0.2.7': '192.0.2.7',
+      '2001:db8:0:1:0:0:0:7': '2001:db8:0:1::7',
+      '::1': '::1',
+    };
+    for (const [address, text] of Object.entries(cases)) {
+      t.equal(addressText(bytes(address)), text, address);
+    }
+    t.equal(addressText(new Uint8Array(0)), 'unknown');
+    t.end();
+  },
+);
+
 t.test('without a trusted proxy X-Forwarded-For is never believed', (t) => {
   const clientAddress = createClientAddress([]);
-  t.equal(clientAddress(bytes('127.0.0.1'), '203.0.113.9'), '127.0.0.1');
+  t.equal(addressText(clientAddress(bytes('127.0.0.1'), '203.0.113.9')), '127.0.0.1');
   t.equal(
-    clientAddress(bytes('127.0.0.1'), '', () => bytes('203.0.113.9')),
+    addressText(clientAddress(bytes('127.0.0.1'), '', () => bytes('203.0.113.9'))),
     '127.0.0.1',
   );
   t.end();
@@ -59,9 +76,9 @@ t.test('behind a proxy the client is the right-most address that no proxy holds'
     '203.0.113.9,10.0.0.3 , 2001:db8:ffff::5': '203.0.113.9',
     '10.0.0.4, 10.0.0.5': '10.0.0.4',
     '203.0.113.9:51234': '203.0.113.9',
-    '2001:db8:0:1::1': '2001:db8:0:1::/64',
-    '[2001:db8:0:1::1]': '2001:db8:0:1::/64',
-    '[2001:db8:0:1::1]:443': '2001:db8:0:1::/64',
+    '2001:db8:0:1::1': '2001:db8:0:1::1',
+    '[2001:db8:0:1::1]': '2001:db8:0:1::1',
+    '[2001:db8:0:1::1]:443': '2001:db8:0:1::1',
     '::ffff:203.0.113.9': '203.0.113.9',
     '203.0.113.9, unknown': '10.0.0.1',
     '203.0.113.9, unknown, 10.0.0.6': '10.0.0.6',
@@ -73,11 +90,11 @@ t.test('behind a proxy the client is the right-most address that no proxy holds'
     '0x7f000001': '10.0.0.1',
     '[203.0.113.9': '10.0.0.1',
   };
-  for (const [forwardedFor, partition] of Object.entries(cases)) {
-    t.equal(clientAddress(peer, forwardedFor), partition, `"${forwardedFor}"`);
+  for (const [forwardedFor, address] of Object.entries(cases)) {
+    t.equal(addressText(clientAddress(peer, forwardedFor)), address, `"${forwardedFor}"`);
   }
   t.equal(
-    clientAddress(bytes('11.0.0.1'), '203.0.113.9'),
+    addressText(clientAddress(bytes('11.0.0.1'), '203.0.113.9')),
     '11.0.0.1',
     'an untrusted peer is itself',
   );
@@ -85,21 +102,15 @@ t.test('behind a proxy the client is the right-most address that no proxy holds'
 });
 
 t.test('a range that is none is refused by name', (t) => {
-  for (const text of ['10.0.0.0/8', '::1', 'fd00::/8', '10.0.0.1', '0.0.0.0/0']) {
-    t.equal(isCidr(text), true, text);
-    createClientAddress([text]);
-  }
-  for (const text of ['', 'proxy', '10.0.0.0/33', '::/129', '10/8', '10.0.0.0/', '10.0.0.0/8/8']) {
-    t.equal(isCidr(text), false, text);
-    t.throws(() => createClientAddress([text]), {
-      message: `"${text}" is not an IP address or CIDR range.`,
-    });
-  }
+  t.throws(() => createClientAddress(['10.0.0.0/33']), {
+    message: '"10.0.0.0/33" is not an IP address or CIDR range.',
+  });
   t.end();
 });
 
 /** Whether the PROXY protocol's address counts when this peer names one. */
 function trusts(cidrs: readonly string[]): (peer: Uint8Array) => boolean {
   const clientAddress = createClientAddress(cidrs);
-  return (peer) => clientAddress(peer, '', () => bytes('203.0.113.9')) === '203.0.113.9';
+  return (peer) =>
+    addressText(clientAddress(peer, '', () => bytes('203.0.113.9'))) === '203.0.113.9';
 }

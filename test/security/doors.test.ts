@@ -25,7 +25,7 @@ interface Door {
   readonly method: string;
   readonly path: string;
   readonly lines: readonly string[];
-  /** Status and code of whoever does not get in. */
+  /** Status and code of a caller that does not get in. */
   readonly refusal: string;
 }
 

@@ -12,7 +12,7 @@ const directory = t.testdir();
 const limits = { unauthenticatedAttemptsPerMinute: attemptsMax };
 const path = '/api/v1/terminal-events/sources';
 
-/** Every way in which a proxy names the client, whoever believes it. */
+/** Every header in which a proxy names the client. */
 const claims: Readonly<Record<string, (address: string) => string>> = {
   'X-Forwarded-For': (address) => `X-Forwarded-For: ${address}`,
   Forwarded: (address) => `Forwarded: for=${address};proto=https;by=127.0.0.1`,

@@ -35,7 +35,11 @@ const rows: Readonly<Record<Operation, Row>> = {
   login: { nothing: 'an email and a password name no one but their own user' },
   'create-key': { nothing: 'a key is made for who asks' },
   'read-openapi': { nothing: 'the same for everybody' },
+  'read-openapi-3-0': { nothing: 'the same for everybody' },
   'list-keys': { list: () => ask(eve, 'GET', '/api/api-keys') },
+  'cancel-all': { nothing: 'the orders of who asks; see the test below' },
+  'read-cancel-after': { nothing: 'the switch of the key that asks' },
+  'set-cancel-after': { nothing: 'the switch of the key that asks' },
   'list-sources': { list: () => ask(eve, 'GET', '/api/v1/terminal-events/sources') },
   'revoke-key': {
     own: `${ann.keyId}`,
@@ -48,6 +52,7 @@ const rows: Readonly<Record<Operation, Row>> = {
     // Bound to another body, it would be a conflict.
     ask: (key) => ask(eve, 'POST', '/api/v1/signals', key, '{}'),
   },
+  'list-signals': { list: () => ask(eve, 'GET', '/api/v1/signals') },
   'read-signal': {
     own: order.requestId,
     none: sibling(order.requestId),
@@ -57,6 +62,16 @@ const rows: Readonly<Record<Operation, Row>> = {
     own: order.orderRef,
     none: sibling(order.orderRef),
     ask: (ref) => ask(eve, 'POST', `/api/v1/orders/${ref}/cancel`, 'eve-1'),
+  },
+  'read-snapshot': {
+    own: hello.accountName,
+    none: 'Sim999',
+    ask: (accountName) =>
+      ask(
+        eve,
+        'GET',
+        `/api/v1/terminal-events/snapshot?platform=${hello.platform}&instanceId=${hello.instanceId}&accountName=${accountName}`,
+      ),
   },
   'stream-events': {
     own: hello.accountName,
@@ -85,7 +100,7 @@ for (const [operation, row] of Object.entries(rows)) {
     if ('list' in row) {
       const { status, text } = await row.list();
       t.equal(status, 200);
-      const anns = [ann.key.slice(0, 14), `"id":${ann.keyId},`, hello.accountName];
+      const anns = [order.requestId, ann.key.slice(0, 14), `"id":${ann.keyId},`, hello.accountName];
       for (const word of anns) t.notOk(text.includes(word), word);
     } else {
       const own = await row.ask(row.own);
@@ -96,6 +111,12 @@ for (const [operation, row] of Object.entries(rows)) {
     t.same(await annsView(), before, 'Ann’s is as it was');
   });
 }
+
+t.test('cancel-all cancels the orders of who asks', async (t) => {
+  const answer = await ask(eve, 'POST', '/api/v1/orders/cancel-all', 'eve-all', '{}');
+  t.match(answer, { status: 202, body: { matched: 0, orders: [] } });
+  t.same(await annsView(), before, 'Ann’s is as it was');
+});
 
 t.test('Idempotency-Key and signalId are each user’s own', async (t) => {
   const answer = await ask(eve, 'POST', '/api/v1/signals', 'ann-key', sent);

@@ -5,12 +5,14 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import t from 'tap';
+import { valueOf, type ReceivedMessage } from '../../src/fix/message.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
 import { routes, type Route } from '../../src/routes.js';
+import { startAcceptor } from '../fix/acceptor.js';
 import { bearer, call, json, signal } from '../support/api.js';
 import { startCommand } from '../support/command.js';
 import { event, report, tell } from '../support/frames.js';
@@ -166,6 +168,43 @@ t.test('a terminal tells nobody how it got in', async (t) => {
   t.ok(readdirSync(join(folder, 'journal')).length > 0);
 });
 
+t.test('a FIX terminal tells neither of its passwords', async (t) => {
+  const fixPassword = newPassword();
+  know('fixPassword', fixPassword);
+  const venue = await startAcceptor(t);
+  const config = join(folder, 'fix.config.json');
+  const session = {
+    host: '127.0.0.1',
+    port: venue.port,
+    senderCompId: 'TRADER',
+    targetCompId: 'VENUE',
+    username: 'trader',
+  };
+  const more = { platform: 'terminal_a', instanceId: 'fix-1', accountName: 'ACC' };
+  const stateDir = join(folder, 'state');
+  writeFileSync(config, JSON.stringify({ gateway: { url, email }, ...more, stateDir, session }));
+  Object.assign(process.env, {
+    SIGNALBOX_PASSWORD: password,
+    SIGNALBOX_FIX_PASSWORD: fixPassword,
+  });
+  const terminals = [[], ['--json']].map((flags) =>
+    startCommand(['fix', '--config', config, ...flags]),
+  );
+  delete process.env['SIGNALBOX_PASSWORD'];
+  delete process.env['SIGNALBOX_FIX_PASSWORD'];
+  // The second to come finds the journals taken, and says that.
+  const ended = await Promise.race(terminals.map(async ({ ended }) => ended));
+  t.equal(ended.code, 2);
+  await eventually(() => terminals.some((each) => each.stdout().includes('con_')), 60_000);
+  t.equal(valueOf(venue.received[0] as ReceivedMessage, 554), fixPassword);
+  for (const terminal of terminals) {
+    terminal.process.kill('SIGTERM');
+    const { stdout, stderr } = await terminal.ended;
+    search.look('signalbox fix', stdout + stderr);
+  }
+  t.ok(readdirSync(stateDir).length > 0);
+});
+
 /** Lines of the command that need nothing on standard input: once for people, once for programs. */
 const lines: readonly (readonly string[])[] = [
   ['user', 'list'],
@@ -183,6 +222,23 @@ const lines: readonly (readonly string[])[] = [
   ['user', 'import', join(folder, 'copy')],
   ['session', 'revoke', email],
   ['key', 'revoke', '1'],
+  ['user', 'cancel-all', email],
+  ['signal', 'list'],
+  ['signal', 'show', 'req_nothing'],
+  ['session', 'list', email],
+  ['halt', '--reason', 'a drill'],
+  ['resume'],
+  [
+    'key',
+    'add',
+    email,
+    '--name',
+    'second',
+    '--scopes',
+    'signals:read',
+    '--expires-at',
+    '2000-01-01T00:00:00Z',
+  ],
   ['user', 'delete', 'nobody@example.com'],
 ];
 
@@ -222,9 +278,16 @@ t.test('no command tells a secret', async (t) => {
   t.equal(changed.code, 0, changed.stderr);
   search.look('signalbox user set', changed.stdout + changed.stderr);
 
-  // Its output is the way to its secrets: a user and a key of its own, to be tried with curl.
-  const apart = ['demo'];
-  const tried = [...lines.map((args) => args.join(' ')), 'user add', 'terminal', 'serve', ...apart];
+  // Their output is the way to secrets of their own: a user and a key to be tried with curl, a login for a plugin.
+  const apart = ['demo', 'conformance'];
+  const tried = [
+    ...lines.map((args) => args.join(' ')),
+    'user add',
+    'terminal',
+    'fix',
+    'serve',
+    ...apart,
+  ];
   for (const name of leaves(await programToRead())) {
     t.ok(
       tried.some((line) => `${line} `.startsWith(`${name} `)),
@@ -238,7 +301,9 @@ t.test('no file holds a secret but the one that signs user tokens', async (t) =>
   const files = filesIn(folder);
   for (const name of [
     'data/data.mdb',
+    'data/log/00000001.log',
     'backup/data.mdb',
+    'backup/log/00000000.log',
     'copy',
     'copy-json',
     'backup/jwt-secret',

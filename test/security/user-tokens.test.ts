@@ -1,7 +1,7 @@
 /**
  * Every alteration of a user token is refused with the one documented answer. What a stranger can do
  * to the algorithm, the key and the claims is in test/http/gate-credentials.test.ts; here is the rest:
- * what hides in spellings, in headers that libraries obey, and in tokens that the right secret signed
+ * what hides in spellings, in headers that libraries act on, and in tokens that the right secret signed
  * but the gateway never wrote.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';

@@ -1,5 +1,6 @@
 import t from 'tap';
-import type { Accepted } from '../../src/signals/acceptance.js';
+import type { NotAccepted } from '../../src/signals/pending-signal.js';
+import { copiedTextLengthMax, type Accepted } from '../../src/signals/accepted-signal.js';
 import type { Writer } from '../../src/store/store.js';
 import { SimulatedGateway, turns, user, type SignalWish } from '../support/simulated-gateway.js';
 
@@ -28,8 +29,8 @@ t.test('the answer is what the documents say, and what a retry gets byte for byt
   const { answers } = accept(gateway, { signalId: 'a "quoted" é', idempotencyKey: 'k' });
   t.equal(answers.length, 0, 'nothing is promised before the flush');
   await turns();
-  const [accepted] = answers;
-  const body = JSON.parse(accepted?.answer ?? '') as Record<string, unknown>;
+  const accepted = answers[0] as Accepted;
+  const body = JSON.parse(accepted.answer) as Record<string, unknown>;
   t.strictSame(Object.keys(body), ['requestId', 'signalId', 'status', 'acceptedAt']);
   t.match(body, {
     requestId: /^req_[0-9A-Z]{26}$/,
@@ -40,13 +41,16 @@ t.test('the answer is what the documents say, and what a retry gets byte for byt
   t.strictSame(gateway.store.get('idempotency', ['u1', 'k']), {
     fingerprint: 'signal a "quoted" é',
     requestId: body['requestId'],
-    answer: accepted?.answer,
+    answer: accepted.answer,
     expiresAt: gateway.clock.now() + 86_400_000,
   });
-  t.match(gateway.idempotency.lookUp('u1', 'k', 'signal a "quoted" é', gateway.clock.now()), {
-    kind: 'replay',
-    record: { answer: accepted?.answer },
-  });
+  t.match(
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal a "quoted" é', gateway.clock.now()),
+    {
+      kind: 'replay',
+      record: { answer: accepted.answer },
+    },
+  );
 });
 
 t.test(
@@ -87,6 +91,14 @@ t.test(
           orderRef: /^ord_/,
         },
       ],
+      [
+        { payload: termsOf(copiedTextLengthMax) },
+        JSON.parse(termsOf(copiedTextLengthMax)) as object,
+      ],
+      [
+        { payload: termsOf(copiedTextLengthMax + 1) },
+        { side: null, executionType: null, instrument: null, quantity: 1 },
+      ],
       [{ payload: '{"__proto__":{"side":"buy"}}' }, { side: null, instrument: null }],
       [{ type: 'position', cmd: 'submit', payload: '{"quantity":1}' }, { orderRef: null }],
       [{ type: 'order', cmd: 'close', payload: '{"quantity":1}' }, { orderRef: null }],
@@ -107,6 +119,30 @@ t.test(
     }
   },
 );
+
+function termsOf(length: number): string {
+  const text = 'x'.repeat(length);
+  return JSON.stringify({ side: text, executionType: text, instrument: text, quantity: 1 });
+}
+
+t.test('beyond executionsPerSignal there is one execution more, denied', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { executionsPerSignal: 2 } });
+  for (const instanceId of ['desk-1', 'desk-2', 'desk-3', 'desk-4']) {
+    await gateway.plugin({ instanceId });
+  }
+  const ids = await gateway.submit();
+  t.equal(ids.length, 3);
+  t.equal(gateway.store.get('requests', ['u1', `req_${ids[0]?.split('_')[1]}`])?.executionCount, 3);
+  t.match(gateway.store.get('finalExecutions', ['u1', ids[2] as string]), {
+    status: 'denied',
+    reasonCode: 'too_many_executions',
+    platform: 'terminal_a',
+    instanceId: null,
+    accountName: null,
+    maySend: false,
+  });
+  t.equal(gateway.book.size, 2);
+});
 
 t.test(
   'a platform without a terminal becomes a denied execution, final from the start',
@@ -143,10 +179,10 @@ for (const fate of ['lost', 'kept'] as const) {
       gateway.memory.failNextCommits(1, fate);
       const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k' });
       const look = () =>
-        gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind;
+        gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
       t.equal(look(), 'request_in_progress');
       await turns();
-      t.strictSame(answers, [undefined]);
+      t.strictSame(answers, ['signal_processing_failed']);
       t.equal(look(), 'idempotency_outcome_unknown');
       t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), true);
       t.strictSame(plugin.submitted, []);
@@ -173,7 +209,10 @@ t.test(
     t.strictSame(plugin.submitted, []);
     await gateway.submit({ signalId: 't' });
     t.strictSame(plugin.submitted, ['s', 't']);
-    t.equal(gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind, 'replay');
+    t.equal(
+      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
+      'replay',
+    );
   },
 );
 
@@ -191,7 +230,8 @@ t.test(
         }),
     });
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
-    const look = () => gateway.idempotency.lookUp('u1', 'k', 'signal s', gateway.clock.now()).kind;
+    const look = () =>
+      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
     for (let beats = 0; beats < 4; beats++) {
       await gateway.pass(60_000);
       plugin.say({ type: 'heartbeat' });
@@ -200,14 +240,110 @@ t.test(
     t.equal(look(), 'request_in_progress');
     await gateway.pass(1);
     t.equal(look(), 'idempotency_outcome_unknown');
-    t.strictSame(answers, [undefined]);
+    t.strictSame(answers, ['signal_processing_failed']);
     Object.assign(gateway.store, { write: (fill: (batch: Writer) => void) => memory.write(fill) });
     for (const commit of stalled) commit();
     await turns();
     t.equal(look(), 'replay');
-    t.strictSame(answers, [undefined], 'it answers once');
+    t.strictSame(answers, ['signal_processing_failed'], 'it answers once');
   },
 );
+
+t.test('a write that is refused has not happened: the key and the quota are free', async (t) => {
+  const gateway = new SimulatedGateway();
+  gateway.memory.refuseWrites(true);
+  const wish = { signalId: 's', idempotencyKey: 'k' };
+  const { answers } = accept(gateway, wish);
+  await turns();
+  t.strictSame(answers, ['storage_unavailable']);
+  t.equal(
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
+    'free',
+  );
+  t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), false);
+  t.strictSame(gateway.refunds, ['u1']);
+  gateway.memory.refuseWrites(false);
+  const again = accept(gateway, wish);
+  await turns();
+  t.match(again.answers, [{ request: { signalId: 's' } }]);
+});
+
+for (const [name, fate] of Object.entries({
+  'succeeds in the end': 'kept',
+  'fails in the end': 'lost',
+  'fails, and its data is there': 'kept and failed',
+})) {
+  t.test(`a commit that hangs is answered within seconds, and ${name}`, async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const before = gateway.deadlines.size;
+    const release = gateway.memory.hang();
+    const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
+    const look = () =>
+      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
+    await gateway.pass(2_999);
+    t.strictSame(answers, []);
+    await gateway.pass(1);
+    t.strictSame(answers, ['signal_processing_failed']);
+    t.equal(look(), 'request_in_progress', 'it is still under way');
+    if (fate !== 'kept') gateway.memory.failNextCommits(1, fate === 'lost' ? 'lost' : 'kept');
+    release();
+    await turns();
+    if (fate !== 'kept') {
+      t.equal(look(), 'idempotency_outcome_unknown');
+      await gateway.pass(1_000);
+    }
+    t.equal(look(), fate === 'lost' ? 'free' : 'replay');
+    t.strictSame(plugin.submitted, fate === 'lost' ? [] : ['s']);
+    t.strictSame(gateway.refunds, fate === 'lost' ? ['u1'] : []);
+    t.equal(answers.length, 1);
+    const open = fate === 'lost' ? 0 : 1;
+    t.equal(gateway.deadlines.size, before + open, 'but the execution’s own deadline');
+  });
+}
+
+t.test('a doubt ends without any other request, after as many tries as it takes', async (t) => {
+  const gateway = new SimulatedGateway();
+  // As when the disk’s health has not heard of the failure.
+  Object.assign(gateway.health, { noteCommit: () => undefined });
+  gateway.memory.failNextCommits(4, 'lost');
+  accept(gateway, { signalId: 's', idempotencyKey: 'k' });
+  const look = () =>
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
+  for (let tries = 0; tries < 4; tries++) {
+    await turns();
+    t.equal(look(), 'idempotency_outcome_unknown');
+    await gateway.pass(1_000);
+  }
+  t.equal(look(), 'free');
+});
+
+t.test('a success says nothing of a signal that came after it', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const { memory } = gateway;
+  const commits: (() => void)[] = [];
+  Object.assign(gateway.store, {
+    write: (fill: (batch: Writer) => void) =>
+      new Promise<void>((resolve, reject) => {
+        commits.push(() => void memory.write(fill).then(resolve, reject));
+      }),
+  });
+  accept(gateway, { signalId: 's', ttlMs: 300_000 });
+  const later = accept(gateway, { signalId: 't', idempotencyKey: 'k', ttlMs: 300_000 });
+  await gateway.pass(300_000, 60_000);
+  commits[0]?.();
+  await turns();
+  const look = () =>
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
+  t.equal(look(), 'idempotency_outcome_unknown');
+  for (const commit of commits.slice(1)) commit();
+  await turns();
+  t.equal(look(), 'replay');
+  t.strictSame(later.answers, ['signal_processing_failed']);
+  t.strictSame(plugin.submitted, [], 'after its TTL nothing is sent');
+  t.strictSame(gateway.refunds, []);
+});
 
 t.test('acceptances of one turn share a commit, and fail together', async (t) => {
   const gateway = new SimulatedGateway();
@@ -217,7 +353,10 @@ t.test('acceptances of one turn share a commit, and fail together', async (t) =>
   await turns();
   const three = accept(gateway, {});
   await turns();
-  t.strictSame([one.answers, two.answers], [[undefined], [undefined]]);
+  t.strictSame(
+    [one.answers, two.answers],
+    [['signal_processing_failed'], ['signal_processing_failed']],
+  );
   t.ok(three.answers[0], 'a commit that succeeds is answered');
   t.strictSame(gateway.refunds, ['u1', 'u1'], 'and shows what became of the others');
 });
@@ -229,7 +368,7 @@ t.test(
     const thrown = new Promise((resolve) => process.once('unhandledRejection', resolve));
     const { answers } = accept(gateway, { signalId: 'x'.repeat(3_000), idempotencyKey: 'k' });
     t.match(await thrown, { name: 'RangeError' });
-    t.strictSame(answers, [undefined]);
+    t.strictSame(answers, ['signal_processing_failed']);
   },
 );
 
@@ -240,6 +379,7 @@ t.test('what is settled leaves no deadline of its acceptance', async (t) => {
   t.equal(gateway.deadlines.size, before);
   gateway.memory.failNextCommits(1);
   await gateway.submit({ platform: 'terminal_b' });
+  await gateway.pass(1_000);
   t.equal(gateway.deadlines.size, before);
 });
 
@@ -254,7 +394,7 @@ t.test('the count of the day is kept with the request', async (t) => {
 });
 
 function accept(gateway: SimulatedGateway, wish: SignalWish) {
-  const answers: (Accepted | undefined)[] = [];
+  const answers: (Accepted | NotAccepted)[] = [];
   gateway.accept(wish, (accepted) => answers.push(accepted), user);
   return { answers };
 }

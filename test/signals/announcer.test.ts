@@ -75,3 +75,18 @@ t.test('one that was denied for want of a terminal belongs to no stream', async 
 function events(gateway: SimulatedGateway) {
   return publishedEvents(gateway);
 }
+
+t.test('orders are counted by platform and status, and what is denied by its reason', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  await gateway.submit();
+  await gateway.submit({ platform: 'terminal_b' });
+  await gateway.submit({ type: 'account', cmd: 'flatten' });
+  const { ordersByPlatform, deniedByReason, executionsByStatus } = gateway.instruments;
+  const counted = (platform: string, status: 'dispatched' | 'denied'): number | undefined =>
+    ordersByPlatform.rows.get(platform)?.counters[status].value;
+  t.equal(counted('terminal_a', 'dispatched'), 1, 'a command that is no order is not counted');
+  t.equal(counted('terminal_b', 'denied'), 1);
+  t.equal(executionsByStatus.counters.dispatched.value, 2);
+  t.equal(deniedByReason.counters.no_active_terminal.value, 1);
+});

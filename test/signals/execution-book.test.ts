@@ -1,4 +1,5 @@
 import t from 'tap';
+import { sourceKey } from '../../src/model/source-name.js';
 import type { Execution } from '../../src/model/execution.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -146,7 +147,13 @@ t.test('memory lets go of all that is settled', async (t) => {
   }
   t.equal(gateway.book.size, 0);
   t.equal(gateway.deadlines.size, before);
-  t.equal(gateway.book.ofSource('u1', '["terminal_a","desk-1","Sim101"]').length, 0);
+  t.equal(
+    gateway.book.ofSource(
+      'u1',
+      sourceKey({ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }),
+    ).length,
+    0,
+  );
 });
 
 t.test('a start takes what may have been sent as sent, and what was not as queued', async (t) => {
@@ -404,23 +411,30 @@ function statuses(gateway: SimulatedGateway): string[] {
     .map(([, , after]) => after.status);
 }
 
-t.test('what waits for its terminal is not held: whoever asks gets what is on disk', async (t) => {
-  const gateway = new SimulatedGateway();
-  (await gateway.plugin()).drop();
-  const [id = ''] = await gateway.submit();
-  const record = gateway.durable(id);
-  t.match(record, { status: 'queued' });
-  if (record === undefined) return;
-  await rewrite(gateway, { ...record, reasonCode: 'ttl_expired' });
-  t.match(gateway.execution(id), { reasonCode: 'ttl_expired' }, 'at rest since its acceptance');
+t.test(
+  'what waits for its terminal is not held in memory: a reader gets what is on disk',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    (await gateway.plugin()).drop();
+    const [id = ''] = await gateway.submit();
+    const record = gateway.durable(id);
+    t.match(record, { status: 'queued' });
+    if (record === undefined) return;
+    await rewrite(gateway, { ...record, reasonCode: 'ttl_expired' });
+    t.match(gateway.execution(id), { reasonCode: 'ttl_expired' }, 'at rest since its acceptance');
 
-  const next = gateway.restart();
-  await rewrite(next, { ...record, reasonCode: 'disconnected_after_send' });
-  t.match(next.execution(id), { reasonCode: 'disconnected_after_send' }, 'at rest since the start');
-});
+    const next = gateway.restart();
+    await rewrite(next, { ...record, reasonCode: 'disconnected_after_send' });
+    t.match(
+      next.execution(id),
+      { reasonCode: 'disconnected_after_send' },
+      'at rest since the start',
+    );
+  },
+);
 
 t.test(
-  'what has gone from the disk with its user is dropped, whoever meets it first',
+  'what has gone from the disk with its user is dropped by the first to meet it',
   async (t) => {
     for (const meets of ['its deadline', 'its terminal', 'a bot'] as const) {
       const gateway = new SimulatedGateway();

@@ -62,13 +62,18 @@ t.test('what is stored is replayed until it expires, and is a conflict for other
 t.test('users have keys of their own', async (t) => {
   const { idempotency } = setUp();
   idempotency.begin('u1', 'k', 'f');
-  t.strictSame(idempotency.lookUp('u2', 'k', 'f', 0), { kind: 'free' });
-  t.strictSame(idempotency.lookUp('u1', 'K', 'f', 0), { kind: 'free' });
+  const untouched = (): string => t.fail('a free key asks for no fingerprint') as never;
+  t.strictSame(idempotency.lookUp('u2', 'k', untouched, 0), { kind: 'free' });
+  t.strictSame(
+    idempotency.lookUp('u1', 'K', () => 'f', 0),
+    { kind: 'free' },
+  );
 });
 
 function setUp() {
   const store = createMemoryStore();
   const idempotency = new Idempotency(store);
-  const look = (fingerprint: string, now = 0) => idempotency.lookUp('u', 'k', fingerprint, now);
+  const look = (fingerprint: string, now = 0) =>
+    idempotency.lookUp('u', 'k', () => fingerprint, now);
   return { store, idempotency, look };
 }

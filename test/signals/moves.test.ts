@@ -14,6 +14,8 @@ import {
   type ExecutionReport,
   type ExecutionStatus,
 } from '../../src/model/execution.js';
+import * as cancelMoves from '../../src/signals/cancel-moves.js';
+import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
 import { aCancel, aFill, anExecution } from './an-execution.js';
 
@@ -372,7 +374,7 @@ t.test('a report on a cancel moves it where the table lets it and nowhere else',
       const { cancelRequestId } = aCancel(from);
       const order = anExecution('filled', { cancel: aCancel(from) });
       const evidence = { cancelRequestId, status, reasonCode: 'unable_to_cancel' } as const;
-      const after = moves.reportCancel(evidence)(order, later)?.cancel;
+      const after = cancelMoves.reportCancel(evidence)(order, later)?.cancel;
       if (!(cancelStates[from].next as readonly string[]).includes(status)) {
         t.equal(after, undefined, `${from} → ${status}`);
       } else {
@@ -383,8 +385,9 @@ t.test('a report on a cancel moves it where the table lets it and nowhere else',
 });
 
 /** The gateway's own moves: from which states each applies, and to which state it leads. */
-const ownMoves: [name: string, move: moves.Move, to: ExecutionStatus, from: ExecutionStatus[]][] = [
+const ownMoves: [name: string, move: Move, to: ExecutionStatus, from: ExecutionStatus[]][] = [
   ['dispatch', moves.dispatch, 'dispatched', ['queued']],
+  ['deny', moves.deny('cancelled_by_api'), 'denied', ['queued']],
   ['expireUnsent', moves.expireUnsent, 'expired', statuses.filter((s) => mayMove(s, 'expired'))],
   [
     'becomeUnknown',
@@ -403,10 +406,10 @@ for (const [name, move, to, from] of ownMoves) {
 }
 
 t.test('the gateway’s own moves of a cancel keep to its table', async (t) => {
-  const own: [moves.Move, CancelStatus][] = [
-    [moves.dispatchCancel, 'dispatched'],
-    [moves.dropCancel, 'not_sent'],
-    [moves.timeOutCancel, 'unknown'],
+  const own: [Move, CancelStatus][] = [
+    [cancelMoves.dispatchCancel, 'dispatched'],
+    [cancelMoves.dropCancel, 'not_sent'],
+    [cancelMoves.timeOutCancel, 'unknown'],
   ];
   for (const [move, to] of own) {
     t.equal(move(anExecution('working'), later), undefined, 'without a cancel nothing moves');
@@ -431,9 +434,9 @@ t.test('an acknowledgement confirms the delivery once, and moves nothing back', 
 
 t.test('an acknowledgement of an earlier cancel changes nothing', async (t) => {
   const order = anExecution('working', { cancel: aCancel('dispatched') });
-  t.equal(moves.acknowledgeCancel('can_other')(order, later), undefined);
+  t.equal(cancelMoves.acknowledgeCancel('can_other')(order, later), undefined);
   const { cancelRequestId } = aCancel('dispatched');
-  const after = moves.acknowledgeCancel(cancelRequestId)(order, later);
+  const after = cancelMoves.acknowledgeCancel(cancelRequestId)(order, later);
   t.match(after?.cancel, { status: 'pending', acknowledged: true });
-  t.equal(moves.acknowledgeCancel(cancelRequestId)(after as Execution, later), undefined);
+  t.equal(cancelMoves.acknowledgeCancel(cancelRequestId)(after as Execution, later), undefined);
 });

@@ -14,9 +14,8 @@ t.test('a signal’s status has the contract’s fields, in its order', async (t
   const view = toSignalView(request, [execution]);
   t.strictSame(
     Object.keys(view),
-    'requestId signalId status acceptedAt expiresAt platform type cmd instanceId executions'.split(
-      ' ',
-    ),
+    `requestId signalId status acceptedAt expiresAt platform type cmd instanceId accountName
+     executions`.split(/\s+/),
   );
   const [shown] = view.executions;
   t.strictSame(
@@ -47,6 +46,11 @@ t.test('what is not known is null, and times are ISO 8601 UTC', async (t) => {
   });
   t.equal(shown?.createdAt, '2026-01-15T12:00:00.000Z');
   t.equal(toSignalView(request, []).expiresAt, '2026-01-15T12:05:00.000Z');
+});
+
+t.test('the account of a request is what the bot named; null in old records', async (t) => {
+  t.equal(toSignalView(request, []).accountName, null);
+  t.equal(toSignalView({ ...request, accountName: 'Sim101' }, []).accountName, 'Sim101');
 });
 
 t.test('a request is completed once every execution is final', async (t) => {

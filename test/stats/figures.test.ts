@@ -105,3 +105,12 @@ t.test('a gateway that is not ready is not to be overlooked', (t) => {
   t.match(statsScreen('u', figures), /NOT READY/);
   t.end();
 });
+
+t.test('nor is a halt', (t) => {
+  const halted = figuresOf(scrape(1), scrape(2, ['signalbox_trading_halted 1']));
+  t.match(statsScreen('u', halted), /TRADING HALTED/);
+  const goingOn = figuresOf(scrape(1), scrape(2, ['signalbox_trading_halted 0']));
+  t.equal(goingOn.halted, false);
+  t.notMatch(statsScreen('u', goingOn), /HALTED/);
+  t.end();
+});

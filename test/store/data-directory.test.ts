@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { prepareDataDirectory } from '../../src/store/data-directory.js';
+import { isStoreDirectory, prepareDataDirectory } from '../../src/store/data-directory.js';
 import { readJwtSecret } from '../../src/store/jwt-secret.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { StoreRefused } from '../../src/store/refusal.js';
@@ -29,6 +29,37 @@ t.test('a backup that was cut off is no data directory, and is not made one', as
   t.same(readdirSync(directory).sort(), ['jwt-secret', 'unfinished']);
   await openStore(directory).close();
   t.doesNotThrow(() => prepareDataDirectory(directory), 'once the store is there it is whole');
+});
+
+const twoPages = 8192;
+for (const [what, size] of Object.entries({ nothing: 0, 'empty pages': 2 * twoPages })) {
+  t.test(
+    `of a first start that a power cut ended, ${what} is no store, and is made one`,
+    async (t) => {
+      const log = {};
+      const data = Buffer.alloc(size);
+      const directory = t.testdir({ 'unfinished-store': '', 'data.mdb': data, log });
+      t.notOk(isStoreDirectory(directory));
+      await openStore(directory).close();
+      t.ok(isStoreDirectory(directory));
+      t.notOk(readdirSync(directory).includes('unfinished-store'));
+    },
+  );
+}
+
+t.test('without that mark, or beside a log, empty pages are a damaged store', (t) => {
+  const data = Buffer.alloc(2 * twoPages);
+  const directories = {
+    unmarked: { 'data.mdb': data, log: {} },
+    restored: { 'unfinished-store': '', 'data.mdb': data, log: { '0.log': '' } },
+  };
+  const folder = t.testdir(directories);
+  for (const name of Object.keys(directories)) {
+    const directory = join(folder, name);
+    t.throws(() => openStore(directory), { message: /is not a store, or is damaged/ }, name);
+    t.equal(statSync(join(directory, 'data.mdb')).size, data.length, 'and is left as it is');
+  }
+  t.end();
 });
 
 t.test('the directories above a new one are made too', async (t) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { createDiskReserve, readDiskSpace, reserveBytes } from '../../src/store/disk-reserve.js';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { StoreFailure } from '../../src/store/store.js';
+import { WriteRefused } from '../../src/store/store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 const gigabyte = 2 ** 30;
@@ -19,7 +19,7 @@ t.test('nothing is written below the reserve, and again from its edge on', (t) =
   t.equal(reserve.refusal(), undefined);
   freeBytes--;
   clock.advance(10);
-  t.match(reserve.refusal(), { name: 'StoreFailure', message: /256.0 MB are never written to/ });
+  t.match(reserve.refusal(), { name: 'WriteRefused', message: /256.0 MB are never written to/ });
   freeBytes++;
   clock.advance(10);
   t.equal(reserve.refusal(), undefined);
@@ -61,8 +61,8 @@ t.test(
     clock.advance(10);
     let filled = false;
     const fill = (): void => void (filled = true);
-    await t.rejects(store.write(fill), StoreFailure);
-    await t.rejects(store.transact(fill), StoreFailure);
+    await t.rejects(store.write(fill), WriteRefused);
+    await t.rejects(store.transact(fill), WriteRefused);
     t.equal(filled, false);
     t.equal(store.get('meta', 'before'), 1, 'reading goes on');
     t.same(outcomes, [true, false, false]);

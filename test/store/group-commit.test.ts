@@ -1,45 +1,226 @@
+/** Groups on their way to a log that answers when the test says so. */
 import t from 'tap';
-import { createGroupCommit } from '../../src/store/group-commit.js';
-import { StoreFailure } from '../../src/store/store.js';
+import { FrameMemory } from '../../src/store/frame-memory.js';
+import { FrameWriter } from '../../src/store/frame-writer.js';
+import { GroupCommit } from '../../src/store/group-commit.js';
+import { eachChange } from '../../src/store/log/frame.js';
+import type { Appended } from '../../src/store/log/log.js';
+import { newestFlushed, newestOfAll, Overlay } from '../../src/store/overlay.js';
+import { StoreFailure, WriteRefused } from '../../src/store/store.js';
+import { textOf } from '../../src/store/write-group.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
-const outcomes = {
-  'that succeeded': { committed: () => Promise.resolve(true), told: ['flushed', true] },
-  'that failed': {
-    committed: () => Promise.reject(new Error('no space')),
-    told: [StoreFailure.name, false],
-  },
-};
-
-for (const [name, { committed, told }] of Object.entries(outcomes)) {
-  t.test(`the outcome of a commit ${name} is told at the end of a turn, not before`, async (t) => {
-    const heard: unknown[] = [];
-    const commits = createGroupCommit({
-      clock: new SimulatedClock(),
-      commitLatency: undefined,
-      onCommit: (ok) => heard.push(ok),
-    });
-    commits.follow(committed()).then(
-      () => heard.unshift('flushed'),
-      (error: unknown) => heard.unshift((error as Error).name),
+function setUp() {
+  const clock = new SimulatedClock();
+  const overlay = new Overlay();
+  const memory = new FrameMemory();
+  const frames: Buffer[] = [];
+  const told: unknown[] = [];
+  let isHeld = false;
+  let underWay: Appended | undefined;
+  const log = {
+    end: 0,
+    append(frame: Buffer, appended: Appended) {
+      if (underWay !== undefined) throw new Error('two writes of the log at once');
+      frames.push(Buffer.from(frame));
+      underWay = appended;
+    },
+  };
+  const commits = new GroupCommit({
+    clock,
+    log,
+    overlay,
+    memory,
+    isHeld: () => isHeld,
+    onFlushed: (group) => told.push(`flushed ${group.versions.length}`),
+    onCommit: (ok) => told.push(ok),
+    commitLatency: undefined,
+    flushLatency: undefined,
+  });
+  const writer = new FrameWriter({ commits, memory, overlay });
+  const put = (key: string, value: number): Promise<unknown> => {
+    writer.run((batch) => batch.put('meta', key, value));
+    const settled = writer.group?.settled;
+    return Promise.resolve(settled).then(
+      () => told.push(`${key} resolved`),
+      (error: unknown) => told.push(`${key} ${(error as Error).name}`),
     );
+  };
+  const keysIn = (frame: Buffer | undefined): number => {
+    let count = 0;
+    if (frame !== undefined) eachChange(frame, () => count++);
+    return count;
+  };
+  return {
+    clock,
+    commits,
+    frames,
+    told,
+    writer,
+    put,
+    keysIn,
+    hold: (held: boolean) => (isHeld = held),
+    /** Ends the write of the log that is under way. */
+    end: (failure?: StoreFailure): void => {
+      const appended = underWay;
+      underWay = undefined;
+      if (failure === undefined) log.end += frames.at(-1)?.length ?? 0;
+      appended?.(failure);
+    },
+    seen: (key: string, choice = newestFlushed): string | undefined => {
+      const version = choice(overlay.newest('meta', key));
+      return version === undefined ? undefined : textOf(version);
+    },
+  };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+t.test('what comes while a group is written is the next one', async (t) => {
+  const { put, frames, keysIn, end, told } = setUp();
+  void put('a', 1);
+  void put('b', 1);
+  t.equal(frames.length, 0, 'until the end of the turn');
+  await turn();
+  void put('c', 1);
+  await turn();
+  void put('d', 1);
+  await turn();
+  t.same(frames.map(keysIn), [2]);
+  end();
+  await turn();
+  t.same(frames.map(keysIn), [2, 2]);
+  end();
+  await turn();
+  await turn();
+  t.same(told.filter((each) => typeof each === 'string' && each.includes('resolved')).length, 4);
+});
+
+for (const failure of [undefined, new StoreFailure('EIO')]) {
+  const what = failure === undefined ? 'succeeded' : 'failed';
+  t.test(`the outcome of a write that ${what} is told at the end of a turn`, async (t) => {
+    const { put, end, told, seen } = setUp();
+    void put('a', 1);
+    await turn();
+    end(failure);
     for (let i = 0; i < 50; i++) await Promise.resolve();
-    t.strictSame(heard, [], 'whatever callback this is, it goes to its end');
-    await new Promise(setImmediate);
-    t.strictSame(heard, told);
-    await commits.idle();
+    t.strictSame(told, [], 'whatever callback this is, it goes to its end');
+    t.equal(seen('a'), undefined);
+    await turn();
+    await turn();
+    t.same(
+      new Set(told),
+      new Set(
+        failure === undefined ? ['flushed 1', true, 'a resolved'] : [false, 'a StoreFailure'],
+      ),
+    );
+    t.equal(seen('a'), failure === undefined ? '1' : undefined);
   });
 }
 
-t.test('a transaction is told at the end of a turn as well', async (t) => {
-  const commits = createGroupCommit({
-    clock: new SimulatedClock(),
-    commitLatency: undefined,
-    onCommit: undefined,
-  });
-  let result: string | undefined;
-  const settled = commits.settle(Promise.resolve('done')).then((value) => (result = value));
-  for (let i = 0; i < 50; i++) await Promise.resolve();
-  t.equal(result, undefined);
-  t.equal(await settled, 'done');
+t.test('after a failure what waited is refused, and what was there before is seen', async (t) => {
+  const { put, end, told, seen, frames } = setUp();
+  void put('a', 1);
+  await turn();
+  end();
+  await turn();
+  void put('a', 2);
+  void put('b', 2);
+  await turn();
+  void put('a', 3);
+  void put('b', 3);
+  t.equal(seen('a', newestOfAll), '3');
+  end(new StoreFailure('EIO'));
+  await turn();
+  await turn();
+  for (const choice of [newestFlushed, newestOfAll]) {
+    t.equal(seen('a', choice), '1');
+    t.equal(seen('b', choice), undefined);
+  }
+  t.same(told.slice(3).sort(), [
+    'a StoreFailure',
+    'a WriteRefused',
+    'b StoreFailure',
+    'b WriteRefused',
+    false,
+  ]);
+  void put('a', 4);
+  await turn();
+  t.equal(frames.length, 3);
+  end();
+  await turn();
+  t.equal(seen('a'), '4');
+});
+
+t.test('a log that has no room refuses the group and what waits behind it', async (t) => {
+  const { put, end, told } = setUp();
+  void put('a', 1);
+  await turn();
+  void put('b', 1);
+  end(new WriteRefused('no segment'));
+  await turn();
+  await turn();
+  t.same(told.sort(), ['a WriteRefused', 'b WriteRefused', false]);
+});
+
+t.test('a write that throws half-way leaves nothing in its group', async (t) => {
+  const { put, writer, frames, keysIn, seen, commits, told } = setUp();
+  void put('a', 1);
+  t.throws(() =>
+    writer.run((batch) => {
+      batch.put('meta', 'a', 2);
+      batch.put('meta', 'b', 2);
+      throw new Error('bug');
+    }),
+  );
+  t.equal(seen('a', newestOfAll), '1');
+  t.equal(seen('b', newestOfAll), undefined);
+  await turn();
+  t.same(frames.map(keysIn), [1]);
+  t.equal(commits.ageMs(), 0);
+  t.same(told, []);
+});
+
+t.test('a group of which nothing is left is not written', async (t) => {
+  const { writer, frames, commits } = setUp();
+  t.throws(() =>
+    writer.run((batch) => {
+      batch.put('meta', 'a', 1);
+      throw new Error('bug');
+    }),
+  );
+  await commits.idle();
+  t.same(frames, []);
+});
+
+t.test('a group waits while it is held, and its age grows', async (t) => {
+  const { clock, put, hold, frames, commits } = setUp();
+  hold(true);
+  void put('a', 1);
+  await turn();
+  clock.advance(3_000);
+  t.same(frames, []);
+  t.equal(commits.ageMs(), 3_000);
+  hold(false);
+  commits.next();
+  await turn();
+  t.equal(frames.length, 1);
+});
+
+t.test('the age is that of the oldest group whose outcome is not told', async (t) => {
+  const { clock, put, commits, end } = setUp();
+  t.equal(commits.ageMs(), 0);
+  const first = put('a', 1);
+  await turn();
+  clock.advance(10);
+  const second = put('b', 1);
+  clock.advance(5);
+  t.equal(commits.ageMs(), 15);
+  end();
+  await first;
+  t.equal(commits.ageMs(), 5);
+  end();
+  await second;
+  t.equal(commits.ageMs(), 0);
+  await commits.idle();
 });

@@ -1,80 +1,81 @@
 /**
- * Writes more than its file may hold, and reports how the store behaved. The signal that the system
- * sends with the refused write is ignored, so that the write fails as it does on a full disk.
+ * Writes while its disk fails every write, and reports how the store behaved. A limit on the size of files
+ * stands in for the disk; the signal that the system sends with the refused write is ignored, so that the
+ * write fails as it does on a disk that is broken.
  */
+import { spawnSync } from 'node:child_process';
 import { openStore } from '../../src/store/lmdb-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 process.on('SIGXFSZ', () => undefined);
 const unhandled: string[] = [];
 process.on('unhandledRejection', (error) => unhandled.push(String(error)));
 
+/** The header of a segment and its first block are below it. */
+const firstRefusedByte = 8192;
+
+function limitFiles(bytes: string): void {
+  spawnSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${bytes}:`]);
+}
+
 let lastCommitOk: boolean | undefined;
 const store = openStore(process.argv[2] as string, {
+  segmentBytes: 64 * 1024,
+  // Nothing is passed to lmdb meanwhile, which may end the process when a write of its own fails.
+  clock: new SimulatedClock(),
   onCommit: (ok) => {
     lastCommitOk = ok;
   },
 });
 
-const resolved: string[] = [];
-const rejected: string[] = [];
-const failures = new Set<string>();
-let message = '';
-async function note(keys: readonly string[], flushed: Promise<void>): Promise<void> {
+const fates = new Map<string, string>();
+const messages: string[] = [];
+async function note(key: string, flushed: Promise<void>): Promise<void> {
   try {
     await flushed;
-    resolved.push(...keys);
+    fates.set(key, 'resolved');
   } catch (error) {
-    rejected.push(...keys);
-    failures.add((error as Error).name);
-    message = (error as Error).message;
+    fates.set(key, (error as Error).name);
+    messages.push((error as Error).message);
   }
 }
 
-// A short turn gets one promise from lmdb, a long one two, and so does one long write.
-const turns = [
-  { writes: 5, putsPerWrite: 1, length: 4000 },
-  { writes: 1500, putsPerWrite: 1, length: 250 },
-  { writes: 1, putsPerWrite: 1500, length: 250 },
-];
-for (let round = 0; round < 4; round++) {
-  for (const { writes, putsPerWrite, length } of turns) {
-    const outcomes = [];
-    for (let i = 0; i < writes; i++) {
-      const keys = Array.from({ length: putsPerWrite }, (_, j) => `${round}.${length}.${i}.${j}`);
-      const flushed = store.write((batch) => {
-        for (const key of keys) batch.put('emails', key, 'u'.repeat(length));
-      });
-      outcomes.push(note(keys, flushed));
-    }
-    await Promise.all(outcomes);
-  }
+function put(key: string): Promise<void> {
+  const flushed = store.write((batch) => batch.put('emails', key, 'u'.repeat(4_000)));
+  return note(key, flushed);
 }
+
+async function putBehind(): Promise<void> {
+  // The first of them is under way when the second comes.
+  const underWay = put('under way');
+  await new Promise(setImmediate);
+  await Promise.all([underWay, put('behind')]);
+}
+
+await Promise.all([put('before a'), put('before b')]);
+limitFiles(`${firstRefusedByte}`);
+await putBehind();
 const lastCommitOkAfterFailure = lastCommitOk;
-
 let failedTransaction = 'none';
 await store
   .transact((transaction) => {
-    transaction.put('meta', 'too much', 'x'.repeat(3_000_000));
+    transaction.put('meta', 'too late', 1);
   })
   .catch((error: unknown) => {
     failedTransaction = (error as Error).name;
   });
-
-await store.write((batch) => batch.put('meta', 'small', 1));
-await new Promise(setImmediate);
+limitFiles('unlimited');
+await put('after');
+const isVisible = (key: string): boolean => store.get('emails', key) !== undefined;
 process.send?.(
   JSON.stringify({
     unhandled,
-    failures: [...failures],
-    message,
-    resolved: resolved.length,
-    rejected: rejected.length,
+    fates: Object.fromEntries(fates),
+    visible: [...fates.keys()].filter(isVisible),
+    messages,
     lastCommitOkAfterFailure,
-    missing: resolved.filter((key) => store.get('emails', key) === undefined).length,
-    lostVisible: rejected.filter((key) => store.get('emails', key) !== undefined).length,
     failedTransaction,
-    transactionVisible: store.get('meta', 'too much') !== undefined,
-    smallWriteLater: store.get('meta', 'small') === 1,
+    transactionVisible: store.get('meta', 'too late') !== undefined,
     lastCommitOkInTheEnd: lastCommitOk,
   }),
 );

@@ -111,3 +111,44 @@ function setUp() {
   health.onRecovery(() => recoveries++);
   return { clock, memory, health, store, probes: () => probes, recoveries: () => recoveries };
 }
+
+t.test('a commit that hangs is overdue after two seconds, and told once', async (t) => {
+  const clock = new SimulatedClock();
+  const memory = createMemoryStore(clock);
+  const told: boolean[] = [];
+  const health = new StorageHealth(clock, { onOverdue: (isOverdue) => told.push(isOverdue) });
+  health.watch(memory);
+  t.equal(health.commitAgeMs, 0);
+  const release = memory.hang();
+  const written = memory.write((batch) => batch.put('meta', 'x', 1));
+  clock.advance(1_000);
+  const later = memory.transact((transaction) => transaction.put('meta', 'y', 1));
+  clock.advance(1_000);
+  health.look();
+  t.equal(health.isOverdue, false);
+  t.equal(health.refusesChanges, false);
+  clock.advance(1);
+  health.look();
+  health.look();
+  t.equal(health.commitAgeMs, 2_001, 'the oldest counts');
+  t.equal(health.refusesChanges, true);
+  t.strictSame(told, [true]);
+  release();
+  await Promise.all([written, later]);
+  health.look();
+  t.equal(health.commitAgeMs, 0);
+  t.equal(health.refusesChanges, false);
+  t.strictSame(told, [true, false]);
+});
+
+t.test('changes are refused while the store refuses writes', (t) => {
+  const memory = createMemoryStore();
+  const health = new StorageHealth(new SimulatedClock());
+  t.equal(health.refusesChanges, false, 'before it watches a store');
+  health.watch(memory);
+  memory.refuseWrites(true);
+  t.equal(health.refusesChanges, true);
+  memory.refuseWrites(false);
+  t.equal(health.refusesChanges, false);
+  t.end();
+});

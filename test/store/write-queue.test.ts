@@ -24,6 +24,21 @@ t.test('one commit is under way at a time; what comes meanwhile joins the next',
   t.equal(commits(), 2);
 });
 
+t.test('who waits for what was written does not wait for what comes after', async (t) => {
+  const { writer, write, done } = setUp();
+  let isSettled = false as boolean;
+  write(1);
+  write(2);
+  const settled = writer.settled().then(() => (isSettled = true));
+  for (let each = 3; !isSettled && each < 100; each++) {
+    write(each);
+    await turns(1);
+  }
+  await settled;
+  t.ok(done.length < 50, `${done.length}`);
+  t.match(done, [1, 2]);
+});
+
 t.test('when a commit fails nothing behind it goes ahead, and all is tried again', async (t) => {
   const { store, writer, write, done, failed } = setUp();
   store.failNextCommits(1);

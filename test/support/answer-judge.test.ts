@@ -68,15 +68,24 @@ t.test('status, headers, body and code are looked at', async (t) => {
   t.match(mismatchOf(answer(200, {}, keyHeaders, unknown)), /no operation/);
 });
 
-t.test(
-  'a body that the gateway takes fits its schema, beside fields that it ignores',
-  async (t) => {
-    const create = { method: 'POST', path: '/api/api-keys' };
-    const key = { name: ' bot ', scopes: ['signals:read'], other: 1 };
-    t.equal(mismatchOfRequest(create, JSON.stringify(key)), undefined);
-    t.match(mismatchOfRequest(create, JSON.stringify({ ...key, scopes: ['admin'] })), /scopes/);
-  },
-);
+t.test('what only a proxy in front answers is none of the gateway’s', async (t) => {
+  t.match(mismatchOf(answer(502, refusal('outcome_unknown'))), /no such status/);
+  t.match(mismatchOf(answer(403, refusal('forbidden'))), /forbidden is not documented/);
+  const retry = { ...keyHeaders, 'retry-after': '1' };
+  t.equal(mismatchOf(answer(503, refusal('shutting_down'), retry)), undefined);
+  const untraced = { ...without('x-trace-id'), 'retry-after': '1' };
+  t.match(mismatchOf(answer(503, refusal('shutting_down'), untraced)), /X-Trace-Id is missing/);
+  const login = { method: 'POST', path: '/api/auth/login' };
+  const headers = { 'content-type': 'application/json', 'x-trace-id': traceId, 'retry-after': '1' };
+  t.match(mismatchOf(answer(503, refusal('shutting_down'), headers, login)), /code/);
+});
+
+t.test('a body that the gateway takes fits its schema', async (t) => {
+  const create = { method: 'POST', path: '/api/api-keys' };
+  const key = { name: ' bot ', scopes: ['signals:read'] };
+  t.equal(mismatchOfRequest(create, JSON.stringify(key)), undefined);
+  t.match(mismatchOfRequest(create, JSON.stringify({ ...key, scopes: ['admin'] })), /scopes/);
+});
 
 t.test('events and frames', async (t) => {
   t.equal(mismatchOfEvent('replay_gap', { reason: 'cursor_not_available' }), undefined);

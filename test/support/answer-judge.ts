@@ -2,6 +2,7 @@
  * The API's document as a judge of answers: what it does not document, no gateway may answer. Headers
  * that it does not name count as mismatches too.
  */
+import { proxyErrors } from '../../src/openapi/proxy-errors.js';
 import { pluginPath } from '../../src/plugins/protocol.js';
 import { apiDocument, mismatchOfValue } from './api-document.js';
 
@@ -36,6 +37,8 @@ interface OperationObject {
   readonly responses: Readonly<Record<string, Documented>>;
 }
 
+/** An answer of a proxy may lack it, an answer of the gateway never. */
+const traceHeader = 'X-Trace-Id';
 /** Written by the native server, or about the connection. */
 const transport = ['content-length', 'date', 'uwebsockets', 'connection', 'keep-alive'];
 const unnamed = new Set([...transport, 'content-type', 'transfer-encoding']);
@@ -60,12 +63,15 @@ export function mismatchOf(answer: SeenAnswer): string | undefined {
   if (request.path.split('?', 1)[0] === pluginPath) return undefined;
   const found = operationOf(request);
   const wrong =
-    found === undefined ? inRefusal(answer, envelopeOf(request)) : inOperation(answer, found);
+    found === undefined
+      ? inRefusal(answer, envelopeOf(request))
+      : (inOperation(answer, found) ?? inEnvelope(answer, envelopeOf(request)));
   return wrong && `${request.method} ${request.path.replace(/\?.*/s, '')} → ${status}: ${wrong}`;
 }
 
 /** @returns what is wrong with a request body that the gateway has taken, or undefined. */
 export function mismatchOfRequest(request: SeenRequest, body: string): string | undefined {
+  if (body === '') return undefined;
   const schema = operationOf(request)?.requestBody?.content['application/json'].schema;
   return (
     schema &&
@@ -98,7 +104,7 @@ function mismatchAnywhere(answer: SeenAnswer): string | undefined {
   const operations = paths.flatMap(({ methods }) => Object.values(methods));
   const isKnown =
     operations.some((operation) => inOperation(answer, operation) === undefined) ||
-    (['Error', 'LegacyError'] as const).some((shape) => inRefusal(answer, shape) === undefined);
+    (['ApiError', 'LegacyError'] as const).some((shape) => inRefusal(answer, shape) === undefined);
   return isKnown ? undefined : `${answer.status} as no operation answers: ${answer.text ?? ''}`;
 }
 
@@ -111,7 +117,10 @@ function operationOf({ method, path }: SeenRequest): OperationObject | undefined
 
 function inOperation(answer: SeenAnswer, operation: OperationObject): string | undefined {
   const documented = operation.responses[answer.status];
-  if (documented === undefined) return `${operation.operationId} has no such status`;
+  // Shared answers are those of a proxy in front.
+  if (documented === undefined || '$ref' in documented) {
+    return `${operation.operationId} has no such status`;
+  }
   return inHeaders(answer, documented) ?? inBody(answer, documented);
 }
 
@@ -119,7 +128,8 @@ function inHeaders(answer: SeenAnswer, { headers }: Documented): string | undefi
   for (const [name, { $ref }] of Object.entries(headers)) {
     const value = answer.header(name) ?? undefined;
     const { required, schema } = headerAt($ref);
-    if (value === undefined && required) return `the header ${name} is missing`;
+    if (value === undefined && (required || name === traceHeader))
+      return `the header ${name} is missing`;
     if (value === undefined) continue;
     const typed = schema.type === 'integer' && /^[0-9]+$/.test(value) ? Number(value) : value;
     const wrong = mismatchOfValue({ $ref: `${$ref}/schema` }, typed, `the header ${name}`);
@@ -142,9 +152,15 @@ function inBody(answer: SeenAnswer, { content }: Documented): string | undefined
   const wrong = mismatchOfValue(documented.schema, body, 'the body');
   if (wrong !== undefined || documented.examples === undefined) return wrong;
   const code = codeOf(body);
-  return Object.hasOwn(documented.examples, code)
+  return Object.hasOwn(documented.examples, code) && !Object.hasOwn(proxyErrors, code)
     ? undefined
     : `the code ${code} is not documented`;
+}
+
+/** A proxy's errors are all of one shape, so that the document allows it at every path. */
+function inEnvelope({ status, text }: SeenAnswer, shape: string): string | undefined {
+  if (status < 400 || text === undefined) return undefined;
+  return mismatchOfValue(refTo(shape), parse(text), 'the body');
 }
 
 function inRefusal(answer: SeenAnswer, shape: string): string | undefined {
@@ -158,7 +174,7 @@ function inRefusal(answer: SeenAnswer, shape: string): string | undefined {
 }
 
 function envelopeOf({ path }: SeenRequest): string {
-  return /^\/api\/v1(?:[/?]|$)/.test(path) ? 'Error' : 'LegacyError';
+  return /^\/api\/v1(?:[/?]|$)/.test(path) ? 'ApiError' : 'LegacyError';
 }
 
 function codeOf(body: unknown): string {

@@ -9,10 +9,12 @@ import { mismatchOf, mismatchOfEvent, mismatchOfRequest, type SeenAnswer } from 
 const apiPorts = new Set<string>();
 const plainFetch = globalThis.fetch;
 
-/** From now on, answers from this gateway are looked at. */
-export function watchAnswersOf(url: string): void {
-  apiPorts.add(new URL(url).port);
+/** From now on, answers from this gateway are looked at. @returns ends that: its port may be another's then. */
+export function watchAnswersOf(url: string): () => void {
+  const { port } = new URL(url);
+  apiPorts.add(port);
   globalThis.fetch = watchingFetch;
+  return () => apiPorts.delete(port);
 }
 
 export function watchAnswer(url: string, answer: SeenAnswer): void {
@@ -26,11 +28,12 @@ export function watchEvent(name: string, data: unknown): void {
 
 const watchingFetch: typeof fetch = async (input, init) => {
   const { port, pathname, search } = new URL(input instanceof Request ? input.url : input);
+  const isWatched = apiPorts.has(port);
   // A command may just have held up this process for longer than the gateway keeps an idle connection:
   // that it is closed is noticed here, and not when the request is lost on it.
   await new Promise((resolve) => setImmediate(resolve));
   const response = await plainFetch(input, init);
-  if (!apiPorts.has(port)) return response;
+  if (!isWatched) return response;
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
   const request = { method, path: pathname + search };
   const { status, headers } = response;

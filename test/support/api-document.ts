@@ -18,8 +18,8 @@ const options = { strict: false, validateSchema: false, meta: false } as const;
 const ajv = new Ajv2020({ ...options, allErrors: true, unicode: false, logger: false });
 ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 ajv.addFormat('uri-reference', /^[!-~]*$/);
-ajv.addSchema({ $id: 'api:closed', ...(closed(apiDocument) as object) });
-// The gateway ignores fields that it does not know.
+ajv.addSchema({ $id: 'api:closed', ...(closed(withKnownValues(apiDocument)) as object) });
+// Of what is sent only envelopes and the user's bodies are closed, as the document says.
 ajv.addSchema({ $id: 'api:open', ...apiDocument });
 
 const validators = new Map<string, ValidateFunction>();
@@ -40,6 +40,16 @@ export function mismatchOfValue(
   if (validate(value)) return undefined;
   const errors = ajv.errorsText(validate.errors, { dataVar: what });
   return `${errors}: ${JSON.stringify(value)}`;
+}
+
+/** Open enumerations take their known values and nothing else. */
+export function withKnownValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withKnownValues);
+  if (typeof value !== 'object' || value === null) return value;
+  const [known] = 'anyOf' in value ? (value.anyOf as { $ref?: string }[]) : [];
+  if (known?.$ref?.includes('/Known') === true) return known;
+  const parts = Object.entries(value).map(([key, part]) => [key, withKnownValues(part)]);
+  return Object.fromEntries(parts);
 }
 
 /** Every object schema takes what it names and nothing else, unless it says so itself. */

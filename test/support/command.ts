@@ -1,7 +1,7 @@
 /** The command `signalbox` in a process of its own, while the test goes on. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { CliResult } from './gateway-process.js';
+import { signalboxIn, type CliResult } from './in-process.js';
 
 const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 
@@ -40,7 +40,7 @@ export function runCommand(args: readonly string[]): Promise<CliResult> {
 /** What the doctor says of the store in a data directory. */
 export async function storeFinding(dataDir: string): Promise<unknown> {
   const free = ['--port', '0', '--ops-port', '0'];
-  const { stdout } = await runCommand(['doctor', '--json', '--data-dir', dataDir, ...free]);
+  const { stdout } = await signalboxIn(dataDir, ['doctor', '--json', ...free]);
   const { findings } = JSON.parse(stdout) as { findings: readonly { readonly check: string }[] };
   return findings.find(({ check }) => check === 'store');
 }

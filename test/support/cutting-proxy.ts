@@ -1,4 +1,4 @@
-/** A TCP proxy in front of a gateway that can cut all connections: what a bad network does to a client. */
+/** A TCP proxy in front of a gateway: what a bad network does to a client. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Test } from 'tap';
@@ -7,22 +7,30 @@ export interface CuttingProxy {
   readonly url: string;
   /** Resets every connection that is open; new ones get through. */
   cut(): void;
+  /** What the clients of open connections send from now on never arrives; what they are sent does. */
+  swallow(): void;
 }
 
-/** Ends with the test. */
-export async function openCuttingProxy(t: Test, gatewayUrl: string): Promise<CuttingProxy> {
-  const port = Number(new URL(gatewayUrl).port);
+/** Ends with the test. `gatewayUrl`: of each new connection, for a gateway that starts again elsewhere. */
+export async function openCuttingProxy(
+  t: Test,
+  gatewayUrl: string | (() => string),
+): Promise<CuttingProxy> {
+  const urlOf = typeof gatewayUrl === 'string' ? () => gatewayUrl : gatewayUrl;
   const open = new Set<Socket>();
+  const clients = new Set<Socket>();
   const cut = (): void => {
     for (const socket of open) socket.resetAndDestroy();
   };
   const server = createServer((client) => {
-    const gateway = connect(port, '127.0.0.1');
+    const gateway = connect(Number(new URL(urlOf()).port), '127.0.0.1');
+    clients.add(client);
     for (const socket of [client, gateway]) {
       open.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
         open.delete(socket);
+        clients.delete(socket);
         client.destroy();
         gateway.destroy();
       });
@@ -34,5 +42,11 @@ export async function openCuttingProxy(t: Test, gatewayUrl: string): Promise<Cut
     server.close();
     cut();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    swallow() {
+      for (const client of clients) client.unpipe().resume();
+    },
+  };
 }

@@ -31,7 +31,7 @@ export class EventReader {
   first: string | undefined;
   /** Events received in total. */
   count = 0;
-  /** Id of the newest event: what a client resumes after. */
+  /** Id of the newest event, or of where the stream began: what a client resumes after. */
   lastId = '';
   ended: 'properly' | 'broken' | undefined;
   #head = '';
@@ -110,6 +110,8 @@ export class EventReader {
       this.#head += text;
       const end = this.#head.indexOf('\n\n');
       if (end >= 0) this.first = this.#head.slice(0, end);
+      const begin = this.first === undefined ? null : /^id: (.*)$/m.exec(this.first);
+      if (begin !== null && this.lastId === '') this.lastId = begin[1] ?? '';
     }
     this.#parser.feed(text);
     this.#stir();

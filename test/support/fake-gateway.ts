@@ -6,8 +6,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import {
-  decodeFrame,
   pluginPath,
   subprotocol,
   type GatewayFrame,
@@ -63,8 +63,9 @@ export class FakeConnection {
       heartbeatMs: 30_000,
       serverTime: '2026-01-15T12:00:00.000Z',
       lastSeq: 0,
+      // Without `outgoingQueue`, as an older gateway.
       ...welcome,
-    });
+    } as WelcomeFrame);
     return hello;
   }
 
@@ -81,6 +82,8 @@ export interface FakeGateway {
   connection(): Promise<FakeConnection>;
   /** Upgrades are answered with this status from now on; 101 lets them through. */
   status: number;
+  /** `Retry-After` of such an answer; '' for none. */
+  retryAfter: string;
   close(): Promise<void>;
 }
 
@@ -94,7 +97,10 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   server.on('upgrade', (request, socket, head) => {
     if (gateway.status !== 101 || request.url?.endsWith(pluginPath) !== true) {
       const status = gateway.status === 101 ? 404 : gateway.status;
-      socket.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      const retryAfter = gateway.retryAfter && `Retry-After: ${gateway.retryAfter}\r\n`;
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\n${retryAfter}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+      );
       return;
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -109,6 +115,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     url: `http://127.0.0.1:${port}`,
     port,
     status: 101,
+    retryAfter: '',
     connection: () => arrivals.take(() => true),
     close: () =>
       new Promise((resolve) => {

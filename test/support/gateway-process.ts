@@ -6,8 +6,10 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { createInterface } from 'node:readline';
 import { watchAnswersOf } from './answer-watch.js';
+import { type CliResult, signalboxIn } from './in-process.js';
 
 const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 
@@ -21,6 +23,8 @@ export interface GatewayOptions {
   readonly fileBlocksMax?: number;
   /** The user and group that it runs as; the test's own unless given, which only root can. */
   readonly uid?: number;
+  /** A program, with its arguments, that starts the gateway in its own place. */
+  readonly under?: readonly string[];
   /** Told of the process as soon as there is one, long before it is ready. */
   readonly onSpawn?: (process: ChildProcess) => void;
 }
@@ -45,7 +49,15 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
     flags.push('--config', file);
   }
   const limit = options.fileBlocksMax ?? 'unlimited';
-  const command = [process.execPath, signalbox, 'serve', ...flags, ...(options.flags ?? [])];
+  const { under = [] } = options;
+  const command = [
+    ...under,
+    process.execPath,
+    signalbox,
+    'serve',
+    ...flags,
+    ...(options.flags ?? []),
+  ];
   // The test runner would load itself into the gateway and take signals from it (SIGXFSZ among them).
   const shell = 'ulimit -f "$0"; export NODE_OPTIONS="$1"; shift; exec "$@"';
   const nodeOptions = options.environment?.['NODE_OPTIONS'] ?? '';
@@ -63,7 +75,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const first = await Promise.race([ready, ended.then(() => undefined)]);
   if (first === undefined) throw new Error(`the gateway did not start:\n${log}`);
   const { url, opsUrl } = JSON.parse(first[0]) as { url: string; opsUrl: string };
-  watchAnswersOf(url);
+  void ended.then(watchAnswersOf(url));
   return {
     url,
     opsUrl,
@@ -80,13 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   };
 }
 
-export interface CliResult {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the operator's command on a data directory. */
+/** Runs the operator's command on a data directory, in a process of its own. */
 export function signalboxCli(dataDir: string, args: readonly string[], input = ''): CliResult {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -97,20 +103,24 @@ export function signalboxCli(dataDir: string, args: readonly string[], input = '
 }
 
 /** Adds a user with the password `correct horse`. */
-export function addUser(
+export async function addUser(
   dataDir: string,
   email: string,
   plan = 'business',
   flags: readonly string[] = [],
-): void {
+): Promise<void> {
   const args = ['user', 'add', email, '--plan', plan, '--password-stdin', ...flags];
-  const { code, stderr } = signalboxCli(dataDir, args, 'correct horse\n');
+  const { code, stderr } = await signalboxIn(dataDir, args, 'correct horse\n');
   if (code !== 0) throw new Error(stderr);
 }
 
 export const password = 'correct horse';
 
-/** A data directory's path inside the test's own directory; it need not exist yet. */
-export function dataDirIn(testdir: string): string {
-  return join(testdir, 'data');
+/**
+ * A data directory's path inside the test's own directory; it need not exist yet. tap removes that directory after
+ * the teardowns, and so after the processes that work in it, only if there is a teardown before it.
+ */
+export function dataDirOf(t: Test): string {
+  t.teardown(() => undefined);
+  return join(t.testdir(), 'data');
 }

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import type { Store } from '../../src/store/store.js';
 import { call, createKey, login, signal, status, submit } from './api.js';
 import {
-  dataDirIn,
+  dataDirOf,
   startGateway,
   type GatewayOptions,
   type GatewayProcess,
@@ -152,7 +152,7 @@ export class TestGateway {
 }
 
 export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  return openTestGateway(t, new TestGateway(dataDirIn(t.testdir()), options));
+  return openTestGateway(t, new TestGateway(dataDirOf(t), options));
 }
 
 /** Adds the users, starts the gateway and registers its end. */

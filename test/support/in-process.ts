@@ -2,7 +2,12 @@
 import { Readable } from 'node:stream';
 import { createProgram, runProgram } from '../../src/cli/program.js';
 import type { Io } from '../../src/cli/io.js';
-import type { CliResult } from './gateway-process.js';
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 /** `input`: what comes on its standard input. */
 export async function runInProcess(args: readonly string[], input = ''): Promise<CliResult> {
@@ -15,6 +20,15 @@ export async function runInProcess(args: readonly string[], input = ''): Promise
     env: process.env,
   });
   return { code, stdout, stderr };
+}
+
+/** Runs the operator's command on a data directory. */
+export function signalboxIn(
+  dataDir: string,
+  args: readonly string[],
+  input = '',
+): Promise<CliResult> {
+  return runInProcess([...args, '--data-dir', dataDir], input);
 }
 
 const nowhere: Io = {

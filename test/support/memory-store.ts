@@ -1,11 +1,12 @@
 /**
- * The store port in memory, with the real one's manners: writes of a turn are one commit, nothing is
- * visible before its promise resolves, records are copies, keys sort alike. Commits can be made to
- * fail. It knows nothing of the real store's encoding, so that the contract suite compares two ways
+ * The store port in memory, with the real one's manners: writes of a turn are one commit, one commit is under
+ * way, nothing is visible before its promise resolves, records are copies, keys sort alike. Commits can be
+ * made to fail. It knows nothing of the real store's encoding, so that the contract suite compares two ways
  * of getting the order right.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { assertKeyFits } from '../../src/store/key-encoding.js';
 import type { Collection, KeyOf, RecordOf } from '../../src/store/key-layout.js';
 import {
@@ -15,6 +16,7 @@ import {
   type Store,
   StoreFailure,
   type Writer,
+  WriteRefused,
 } from '../../src/store/store.js';
 
 type Part = string | number;
@@ -23,12 +25,14 @@ interface Row {
   readonly key: unknown;
   readonly text: string;
 }
-/** Never changed in place: a rollback is the old map. */
+/** Never changed in place once it is committed or enqueued: a rollback is the old map. */
 type Rows = Map<Collection, readonly Row[]>;
-type Change = (rows: Rows) => void;
 
-interface Job {
-  readonly run: Change;
+interface Group {
+  /** As of its newest write. */
+  rows: Rows;
+  readonly begunAt: number;
+  readonly settled: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,57 +43,78 @@ export interface MemoryStore extends Store {
    * disk does which fails after the data has arrived.
    */
   failNextCommits(count: number, fate?: 'lost' | 'kept'): void;
+  /** Whether writes are refused before they are tried, as a disk without its reserve does. */
+  refuseWrites(refused: boolean): void;
+  /** Commits hang from now on. @returns ends that. */
+  hang(): () => void;
 }
 
-export function createMemoryStore(): MemoryStore {
+export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock): MemoryStore {
   let committed: Rows = new Map();
-  let group: Job[] = [];
-  let commitUnderWay: Promise<void> = Promise.resolve();
+  let filling: Group | undefined;
+  let underWay: Group | undefined;
+  const idle: (() => void)[] = [];
   let failures = 0;
   let failuresKeep = false;
   let closed = false;
+  let refused = false;
+  let hanging: Promise<void> | undefined;
 
-  function enqueue(run: Change): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (group.length === 0) {
-        commitUnderWay = new Promise((done) => {
-          setImmediate(() => {
-            commit();
-            done();
-          });
-        });
-      }
-      group.push({ run, resolve, reject });
-    });
+  /** What a transaction sees now. */
+  const newest = (): Rows => (filling ?? underWay)?.rows ?? committed;
+
+  function enqueue(rows: Rows): Promise<void> {
+    if (filling === undefined) {
+      let resolve!: () => void;
+      let reject!: (error: unknown) => void;
+      const settled = new Promise<void>((resolved, rejected) => {
+        [resolve, reject] = [resolved, rejected];
+      });
+      filling = { rows, begunAt: clock.monotonic(), settled, resolve, reject };
+      if (underWay === undefined) setImmediate(begin);
+    }
+    filling.rows = rows;
+    return filling.settled;
   }
 
-  function commit(): void {
-    const jobs = group;
-    group = [];
-    const rows: Rows = new Map(committed);
-    const done: Job[] = [];
-    for (const job of jobs) {
-      const before = new Map(rows);
-      try {
-        job.run(rows);
-        done.push(job);
-      } catch (error) {
-        rows.clear();
-        for (const [collection, kept] of before) rows.set(collection, kept);
-        job.reject(error);
-      }
-    }
+  function begin(): void {
+    if (underWay !== undefined || filling === undefined) return;
+    const group = filling;
+    underWay = group;
+    filling = undefined;
+    if (hanging === undefined) end(group);
+    else void hanging.then(() => end(group));
+  }
+
+  function end(group: Group): void {
     const fails = failures > 0;
-    if (!fails || failuresKeep) committed = rows;
     if (fails) failures--;
-    for (const job of done) {
-      if (fails) job.reject(new StoreFailure('the commit failed: simulated'));
-      else job.resolve();
+    if (!fails || failuresKeep) committed = group.rows;
+    underWay = undefined;
+    if (fails) {
+      const waiting = filling;
+      filling = undefined;
+      waiting?.reject(new WriteRefused('the commit before it failed: simulated'));
+      group.reject(new StoreFailure('the commit failed: simulated'));
+    } else {
+      group.resolve();
     }
+    if (filling !== undefined) setImmediate(begin);
+    else for (const resolve of idle.splice(0)) resolve();
   }
 
   function assertOpen(): void {
-    if (closed) throw new StoreFailure('the store is closed');
+    if (closed) throw new WriteRefused('the store is closed');
+  }
+
+  function assertWritable(): void {
+    const refusal = refusalNow();
+    if (refusal !== undefined) throw refusal;
+  }
+
+  function refusalNow(): WriteRefused | undefined {
+    if (closed) return new WriteRefused('the store is closed');
+    return refused ? new WriteRefused('the disk is full: simulated') : undefined;
   }
 
   const reader = readerOf(() => {
@@ -101,23 +126,22 @@ export function createMemoryStore(): MemoryStore {
     ...reader,
 
     async write(fill) {
-      assertOpen();
-      const changes: Change[] = [];
-      fill(writerTo((change) => changes.push(change)));
-      if (changes.length === 0) return;
-      await enqueue((rows) => {
-        for (const change of changes) change(rows);
-      });
+      assertWritable();
+      const rows: Rows = new Map(newest());
+      const writer = writerTo(rows);
+      fill(writer);
+      if (writer.hasWritten()) await enqueue(rows);
     },
 
     async transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
-      assertOpen();
-      let result: T | undefined;
-      await enqueue((rows) => {
-        result = work({ ...readerOf(() => rows), ...writerTo((change) => change(rows)) });
-        if (result instanceof Promise) throw new Error('the work of a transaction is synchronous');
-      });
-      return result as T;
+      assertWritable();
+      const rows: Rows = new Map(newest());
+      const writer = writerTo(rows);
+      const result = work({ ...readerOf(() => rows), ...writer });
+      if (result instanceof Promise) throw new Error('the work of a transaction is synchronous');
+      if (writer.hasWritten()) await enqueue(rows);
+      else await (filling ?? underWay)?.settled;
+      return result;
     },
 
     async backup(directory) {
@@ -125,35 +149,53 @@ export function createMemoryStore(): MemoryStore {
       await writeFile(join(directory, 'memory-store.json'), JSON.stringify([...committed]));
     },
 
+    refusal: refusalNow,
+    index: () => ({ lagMs: 0, waitingBytes: 0, failure: undefined }),
+    commitAgeMs() {
+      const oldest = underWay ?? filling;
+      return oldest === undefined ? 0 : clock.monotonic() - oldest.begunAt;
+    },
     sizeBytes: () =>
       [...committed.values()].flat().reduce((bytes, row) => bytes + row.text.length, 0),
 
     async close() {
       closed = true;
-      await commitUnderWay;
+      if (newest() !== committed) await new Promise<void>((resolve) => idle.push(resolve));
     },
 
     failNextCommits(count, fate = 'lost') {
       failures = count;
       failuresKeep = fate === 'kept';
     },
+
+    refuseWrites(now) {
+      refused = now;
+    },
+
+    hang() {
+      let release!: () => void;
+      hanging = new Promise((resolve) => (release = resolve));
+      return () => {
+        hanging = undefined;
+        release();
+      };
+    },
   };
 }
 
-function writerTo(note: (change: Change) => unknown): Writer {
+function writerTo(rows: Rows): Writer & { hasWritten: () => boolean } {
+  let hasWritten = false;
   return {
     put(collection, key, record) {
       assertKeyFits(key);
-      const text = JSON.stringify(record);
-      note((rows) => {
-        replace(rows, collection, key, text);
-      });
+      replace(rows, collection, key, JSON.stringify(record));
+      hasWritten = true;
     },
     remove(collection, key) {
-      note((rows) => {
-        replace(rows, collection, key, undefined);
-      });
+      replace(rows, collection, key, undefined);
+      hasWritten = true;
     },
+    hasWritten: () => hasWritten,
   };
 }
 

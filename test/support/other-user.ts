@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { CliResult } from './gateway-process.js';
+import type { CliResult } from './in-process.js';
 
 export const nobody = 65_534;
 const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;

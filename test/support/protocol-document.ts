@@ -1,8 +1,8 @@
-/** The documentation of the plugin protocol, read as data: its tables and its transcript. */
+/** The documents of the plugin protocol, read as data: their tables, and the protocol's transcript. */
 import { readFileSync } from 'node:fs';
 
-/** The tests run from the build; the document stays with the sources. */
-const path = new URL('../../../src/plugins/PROTOCOL.md', import.meta.url);
+/** The tests run from the build; the documents stay with the sources. */
+const folder = new URL('../../../src/plugins/', import.meta.url);
 
 export interface Section {
   readonly text: string;
@@ -39,11 +39,18 @@ class ProtocolDocument {
   readonly frames = (title: string): string[] =>
     [...this.section(title).text.matchAll(/^#### (\S+)$/gm)].map(([, name]) => name as string);
 
+  /** Of this rank, as far as they match, in the order of the document. */
+  headings(rank: number, pattern: RegExp): string[] {
+    return this.#lines
+      .filter((line) => rankOf(line) === rank && pattern.test(line))
+      .map((line) => line.slice(rank + 1));
+  }
+
   #placeOf(title: string, from: number): number {
     const place = this.#lines.findIndex(
       (line, index) => index >= from && /^#+ /.test(line) && line.replace(/^#+ /, '') === title,
     );
-    if (place < 0) throw new Error(`PROTOCOL.md has no heading "${title}"`);
+    if (place < 0) throw new Error(`The document has no heading "${title}"`);
     return place;
   }
 }
@@ -70,4 +77,8 @@ export function namesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
 }
 
-export const protocolDocument = new ProtocolDocument(readFileSync(path, 'utf8'));
+export function readDocument(name: string): ProtocolDocument {
+  return new ProtocolDocument(readFileSync(new URL(name, folder), 'utf8'));
+}
+
+export const protocolDocument = readDocument('PROTOCOL.md');

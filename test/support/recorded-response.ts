@@ -13,9 +13,12 @@ export class RecordedResponse {
   closesAfter = false;
   /** What `write` returns: false once the socket takes no more. */
   isWritable = true;
+  /** Bytes of a body that the socket takes at once. */
+  takes = Infinity;
+  #offset = 0;
   #corks = 0;
   #onAborted: () => void = () => undefined;
-  #onWritable: () => boolean = () => true;
+  #onWritable: (offset: number) => boolean = () => true;
   #onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
 
   /** @param peer the client's address, 4 bytes. */
@@ -37,7 +40,7 @@ export class RecordedResponse {
   /** The socket takes bytes again. */
   drain(): void {
     this.isWritable = true;
-    this.#onWritable();
+    this.#onWritable(this.#offset);
   }
 
   /** A part of the request's body comes. */
@@ -51,7 +54,7 @@ export class RecordedResponse {
     return this;
   }
 
-  onWritable(task: () => boolean): this {
+  onWritable(task: (offset: number) => boolean): this {
     this.#onWritable = task;
     return this;
   }
@@ -96,10 +99,25 @@ export class RecordedResponse {
     return this;
   }
 
-  endWithoutBody(): this {
+  endWithoutBody(_length?: number, closesAfter = false): this {
     this.#mayWrite();
     this.isEnded = true;
+    this.closesAfter = closesAfter;
     return this;
+  }
+
+  tryEnd(rest: string | Uint8Array, total: number): [boolean, boolean] {
+    if (this.isEnded || this.isClosed) throw new Error('written after the end');
+    const bytes = Buffer.from(rest as Uint8Array);
+    const taken = bytes.subarray(0, Math.min(bytes.length, this.takes));
+    this.body = (this.body ?? '') + taken.toString();
+    this.#offset += taken.length;
+    this.isEnded = this.#offset === total;
+    return [taken.length === bytes.length, this.isEnded];
+  }
+
+  getWriteOffset(): number {
+    return this.#offset;
   }
 
   close(): this {

@@ -49,7 +49,7 @@ export class ScriptedPlugin implements PluginSocket {
     const bytes = Buffer.from(text);
     const copy = new ArrayBuffer(bytes.length);
     new Uint8Array(copy).set(bytes);
-    this.connection.receive(copy, isBinary);
+    if (this.connection.admit(copy.byteLength)) this.connection.receive(copy, isBinary);
   }
 
   hello(change: object = {}): void {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Test } from 'tap';
+import { eventually } from './eventually.js';
 
 export interface Shell {
   /** Where the commands run. */
@@ -54,6 +55,8 @@ export function openShell(t: Test, { directory, environment, input }: ShellOptio
     const isRunning = child.exitCode === null && child.signalCode === null;
     if (isRunning) process.kill(-(child.pid as number), 'SIGKILL');
     await ended;
+    // Its jobs die a moment later, and until then they write to the directory.
+    await eventually(() => !isGroupAlive(child.pid as number));
   });
   const scripts = mkdtempSync(join(directory, 'commands-'));
   let count = 0;
@@ -69,6 +72,14 @@ export function openShell(t: Test, { directory, environment, input }: ShellOptio
       return { ok, output: readFileSync(`${file}.out`, 'utf8') };
     },
   };
+}
+
+function isGroupAlive(group: number): boolean {
+  try {
+    return process.kill(-group, 0);
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -12,16 +12,21 @@ import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { Connection } from '../../src/plugins/connection.js';
 import { routes } from '../../src/routes.js';
-import type { Accepted } from '../../src/signals/acceptance.js';
+import type { NotAccepted } from '../../src/signals/pending-signal.js';
+import type { Accepted } from '../../src/signals/accepted-signal.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
+import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { Envelope } from '../../src/signals/envelope.js';
+import type { OrderFilter } from '../../src/signals/order-filter.js';
 import { route } from '../../src/signals/routing.js';
+import { holdRecords } from '../../src/store/held-records.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore, type MemoryStore } from './memory-store.js';
 import { shippedLimits } from './shipped-limits.js';
 import { SimulatedClock } from './simulated-clock.js';
+import { RecordedTrail } from './recorded-trail.js';
 import { ScriptedPlugin } from './scripted-plugin.js';
 
 export const user: User = {
@@ -36,6 +41,8 @@ export const user: User = {
   createdAt: 0,
 };
 
+const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
+
 export interface SignalWish {
   readonly signalId?: string;
   readonly idempotencyKey?: string;
@@ -44,6 +51,9 @@ export interface SignalWish {
   readonly type?: string;
   readonly cmd?: string;
   readonly instanceId?: string;
+  readonly accountName?: string;
+  /** The API key that submits it. */
+  readonly keyId?: number;
   /** JSON text. */
   readonly payload?: string;
 }
@@ -64,6 +74,7 @@ export class SimulatedGateway {
   readonly limits: Limits;
   readonly health: StorageHealth;
   readonly instruments = createInstruments(routes);
+  readonly trail = new RecordedTrail();
   readonly core: Core;
   /** Changes of executions, in the order in which they were announced. */
   readonly changes: Change[] = [];
@@ -74,10 +85,10 @@ export class SimulatedGateway {
 
   constructor({ clock, store, limits }: Life = {}) {
     this.clock = clock ?? new SimulatedClock();
-    this.memory = store ?? createMemoryStore();
+    this.memory = store ?? createMemoryStore(this.clock);
     this.limits = shippedLimits(limits);
     this.health = new StorageHealth(this.clock);
-    this.store = telling(this.memory, this.health);
+    this.store = holdRecords(telling(this.memory, this.health));
     this.health.watch(this.store);
     this.core = new Core({
       store: this.store,
@@ -88,6 +99,7 @@ export class SimulatedGateway {
       plans: shippedPlans,
       platforms: shippedPlatforms,
       instruments: this.instruments,
+      trail: this.trail,
     });
     this.#record();
     this.core.load();
@@ -130,12 +142,17 @@ export class SimulatedGateway {
       }
       announce(userId, before, after);
     };
-    quota.refund = (userId) => this.refunds.push(userId);
+    const decide = quota.decide.bind(quota);
+    quota.decide = (userId, requestId, isAccepted) => {
+      if (!isAccepted) this.refunds.push(userId);
+      decide(userId, requestId, isAccepted);
+    };
   }
 
   /** A crash: nothing of this life's memory survives, and none of its timers fires. */
   restart(): SimulatedGateway {
     this.deadlines.stop();
+    this.core.cancelAll.stop();
     const clock = new SimulatedClock(this.clock.now());
     return new SimulatedGateway({ clock, store: this.memory, limits: this.limits });
   }
@@ -149,6 +166,8 @@ export class SimulatedGateway {
         userId: session.userId ?? 'u1',
         hash: 'hash',
         expiresAt: session.expiresAt ?? this.clock.now() + 86_400_000,
+        traceId: 'trace',
+        clientAddress: '192.0.2.1',
       },
       plugin,
       this.core.connections,
@@ -169,7 +188,7 @@ export class SimulatedGateway {
   /** As the endpoint does, past its checks. */
   accept(
     wish: SignalWish,
-    answer: (accepted: Accepted | undefined) => void,
+    answer: (accepted: Accepted | NotAccepted) => void,
     owner: User = user,
   ): void {
     const number = ++this.#signals;
@@ -184,7 +203,9 @@ export class SimulatedGateway {
       cmd: wish.cmd ?? 'submit',
       payload: JSON.parse(payload) as object,
       ...(wish.instanceId === undefined ? {} : { instanceId: wish.instanceId }),
+      ...(wish.accountName === undefined ? {} : { accountName: wish.accountName }),
     };
+    this.core.quota.take(owner.userId, unlimited, this.clock.now());
     this.acceptance.accept(
       {
         user: owner,
@@ -195,10 +216,13 @@ export class SimulatedGateway {
         targets: route(
           [envelope.platform],
           envelope.instanceId ?? null,
+          envelope.accountName ?? null,
           this.registry.active(owner.userId),
+          this.limits.executionsPerSignal,
         ),
         isConnected: (target) => this.registry.isConnected(owner.userId, targetKey(target) ?? ''),
-        signalsToday: number,
+        acceptedAt: this.clock.now(),
+        trail: { keyId: wish.keyId ?? 1, traceId: 'a'.repeat(32), clientAddress: '192.0.2.1' },
       },
       answer,
     );
@@ -206,10 +230,11 @@ export class SimulatedGateway {
 
   /** Accepts, waits for the answer and what follows it. @returns the accepted execution ids. */
   async submit(wish: SignalWish = {}): Promise<string[]> {
-    let accepted: Accepted | undefined;
+    let accepted: Accepted | NotAccepted | undefined;
     this.accept(wish, (answer) => (accepted = answer));
     await turns();
-    return accepted?.executions.map(({ executionId }) => executionId) ?? [];
+    const { executions } = typeof accepted === 'object' ? accepted : { executions: [] };
+    return executions.map(({ executionId }) => executionId);
   }
 
   /** Asks for a cancel as the endpoint does, past its checks. */
@@ -221,6 +246,23 @@ export class SimulatedGateway {
     return body === undefined
       ? undefined
       : (JSON.parse(body) as { cancelRequestId: string }).cancelRequestId;
+  }
+
+  /** Asks for the cancel of all orders as the endpoint does, past its checks. @returns the bodies told. */
+  cancelAllNow(filter: OrderFilter = {}, key = `all ${++this.#signals}`): (string | undefined)[] {
+    const answers: (string | undefined)[] = [];
+    this.core.cancelAllAcceptance.accept(
+      { userId: 'u1', filter, idempotencyKey: key, fingerprint: 'cancel-all', trail: {} },
+      (body) => answers.push(body),
+    );
+    return answers;
+  }
+
+  async cancelAll(filter: OrderFilter = {}, key?: string): Promise<CancelledOrders> {
+    const answers = this.cancelAllNow(filter, key);
+    while (answers.length === 0) await turns(1);
+    await turns();
+    return JSON.parse(answers[0] ?? 'null') as CancelledOrders;
   }
 
   entry(executionId: string, userId = 'u1'): BookEntry {
@@ -264,7 +306,7 @@ export async function turns(count = 12): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** As the real store does: whoever watches hears of a commit before who asked for it. */
+/** As the real store does: a watcher hears of a commit before the caller that asked for it. */
 function telling(memory: MemoryStore, health: StorageHealth): Store {
   return {
     ...memory,

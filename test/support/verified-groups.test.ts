@@ -58,6 +58,16 @@ t.test('each change of the lock file or of a folder makes the record stale', asy
   }
 });
 
+t.test('a change of what it depends on beside files makes the record stale', async (t) => {
+  const root = repository(t);
+  let subject = 'one';
+  const other = { ...group, subject: () => subject };
+  recordVerified(root, other);
+  t.equal(isVerified(root, other), true);
+  subject = 'two';
+  t.equal(isVerified(root, other), false);
+});
+
 t.test('what is elsewhere in the tree changes nothing', async (t) => {
   const root = repository(t);
   recordVerified(root, group);
@@ -83,7 +93,7 @@ t.test('each group of the table has folders that exist and tests of its own', as
     .map((name) => name.replace(/ts$/, 'js'));
   for (const group of groups) {
     t.match(fingerprintOf(root, group), /^[0-9a-f]{64}$/, group.name);
-    t.ok(files.filter((file) => groupOf(file) === group).length > 3, group.name);
+    t.ok(files.filter((file) => groupOf(file) === group).length > 0, group.name);
   }
   t.equal(groupOf('native/notes.test.js'), undefined, 'the notes’ links are always checked');
   t.equal(groupOf('lib/ids.test.js'), undefined);

@@ -1,5 +1,5 @@
 /**
- * Groups of tests whose subject rarely changes: what packages do, and the benchmarks. A group runs
+ * Groups of tests whose subject rarely changes: what packages do, the benchmarks, generated clients. A group runs
  * unless `test/verified.json` has, for this platform, the fingerprint of what it depends on: the
  * lock file and the group's own folders as they were when it last passed. `npm run test:all` runs
  * every group and writes that record. The folders are read from the working tree, not from git, so
@@ -8,11 +8,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createOpenApiDocument } from '../../src/openapi/document.js';
+import { shippedPlatforms } from '../../src/platforms.js';
+import { shippedLimits } from './shipped-limits.js';
 
 export interface Group {
   readonly name: string;
   /** What it depends on beside the lock file. */
   readonly folders: readonly string[];
+  /** What else it depends on. */
+  readonly subject?: () => string;
   /** Its test files, below build/test/. */
   readonly tests: RegExp;
 }
@@ -25,6 +30,30 @@ export const groups: readonly Group[] = [
     tests: /^native\/(?!notes\.)/,
   },
   { name: 'bench', folders: ['bench', 'test/bench'], tests: /^bench\// },
+  {
+    name: 'conformance',
+    folders: ['src/conformance', 'test/conformance'],
+    // That the reference plugin passes is always tested; that a broken one fails, when a rule changes.
+    tests: /^conformance\/faults\./,
+  },
+  {
+    name: 'fix-conformance',
+    folders: [
+      'src/conformance',
+      'src/fix',
+      'src/plugins',
+      'src/terminal',
+      'test/conformance',
+      'test/fix',
+    ],
+    tests: /^fix\/fix-conformance\./,
+  },
+  {
+    name: 'generators',
+    folders: ['test/generators'],
+    subject: apiDocumentText,
+    tests: /^generators\//,
+  },
 ];
 
 /** By group and platform, such as `node20-linux-x64`. */
@@ -38,21 +67,31 @@ export function groupOf(testFile: string): Group | undefined {
   return groups.find(({ tests }) => tests.test(testFile));
 }
 
-/** SHA-256 over the names and contents of the lock file and all files of the group's folders. */
-export function fingerprintOf(root: string, { folders }: Group): string {
+/** SHA-256 over the names and contents of the lock file and all files of the group's folders, and its subject. */
+export function fingerprintOf(root: string, { folders, subject }: Group): string {
   const hash = createHash('sha256');
   for (const file of ['package-lock.json', ...folders.flatMap((folder) => filesIn(root, folder))]) {
     const content = readFileSync(join(root, file));
     hash.update(`${file}\n${content.length}\n`).update(content);
   }
+  if (subject !== undefined) hash.update(subject());
   return hash.digest('hex');
 }
 
+/** It is made of schemas from all over src/, few of which change it. */
+function apiDocumentText(): string {
+  const settings = { limits: shippedLimits(), platforms: shippedPlatforms, version: '0.0.0' };
+  return JSON.stringify(createOpenApiDocument(settings));
+}
+
 function filesIn(root: string, folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
-    .sort();
+  return (
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      // The links of a README are tested always, and nothing else depends on it.
+      .filter((entry) => entry.isFile() && entry.name !== 'README.md')
+      .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+      .sort()
+  );
 }
 
 export function isVerified(root: string, group: Group): boolean {

@@ -2,6 +2,8 @@ import t from 'tap';
 import { streamEnds } from '../../src/events/event-streams.js';
 import { connectionEnds } from '../../src/plugins/protocol.js';
 import { routes } from '../../src/routes.js';
+import { errors } from '../../src/errors.js';
+import { reasonCodes } from '../../src/model/reason-codes.js';
 import { executionStates } from '../../src/model/execution.js';
 import { createInstruments, type Instruments } from '../../src/telemetry/instruments.js';
 import type { Gauges } from '../../src/telemetry/metric-families.js';
@@ -19,10 +21,15 @@ const gauges: Gauges = {
   hashPoolQueue: () => 3,
   openExecutions: () => 4,
   storeBytes: () => 36_864,
+  indexLagMs: () => 120,
+  indexWaitingBytes: () => 4_096,
   openStreams: () => 5,
   hashPoolQueueMax: () => 64,
+  isHalted: () => true,
   isReady: () => true,
   committedAt: () => 1_750_000_000_500,
+  commitAgeMs: () => 2_500,
+  retentionLagMs: () => 61_500,
   version: '1.2.3',
   hostMetrics: {
     disk: () => ({ freeBytes: 40_000, sizeBytes: 100_000 }),
@@ -110,22 +117,34 @@ t.test('the exposition parses; every family has help, type, prefix and base unit
 
 t.test('no label takes a value from outside', async (t) => {
   const { instruments, metrics } = made();
+  instruments.ordersByPlatform.add('terminal_a', 'queued');
   const statuses = [200, 202, 400, 404, 429, 500, 503, 0];
   for (let index = -1; index < routes.length; index++) {
     for (const status of statuses) instruments.requestEnded(index, status, 0.01);
   }
   const operations: string[] = [...routes.map(({ operation }) => operation), 'none'];
   const labelNames = new Set<string>();
-  const reasons: string[] = [...connectionEnds, ...streamEnds];
+  const reasons: string[] = [...connectionEnds, ...streamEnds, ...reasonCodes];
+  const codes = Object.keys(errors);
   for (const { name, labels } of parse(await metrics.scrape()).samples) {
     if (name.startsWith('signalbox_nodejs_')) continue;
     for (const [label, value] of Object.entries(labels)) {
       labelNames.add(label);
       if (label === 'operation') t.ok(operations.includes(value), value);
       if (label === 'reason') t.ok(reasons.includes(value), value);
+      if (label === 'code') t.ok(codes.includes(value), value);
     }
   }
-  t.same([...labelNames].sort(), ['le', 'operation', 'quantile', 'reason', 'status', 'version']);
+  t.same([...labelNames].sort(), [
+    'code',
+    'le',
+    'operation',
+    'platform',
+    'quantile',
+    'reason',
+    'status',
+    'version',
+  ]);
 });
 
 t.test('requests are counted by operation and status, with none for no route', async (t) => {
@@ -178,6 +197,7 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
     submitsSent: 'signalbox_submits_sent_total',
     eventsPublished: 'signalbox_events_published_total',
     commitsFailed: 'signalbox_commits_failed_total',
+    indexFillsFailed: 'signalbox_index_fills_failed_total',
     internalErrors: 'signalbox_internal_errors_total',
   } as const;
   const names = Object.keys(counters) as (keyof typeof counters)[];
@@ -185,6 +205,7 @@ t.test('each instrument and each gauge is shown under its own name', async (t) =
   const latencies = {
     acceptLatency: 'accept',
     commitLatency: 'commit',
+    flushLatency: 'log_flush',
     dispatchLatency: 'dispatch',
     confirmLatency: 'confirm',
   } as const;

@@ -51,6 +51,7 @@ export async function setUpDesk(t: Test, options: DeskOptions = {}): Promise<Des
     handler: {
       submit: ({ executionId }) => void asked.push(executionId),
       cancel: ({ cancelRequestId }) => void asked.push(cancelRequestId),
+      snapshot: (snapshotId) => void asked.push(snapshotId),
       restore: (executions) => void restored.push(...executions),
       notice: (notice) => notices.put(notice),
     },

@@ -1,59 +1,6 @@
 import t from 'tap';
-import type { Evidence } from '../../src/plugins/protocol.js';
-import type { CancelEvidence } from '../../src/terminal/journal.js';
-import { createPaperBroker, type PaperBrokerOptions } from '../../src/terminal/paper-broker.js';
-import type { TerminalEventDraft } from '../../src/terminal/terminal-event.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
 import { submitFrame } from './desk.js';
-
-function setUp(options: Partial<PaperBrokerOptions> = {}) {
-  const clock = new SimulatedClock();
-  const reports: (Evidence & { executionId: string })[] = [];
-  const cancels: (CancelEvidence & { cancelRequestId: string })[] = [];
-  const events: TerminalEventDraft[] = [];
-  const broker = createPaperBroker({
-    clock,
-    listener: {
-      report: (executionId, evidence) => void reports.push({ executionId, ...evidence }),
-      cancelReport: (cancelRequestId, evidence) =>
-        void cancels.push({ cancelRequestId, ...evidence }),
-      event: (event) => void events.push(event),
-    },
-    ...options,
-  });
-  let count = 0;
-  const send = (signalType: string, cmd: string, payload: object): string => {
-    const { executionId, orderRef, ...rest } = submitFrame(`exe_${++count}`);
-    const isOrder = signalType === 'order' && cmd === 'submit';
-    broker.submit({
-      ...rest,
-      executionId,
-      ...(isOrder ? { orderRef } : {}),
-      signalType,
-      cmd,
-      payload: payload as Record<string, unknown>,
-    });
-    return executionId;
-  };
-  return {
-    broker,
-    clock,
-    reports,
-    cancels,
-    events,
-    send,
-    order: (fields: object = {}) => send('order', 'submit', { ...market, ...fields }),
-    statusesOf: (executionId: string) =>
-      reports.filter((report) => report.executionId === executionId).map(({ status }) => status),
-    dataOf: (name: string) =>
-      events
-        .filter(({ event }) => event === name)
-        .map(({ data }) => data as Record<string, unknown>),
-  };
-}
-
-const market = { instrument: 'ES', side: 'buy', executionType: 'market', quantity: 2 };
-const limit = { executionType: 'limit', limitPrice: 4_990 };
+import { limit, market, setUpPaper as setUp } from './paper-desk.js';
 
 const refusals: [string, object][] = [
   ['missing_field', { instrument: undefined }],
@@ -64,13 +11,13 @@ const refusals: [string, object][] = [
   ['invalid_field', { instrument: 7 }],
   ['invalid_field', { side: 'hold' }],
   ['invalid_field', { side: 1 }],
-  ['invalid_field', { executionType: {} }],
   ['invalid_field', { partialFills: 0 }],
   ['invalid_field', { partialFills: 1.5 }],
   ['invalid_field', { partialFills: 101 }],
   ['unsupported_execution_type', { executionType: 'iceberg' }],
+  ['unsupported_execution_type', { executionType: {} }],
   ['missing_limit_price', { executionType: 'limit' }],
-  ['missing_limit_price', { executionType: 'limit', limitPrice: null }],
+  ['invalid_price', { executionType: 'limit', limitPrice: null }],
   ['invalid_quantity', { quantity: 0 }],
   ['invalid_quantity', { quantity: -1 }],
   ['invalid_quantity', { quantity: '2' }],
@@ -79,6 +26,11 @@ const refusals: [string, object][] = [
   ['invalid_price', { executionType: 'limit', limitPrice: -5 }],
   ['invalid_price', { executionType: 'limit', limitPrice: '4990' }],
   ['invalid_price', { executionType: 'limit', limitPrice: 4_990.1 }],
+  ['invalid_price', { stopLoss: 4_990.1 }],
+  ['invalid_price', { stopLoss: 5_000 }],
+  ['invalid_price', { takeProfit: 5_000 }],
+  ['invalid_price', { side: 'sell', stopLoss: 4_990 }],
+  ['invalid_price', { executionType: 'stop', stopPrice: 5_010, stopLoss: 5_010 }],
   ['unknown_instrument', { instrument: 'GME' }],
   ['unknown_instrument', { instrument: '__proto__' }],
 ];

@@ -49,6 +49,15 @@ t.test('a terminal tells its state when it connects', async (t) => {
   }
 });
 
+t.test('a terminal that is asked tells what it holds', async (t) => {
+  const { connection } = await setUp(t);
+  connection.send({ type: 'snapshot', snapshotId: 'snp_1' });
+  t.match(await connection.next('event', ({ data = {} }) => 'snapshotId' in data), {
+    event: 'state_snapshot',
+    data: { snapshotId: 'snp_1', positions: [], orders: [] },
+  });
+});
+
 t.test('an order is acknowledged, filled and told', async (t) => {
   const { connection, seen } = await setUp(t);
   connection.send(submitFrame('exe_1'));

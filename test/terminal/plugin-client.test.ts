@@ -368,6 +368,52 @@ t.test('a queue drops what is too old, and tells how many', async (t) => {
   ]);
 });
 
+t.test(
+  'events that a dead connection swallowed are told, and so is a report that it swallowed',
+  async (t) => {
+    const [desk, first] = await startDesk(t, { outgoingQueue: queue });
+    // The gateway acknowledges none of them: 1 to 3 are dropped while the connection seems to live.
+    for (let n = 1; n <= 8; n++) desk.client.event({ event: 'order_update', data: { n } });
+    await first.next('event', ({ seq }) => seq === 8);
+    const second = await reconnect(desk, first, 2);
+    t.match((await settled(second))[5], { seq: 9, data: { dropped: 1, reason: 'queue_full' } });
+
+    // The report is dropped in its turn, and its one with the events of this connection.
+    for (let n = 9; n <= 14; n++) desk.client.event({ event: 'order_update', data: { n } });
+    await second.next('event', ({ seq }) => seq === 15);
+    const third = await reconnect(desk, second, 2);
+    const [last] = (await settled(third)).slice(-1);
+    t.match(last, { data: { dropped: 7, reason: 'queue_full' } });
+  },
+);
+
+t.test('events that were dropped and then acknowledged are not told', async (t) => {
+  const [desk, first] = await startDesk(t, { outgoingQueue: queue });
+  for (let n = 1; n <= 8; n++) desk.client.event({ event: 'order_update', data: { n } });
+  await first.next('event', ({ seq }) => seq === 8);
+  first.send({ type: 'ack', seq: 8 });
+  await settled(first);
+  const second = await reconnect(desk, first, 8);
+  t.strictSame(await settled(second), []);
+});
+
+t.test('the bounds of the queue are those of the gateway', async (t) => {
+  const desk = await setUpDesk(t, { outgoingQueue: queue });
+  desk.client.start();
+  const first = await desk.gateway.connection();
+  await first.welcome({ outgoingQueue: { eventsMax: 2, ageMs: 1_000_000 } });
+  await desk.notice('connected');
+  await cut(desk, first);
+  for (let n = 1; n <= 3; n++) desk.client.event({ event: 'order_update', data: { n } });
+  desk.clock.advance(1_000);
+  const second = await connect(desk);
+  t.match(await settled(second), [
+    { data: { dropped: 1 } },
+    { data: { n: 2 } },
+    { data: { n: 3 } },
+  ]);
+});
+
 t.test('an event larger than a frame is not sent', async (t) => {
   const [desk, connection] = await startDesk(t);
   t.notOk(desk.client.event({ event: 'terminal_message', data: {}, rawText: 'é'.repeat(65_500) }));
@@ -445,7 +491,24 @@ t.test('a token that cannot be had is asked for again', async (t) => {
   await connect(desk);
 });
 
-for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4499]) {
+t.test('a refused upgrade is tried again when the gateway says', async (t) => {
+  const desk = await setUpDesk(t);
+  desk.gateway.status = 429;
+  desk.gateway.retryAfter = '5';
+  desk.client.start();
+  t.match(await desk.notice('disconnected'), { retryMs: 5_000 });
+  for (const [retryAfter, retryMs] of [
+    ['0', 2_000],
+    ['Thu, 01 Jan 2026 00:00:00 GMT', 5_000],
+    ['99999', 10_000],
+  ] as const) {
+    desk.gateway.retryAfter = retryAfter;
+    desk.clock.advance(10_000);
+    t.match(await desk.notice('disconnected'), { retryMs }, `after ${retryAfter}`);
+  }
+});
+
+for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4004, 4499]) {
   t.test(`close code ${closeCode} says to come back`, async (t) => {
     const [desk, connection] = await startDesk(t);
     connection.socket.close(closeCode, 'why');
@@ -459,6 +522,7 @@ for (const [closeCode, reason] of [
   [4501, 'replaced'],
   [4502, 'bad_protocol'],
   [4503, 'session_revoked'],
+  [4504, 'too_many_sources'],
   [4500, 'refused'],
   [4999, 'refused'],
 ] as const) {

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { addUser, setUser, suspendUser } from '../../src/auth/accounts.js';
 import { createIdSource } from '../../src/lib/ids.js';
+import type { ApiKey } from '../../src/model/records.js';
 import { importPrefix } from '../../src/store/key-layout.js';
 import type { Store } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
@@ -12,6 +13,7 @@ import {
   type NextRow,
 } from '../../src/transfer/import-user.js';
 import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
+import { aCancel } from '../signals/an-execution.js';
 import { acceptedSignal, type AcceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -60,7 +62,7 @@ async function exported(
     },
     ann,
   );
-  return { result, pauses, rows: lines.slice(1) as UserRow[] };
+  return { result, pauses, head: lines[0] as UserFileHead, rows: lines.slice(1) as UserRow[] };
 }
 
 function depsOf(store: Store, effects: Partial<ImportDeps['effects']> = {}): ImportDeps {
@@ -187,3 +189,52 @@ for (const row of foreign) {
     await cutOff(t, () => feed([row]), 'foreign_row');
   });
 }
+
+t.test('the orders of a moved user keep their keys, whose ids are new', async (t) => {
+  const { store, userId, signal } = await aSource();
+  const apiKey = (id: number, owner = userId): ApiKey => ({
+    id,
+    userId: owner,
+    name: `key ${id}`,
+    displayPrefix: '',
+    scopes: ['signals:write'],
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+  });
+  const { request, execution } = signal;
+  const cancel = { ...aCancel('pending'), keyId: 7 };
+  await store.write((batch) => {
+    putSignal(batch, {
+      ...signal,
+      request: { ...request, keyId: 4 },
+      execution: { ...execution, keyId: 4, cancel },
+    });
+    for (const id of [4, 7]) {
+      batch.put('apiKeys', `hash ${id}`, apiKey(id));
+      batch.put('apiKeyHashes', [userId, id === 7 ? -7 : id], `hash ${id}`);
+    }
+  });
+  const { head, rows } = await exported(store);
+  t.equal(head.keyIdMax, 7);
+
+  const target = createMemoryStore();
+  await target.write((batch) => {
+    batch.put('meta', 'nextKeyId', 5);
+    batch.put('apiKeys', 'other', apiKey(4, 'usr_other'));
+  });
+  const user = { userId, email: ann, keyIdMax: 7 };
+  t.equal(await importUser(depsOf(target), user, feed(rows)), rows.length);
+  t.equal(target.get('apiKeys', 'hash 4')?.id, 8);
+  t.equal(target.get('apiKeys', 'hash 7')?.id, 11);
+  t.equal(target.get('meta', 'nextKeyId'), 12);
+  t.equal(target.get('requests', [userId, request.requestId])?.keyId, 8);
+  const moved = target.get('openExecutions', [userId, execution.executionId]);
+  t.equal(moved?.keyId, 8);
+  t.equal(moved?.cancel?.keyId, 11);
+  t.equal(target.get('apiKeys', 'other')?.id, 4);
+
+  const again = createMemoryStore();
+  const tooLow = { ...user, keyIdMax: 6 };
+  t.equal(await importUser(depsOf(again), tooLow, feed(rows)), 'foreign_row');
+});

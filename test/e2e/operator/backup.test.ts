@@ -46,10 +46,13 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
   await load.stop();
   t.equal(code, 0, stderr);
   t.ok(during > 0, `${during} signals were accepted while it was written`);
-  t.match(JSON.parse(stdout), { directory: backup, files: ['jwt-secret', 'data.mdb'] });
+  t.match(JSON.parse(stdout), {
+    directory: backup,
+    files: ['jwt-secret', 'log/00000000.log', 'data.mdb'],
+  });
   t.equal(statSync(backup).mode & 0o777, 0o700);
   for (const name of readdirSync(backup)) {
-    t.equal(statSync(join(backup, name)).mode & 0o777, 0o600, name);
+    t.equal(statSync(join(backup, name)).mode & 0o777, name === 'log' ? 0o700 : 0o600, name);
   }
 
   const doctor = await runCommand(['doctor', '--json', '--data-dir', backup]);

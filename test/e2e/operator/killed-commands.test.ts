@@ -1,13 +1,13 @@
 /** Commands that are killed at any moment, with SIGKILL, while a gateway carries them out. */
 import t from 'tap';
 import { perform } from '../../../src/admin/client.js';
-import { shippedPlans as plans } from '../../../src/plans.js';
+import { shippedSettings } from '../../support/shipped-settings.js';
 import { Chance } from '../../harness/chance.js';
 import { runCommand, startCommand, storeFinding } from '../../support/command.js';
-import { dataDirIn, startGateway } from '../../support/gateway-process.js';
+import { dataDirOf, startGateway } from '../../support/gateway-process.js';
 import { addUsers } from '../../support/users.js';
 
-const commands = 60;
+const commands = 30;
 const together = 2;
 t.setTimeout(300_000);
 
@@ -32,7 +32,7 @@ t.test(
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
     t.comment(`seed ${seed}`);
     const chance = new Chance(seed, 'killed commands');
-    const dataDir = dataDirIn(t.testdir());
+    const dataDir = dataDirOf(t);
     const emails = Array.from({ length: commands }, (_, i) => `user-${i}@example.com`);
     await addUsers(dataDir, emails);
     const gateway = await startGateway({ dataDir });
@@ -54,7 +54,9 @@ t.test(
         );
         const { code } = await command.ended;
         clearTimeout(timer);
-        const found = (await perform({ dataDir, plans }, 'user.show', { email })) as Found;
+        const found = (await perform({ dataDir, ...shippedSettings }, 'user.show', {
+          email,
+        })) as Found;
         if (code === 0) {
           counts.done++;
           t.ok(isDone(found), `${args(email).join(' ')} is in effect`);

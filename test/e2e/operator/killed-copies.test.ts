@@ -8,25 +8,26 @@ import { readUserFileHead } from '../../../src/transfer/user-file.js';
 import { Chance } from '../../harness/chance.js';
 import { acceptedSignal } from '../../support/accepted-signal.js';
 import { runCommand, startCommand, storeFinding } from '../../support/command.js';
+import { signalboxIn } from '../../support/in-process.js';
 import { eventually } from '../../support/eventually.js';
 import {
   addUser,
-  dataDirIn,
+  dataDirOf,
   type GatewayProcess,
   startGateway,
 } from '../../support/gateway-process.js';
 
 const ann = 'ann@example.com';
 const signals = 2_000;
-const rounds = 6;
+const rounds = 4;
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const chance = new Chance(seed, 'killed copies');
 t.setTimeout(600_000);
 t.comment(`seed ${seed}`);
 
 async function aDirectory(t: Test): Promise<string> {
-  const dataDir = dataDirIn(t.testdir());
-  addUser(dataDir, ann);
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, ann);
   const store = openStore(dataDir);
   const userId = store.get('emails', ann) as string;
   for (let i = 0; i < signals;) {
@@ -111,33 +112,31 @@ t.test('a killed export leaves a whole file or none', async (t) => {
   );
   t.comment(`${kills} of ${rounds} killed`);
   const target = `${dataDir}-target`;
-  t.match(await runCommand(['user', 'import', file(0), '--data-dir', target]), { code: 0 });
+  t.match(await signalboxIn(target, ['user', 'import', file(0)]), { code: 0 });
   t.equal(await gateway.stop(), 0);
 });
 
 t.test('a killed import is done or not done, and is done by the next one', async (t) => {
   const from = await aDirectory(t);
   const file = `${from}.jsonl`;
-  const exporting = ['user', 'export', ann, file, '--freeze', '--data-dir', from];
-  t.match(await runCommand(exporting), { code: 0 });
+  t.match(await signalboxIn(from, ['user', 'export', ann, file, '--freeze']), { code: 0 });
   const targets: { readonly dataDir: string; readonly gateway: GatewayProcess }[] = [];
   t.teardown(() => Promise.all(targets.map(({ gateway }) => gateway.kill())));
   let half = 0;
   const kills = await killed(
     async (round) => {
       const dataDir = `${from}-to-${round}`;
-      addUser(dataDir, 'bob@example.com');
+      await addUser(dataDir, 'bob@example.com');
       targets.push({ dataDir, gateway: await startGateway({ dataDir }) });
       return ['user', 'import', file, '--data-dir', dataDir];
     },
     async (round, isDone) => {
       const { dataDir, gateway } = targets[round] as (typeof targets)[number];
-      const on = ['--data-dir', dataDir];
-      const isThere = (await runCommand(['user', 'show', ann, ...on])).code === 0;
+      const isThere = (await signalboxIn(dataDir, ['user', 'show', ann])).code === 0;
       if (isDone) t.ok(isThere);
       if (!isThere) {
         if ((await storeLevel(dataDir)) === 'warning') half++;
-        t.match(await runCommand(['user', 'import', file, ...on]), { code: 0 });
+        t.match(await signalboxIn(dataDir, ['user', 'import', file]), { code: 0 });
       }
       t.match(await storeFinding(dataDir), { level: 'ok' }, 'whole');
       t.equal(await gateway.stop(), 0);
@@ -148,6 +147,6 @@ t.test('a killed import is done or not done, and is done by the next one', async
 
 /** A warning reports the rows of an import that was cut off. */
 async function storeLevel(dataDir: string): Promise<string> {
-  const { stdout } = await runCommand(['doctor', '--data-dir', dataDir, '--port', '0']);
+  const { stdout } = await signalboxIn(dataDir, ['doctor', '--port', '0']);
   return /^warning +store /m.test(stdout) ? 'warning' : 'ok';
 }

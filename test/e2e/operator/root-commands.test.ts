@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { runCommand } from '../../support/command.js';
+import { signalboxIn } from '../../support/in-process.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import {
   commandOfNobody,
@@ -24,14 +24,14 @@ interface Finding {
 
 async function findings(dataDir: string, check: string): Promise<Finding[]> {
   const free = ['--port', '0', '--ops-port', '0'];
-  const { stdout } = await runCommand(['doctor', '--json', '--data-dir', dataDir, ...free]);
+  const { stdout } = await signalboxIn(dataDir, ['doctor', '--json', ...free]);
   const { findings: found } = JSON.parse(stdout) as { findings: Finding[] };
   return found.filter((finding) => finding.check === check);
 }
 
 function allBelongTo(t: Test, directory: string, uid: number): void {
   t.equal(statSync(directory).uid, uid, directory);
-  for (const name of readdirSync(directory)) {
+  for (const name of readdirSync(directory, { recursive: true }) as string[]) {
     t.equal(statSync(join(directory, name)).uid, uid, name);
   }
 }
@@ -43,19 +43,19 @@ async function startsAsNobody(t: Test, dataDir: string): Promise<void> {
 
 t.test('root’s doctor and backup leave what the gateway’s user can open', { skip }, async (t) => {
   const { folder, dataDir } = directoryOfNobody(t);
-  addUser(dataDir, ann);
+  await addUser(dataDir, ann);
   t.match(await findings(dataDir, 'store'), [{ level: 'ok' }]);
   t.match(await findings(dataDir, 'permissions'), [{ level: 'ok' }]);
   allBelongTo(t, dataDir, nobody);
   const stopped = join(folder, 'backups', 'stopped');
-  t.match(await runCommand(['backup', stopped, '--data-dir', dataDir]), { code: 0 });
+  t.match(await signalboxIn(dataDir, ['backup', stopped]), { code: 0 });
   allBelongTo(t, stopped, nobody);
   allBelongTo(t, join(folder, 'backups'), nobody);
 
   const gateway = await startGateway({ dataDir, uid: nobody });
   t.teardown(() => gateway.kill());
   const running = join(folder, 'backups', 'running');
-  t.match(await runCommand(['backup', running, '--data-dir', dataDir]), { code: 0 });
+  t.match(await signalboxIn(dataDir, ['backup', running]), { code: 0 });
   t.match(await findings(dataDir, 'store'), [
     { level: 'ok', message: /a copy made by the running/ },
   ]);
@@ -67,7 +67,7 @@ t.test('root’s doctor and backup leave what the gateway’s user can open', { 
 
 t.test('a backup goes where the gateway itself cannot write', { skip }, async (t) => {
   const { folder, dataDir } = directoryOfNobody(t);
-  addUser(dataDir, ann);
+  await addUser(dataDir, ann);
   const gateway = await startGateway({ dataDir, uid: nobody });
   t.teardown(() => gateway.kill());
   const closed = join(folder, 'closed');
@@ -75,8 +75,8 @@ t.test('a backup goes where the gateway itself cannot write', { skip }, async (t
   const target = join(closed, 'copy');
   const denied = commandOfNobody(['backup', target, '--data-dir', dataDir]);
   t.match(denied, { code: 1, stderr: /could not be written to .*EACCES/ });
-  t.match(await runCommand(['backup', target, '--data-dir', dataDir]), { code: 0 });
-  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret']);
+  t.match(await signalboxIn(dataDir, ['backup', target]), { code: 0 });
+  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret', 'log']);
   allBelongTo(t, target, nobody);
   t.equal(statSync(target).mode & 0o777, 0o700);
   t.notOk(readdirSync(dataDir).some((name) => name.startsWith('staging-')));
@@ -87,15 +87,14 @@ t.test('a backup goes where the gateway itself cannot write', { skip }, async (t
 t.test('root’s export belongs to root, and root imports it', { skip }, async (t) => {
   const { folder, dataDir } = directoryOfNobody(t);
   const other = directoryOfNobody(t);
-  addUser(dataDir, ann);
+  await addUser(dataDir, ann);
   const closed = join(folder, 'closed');
   mkdirSync(closed, { mode: 0o700 });
   const file = join(closed, 'ann.jsonl');
-  const args = ['user', 'export', ann, file, '--freeze', '--data-dir', dataDir];
-  t.match(await runCommand(args), { code: 0 });
+  t.match(await signalboxIn(dataDir, ['user', 'export', ann, file, '--freeze']), { code: 0 });
   t.equal(statSync(file).uid, 0);
   t.match(readFileSync(file, 'utf8'), /"isMove":true/);
-  const imported = await runCommand(['user', 'import', file, '--data-dir', other.dataDir]);
+  const imported = await signalboxIn(other.dataDir, ['user', 'import', file]);
   t.match(imported, { code: 0 }, imported.stderr);
   allBelongTo(t, other.dataDir, nobody);
   await startsAsNobody(t, other.dataDir);
@@ -103,14 +102,17 @@ t.test('root’s export belongs to root, and root imports it', { skip }, async (
 
 t.test('where permissions are wrong, no restore is advised', { skip }, async (t) => {
   const { dataDir } = directoryOfNobody(t);
-  addUser(dataDir, ann);
+  await addUser(dataDir, ann);
   const lock = join(dataDir, 'lock.mdb');
   const data = join(dataDir, 'data.mdb');
+  const log = join(dataDir, 'log');
   const faults: readonly (readonly [string, () => void, () => void])[] = [
     ['lock.mdb of root', () => chownSync(lock, 0, 0), () => chownSync(lock, nobody, nobody)],
     ['lock.mdb closed', () => chmodSync(lock, 0), () => chmodSync(lock, 0o600)],
     ['data.mdb of root', () => chownSync(data, 0, 0), () => chownSync(data, nobody, nobody)],
     ['data.mdb read-only', () => chmodSync(data, 0o400), () => chmodSync(data, 0o600)],
+    ['the log of root', () => chownSync(log, 0, 0), () => chownSync(log, nobody, nobody)],
+    ['the log closed', () => chmodSync(log, 0), () => chmodSync(log, 0o700)],
     ['the directory closed', () => chmodSync(dataDir, 0), () => chmodSync(dataDir, 0o700)],
   ];
   const asItself = (): Finding[] => {
@@ -121,12 +123,13 @@ t.test('where permissions are wrong, no restore is advised', { skip }, async (t)
   for (const [name, spoil, mend] of faults) {
     spoil();
     const ofRoot = await findings(dataDir, 'store');
-    for (const found of [ofRoot, asItself().filter(({ check }) => check === 'store')]) {
+    const own = asItself();
+    for (const found of [ofRoot, own.filter(({ check }) => check === 'store')]) {
       t.match(found, [{ level: 'warning', message: /not examined/, remedy: /permissions/ }], name);
     }
-    t.notMatch(JSON.stringify(asItself()), /newest backup/, name);
+    t.notMatch(JSON.stringify(own), /newest backup/, name);
     t.match(
-      asItself().filter(({ check, level }) => check === 'permissions' && level === 'problem'),
+      own.filter(({ check, level }) => check === 'permissions' && level === 'problem'),
       [{ remedy: /chmod|chown/ }],
       name,
     );
@@ -137,7 +140,7 @@ t.test('where permissions are wrong, no restore is advised', { skip }, async (t)
 
 t.test('who is neither the owner nor root is told to be one', { skip }, async (t) => {
   const { dataDir } = directoryOfNobody(t);
-  addUser(dataDir, ann);
+  await addUser(dataDir, ann);
   chownSync(dataDir, 1, 1);
   const { stdout } = commandOfNobody(['doctor', '--json', '--data-dir', dataDir]);
   const { findings: found } = JSON.parse(stdout) as { findings: Finding[] };

@@ -3,13 +3,14 @@ import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
-import { password, signalboxCli } from '../../support/gateway-process.js';
+import { password } from '../../support/gateway-process.js';
+import { signalboxIn } from '../../support/in-process.js';
 
 const gateway = await startTestGateway(t);
 
 /** Runs the command with --json; throws when it fails. */
-function cli(args: readonly string[], input = ''): any {
-  const { code, stdout, stderr } = signalboxCli(gateway.dataDir, [...args, '--json'], input);
+async function cli(args: readonly string[], input = ''): Promise<any> {
+  const { code, stdout, stderr } = await signalboxIn(gateway.dataDir, [...args, '--json'], input);
   if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
   return JSON.parse(stdout);
 }
@@ -22,18 +23,18 @@ const logIn = (email: string, word: string) =>
   });
 
 t.test('user add: the user can log in at once', async (t) => {
-  cli(
+  await cli(
     ['user', 'add', 'new@example.com', '--plan', 'business', '--password-stdin'],
     `${password}\n`,
   );
   const { token } = await login(gateway.url, 'NEW@example.com');
   t.ok(await createKey(gateway.url, token));
-  cli(
+  await cli(
     ['user', 'add', 'later@example.com', '--plan', 'basic', '--unconfirmed', '--password-stdin'],
     `${password}\n`,
   );
   t.equal((await logIn('later@example.com', password)).body.code, 'email_not_confirmed');
-  cli(['user', 'set', 'later@example.com', '--confirmed', 'true']);
+  await cli(['user', 'set', 'later@example.com', '--confirmed', 'true']);
   const basic = await login(gateway.url, 'later@example.com');
   await t.rejects(createKey(gateway.url, basic.token), /403.*business_plan_required/);
 });
@@ -42,29 +43,29 @@ t.test('user set --frozen: signals stop and go on, nothing else does', async (t)
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   t.equal((await post(user)).status, 202);
-  cli(['user', 'set', user.email, '--frozen', 'true']);
+  await cli(['user', 'set', user.email, '--frozen', 'true']);
   const refused = await post(user);
   t.equal(refused.status, 403);
   t.equal(refused.body.error.code, 'account_frozen');
   t.equal(plugin.closed, undefined);
-  cli(['user', 'set', user.email, '--frozen', 'false']);
+  await cli(['user', 'set', user.email, '--frozen', 'false']);
   t.equal((await post(user)).status, 202);
   plugin.close();
 });
 
 t.test('user set --plan: the Public API goes and comes with the plan', async (t) => {
   const user = await gateway.user();
-  cli(['user', 'set', user.email, '--plan', 'basic']);
+  await cli(['user', 'set', user.email, '--plan', 'basic']);
   const refused = await post(user);
   t.equal(refused.status, 403);
   t.equal(refused.body.error.code, 'business_plan_required');
-  cli(['user', 'set', user.email, '--plan', 'business']);
+  await cli(['user', 'set', user.email, '--plan', 'business']);
   t.equal((await post(user)).status, 202, 'with the same key');
 });
 
 t.test('user set --password-stdin: the old password and its tokens are out', async (t) => {
   const user = await gateway.user();
-  cli(['user', 'set', user.email, '--password-stdin'], 'a quite new password\n');
+  await cli(['user', 'set', user.email, '--password-stdin'], 'a quite new password\n');
   t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
   t.equal((await logIn(user.email, 'a quite new password')).status, 200);
   const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(user.token) });
@@ -74,20 +75,23 @@ t.test('user set --password-stdin: the old password and its tokens are out', asy
 
 t.test('key list and key revoke', async (t) => {
   const user = await gateway.user();
-  const listed = JSON.stringify(cli(['key', 'list', user.email]));
+  const listed = JSON.stringify(await cli(['key', 'list', user.email]));
   t.match(listed, new RegExp(`"id":${user.keyId}\\b`));
   t.notMatch(listed, user.key, 'without the secret');
-  cli(['key', 'revoke', `${user.keyId}`]);
+  await cli(['key', 'revoke', `${user.keyId}`]);
   const refused = await post(user);
   t.equal(refused.status, 401);
   t.equal(refused.body.error.code, 'invalid_api_key');
-  t.notMatch(JSON.stringify(cli(['key', 'list', user.email])), new RegExp(`"id":${user.keyId}\\b`));
+  t.notMatch(
+    JSON.stringify(await cli(['key', 'list', user.email])),
+    new RegExp(`"id":${user.keyId}\\b`),
+  );
 });
 
 t.test('session revoke: terminals go, the key stays', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  cli(['session', 'revoke', user.email]);
+  await cli(['session', 'revoke', user.email]);
   t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await post(user)).status, 202);
 });
@@ -96,13 +100,13 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const stream = await openReader(gateway.url, user.key);
-  cli(['api', 'disable']);
+  await cli(['api', 'disable']);
   const refused = await post(user);
   t.equal(refused.status, 503);
   t.equal(refused.body.error.code, 'public_api_disabled');
   await t.rejects(createKey(gateway.url, user.token), /503.*public_api_disabled/);
   t.equal(await stream.waitEnd(), 'properly');
-  cli(['api', 'enable']);
+  await cli(['api', 'enable']);
   t.equal((await post(user)).status, 202);
   t.ok(await createKey(gateway.url, user.token));
   plugin.close();
@@ -111,8 +115,8 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
 t.test('user list and user show tell what the gateway knows', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  t.match(JSON.stringify(cli(['user', 'list'])), user.email);
-  const shown = JSON.stringify(cli(['user', 'show', user.email]));
+  t.match(JSON.stringify(await cli(['user', 'list'])), user.email);
+  const shown = JSON.stringify(await cli(['user', 'show', user.email]));
   t.match(shown, user.email);
   t.match(shown, 'Sim101', 'its terminals');
   t.notMatch(shown, 'argon2', 'no hash');
@@ -122,11 +126,11 @@ t.test('user list and user show tell what the gateway knows', async (t) => {
 t.test('user delete: nothing of the user works any more', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  cli(['user', 'delete', user.email]);
+  await cli(['user', 'delete', user.email]);
   t.equal((await post(user)).status, 401);
   t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
-  cli(['user', 'add', user.email, '--plan', 'business', '--password-stdin'], `${password}\n`);
+  await cli(['user', 'add', user.email, '--plan', 'business', '--password-stdin'], `${password}\n`);
   const again = await login(gateway.url, user.email);
   const { key } = await createKey(gateway.url, again.token);
   const sources = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {

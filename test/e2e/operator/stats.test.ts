@@ -67,7 +67,10 @@ t.test('it goes on every second until Ctrl-C, which is no failure', async (t) =>
 
 t.test('where nothing answers, or no gateway, it says so', async (t) => {
   const server = createServer((socket) => {
-    socket.on('error', () => undefined).end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

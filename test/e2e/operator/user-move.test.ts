@@ -1,5 +1,5 @@
 /** A user moves between two real gateways with all that belongs to it, whatever state that is in. */
-import { runInProcess } from '../../support/in-process.js';
+import { signalboxIn, runInProcess } from '../../support/in-process.js';
 import { statSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import {
@@ -17,14 +17,14 @@ import {
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
-import { signalboxCli, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
+import { startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { connectPlugin, openPlugin, type Plugin } from '../../support/plugin.js';
 
 const signalsPerDay = 9;
 const limits = {
   loginAttemptsPerMinute: 10_000,
   unauthenticatedAttemptsPerMinute: 10_000,
-  executionConfirmTimeoutMs: 10_000,
+  executionConfirmTimeoutMs: 20_000,
 };
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
 const gateway = await startTestGateway(t, { users: 6, limits, config: { plans } });
@@ -43,8 +43,8 @@ async function startTarget(t: Test, dataDir: string): Promise<GatewayProcess> {
   return gateway;
 }
 
-function operate(dataDir: string, ...args: string[]): any {
-  const { code, stdout, stderr } = signalboxCli(dataDir, [...args, '--json']);
+async function operate(dataDir: string, ...args: string[]): Promise<any> {
+  const { code, stdout, stderr } = await signalboxIn(dataDir, [...args, '--json']);
   if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
   return JSON.parse(stdout);
 }
@@ -111,9 +111,9 @@ async function readAll(url: string, { user, requestIds }: Life): Promise<string[
 }
 
 /** @returns the file. */
-function exportFrozen(email: string): string {
+async function exportFrozen(email: string): Promise<string> {
   const file = `${gateway.dataDir}-${email}.jsonl`;
-  operate(gateway.dataDir, 'user', 'export', email, file, '--freeze');
+  await operate(gateway.dataDir, 'user', 'export', email, file, '--freeze');
   return file;
 }
 
@@ -122,12 +122,12 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   const { user, plugin, requestIds, frames, kept } = life;
   const { email, key } = user;
   const revoked = await createKey(gateway.url, user.token);
-  operate(gateway.dataDir, 'key', 'revoke', `${revoked.id}`);
+  await operate(gateway.dataDir, 'key', 'revoke', `${revoked.id}`);
   const reader = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
   const dataDir = aTarget();
   const target = await startTarget(t, dataDir);
 
-  const file = exportFrozen(email);
+  const file = await exportFrozen(email);
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.match(await plugin.waitClosed(), { code: 4001 }, 'terminals are told to come back later');
   await t.rejects(connectPlugin(gateway.url, user.sessionToken), /503/);
@@ -140,7 +140,7 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   await t.rejects(createKey(gateway.url, user.token), /401/, 'no key is made to be left behind');
   const before = await readAll(gateway.url, life);
 
-  operate(dataDir, 'user', 'import', file);
+  await operate(dataDir, 'user', 'import', file);
   t.same(await readAll(target.url, life), before, 'every status is the same, byte for byte');
   const replay = await submit(target.url, key, kept.body, 'kept');
   t.equal(replay.text, kept.answer.text);
@@ -189,12 +189,12 @@ t.test('a user moves whole to a gateway that runs', async (t) => {
   const keys = await call(target.url, 'GET', '/api/api-keys', { headers: bearer(token) });
   t.equal(keys.body.length ?? keys.body.keys?.length, 2, keys.text);
 
-  operate(gateway.dataDir, 'user', 'delete', email);
+  await operate(gateway.dataDir, 'user', 'delete', email);
   t.equal(verdict(await status(gateway.url, key, requestIds.filled)), '401 invalid_api_key');
   await t.rejects(connectPlugin(gateway.url, user.sessionToken), /401/);
-  const [store] = operate(dataDir, 'doctor', '--port', '0', '--ops-port', '0').findings.filter(
-    ({ check }: { check: string }) => check === 'store',
-  );
+  const [store] = (
+    await operate(dataDir, 'doctor', '--port', '0', '--ops-port', '0')
+  ).findings.filter(({ check }: { check: string }) => check === 'store');
   t.match(store, { level: 'ok' });
 });
 
@@ -204,9 +204,9 @@ for (const isRunning of [true, false]) {
     const life = await live(gateway);
     const { user, requestIds } = life;
     const dataDir = aTarget();
-    if (!isRunning) operate(dataDir, 'user', 'import', exportFrozen(user.email));
+    if (!isRunning) await operate(dataDir, 'user', 'import', await exportFrozen(user.email));
     const target = await startTarget(t, dataDir);
-    if (isRunning) operate(dataDir, 'user', 'import', exportFrozen(user.email));
+    if (isRunning) await operate(dataDir, 'user', 'import', await exportFrozen(user.email));
     const executionOf = async (requestId: string): Promise<any> =>
       (await status(target.url, user.key, requestId)).body.executions[0];
     await eventually(async () => (await executionOf(requestIds.sent)).status === 'unknown');
@@ -222,9 +222,9 @@ for (const isRunning of [true, false]) {
 t.test('a move that is taken back lets the user go on where it was', async (t) => {
   const life = await live(gateway);
   const { user, plugin } = life;
-  exportFrozen(user.email);
+  await exportFrozen(user.email);
   await plugin.waitClosed();
-  operate(gateway.dataDir, 'user', 'set', user.email, '--frozen', 'false');
+  await operate(gateway.dataDir, 'user', 'set', user.email, '--frozen', 'false');
   const back = await openPlugin(gateway.url, user.sessionToken);
   await back.next('submit', { executionId: life.frames.sent['executionId'] });
   t.equal((await submit(gateway.url, user.key, signal())).status, 202);
@@ -236,10 +236,10 @@ t.test('a user comes back to the gateway that it had left', async (t) => {
   const { email, key } = user;
   const dataDir = aTarget();
   const target = await startTarget(t, dataDir);
-  operate(dataDir, 'user', 'import', exportFrozen(email));
-  operate(gateway.dataDir, 'user', 'delete', email);
+  await operate(dataDir, 'user', 'import', await exportFrozen(email));
+  await operate(gateway.dataDir, 'user', 'delete', email);
   const file = `${dataDir}.jsonl`;
-  operate(dataDir, 'user', 'export', email, file, '--freeze');
+  await operate(dataDir, 'user', 'export', email, file, '--freeze');
   // Its old rows are removed by the sweep; until then it is refused in words.
   const isBack = async (): Promise<boolean> => {
     const { code, stderr } = await runInProcess([
@@ -257,6 +257,6 @@ t.test('a user comes back to the gateway that it had left', async (t) => {
   t.equal((await submit(gateway.url, key, kept.body, 'kept')).text, kept.answer.text);
   const plugin = await openPlugin(gateway.url, user.sessionToken, idle);
   t.match(await plugin.next('submit'), { requestId: requestIds.queued });
-  operate(dataDir, 'user', 'delete', email);
+  await operate(dataDir, 'user', 'delete', email);
   t.equal(verdict(await status(target.url, key, requestIds.queued)), '401 invalid_api_key');
 });

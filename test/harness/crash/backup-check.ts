@@ -27,6 +27,8 @@ export interface BackupCheckDeps {
 }
 
 interface RunningBackup {
+  /** Whether the gateway was killed before the command had ended. */
+  hasLostGateway: boolean;
   readonly command: CliCommand;
   readonly directory: string;
   readonly acknowledged: AcknowledgedState;
@@ -53,6 +55,7 @@ export class BackupCheck {
     const directory = `${dataDir}.copy-${++this.#count}`;
     const certain = tenants.filter(({ isCertain }) => isCertain);
     this.#underWay = {
+      hasLostGateway: false,
       acknowledged,
       directory,
       tenants: new Map(certain.map((tenant) => [tenant, tenant.state])),
@@ -61,19 +64,26 @@ export class BackupCheck {
     return this.#underWay.command;
   }
 
+  /** To be called when the gateway is killed: the command, if it still runs, may not learn how it ended. */
+  loseGateway(): void {
+    if (this.#underWay !== undefined) this.#underWay.hasLostGateway = true;
+  }
+
   /** Checks the backup that was begun last, once. */
   async inspect(): Promise<void> {
     if (this.#underWay === undefined) return;
-    const { command, directory, acknowledged, tenants } = this.#underWay;
+    const { command, directory, acknowledged, tenants, hasLostGateway } = this.#underWay;
     this.#underWay = undefined;
     const { verdict } = this.#deps.ledger;
     const { code, stderr } = await command.ended;
     const files = existsSync(directory) ? readdirSync(directory) : [];
     const isWhole = files.includes('data.mdb');
     const evidence = () => ({ directory, code, stderr, files });
-    verdict.hold('a backup that is left alone succeeds', code === 0 || command.isKilled, evidence);
+    const isUnknown = hasLostGateway && stderr.includes('has not reported its outcome');
+    const isWell = code === 0 || command.isKilled || isUnknown;
+    verdict.hold('a backup that is left alone succeeds', isWell, evidence);
     if (code === 0) {
-      const expected = ['data.mdb', 'jwt-secret'];
+      const expected = ['data.mdb', 'jwt-secret', 'log'];
       const isExactly = expected.join() === files.sort().join();
       verdict.hold('a confirmed backup is complete', isExactly, evidence);
     }

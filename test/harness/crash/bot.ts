@@ -5,13 +5,15 @@
 import type { Chance } from '../chance.js';
 import type { AcceptedRequest } from './ledger.js';
 import { codeOf, Operation } from './operation.js';
-import { randomSignal } from './random-signal.js';
+import { orderFilters, randomSignal } from './random-signal.js';
 import type { Trader } from './trader.js';
 
 const busyActions = {
   submit: 45,
   read: 18,
   cancel: 14,
+  cancelAll: 2,
+  cancelAfter: 3,
   replay: 8,
   concurrentRetries: 5,
   concurrentDuplicates: 4,
@@ -35,6 +37,8 @@ export class Bot {
     submit: () => this.submit(),
     read: async () => (await this.trader.read(this.#pick())) !== undefined,
     cancel: () => this.#cancel(),
+    cancelAll: () => this.#cancelAll(),
+    cancelAfter: () => this.#cancelAfter(),
     replay: () => this.#attempt(this.#pick().operation),
     concurrentRetries: () => {
       const operation = this.#newSignal();
@@ -103,6 +107,27 @@ export class Bot {
     });
     const isAnswered = await this.#attempt(this.trader.ledger.add(operation));
     return isAnswered && (await this.trader.read(request)) !== undefined;
+  }
+
+  async #cancelAll(): Promise<boolean> {
+    const filter = this.chance.pick(orderFilters);
+    const operation = new Operation({
+      user: this.trader.email,
+      kind: 'cancel-all',
+      key: this.#nextName('key'),
+      path: '/api/v1/orders/cancel-all',
+      body: filter === undefined ? '' : JSON.stringify(filter),
+      subject: '',
+      expiresAt: Infinity,
+    });
+    const isAnswered = await this.#attempt(this.trader.ledger.add(operation));
+    return isAnswered && (await this.trader.read(this.#pick())) !== undefined;
+  }
+
+  #cancelAfter(): Promise<boolean> {
+    const { key, submitKey } = this.trader;
+    const timeoutMs = this.chance.happens(0.2) ? 0 : this.chance.between(5_000, 7_000);
+    return this.trader.setSwitch(this.chance.happens(0.5) ? key : submitKey, timeoutMs);
   }
 
   /** Sends another body under a used Idempotency-Key. */

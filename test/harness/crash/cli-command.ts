@@ -3,7 +3,7 @@
  * duration, which is that of the last command of the same name.
  */
 import { startCommand, type RunningCommand } from '../../support/command.js';
-import type { CliResult } from '../../support/gateway-process.js';
+import type { CliResult } from '../../support/in-process.js';
 
 const usualMs = new Map<string, number>();
 const firstGuessMs = 400;

@@ -18,6 +18,8 @@ const readsAtOnce = 8;
 const spentAfterMs = 2_000;
 
 export class ConsistencyCheck {
+  /** Executions that a stop denied, in the end. */
+  denied = 0;
   readonly #logs: ReadonlyMap<string, DeliveryCheck>;
 
   constructor(
@@ -86,6 +88,9 @@ export class ConsistencyCheck {
   async inspectAll(): Promise<void> {
     await this.#readAll([...this.ledger.requests.values()], (request, view) => {
       this.#inspect('in the end', request, view);
+      this.denied += view.executions.filter(
+        ({ status, reasonCode }) => status === 'denied' && reasonCode !== 'no_active_terminal',
+      ).length;
     });
   }
 
@@ -125,6 +130,10 @@ export class ConsistencyCheck {
     view: RequestView,
   ): (ExecutionRecord | undefined)[] {
     this.#inspectRoute(request, view);
+    const { stops } = this.ledger.conditions;
+    const { operation } = request;
+    const acceptedAt = Date.parse(request.acceptedAt);
+    const stoppedAt = stops.stoppedAt(operation, acceptedAt);
     return view.executions.map((execution) => {
       const { executionId } = execution;
       const terminal = this.#terminalOf(request, execution);
@@ -137,8 +146,26 @@ export class ConsistencyCheck {
         execution,
         strangers: strangers.map(([id]) => id),
       });
-      for (const [rule, holds] of judge(phase, execution, record, cancelRequestId)) {
-        this.#hold(rule, holds, { phase, execution, record, cancelRequestId });
+      const { cancelAlls, switches } = this.ledger;
+      const mayHaveFired = switches.mayCancel(operation, acceptedAt);
+      const facts = {
+        view: execution,
+        record,
+        cancelRequestId,
+        stoppedAt,
+        mayDeny: (reason: string) =>
+          stops.mayDeny(reason, operation, acceptedAt) ||
+          cancelAlls.mayEnd(reason, execution, operation, acceptedAt) ||
+          (reason === 'cancel_after_expired' && mayHaveFired),
+        isInCancelAll:
+          cancelAlls.covers(execution, operation, acceptedAt) ||
+          (execution.orderRef !== null && switches.hasCancelled(operation, acceptedAt)),
+        isDenied: cancelAlls.denied.has(executionId),
+        mayHaveNewerCancel: mayHaveFired || cancelAlls.mayHaveCancelled(execution, operation),
+        isCancelWaiting: cancelAlls.waiting.has(execution.cancel?.cancelRequestId ?? ''),
+      };
+      for (const [rule, holds] of judge(phase, facts)) {
+        this.#hold(rule, holds, { phase, request, ...facts });
       }
       return record;
     });
@@ -158,7 +185,7 @@ export class ConsistencyCheck {
       return named.length === 0 ? [`${token} denied`] : named.map(({ id }) => id);
     });
     const actual = view.executions.map((execution) =>
-      execution.status === 'denied'
+      execution.reasonCode === 'no_active_terminal'
         ? `${execution.platform} denied`
         : this.#terminalOf(request, execution),
     );

@@ -4,7 +4,7 @@
  * rest exactly what was reported, in the end a matching outcome.
  */
 import type { ExecutionRecord } from './execution-record.js';
-import { isCancelOpen, type ExecutionView } from './request-history.js';
+import { attemptOf, isCancelOpen, type ExecutionView } from './request-history.js';
 import { definitiveEnds } from './state-tables.js';
 
 export type Phase = 'after the crash' | 'at rest' | 'in the end';
@@ -19,6 +19,18 @@ interface Finding {
   readonly isDelivered: boolean;
   /** The newest cancel that was accepted. */
   readonly cancelRequestId: string | undefined;
+  /** Since when a stop covers it, in Unix ms; Infinity for never. */
+  readonly stoppedAt: number;
+  /** Whether a stop, or a cancel of all orders, may have denied it for this reason. */
+  readonly mayDeny: (reason: string) => boolean;
+  /** A cancel of all orders was sent after it was accepted, and confirmed. */
+  readonly isInCancelAll: boolean;
+  /** An answer called it denied. */
+  readonly isDenied: boolean;
+  /** A cancel may have been requested that nobody was told of. */
+  readonly mayHaveNewerCancel: boolean;
+  /** Its newest cancel waits for its terminal. */
+  readonly isCancelWaiting: boolean;
 }
 
 type Rule = (finding: Finding) => boolean;
@@ -44,8 +56,27 @@ const always: Readonly<Record<string, Rule>> = {
   },
   'what a terminal acknowledged for good is confirmed': ({ view, record }) =>
     record?.isConfirmed !== true || view.delivery === 'confirmed',
-  'an accepted cancel is not forgotten': ({ view, cancelRequestId }) =>
-    view.cancel?.cancelRequestId === cancelRequestId,
+  'nothing leaves after a stop': ({ record, stoppedAt }) =>
+    (record?.lastSubmitAt ?? -Infinity) <= stoppedAt,
+  'a stop ends what has not left': ({ view, stoppedAt }) =>
+    view.status !== 'queued' || stoppedAt === Infinity,
+  'a denial has its reason': ({ view, mayDeny }) =>
+    view.status !== 'denied' ||
+    view.reasonCode === 'no_active_terminal' ||
+    mayDeny(view.reasonCode ?? ''),
+  'an accepted cancel is not forgotten': ({ view, cancelRequestId, mayHaveNewerCancel }) =>
+    view.cancel?.cancelRequestId === cancelRequestId ||
+    (mayHaveNewerCancel &&
+      view.cancel !== null &&
+      attemptOf(view.cancel.cancelRequestId) > attemptOf(cancelRequestId ?? '_0')),
+  'a cancel of all orders ends each or cancels it': ({ view, isInCancelAll }) =>
+    !isInCancelAll || definitiveEnds.includes(view.status) || view.cancel !== null,
+  'a cancel by a switch has its switch': ({ view, mayDeny }) =>
+    view.reasonCode !== 'cancel_after_expired' || mayDeny(view.reasonCode),
+  'what an answer called denied is denied': ({ view, isDenied }) =>
+    !isDenied || view.status === 'denied',
+  'a cancel that waits is not given up': ({ view, isCancelWaiting }) =>
+    !isCancelWaiting || view.cancel?.status !== 'not_sent',
 };
 
 const atRest: Readonly<Record<string, Rule>> = {
@@ -56,6 +87,8 @@ const atRest: Readonly<Record<string, Rule>> = {
     (view.status === record.last.status &&
       view.fills.length === record.last.fillIds.length &&
       view.delivery === 'confirmed'),
+  'a cancel leaves when its terminal is there': ({ view }) =>
+    view.cancel?.status !== 'requested' || view.delivery !== 'confirmed',
   'the terminal’s word on a cancel counts': ({ view, record }) => {
     const { cancel, status } = view;
     const said = cancel === null ? undefined : record?.cancels.get(cancel.cancelRequestId)?.said;
@@ -83,14 +116,9 @@ const rules: Readonly<Record<Phase, Readonly<Record<string, Rule>>>> = {
 };
 
 /** @returns each rule of the phase with whether it holds. */
-export function judge(
-  phase: Phase,
-  view: ExecutionView,
-  record: ExecutionRecord | undefined,
-  cancelRequestId: string | undefined,
-): [string, boolean][] {
-  const isDelivered = (record?.connections.size ?? 0) > 0;
-  const finding = { view, record, isDelivered, cancelRequestId };
+export function judge(phase: Phase, facts: Omit<Finding, 'isDelivered'>): [string, boolean][] {
+  const isDelivered = (facts.record?.connections.size ?? 0) > 0;
+  const finding = { ...facts, isDelivered };
   return Object.entries(rules[phase]).map(([rule, holds]) => [rule, holds(finding)]);
 }
 

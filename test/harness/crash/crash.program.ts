@@ -44,6 +44,7 @@ await runHarness(
         `nearest submit to its TTL ${Math.round(consistency.latestMs)} ms\n` +
         `${readers.events} events read on ${readers.readings} connections, ` +
         `${operator.confirmed} commands confirmed and ${operator.killed} killed, ` +
+        `${operator.stops.confirmed} stops and ${consistency.denied} executions denied by them, ` +
         `${backups.whole} complete backups and ${backups.cutOff} interrupted, ` +
         `${retention.interrupted} sweeps interrupted`,
     );

@@ -14,6 +14,12 @@ import { definitiveEnds } from './state-tables.js';
  */
 const deliveryToleranceMs = 150;
 
+/**
+ * A cancel report may arrive after the order has a newer cancel, and some terminals repeat everything after a
+ * welcome.
+ */
+const expectedErrors = ['unknown_cancel', 'seq_repeated'];
+
 export interface DeliveryCheckDeps {
   readonly verdict: Verdict;
   /** Wall time in Unix ms at which a bot first read that the delivery was confirmed. */
@@ -54,8 +60,7 @@ export class DeliveryCheck {
       case 'closed':
         return confirmations.closed(seen.connection);
       case 'error':
-        // A cancel report may arrive after the order has a newer cancel.
-        return this.#hold('no frame is refused', seen.code === 'unknown_cancel', seen);
+        return this.#hold('no frame is refused', expectedErrors.includes(seen.code), seen);
       case 'ack':
         return this.#ack(seen);
       case 'known':
@@ -110,6 +115,7 @@ export class DeliveryCheck {
       record.submit = seen;
     }
     record.connections.add(connection);
+    record.lastSubmitAt = seen.at - seen.unreadMs - deliveryToleranceMs;
   }
 
   #cancel(seen: ObservationOf<'cancel'>): void {

@@ -26,6 +26,8 @@ export class ExecutionRecord {
   submit: ObservationOf<'submit'> | undefined;
   /** Connections on which the submit came. */
   readonly connections = new Set<number>();
+  /** Wall time at which the newest submit may have been written at the earliest. */
+  lastSubmitAt = -Infinity;
   readonly said: Sent[] = [];
   /** Statuses from a hello: in effect only until a report arrives. */
   readonly hints = new Set<string>();

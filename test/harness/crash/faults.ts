@@ -54,6 +54,7 @@ export const faults = {
     else await sleep(command.msUntil(chance.between(60, 105) / 100));
     if (victim === 'backup' || victim === 'both') command.kill();
     if (victim === 'backup') await sleep(chance.between(0, 100));
+    if (victim === 'gateway') backups.loseGateway();
     await gateway.kill();
   },
   'killed with a dead disk': async (run) => {

@@ -6,9 +6,12 @@ import type { Answer } from '../../support/api.js';
 import { isOlderBinary } from '../../support/older-binary.js';
 import type { Verdict } from '../verdict.js';
 import type { DailyQuota } from './daily-quota.js';
+import { CancelAlls, type CancelAllAnswer } from './cancel-alls.js';
 import { attemptOf, History, type RequestView } from './request-history.js';
 import { codeOf, type Operation } from './operation.js';
 import { refusals, type Conditions } from './refusals.js';
+import { KeySwitches } from './key-switches.js';
+import { Stops } from './stops.js';
 
 export interface AcceptedRequest {
   readonly requestId: string;
@@ -27,12 +30,15 @@ export class Ledger {
   readonly moving = new Set<AcceptedRequest>();
   /** executionId → its accepted cancelRequestIds. */
   readonly cancels = new Map<string, Set<string>>();
+  readonly cancelAlls = new CancelAlls();
+  readonly switches = new KeySwitches();
   /** executionId → wall time in Unix ms at which its delivery was first read as confirmed. */
   readonly confirmedReads = new Map<string, number>();
   readonly conditions: Conditions = {
     isDiskDead: false,
     isDraining: false,
     mayBeClosed: false,
+    stops: new Stops(),
   };
   readonly #bySignalId = new Map<string, Operation[]>();
 
@@ -95,8 +101,10 @@ export class Ledger {
       return;
     }
     operation.accepted = answer.text;
-    if (operation.name.kind === 'signal') this.#acceptedSignal(operation, answer);
-    else this.#acceptedCancel(operation);
+    const { kind } = operation.name;
+    if (kind === 'signal') this.#acceptedSignal(operation, answer);
+    else if (kind === 'cancel') this.#acceptedCancel(operation.fields, operation.name.subject);
+    else this.#acceptedCancelAll(operation);
   }
 
   #acceptedSignal(operation: Operation, answer: Answer): void {
@@ -109,6 +117,8 @@ export class Ledger {
       answer.headers.get('location') === `/api/v1/signals/${requestId}`;
     this.verdict.hold('a 202 says what was accepted', isWhole, evidence);
     this.verdict.hold('a requestId is given once', !this.requests.has(requestId), evidence);
+    const isStopped = this.conditions.stops.isAcceptedUnder(operation, Date.parse(acceptedAt));
+    this.verdict.hold('nothing is accepted under a stop', !isStopped, evidence);
     const winners = this.siblingsOf(operation).filter(({ accepted }) => accepted !== undefined);
     this.verdict.hold('a signalId is accepted once', winners.length === 1, () => winners);
     const request = { requestId, user, operation, acceptedAt, history: new History() };
@@ -123,15 +133,33 @@ export class Ledger {
     }));
   }
 
-  #acceptedCancel(operation: Operation): void {
-    const { cancelRequestId, executionId, requestId, orderRef } = operation.fields;
+  #acceptedCancel(fields: Readonly<Record<string, string>>, orderRef: string): void {
+    const { cancelRequestId = '', executionId = '', requestId = '' } = fields;
     const accepted = this.cancels.get(executionId) ?? new Set<string>();
     this.cancels.set(executionId, accepted);
-    const isNew = orderRef === operation.name.subject && !accepted.has(cancelRequestId);
-    this.verdict.hold('a cancel is accepted once', isNew, () => operation);
+    const isNew = fields['orderRef'] === orderRef && !accepted.has(cancelRequestId);
+    this.verdict.hold('a cancel is accepted once', isNew, () => fields);
     accepted.add(cancelRequestId);
     const request = this.requests.get(requestId);
     if (request !== undefined) this.moving.add(request);
+  }
+
+  #acceptedCancelAll({ name, fields, firstSentAt }: Operation): void {
+    const filter = name.body === '' ? {} : (JSON.parse(name.body) as Record<string, string>);
+    const each = this.cancelAlls.begin(name.user, 'cancelled_by_api', filter, firstSentAt);
+    this.noteCancelled(each, fields as CancelAllAnswer);
+  }
+
+  /** The answer to a cancel of all orders. */
+  noteCancelled(each: ReturnType<CancelAlls['begin']>, answer: CancelAllAnswer): void {
+    this.cancelAlls.confirm(each, answer);
+    const { matched, orders } = answer;
+    const isWhole =
+      matched === orders.length && orders.every(({ outcome }) => outcome !== 'not_sent');
+    this.verdict.hold('a cancel of all orders lists each', isWhole, () => answer);
+    for (const order of orders.filter(({ outcome }) => outcome === 'requested')) {
+      this.#acceptedCancel(order as never, (order as { orderRef?: string }).orderRef ?? '');
+    }
   }
 
   /** The newest accepted cancel of an execution. */
@@ -154,7 +182,9 @@ export class Ledger {
       operation,
       text: answer.text,
     }));
-    if (refusal?.settles === true && operation.accepted === undefined) operation.refused = code;
+    if (refusal?.settles(operation) === true && operation.accepted === undefined) {
+      operation.refused = code;
+    }
     if (code === 'duplicate_signal_id') this.#refusedAsDuplicate(operation);
     if (code === 'daily_signal_limit_exceeded') this.#refusedByQuota(operation);
   }

@@ -23,10 +23,12 @@ export async function startNext({
   const config = configOf(quota.limit);
   while (chance.happens(0.3)) await gateway.killWhileStarting(config, chance.between(20, 600));
   await gateway.start(config);
+  ledger.switches.upSince = Date.now();
   ledger.conditions.isDiskDead = false;
   ledger.conditions.isDraining = false;
   run.updateTraderUrls();
   await operator.inspectSwitch();
+  await operator.stops.inspect();
 }
 
 /** Of terminals, readers, bots and the operator at the same time. */

@@ -25,7 +25,12 @@ interface Seen {
 
 /** Received from the gateway. */
 type Received =
-  | { readonly kind: 'welcome'; readonly lastSeq: number; readonly helloAt: number }
+  | {
+      readonly kind: 'welcome';
+      readonly connectionId: string;
+      readonly lastSeq: number;
+      readonly helloAt: number;
+    }
   | {
       readonly kind: 'submit';
       readonly executionId: string;

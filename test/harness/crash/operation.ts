@@ -6,11 +6,11 @@ import type { Answer } from '../../support/api.js';
 
 export interface OperationName {
   readonly user: string;
-  readonly kind: 'signal' | 'cancel';
+  readonly kind: 'signal' | 'cancel' | 'cancel-all';
   readonly key: string;
   readonly path: string;
   readonly body: string;
-  /** The signalId, or the orderRef. */
+  /** The signalId, the orderRef, or empty. */
   readonly subject: string;
   /** `ts + ttlMs` of a signal. */
   readonly expiresAt: number;
@@ -22,6 +22,13 @@ export class Operation {
   /** Code of the final refusal. */
   refused: string | undefined;
   attempts = 0;
+  /** Attempts without an answer so far. */
+  underWay = 0;
+  /** Wall times of the first attempt and of the newest. */
+  firstSentAt = Infinity;
+  sentAt = 0;
+  /** API keys with which it was sent. */
+  readonly apiKeys = new Set<string>();
   /** 202s without `Idempotent-Replayed`. */
   firstAnswers = 0;
 

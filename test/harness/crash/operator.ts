@@ -8,18 +8,21 @@ import type { Verdict } from '../verdict.js';
 import type { ApiSwitch } from './api-switch.js';
 import { CliCommand } from './cli-command.js';
 import type { GatewayUnderTest } from './gateway-under-test.js';
-import type { Conditions } from './refusals.js';
+import type { Ledger } from './ledger.js';
 import { deleteKey, gainKey, gainLogin } from './tenant-actions.js';
+import { StopActions } from './stop-actions.js';
 import { composeChange } from './tenant-changes.js';
 import type { Ending, Tenant } from './tenant.js';
+import type { Trader } from './trader.js';
 
 export interface OperatorDeps {
   readonly gateway: GatewayUnderTest;
   readonly chance: Chance;
   readonly verdict: Verdict;
-  readonly conditions: Conditions;
+  readonly ledger: Ledger;
   readonly apiSwitch: ApiSwitch;
   readonly tenants: readonly Tenant[];
+  readonly traders: readonly Trader[];
 }
 
 const actions = {
@@ -35,13 +38,14 @@ type Action = keyof typeof actions;
 const killedShare = 0.2;
 
 export class Operator {
+  readonly stops: StopActions;
   /** Commands that ended with 0, and that were killed. */
   confirmed = 0;
   killed = 0;
   /** Commands that have ended since the load was last started. */
   #endedNow = 0;
   #isStopped = true;
-  #work: Promise<void> = Promise.resolve();
+  #work: Promise<unknown> = Promise.resolve();
   #command: CliCommand | undefined;
   readonly #deps: OperatorDeps;
   readonly #actions: Readonly<Record<Action, (tenant: Tenant) => Promise<void>>>;
@@ -49,6 +53,8 @@ export class Operator {
   constructor(deps: OperatorDeps) {
     this.#deps = deps;
     const { gateway, chance } = deps;
+    const send = (command: CliCommand): Promise<Ending> => this.#send(command);
+    this.stops = new StopActions({ ...deps, chance: chance.child('stops'), send });
     this.#actions = {
       change: (tenant) => this.#change(tenant),
       login: (tenant) => gainLogin(tenant, gateway.url),
@@ -79,7 +85,7 @@ export class Operator {
   start(): void {
     this.#isStopped = false;
     this.#endedNow = 0;
-    this.#work = this.#run();
+    this.#work = Promise.all([this.#run(), this.stops.run(() => this.#isStopped)]);
   }
 
   async stop(): Promise<void> {
@@ -137,14 +143,14 @@ export class Operator {
       const ending = await this.#send(apiSwitch.turn(isOpen));
       if (ending === 'confirmed') apiSwitch.turned(isOpen);
       if (!gateway.isAlive) return;
-      await apiSwitch.inspect(gateway.url, 'the API switch is obeyed at once');
+      await apiSwitch.inspect(gateway.url, 'the API switch takes effect at once');
       await new Promise((resolve) => setTimeout(resolve, chance.between(0, 60)));
     }
     if (gateway.isAlive) await apiSwitch.open();
   }
 
   async #send(command: CliCommand): Promise<Ending> {
-    const { chance, verdict, gateway, conditions } = this.#deps;
+    const { chance, verdict, gateway, ledger } = this.#deps;
     const { starts } = gateway;
     this.#command = command;
     if (chance.happens(killedShare)) command.killAt(chance.between(50, 110) / 100);
@@ -154,7 +160,7 @@ export class Operator {
     if (code === 0) this.confirmed++;
     else if (command.isKilled) this.killed++;
     // The gateway carries the command out: a dead disk or the end of the gateway fails it, too.
-    const isExcused = conditions.isDiskDead || !gateway.isAlive || gateway.starts !== starts;
+    const isExcused = ledger.conditions.isDiskDead || !gateway.isAlive || gateway.starts !== starts;
     const isWell = code === 0 || command.isKilled || isExcused;
     verdict.hold('a command that is left alone succeeds', isWell, () => ({ code, stderr }));
     return code === 0 ? 'confirmed' : 'cut off';

@@ -10,6 +10,16 @@ const ttlMs: Readonly<Record<keyof typeof lifetimes, readonly [number, number]>>
 const platforms = ['terminal_a', 'terminal_a', 'terminal_b', 'terminal_a, terminal_b'];
 const instances = [undefined, undefined, undefined, 'desk-1', 'desk-9'];
 
+/** Of a cancel of all orders; undefined: without a body. */
+export const orderFilters: readonly (Readonly<Record<string, string>> | undefined)[] = [
+  undefined,
+  {},
+  { instrument: 'ES' },
+  { platform: 'terminal_a' },
+  { platform: 'terminal_b', instrument: 'NQ' },
+  { instanceId: 'desk-1' },
+];
+
 export interface SignalText {
   readonly signalId: string;
   readonly expiresAt: number;

@@ -3,6 +3,7 @@
  * final; otherwise the operation stays open.
  */
 import type { Operation } from './operation.js';
+import { stopKinds, type Stops } from './stops.js';
 
 /** Conditions under which the gateway may refuse. */
 export interface Conditions {
@@ -10,25 +11,44 @@ export interface Conditions {
   isDraining: boolean;
   /** The operator may have closed the Public API. */
   mayBeClosed: boolean;
+  readonly stops: Stops;
 }
 
 interface Refusal {
-  readonly settles: boolean;
+  readonly settles: (operation: Operation) => boolean;
   readonly mayCome: (operation: Operation, now: Conditions) => boolean;
 }
 
+const always = (): boolean => true;
+const never = (): boolean => false;
 const isCancel = ({ name }: Operation): boolean => name.kind === 'cancel';
+
+/** A stop. Another attempt under way may be accepted yet. */
+const stopped = (code: string): Refusal => ({
+  settles: ({ underWay }) => underWay === 0,
+  mayCome: (operation, { stops }) =>
+    operation.name.kind === 'signal' && stops.mayRefuse(code, operation, operation.sentAt),
+});
 
 /** The ledger checks the daily limit itself. */
 export const refusals: Readonly<Record<string, Refusal>> = {
-  request_in_progress: { settles: false, mayCome: ({ attempts }) => attempts > 1 },
-  idempotency_outcome_unknown: { settles: false, mayCome: (_, now) => now.isDiskDead },
-  signal_processing_failed: { settles: false, mayCome: (_, now) => now.isDiskDead },
-  shutting_down: { settles: false, mayCome: (_, now) => now.isDraining },
-  invalid_signal: { settles: true, mayCome: ({ name }) => Date.now() >= name.expiresAt },
-  duplicate_signal_id: { settles: true, mayCome: ({ name }) => name.kind === 'signal' },
-  daily_signal_limit_exceeded: { settles: true, mayCome: ({ name }) => name.kind === 'signal' },
-  order_not_cancellable: { settles: true, mayCome: isCancel },
-  cancel_already_in_progress: { settles: true, mayCome: isCancel },
-  terminal_unavailable: { settles: true, mayCome: isCancel },
+  request_in_progress: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
+  idempotency_outcome_unknown: { settles: never, mayCome: (_, now) => now.isDiskDead },
+  signal_processing_failed: { settles: never, mayCome: (_, now) => now.isDiskDead },
+  // A commit that takes longer than two seconds on a busy machine counts as one that hangs.
+  storage_unavailable: { settles: never, mayCome: () => true },
+  shutting_down: { settles: never, mayCome: (_, now) => now.isDraining },
+  invalid_signal: { settles: always, mayCome: ({ name }) => Date.now() >= name.expiresAt },
+  duplicate_signal_id: { settles: always, mayCome: ({ name }) => name.kind === 'signal' },
+  daily_signal_limit_exceeded: { settles: always, mayCome: ({ name }) => name.kind === 'signal' },
+  order_not_cancellable: { settles: always, mayCome: isCancel },
+  cancel_already_in_progress: { settles: always, mayCome: isCancel },
+  [stopKinds.halt.refusal]: stopped(stopKinds.halt.refusal),
+  [stopKinds.freeze.refusal]: stopped(stopKinds.freeze.refusal),
+  // An earlier attempt with this key may have been accepted before.
+  [stopKinds.revocation.refusal]: {
+    ...stopped(stopKinds.revocation.refusal),
+    settles: ({ attempts }) => attempts === 1,
+  },
+  terminal_unavailable: { settles: always, mayCome: isCancel },
 };

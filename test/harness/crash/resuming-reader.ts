@@ -8,7 +8,7 @@ import type { TerminalIdentity } from './observation.js';
 import type { Conditions } from './refusals.js';
 import type { Reading, StreamLog } from './stream-log.js';
 
-const pauseMs = 20;
+const pauseMs = 50;
 
 export interface ResumingReaderDeps {
   readonly identity: TerminalIdentity;

@@ -6,7 +6,11 @@ const attemptsMax = 20;
 const pauseMs = 200;
 
 /** Retries every open operation under its Idempotency-Key until an answer says how it ended. */
-export async function retryOpenOperations({ ledger, traders, verdict }: TestRun): Promise<void> {
+export async function retryOpenOperations({
+  ledger,
+  traders,
+  verdict,
+}: Pick<TestRun, 'ledger' | 'traders' | 'verdict'>): Promise<void> {
   for (const operation of [...ledger.open]) {
     for (let i = 0; operation.isOpen && i < attemptsMax; i++) {
       if (i > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -17,7 +21,9 @@ export async function retryOpenOperations({ ledger, traders, verdict }: TestRun)
 }
 
 /** Submits one signal after another: exactly as many must be accepted as the daily limit allows. */
-export async function exhaustDailyQuota({ counted, quota, verdict }: TestRun): Promise<void> {
+export async function exhaustDailyQuota(run: TestRun): Promise<void> {
+  const { counted, quota, verdict, operator } = run;
+  if (!(await operator.stops.endAll())) return;
   for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
   const isExact = quota.acceptedToday === quota.limit;
   verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({

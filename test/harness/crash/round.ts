@@ -3,7 +3,9 @@
  * terminal has reconnected, then with all terminals connected and idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SwitchView } from './key-switches.js';
 import type { TestRun } from './test-run.js';
+import type { Trader } from './trader.js';
 import { settledWithinMs } from './config.js';
 import { checkWithDoctor } from './doctor-check.js';
 import { startNextWithReaders, stopLoad, startLoad } from './lifecycle.js';
@@ -13,6 +15,8 @@ import { faults, type FaultName } from './faults.js';
 
 const replaysPerRound = 40;
 const commandWithinMs = 5_000;
+/** Share of the rounds in which the operator stops trading while no gateway runs. */
+const stopsWhileDownShare = 0.2;
 
 /** @returns a summary of the fault for the run's log. */
 export async function runRound(run: TestRun, fault: FaultName): Promise<string> {
@@ -28,6 +32,7 @@ export async function runRound(run: TestRun, fault: FaultName): Promise<string> 
     await checkWithDoctor(gateway.dataDir, verdict, 'the doctor finds it well');
   await backups.inspect();
 
+  if (chance.happens(stopsWhileDownShare)) await operator.stops.act();
   await startNextWithReaders(run);
   await operator.inspectTenants();
   consistency.observe(await terminals.takeObservations());
@@ -38,7 +43,10 @@ export async function runRound(run: TestRun, fault: FaultName): Promise<string> 
   const before = new StatusSnapshot(run.ledger);
   await replaySome(run);
 
+  // What a stop has ended stays ended, whether it is over before its terminals are back or not.
+  if (chance.happens(0.5)) await operator.stops.endAll();
   terminals.connectTo(gateway.url);
+  await operator.stops.endAll();
   // With the daily quota used up, the next load is refused until the next restart raises it.
   if (chance.happens(0.5)) await exhaustDailyQuota(run);
   await waitUntilIdle(run);
@@ -58,6 +66,35 @@ async function inspectSources({ traders, consistency, verdict }: TestRun): Promi
   }
 }
 
+/** Waits until every switch that may be armed has fired, since none may fire between the checks. */
+async function inspectSwitches({ chance, traders, ledger, verdict }: TestRun): Promise<void> {
+  const { switches } = ledger;
+  for (const trader of traders.values()) {
+    for (const apiKey of new Set([trader.key, trader.submitKey])) {
+      if (!switches.byKey.has(apiKey)) continue;
+      await inspectSwitch(trader, apiKey);
+      if (chance.happens(0.5)) await trader.setSwitch(apiKey, 0);
+    }
+  }
+  await sleep(Math.max(0, switches.settledAt - Date.now()));
+  for (const trader of traders.values()) {
+    for (const apiKey of new Set([trader.key, trader.submitKey])) {
+      if (switches.byKey.has(apiKey)) await inspectSwitch(trader, apiKey);
+    }
+  }
+
+  async function inspectSwitch(trader: Trader, apiKey: string): Promise<void> {
+    const answer = await trader.get('/api/v1/cancel-after', apiKey);
+    // A revoked key reads nothing; its orders tell.
+    if (answer?.status !== 200) return;
+    const view = answer.body as SwitchView;
+    const keySwitch = switches.of(apiKey);
+    for (const [rule, holds] of keySwitch.judge(view, switches.upSince)) {
+      verdict.hold(rule, holds, () => ({ user: trader.email, view, keySwitch }));
+    }
+  }
+}
+
 async function replaySome({ chance, ledger, traders }: TestRun): Promise<void> {
   const accepted = ledger.operations.filter((operation) => operation.accepted !== undefined);
   for (let i = 0; i < replaysPerRound && accepted.length > 0; i++) {
@@ -67,7 +104,9 @@ async function replaySome({ chance, ledger, traders }: TestRun): Promise<void> {
 }
 
 /** Waits until every terminal's reports are acknowledged and every reader has received its events. */
-async function waitUntilIdle({ terminals, consistency, readers, verdict }: TestRun): Promise<void> {
+async function waitUntilIdle(run: TestRun): Promise<void> {
+  const { terminals, consistency, readers, verdict } = run;
+  await inspectSwitches(run);
   const pendingWork = await terminals.waitUntilIdle();
   verdict.hold(
     'every report is acknowledged in the end',

@@ -45,7 +45,11 @@ export async function deleteKey(tenant: Tenant, url: string, chance: Chance): Pr
   tenant.end(await askToDelete(url, key, token));
 }
 
-async function askToDelete(url: string, key: Credential, token: Credential): Promise<Ending> {
+export async function askToDelete(
+  url: string,
+  key: Credential,
+  token: Credential,
+): Promise<Ending> {
   try {
     const { status } = await call(url, 'DELETE', `/api/api-keys/${key.id}`, {
       headers: bearer(token.text),

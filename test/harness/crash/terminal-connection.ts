@@ -114,7 +114,7 @@ export class TerminalConnection {
       this.observe({ kind: 'error', code: frame['code'] });
     } else if (frame.type === 'welcome') {
       const lastSeq = frame['lastSeq'] as number;
-      this.observe({ kind: 'welcome', lastSeq, helloAt });
+      this.observe({ kind: 'welcome', connectionId: frame['connectionId'], lastSeq, helloAt });
       this.#isWelcomed = true;
       // A plugin may repeat only what the gateway lacks, or everything.
       if (chance.happens(0.5)) {
@@ -126,7 +126,7 @@ export class TerminalConnection {
 
   #reconnectLater(): void {
     this.#isWelcomed = false;
-    const pauseMs = this.#deps.chance.between(0, this.cutsConnections ? 150 : 20);
+    const pauseMs = this.#deps.chance.between(0, this.cutsConnections ? 150 : 40);
     setTimeout(() => this.#connect(), pauseMs);
   }
 

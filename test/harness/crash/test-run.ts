@@ -55,7 +55,7 @@ export async function openTestRun(
   const chance = new Chance(seed, 'run');
   const gateway = new GatewayUnderTest(dataDir, verdict);
   const emailOf = (name: string): string => `${name}@example.com`;
-  for (const { name, plan } of members) addUser(dataDir, emailOf(name), plan);
+  for (const { name, plan } of members) await addUser(dataDir, emailOf(name), plan);
   const quota = new DailyQuota();
   quota.limit = 10;
   await gateway.start(configOf(quota.limit));
@@ -86,6 +86,9 @@ export async function openTestRun(
     if (plan === countedPlan) {
       bots.push(createPlainBot(trader, chance.child(name)));
     } else {
+      const submitKey = await createKey(gateway.url, token);
+      trader.submitKey = submitKey.key;
+      trader.submitKeyId = submitKey.id;
       for (let i = 0; i < busyBotsPerUser; i++) {
         bots.push(createBusyBot(trader, chance.child(`${name}-${i}`)));
       }
@@ -123,9 +126,10 @@ export async function openTestRun(
       gateway,
       chance: chance.child('operator'),
       verdict,
-      conditions: ledger.conditions,
+      ledger,
       apiSwitch,
       tenants,
+      traders: [...traders.values()],
     }),
     retention: new RetentionCheck(dataDir, verdict),
     backups: new BackupCheck({ dataDir, ledger, traders, tenants }),

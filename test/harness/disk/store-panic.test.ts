@@ -1,33 +1,39 @@
 /**
- * A disk that fails writes to the store's two meta pages: lmdb then refuses every transaction of the
- * process, reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it.
+ * A disk that fails writes to lmdb's two meta pages: lmdb then refuses every transaction of the process,
+ * reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it; what the log took
+ * meanwhile is there then.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { createKey, login, signal, submit } from '../../support/api.js';
+import { type Answer, createKey, login, signal, submit } from '../../support/api.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { isNativeAbort } from './write-failure.js';
 
-/** An LD_PRELOAD library that fails writes to the first two pages while a file exists. */
+/** An LD_PRELOAD library that fails writes to the first two pages of the store while a file exists. */
 const shim = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 #define FIRST_DATA_BYTE 8192
-static int is_broken(off64_t at) {
+static int is_broken(int file, off64_t at) {
   const char *flag = getenv("BROKEN_WHILE");
-  return at < FIRST_DATA_BYTE && flag && access(flag, F_OK) == 0;
+  char link[64], path[4096] = "";
+  if (at >= FIRST_DATA_BYTE || !flag || access(flag, F_OK) != 0) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/data.mdb") != 0;
 }
 #define WRAP(NAME, OFFSET) \\
   ssize_t NAME(int file, const void *bytes, size_t length, OFFSET at) { \\
     ssize_t (*real)(int, const void *, size_t, OFFSET) = dlsym(RTLD_NEXT, #NAME); \\
-    if (is_broken(at)) { errno = EIO; return -1; } \\
+    if (is_broken(file, at)) { errno = EIO; return -1; } \\
     return real(file, bytes, length, at); \\
   }
 WRAP(pwrite, off_t)
@@ -62,11 +68,13 @@ t.test(
     t.equal(made.status, 0, String(made.stderr));
     const flag = join(directory, 'broken');
     const dataDir = join(directory, 'data');
-    addUser(dataDir, 'ann@example.com');
+    await addUser(dataDir, 'ann@example.com');
     const environment = { LD_PRELOAD: library, BROKEN_WHILE: flag };
     const body = JSON.stringify(signal());
+    const later = JSON.stringify(signal());
     let key = '';
     let accepted = '';
+    let logged: Answer | undefined;
 
     /** @returns the exit code, or null when lmdb aborted the process by a signal. */
     async function live(): Promise<number | null> {
@@ -79,8 +87,8 @@ t.test(
       }
       const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
       writeFileSync(flag, '');
-      // The gateway may exit before it answers.
-      await submit(gateway.url, key, signal()).catch(() => undefined);
+      // Into the log, and from there into the store.
+      logged = await submit(gateway.url, key, later, 'later');
       const [code] = await ended;
       rmSync(flag);
       if (code === null) t.ok(isNativeAbort(gateway.process), 'lmdb ended it');
@@ -94,6 +102,8 @@ t.test(
     const next = await startGateway({ dataDir });
     t.teardown(() => next.kill());
     t.equal((await submit(next.url, key, body, 'kept')).text, accepted);
+    t.equal(logged?.status, 202);
+    t.equal((await submit(next.url, key, later, 'later')).text, logged?.text, 'the log had it');
     t.equal((await submit(next.url, key, signal())).status, 202);
   },
 );

@@ -6,11 +6,13 @@
 import { runHarness } from '../harness-run.js';
 import { fuzzHttp } from './http/http.target.js';
 import { fuzzIdle } from './idle/idle.target.js';
+import { fuzzFloods } from './plugins/floods.target.js';
 import { fuzzPlugins } from './plugins/plugins.target.js';
 import { fuzzReaders } from './readers/readers.target.js';
 import type { Target } from './target.js';
 
 const targets: Readonly<Record<string, Target>> = {
+  floods: fuzzFloods,
   http: fuzzHttp,
   idle: fuzzIdle,
   plugins: fuzzPlugins,

@@ -8,6 +8,7 @@ import { createKey, login, signal, submit } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { openPlugin, type Plugin } from '../../support/plugin.js';
+import { isQuiet } from '../quiet-log.js';
 import type { FuzzRun } from './target.js';
 
 export interface Member {
@@ -47,7 +48,7 @@ export class FuzzedGateway {
     limits: Readonly<Record<string, number>>,
   ): Promise<FuzzedGateway> {
     const dataDir = join(run.directory, name);
-    for (const email of emails) addUser(dataDir, email);
+    for (const email of emails) await addUser(dataDir, email);
     const process = await startGateway({
       dataDir,
       config: { limits, plans },
@@ -148,12 +149,4 @@ export async function openTerminal(url: string, member: Member): Promise<Plugin>
 export function anonymousMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);
-}
-
-function isQuiet(line: string): boolean {
-  try {
-    return ['debug', 'info'].includes((JSON.parse(line) as { level: string }).level);
-  } catch {
-    return false;
-  }
 }

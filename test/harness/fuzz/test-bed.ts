@@ -11,7 +11,10 @@ import type { FuzzRun } from './target.js';
 import { withDeadline } from './deadline.js';
 import { TenantIsolation } from './tenant-isolation.js';
 
-/** Timeouts longer than any run, so that only frames change anything. */
+/**
+ * Timeouts longer than any run, so that only frames change anything; and room for what the inputs send. The
+ * target `floods` has the shipped limits of plugins.
+ */
 const limits = {
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
@@ -19,6 +22,10 @@ const limits = {
   executionConfirmTimeoutMs: 86_400_000,
   cancelConfirmTimeoutMs: 86_400_000,
   heartbeatWindowMs: 86_400_000,
+  pluginFramesPerSecond: 1_000_000,
+  pluginBytesPerSecond: 1_073_741_824,
+  pluginConnectionsPerUser: 100_000,
+  sourcesPerUser: 100_000,
 };
 
 /** The longest allowed. */

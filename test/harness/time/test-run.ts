@@ -223,7 +223,7 @@ export async function openTestRun(
   const dataDir = join(directory, 'data');
   const gateway = await startGateway({ dataDir, config, environment: wall.environment });
   atExit(() => void gateway.process.kill('SIGKILL'));
-  addUsers(dataDir, `${dataDir}.config.json`);
+  await addUsers(dataDir, `${dataDir}.config.json`);
   const user = await logInUser(gateway.url, 'business');
   const others = {
     quick: await logInUser(gateway.url, 'quick'),

@@ -54,9 +54,9 @@ const onlyRests: BehaviourWeights = {
 /** The rate limit is per key. */
 const keysPerPerson = 3;
 
-export function addUsers(dataDir: string, configFile: string): void {
+export async function addUsers(dataDir: string, configFile: string): Promise<void> {
   for (const plan of Object.keys(plans)) {
-    addUser(dataDir, emailOf(plan), plan, ['--config', configFile]);
+    await addUser(dataDir, emailOf(plan), plan, ['--config', configFile]);
   }
 }
 

@@ -15,7 +15,7 @@ const oddValues: readonly string[] = [
   '9007199254740993', '253402300799999', '253402300800000', '18446744073709551616', '1'.repeat(400), '01', '+1', '.5', '1.', '1e', '0x1', '1_0', 'NaN', 'Infinity', 'undefined',
   '""', '" "', '"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', utf8('"é😀"'), '"\xff"', '"\xc0\xaf"', '"\xed\xa0\x80"', '"\xf4\x90\x80\x80"', '"\0"', '"\t"', '"\\x"', '"\\u12"', "'x'", '"', '"\\"',
   `"${'x'.repeat(64)}"`, `"${'x'.repeat(65)}"`, `"${'x'.repeat(128)}"`, `"${'x'.repeat(129)}"`, `"${utf8('😀').repeat(64)}"`, `"${utf8('😀').repeat(65)}"`,
-  '"terminal_a,terminal_a"', '" terminal_a , terminal_b "', '"terminal_b"', '"terminal_a,"', '","', '"TERMINAL_A"', '"__proto__"', '"constructor"', '"fuzz-1"', '"fuzz-2"',
+  '"terminal_a,terminal_a"', '" terminal_a , terminal_b "', '"terminal_b"', '"terminal_a,"', '","', '"TERMINAL_A"', '"__proto__"', '"constructor"', '"fuzz-1"', '"fuzz-2"', '"Sim101"',
   '[]', '[1]', '{}', '{"__proto__":{"polluted":true}}', '{"constructor":{"prototype":{"polluted":true}}}', '{"a":1,"a":2}', '{"":""}', '{"toString":1,"valueOf":1,"toJSON":1,"then":1}', '[[[[]]]]', '{"length":1e9}',
 ];
 
@@ -91,7 +91,15 @@ function changeMembers(members: Members, chance: Chance): string {
     else if (kind === 'twice') members.splice(chance.between(0, members.length), 0, [name, value]);
     else
       members.push([
-        chance.pick(['__proto__', 'constructor', 'instanceId', 'prototype', 'x', '']),
+        chance.pick([
+          '__proto__',
+          'constructor',
+          'instanceId',
+          'accountName',
+          'prototype',
+          'x',
+          '',
+        ]),
         value,
       ]);
     told.push(`${name} ${kind}`);

@@ -28,7 +28,11 @@ const atATime = 48;
 /** Lower numbers belong to the reports of the fixtures. */
 const firstSeq = 1_000;
 const names = ['attacker@example.com', 'victim@example.com'] as const;
-const limits = { keyRequestsPerMinute: 1_000_000, loginAttemptsPerMinute: 1_000_000 };
+const limits = {
+  keyRequestsPerMinute: 1_000_000,
+  userRequestsPerMinute: 1_000_000,
+  loginAttemptsPerMinute: 1_000_000,
+};
 
 const families: Readonly<Record<string, (material: Material) => Input>> = {
   plain: plainInput,

@@ -26,6 +26,8 @@ interface Count {
 export class Ledger {
   readonly #signals = new Map<string, Allowed[]>();
   readonly #cancels = new Map<string, Count>();
+  /** Each may cancel every order once. */
+  #cancelAlls = 0;
   readonly #delivered = new Map<string, Frame>();
   readonly #revocable = new Set<number>();
   /** Inputs of this round, as evidence of an effect that none of them means. */
@@ -49,6 +51,7 @@ export class Ledger {
       known.push({ signal, inputName, isCertain: false });
       this.#signals.set(signal.signalId, known);
     } else if (effect.kind === 'cancel') this.#cancelsOf(effect.orderRef).allowed++;
+    else if (effect.kind === 'cancel-all') this.#cancelAlls++;
     else this.#revocable.add(effect.keyId);
   }
 
@@ -100,7 +103,7 @@ export class Ledger {
       missing.slice(0, 3),
     );
     for (const [orderRef, count] of this.#cancels) {
-      const isMeant = isEnough(count) && count.seen <= count.allowed;
+      const isMeant = isEnough(count) && count.seen <= count.allowed + this.#cancelAlls;
       this.verdict.hold('an order is cancelled as often as meant', isMeant, () => [
         orderRef,
         count,

@@ -5,11 +5,14 @@
 import { routes } from '../../../../src/routes.js';
 import type { Fixtures } from './fixtures.js';
 import type { ReadRequest } from './http-reader.js';
+import { filterViolations, isNoOrderMeant } from './filter-model.js';
+import { keyLimitsVerdict } from './key-limits-model.js';
 import { judgeSignal, parse, type MeantSignal } from './signal-model.js';
 
 export type Effect =
   | { readonly kind: 'signal'; readonly signal: MeantSignal; readonly idempotencyKey: string }
   | { readonly kind: 'cancel'; readonly orderRef: string; readonly idempotencyKey: string }
+  | { readonly kind: 'cancel-all' }
   | { readonly kind: 'revoke'; readonly keyId: number };
 
 export interface Expectation {
@@ -92,6 +95,7 @@ function refusalOf(
 const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>> = {
   login: (request) =>
     jsonOf(request, (value) => {
+      if (hasOtherThan(['email', 'password'], value)) return only('400 unknown_field');
       const { email, password } = (value ?? {}) as Partial<Record<string, unknown>>;
       const isWhole = typeof email === 'string' && typeof password === 'string';
       if (!isWhole) return only('400 validation_failed');
@@ -104,15 +108,16 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
       );
     }),
   'create-key': (request) =>
-    jsonOf(request, () =>
-      only(
-        '201',
-        '400 invalid_name',
-        '400 invalid_scopes',
-        '400 invalid_expiration',
-        '400 active_key_limit_reached',
-      ),
-    ),
+    jsonOf(request, (value) => {
+      if (hasOtherThan(['name', 'scopes', 'expiresAt', 'limits'], value)) {
+        return only('400 unknown_field');
+      }
+      const faults = ['400 invalid_name', '400 invalid_scopes', '400 invalid_expiration'];
+      const { limits } = (value ?? {}) as { readonly limits?: unknown };
+      return keyLimitsVerdict(limits) === 'invalid'
+        ? only(...faults, '400 invalid_limits')
+        : only(...faults, '201', '400 active_key_limit_reached');
+    }),
   'list-keys': () => only('200'),
   'revoke-key': ({ parameter }, { forbiddenKeyId }) =>
     parameter === `${forbiddenKeyId}`
@@ -128,8 +133,11 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
     const effect: Effect = { kind: 'signal', signal, idempotencyKey: key };
     return { verdicts: /[\x80-\xff]/.test(key) ? 'anything' : [verdict], effect };
   },
-  'read-signal': ({ parameter }, { requestId }) =>
-    only(parameter === requestId ? '200' : '404 request_not_found'),
+  'list-signals': ({ query }) => (query === '' ? only('200') : only('200', '400 invalid_query')),
+  'read-signal': ({ parameter, query }, { requestId }) => {
+    const verdict = parameter === requestId ? '200' : '404 request_not_found';
+    return query.includes('waitMs') ? only(verdict, '400 invalid_query') : only(verdict);
+  },
   'cancel-order': (request, { orders, forbiddenOrder }) => {
     const idempotencyKey = idempotencyKeyOf(request);
     if (idempotencyKey === undefined) return only('400 invalid_idempotency_key');
@@ -142,7 +150,31 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
       effect: { kind: 'cancel', orderRef, idempotencyKey },
     };
   },
+  'cancel-all': (request) => {
+    const idempotencyKey = idempotencyKeyOf(request);
+    if (idempotencyKey === undefined) return only('400 invalid_idempotency_key');
+    const effect: Effect = { kind: 'cancel-all' };
+    const isAnnounced = request.all('transfer-encoding').length > 0;
+    if (request.body === '' && (isJson(request) || !isAnnounced)) {
+      return { verdicts: ['202'], effect };
+    }
+    return jsonOf(request, (filter) => {
+      const details = filterViolations(filter);
+      if (details.length > 0) return only(`422 invalid_filter ${details.join(', ')}`);
+      return isNoOrderMeant(filter) ? only('202') : { verdicts: ['202'], effect };
+    });
+  },
+  'read-cancel-after': () => only('200'),
+  'set-cancel-after': (request) => jsonOf(request, () => only('200', '422 invalid_timeout')),
   'list-sources': () => only('200'),
+  'read-snapshot': () =>
+    only(
+      '200',
+      '400 invalid_terminal_source',
+      '404 terminal_source_not_found',
+      '409 terminal_unavailable',
+      '504 terminal_timeout',
+    ),
   'stream-events': ({ query, all }) => {
     const parameters = new URLSearchParams(query);
     const counts = ['platform', 'instanceId', 'accountName'].map((name) => parameters.getAll(name));
@@ -163,6 +195,7 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
       : only('404 terminal_source_not_found');
   },
   'read-openapi': () => only('200'),
+  'read-openapi-3-0': () => only('200'),
 };
 
 /** @returns undefined for a header that is missing, repeated or invalid. */
@@ -175,6 +208,11 @@ function idempotencyKeyOf({ all }: Asked): string | undefined {
 
 function isJson({ all }: Asked): boolean {
   return /^application\/json[ \t]*(;|$)/i.test(all('content-type').at(-1) ?? '');
+}
+
+function hasOtherThan(fields: readonly string[], value: unknown): boolean {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject && !Object.keys(value).every((name) => fields.includes(name));
 }
 
 function jsonOf(request: Asked, then: (value: unknown) => Expectation): Expectation {

@@ -21,6 +21,18 @@ const ttlMsMax = 300_000;
 const futureSkewMs = 60_000;
 /** With less than this left, a signal may expire before it is sent. */
 const soonMs = 30_000;
+const fields = [
+  'v',
+  'signalId',
+  'ts',
+  'ttlMs',
+  'platform',
+  'type',
+  'cmd',
+  'payload',
+  'instanceId',
+  'accountName',
+];
 const platforms = ['terminal_a', 'terminal_b'];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -31,9 +43,12 @@ export function judgeSignal(body: string, now: number): SignalJudgement {
   if (parsed === undefined) return { verdict: '400 malformed_json' };
   const details = violations(parsed.value, now);
   if (details.length > 0) return { verdict: `422 invalid_signal ${details.join(', ')}` };
-  const { signalId, platform, instanceId, payload, ts, ttlMs } = parsed.value as Signal;
+  const { signalId, platform, instanceId, accountName, payload, ts, ttlMs } =
+    parsed.value as Signal;
   const isForUs =
-    tokensOf(platform).includes('terminal_a') && (instanceId ?? 'fuzz-1') === 'fuzz-1';
+    tokensOf(platform).includes('terminal_a') &&
+    (instanceId ?? 'fuzz-1') === 'fuzz-1' &&
+    (accountName ?? 'Sim101') === 'Sim101';
   const isDelivered = isForUs && ts + ttlMs < now + soonMs ? undefined : isForUs;
   return { verdict: '202', signal: { signalId, payload, isDelivered } };
 }
@@ -56,6 +71,7 @@ interface Signal {
   readonly platform: string;
   readonly payload: unknown;
   readonly instanceId?: string;
+  readonly accountName?: string;
 }
 
 /** Of a valid text. */
@@ -72,7 +88,7 @@ function depthOf(text: string): number {
 // prettier-ignore
 function violations(value: unknown, now: number): string[] {
   if (!isObject(value)) return ['$:object_required'];
-  const { v, signalId, ts, ttlMs, platform, type, cmd, payload, instanceId } = value;
+  const { v, signalId, ts, ttlMs, platform, type, cmd, payload, instanceId, accountName } = value;
   const isTs = isWhole(ts, 0, unixMsMax);
   const isTtl = isWhole(ttlMs, 1, ttlMsMax);
   const end = isTs && isTtl ? Number(ts) + Number(ttlMs) : 0;
@@ -90,19 +106,32 @@ function violations(value: unknown, now: number): string[] {
     ['platform:unsupported_platform', typeof platform === 'string' && platform !== '' && !tokensOf(platform).every((name) => platforms.includes(name))],
     ['payload:object_required', !isObject(payload)],
     ['instanceId:invalid_length', instanceId !== undefined && !isText(instanceId, 128)],
+    ['accountName:invalid_length', accountName !== undefined && !isText(accountName, 128)],
   ];
-  return rows.filter(([, isViolated]) => isViolated).map(([detail]) => detail);
+  return [
+    ...rows.filter(([, isViolated]) => isViolated).map(([detail]) => detail),
+    ...unknownFields(value, fields),
+  ];
 }
 
-function tokensOf(platform: string): string[] {
+export function unknownFields(value: object, known: readonly string[]): string[] {
+  const unknown = Object.keys(value).filter((name) => !known.includes(name));
+  return unknown.slice(0, 16).map((name) => `${shortened(name)}:unknown_field`);
+}
+
+function shortened(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+}
+
+export function tokensOf(platform: string): string[] {
   return platform.split(',').map((name) => name.trim());
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isText(value: unknown, lengthMax: number): boolean {
+export function isText(value: unknown, lengthMax: number): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= lengthMax;
 }
 

@@ -3,6 +3,7 @@
  * enough that no mutation of a byte turns one into another.
  */
 import type { Chance } from '../../chance.js';
+import { absentInstrument } from './filter-model.js';
 import type { Fixtures } from './fixtures.js';
 
 export interface Draft {
@@ -23,6 +24,21 @@ type DraftMaker = (material: Material) => Draft;
 
 const source = 'platform=terminal_a&instanceId=fuzz-1&accountName=Sim101';
 
+/** Valid and invalid ones. Those that are valid mean no order, so that orders are left to be cancelled. */
+const filters: readonly string[] = [
+  ...['', '"platform":"terminal_a, terminal_b",', '"instanceId":"fuzz-1",'],
+  ...['"platform":"none",', '"accountName":"",', '"account":"x",', '"instanceId":7,'],
+]
+  .map((members) => `{${members}"instrument":"${absentInstrument}"}`)
+  .concat('[]', 'null', '"ES"', '{"instrument":null}', '{"Instrument":"ES"}');
+
+// prettier-ignore
+const keyLimits: readonly string[] = [
+  'null', '{}', '[]', '1', '{"maxOpenOrders":1}', '{"maxOpenOrders":0}', '{"maxOpenOrders":1.5}', '{"maxOrderQuantity":1e-9}', '{"maxOrderQuantity":"1"}',
+  '{"maxOrdersPerSecond":1000}', '{"maxOrdersPerSecond":1001}', '{"allowedInstruments":["ES"]}', '{"allowedInstruments":[]}', '{"allowedInstruments":[""]}',
+  '{"allowedIps":["127.0.0.1","10.0.0.0/8","::1"]}', '{"allowedIps":["10.0.0.0/33"]}', '{"allowedIps":["fe80::1%eth0"]}', '{"allowedIps":"::1"}', '{"maxOrders":1}', '{"__proto__":{"maxOpenOrders":1}}',
+];
+
 export const drafts = {
   submit: validSubmit,
   read: ({ fixtures, chance }) =>
@@ -32,6 +48,11 @@ export const drafts = {
     ),
   cancel: ({ fixtures, chance }) => cancelDraft({ fixtures, chance }, chance.pick(fixtures.orders)),
   'cancel of nothing': ({ fixtures, chance }) => cancelDraft({ fixtures, chance }, 'ord_none'),
+  'cancel of all': ({ fixtures, chance }) => {
+    const request = bearing('POST', '/api/v1/orders/cancel-all', fixtures.attacker.key);
+    const lines = [...request.lines, `Idempotency-Key: ${idOf(chance)}`];
+    return withJson({ ...request, lines }, chance.pick(filters));
+  },
   sources: ({ fixtures }) => get('/api/v1/terminal-events/sources', fixtures),
   stream: ({ fixtures, chance }) => {
     const query = chance.pick([
@@ -42,7 +63,10 @@ export const drafts = {
     ]);
     return get(`/api/v1/terminal-events/stream?${query}`, fixtures);
   },
-  document: () => ({ ...draft('GET', '/openapi.json'), body: '' }),
+  document: ({ chance }) => ({
+    ...draft('GET', chance.pick(['/openapi.json', '/openapi-3.0.json'])),
+    body: '',
+  }),
   'list of keys': ({ fixtures }) => bearing('GET', '/api/api-keys', fixtures.attacker.token),
   'revocation of nothing': ({ fixtures, chance }) =>
     bearing(
@@ -52,7 +76,13 @@ export const drafts = {
     ),
   'new key': ({ fixtures, chance }) => {
     const scopes = chance.pick(['["signals:write"]', '[]', '["none"]', '{}']);
-    const body = `{"name":"${chance.pick(['', 'a name'])}","scopes":${scopes}}`;
+    const more = chance.pick([
+      '',
+      ',"expires":1',
+      ',"__proto__":{"name":"n"}',
+      `,"limits":${chance.pick(keyLimits)}`,
+    ]);
+    const body = `{"name":"${chance.pick(['', 'a name'])}","scopes":${scopes}${more}}`;
     return withJson(bearing('POST', '/api/api-keys', fixtures.attacker.token), body);
   },
   login: ({ fixtures, chance }) => {
@@ -105,6 +135,7 @@ const weights: Readonly<Record<DraftName, number>> = {
   read: 2,
   cancel: 2,
   'cancel of nothing': 1,
+  'cancel of all': 1,
   sources: 2,
   stream: 1,
   document: 0.3,

@@ -83,7 +83,7 @@ const requestLines: readonly (readonly [string, readonly number[]])[] = [
   ['GET /plugin/v1/ HTTP/1.1', [404]],
   ['GET /plugin/v2 HTTP/1.1', [404]],
   ['GET /plugin/v1?x=1 HTTP/1.1', [101]],
-  ['GET /api/v1/signals HTTP/1.1', [405]],
+  ['GET /api/auth/login HTTP/1.1', [405]],
   ['GET /plugin/v1 HTTP/1.0', [505, 0]],
 ];
 

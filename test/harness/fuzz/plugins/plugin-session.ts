@@ -21,7 +21,7 @@ const frameBytesMax = 128 * 1024;
 /** An ack of an unknown execution: its error marks the end of a batch and is not counted as bad. */
 const barrier = { type: 'ack', executionId: 'exe_of_the_barrier' };
 const barrierCode = 'unknown_execution';
-const uncounted = ['unknown_execution', 'unknown_cancel'];
+const uncounted = ['unknown_execution', 'unknown_cancel', 'seq_repeated'];
 const notHelloCodes = ['hello_expected'];
 
 export class PluginSession {
@@ -136,6 +136,7 @@ export class PluginSession {
     verdict.hold('a welcome names the last number', isDurable, () => [lastSeq, source]);
     source.capabilities = hello['capabilities'] as string[];
     source.owesAck = false;
+    source.welcomedSeq = lastSeq;
     source.takeKnown((hello['executions'] ?? []) as SaidFrame[]);
     for (const executionId of source.redelivered()) await this.#next('submit', { executionId });
     for (const cancelRequestId of source.cancelsRepeated())

@@ -15,6 +15,7 @@ export interface DueEvent {
 }
 
 const rawTextLengthMax = 8192;
+const seqJumpMax = 2 ** 42;
 /** Longer than a busy machine takes from a hello to the submits after it. */
 const aboutToExpireMs = 30_000;
 /** Statuses in which a cancel is still sent. */
@@ -30,6 +31,8 @@ export class SourceModel {
   capabilities: readonly string[] = [];
   /** A numbered frame was sent and must be acknowledged. */
   owesAck = false;
+  /** `lastSeq` of the latest welcome. */
+  welcomedSeq = 0;
 
   constructor(
     readonly platform: string,
@@ -47,7 +50,9 @@ export class SourceModel {
     if (said.type === 'hello') return 'hello_repeated';
     if (said.type === 'heartbeat') return undefined;
     if (said.type === 'ack') return this.#acknowledge(said);
+    if (said['seq'] - this.lastSeq > seqJumpMax) return 'seq_jump';
     this.owesAck = true;
+    if (said['seq'] <= this.welcomedSeq) return 'seq_repeated';
     if (said['seq'] <= this.lastSeq) return undefined;
     this.lastSeq = said['seq'];
     if (said.type === 'event') {

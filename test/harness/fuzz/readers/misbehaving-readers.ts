@@ -3,6 +3,7 @@
  * leave without reading. They work on raw sockets, so they do not use test/support/event-reader.ts.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { request } from '../../../support/raw-client.js';
 import type { Chance } from '../../chance.js';
@@ -21,8 +22,8 @@ export interface MisbehavingReaderDeps {
 type MisbehavingReader = (deps: MisbehavingReaderDeps) => Promise<string>;
 
 const bytesOfAnEvent = 30_000;
-/** More events of that size than the socket buffers hold. */
-const eventsToStop = 400;
+/** More events of that size than the buffers of both sockets hold and a subscriber may have pending. */
+const eventsToStop = Math.ceil(socketBufferBytesMax() / bytesOfAnEvent) + 300;
 
 export const misbehavingReaders: Readonly<Record<string, MisbehavingReader>> = {
   /** Its stream must be cut; skipping events is not allowed. */
@@ -76,6 +77,18 @@ export const misbehavingReaders: Readonly<Record<string, MisbehavingReader>> = {
     return read();
   },
 };
+
+/** The system lets the buffers of a connection grow up to these. */
+function socketBufferBytesMax(): number {
+  const bytesMax = ['tcp_rmem', 'tcp_wmem'].map((name) => {
+    try {
+      return Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').trim().split(/\s+/).at(-1));
+    } catch {
+      return 4 * 2 ** 20;
+    }
+  });
+  return bytesMax.reduce((sum, bytes) => sum + bytes, 0);
+}
 
 function requestOf({ key, path }: Omit<MisbehavingReaderDeps, 'publish'>): string {
   return request('GET', path, [`Authorization: Bearer ${key}`]);

@@ -1,0 +1,107 @@
+/**
+ * Where the ceilings of `submit` write: into lmdb as the gateway did before it had a log, or into one preallocated
+ * file, which is what a log takes for the same acceptances at least. Each makes a group durable with one flush.
+ */
+import { constants, fsyncSync, openSync, closeSync, write, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open } from 'lmdb';
+import type { AcceptancePut } from './acceptance-puts.js';
+
+/** @param count acceptances that become durable together. @param done runs after the flush. */
+export type CeilingDisk = (count: number, done: () => void) => void;
+
+interface DiskOptions {
+  readonly dataDir: string;
+  readonly puts: readonly AcceptancePut[];
+  /** How many users the gateway's load is spread over: keys begin with the user, there as here. */
+  readonly users: number;
+}
+
+export const ceilingDisks = { lmdb: createLmdb, log: createLog } as const;
+
+/** As the gateway's store: named databases, texts, nothing visible before its flush. */
+function createLmdb({ dataDir, puts, users }: DiskOptions): CeilingDisk {
+  // `keyEncoder` is missing from lmdb's declarations.
+  const environment = {
+    noSubdir: false,
+    overlappingSync: false,
+    strictAsyncOrder: true,
+    maxDbs: puts.length + 1,
+  };
+  const root = open(dataDir, environment);
+  const targets = puts.map(({ collection, keyBytes, valueBytes }, index) => {
+    const database = { encoding: 'string' as const, keyEncoder: keysOf(keyBytes, users) };
+    return {
+      database: root.openDB<string>(`${index}-${collection}`, database) as Database<string, number>,
+      value: Buffer.alloc(valueBytes, 'x').toString('latin1'),
+    };
+  });
+  let sequence = 0;
+  return (count, done) => {
+    let committed: Promise<boolean> | undefined;
+    for (let i = 0; i < count; i++) {
+      const number = sequence++;
+      for (const { database, value } of targets) committed = database.put(number, value);
+    }
+    void committed?.then(done);
+  };
+}
+
+/** Numbers as keys of one size: first whose it is, last the number, so that they spread as users do. */
+function keysOf(size: number, users: number) {
+  const userDigits = 6;
+  const filler = 0x5f;
+  return {
+    writeKey(number: number, target: Uint8Array, position: number): number {
+      const end = position + size;
+      target.fill(filler, position, end);
+      writeDigits(target, position, position + userDigits, number % users);
+      writeDigits(target, position + userDigits, end, number);
+      return end;
+    },
+    readKey: (): number => {
+      throw new Error('the ceiling reads no keys');
+    },
+  };
+}
+
+/** Fills backwards from the end, and stops at the start or after ten digits. */
+function writeDigits(target: Uint8Array, start: number, end: number, number: number): void {
+  let rest = number;
+  for (let at = end - 1; at >= start && at >= end - 10; at--) {
+    const next = Math.floor(rest / 10);
+    target[at] = 0x30 + rest - next * 10;
+    rest = next;
+  }
+}
+
+const logBytes = 16 * 1024 * 1024;
+/** Of a frame, and of each put in it: its collection and its lengths. */
+const frameBytes = 32;
+const putBytes = 8;
+
+/** Every group is one write behind the last; at the end it begins again, as with a segment that is used again. */
+function createLog({ dataDir, puts }: DiskOptions): CeilingDisk {
+  const path = join(dataDir, 'log');
+  const made = openSync(path, 'w');
+  writeSync(made, Buffer.alloc(logBytes));
+  fsyncSync(made);
+  closeSync(made);
+  const file = openSync(path, constants.O_WRONLY | constants.O_DSYNC);
+  const acceptance = Buffer.alloc(
+    puts.reduce((sum, { keyBytes, valueBytes }) => sum + putBytes + keyBytes + valueBytes, 0),
+    'x',
+  );
+  const group = Buffer.alloc(logBytes, 'x');
+  let position = 0;
+  return (count, done) => {
+    for (let i = 0; i < count; i++) group.set(acceptance, frameBytes + i * acceptance.length);
+    const length = frameBytes + count * acceptance.length;
+    if (position + length > logBytes) position = 0;
+    write(file, group, 0, length, position, (error) => {
+      if (error !== null) throw error;
+      done();
+    });
+    position += length;
+  };
+}

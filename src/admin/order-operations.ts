@@ -1,0 +1,52 @@
+/** Operations on the orders of a user. */
+import { findUser } from '../auth/accounts.js';
+import { createOrderFilterReader, matches } from '../signals/order-filter.js';
+import { shown } from './account-operations.js';
+import type { Operation, OperationContext, Refusal } from './operation.js';
+import type { RequestOf } from './requests.js';
+
+export const orderOperations = {
+  'user.cancel-all': {
+    refuse: refuseFilter,
+    async run({ store, clock, ids, settings, effects, trail }, { email, filter }) {
+      const user = findUser(store, email);
+      if (user === undefined) return { refused: 'user_not_found', email };
+      const { userId } = user;
+      const order = {
+        userId,
+        isMeant: matches.bind(undefined, filter),
+        cause: 'cancelled_by_operator',
+      } as const;
+      const { cancelStoredOrders } = await import('../signals/stored-orders.js');
+      const result = await (effects.cancelOrders(order) ??
+        cancelStoredOrders({ store, clock, ids, limits: settings.limits }, order));
+      const { cancelAllId, matched } = result.cancelled;
+      trail.note('cancel_all', {
+        traceId: undefined,
+        clientAddress: undefined,
+        cancelAllId,
+        userId,
+        keyId: undefined,
+        matched,
+        by: 'operator',
+      });
+      return { user: shown(user), ...result };
+    },
+  },
+} as const satisfies Operations;
+
+type Operations = {
+  readonly [N in 'user.cancel-all']: Operation<RequestOf<N>>;
+};
+
+function refuseFilter(
+  { limits, platforms }: OperationContext['settings'],
+  { filter }: RequestOf<'user.cancel-all'>,
+): Refusal | undefined {
+  const tokens = new Set(platforms.map(({ token }) => token));
+  const read = createOrderFilterReader(limits, tokens).read(filter);
+  const [violation] = Array.isArray(read) ? read : [];
+  return violation === undefined
+    ? undefined
+    : { refused: 'invalid_filter', field: violation.field };
+}

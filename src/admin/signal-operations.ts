@@ -1,0 +1,154 @@
+/** Operations that read signals: a list of the newest, and one with all that is known of it. */
+import { findUser } from '../auth/accounts.js';
+import { executionIdOf } from '../lib/ids.js';
+import { isFinal, type Execution } from '../model/execution.js';
+import type { SignalRequest, User } from '../model/records.js';
+import { readExecution } from '../signals/execution-book.js';
+import type { Reader } from '../store/store.js';
+import { walk } from '../store/walk.js';
+import { type Operation, pause } from './operation.js';
+import type { RequestOf } from './requests.js';
+
+export const signalFilters = ['open', 'unknown', 'completed'] as const;
+type Filter = (typeof signalFilters)[number];
+
+const matches: Readonly<Record<Filter, (executions: readonly Execution[]) => boolean>> = {
+  open: (executions) => executions.some(({ status }) => !isFinal(status)),
+  unknown: (executions) => executions.some(({ status }) => status === 'unknown'),
+  completed: (executions) => executions.every(({ status }) => isFinal(status)),
+};
+
+type ListedFields = Pick<
+  SignalRequest,
+  | 'requestId'
+  | 'signalId'
+  | 'acceptedAt'
+  | 'platform'
+  | 'type'
+  | 'cmd'
+  | 'keyId'
+  | 'clientAddress'
+  | 'traceId'
+>;
+
+/** One line of the list. */
+export interface ListedSignal extends ListedFields {
+  readonly email: string;
+  readonly userId: string;
+  readonly executions: readonly Execution[];
+}
+
+/** Rows of the store that are read in one turn of the event loop. */
+const rowsPerTurn = 16;
+/** So that an execution fits into a line of the protocol. */
+const shownFillsMax = 1_000;
+
+export const signalOperations = {
+  'signal.list': {
+    async run({ store }, { email, status, limit }, rows) {
+      const user = email === undefined ? undefined : findUser(store, email);
+      if (email !== undefined && user === undefined) return { refused: 'user_not_found', email };
+      const isMeant = status === undefined ? () => true : matches[status];
+      const owners = user === undefined ? usersOf(store) : [user];
+      const listed = await newestOf(store, owners, limit, isMeant);
+      for (const signal of listed) if (!(await rows.send(signal))) break;
+      return { count: listed.length };
+    },
+  },
+  'signal.show': {
+    async run({ store }, { requestId }, rows) {
+      const owner = await ownerOf(store, requestId);
+      if (owner === undefined) return { refused: 'signal_not_found', requestId };
+      const { request, user } = owner;
+      for (const execution of executionsOf(store, user.userId, request)) {
+        const { fills } = execution;
+        await rows.send({
+          ...execution,
+          fills: fills.slice(-shownFillsMax),
+          fillCount: fills.length,
+        });
+      }
+      return { request, email: user.email, userId: user.userId };
+    },
+  },
+} as const satisfies Operations;
+
+type SignalOperation = 'signal.list' | 'signal.show';
+type Operations = { readonly [N in SignalOperation]: Operation<RequestOf<N>> };
+
+function* usersOf(store: Reader): Generator<User, void, void> {
+  for (const { record } of walk(store, 'users')) yield record;
+}
+
+/** Newest first. Of each user only what is newer than the oldest of those found so far is read. */
+async function newestOf(
+  store: Reader,
+  owners: Iterable<User>,
+  limit: number,
+  isMeant: (executions: readonly Execution[]) => boolean,
+): Promise<ListedSignal[]> {
+  let found: ListedSignal[] = [];
+  let read = 0;
+  for (const { userId, email } of owners) {
+    const own: ListedSignal[] = [];
+    const oldest = found.length < limit ? '' : (found.at(-1)?.requestId ?? '');
+    for (const request of newestRequests(store, userId)) {
+      if (++read % rowsPerTurn === 0) await pause();
+      if (request.requestId < oldest || own.length >= limit) break;
+      const executions = executionsOf(store, userId, request);
+      if (!isMeant(executions)) continue;
+      own.push({
+        ...listedFields(request),
+        email,
+        userId,
+        executions: executions.map(withoutFills),
+      });
+    }
+    found = [...found, ...own].sort((a, b) => (a.requestId < b.requestId ? 1 : -1)).slice(0, limit);
+  }
+  return found;
+}
+
+function listedFields(request: SignalRequest): ListedFields {
+  const { requestId, signalId, acceptedAt, platform, type, cmd } = request;
+  const { keyId, clientAddress, traceId } = request;
+  return { requestId, signalId, acceptedAt, platform, type, cmd, keyId, clientAddress, traceId };
+}
+
+function withoutFills(execution: Execution): Execution {
+  return { ...execution, fills: [] };
+}
+
+function* newestRequests(store: Reader, userId: string): Generator<SignalRequest, void, void> {
+  let last: string | undefined;
+  for (;;) {
+    const rows = store.range('requests', {
+      prefix: [userId],
+      reverse: true,
+      limit: rowsPerTurn,
+      ...(last === undefined ? {} : { start: [userId, last] as [string, string] }),
+    });
+    for (const { record } of rows) if (record.requestId !== last) yield record;
+    if (rows.length < rowsPerTurn) return;
+    last = rows.at(-1)?.key[1];
+  }
+}
+
+async function ownerOf(
+  store: Reader,
+  requestId: string,
+): Promise<{ user: User; request: SignalRequest } | undefined> {
+  let read = 0;
+  for (const user of usersOf(store)) {
+    const request = store.get('requests', [user.userId, requestId]);
+    if (request !== undefined) return { user, request };
+    if (++read % rowsPerTurn === 0) await pause();
+  }
+  return undefined;
+}
+
+function executionsOf(store: Reader, userId: string, request: SignalRequest): Execution[] {
+  return Array.from({ length: request.executionCount }, (_, index) =>
+    readExecution(store, userId, executionIdOf(request.requestId, index)),
+  ).filter((execution) => execution !== undefined);
+}

@@ -1,0 +1,147 @@
+/**
+ * `signalbox fix`: the terminal that trades at a venue by FIX. Prints what happens at it until the operator stops
+ * it, or the gateway or the venue sends it away for good. Passwords come from the environment: arguments show in
+ * the list of processes, and files are copied.
+ */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { readFixConfig, type FixConfig } from '../fix/fix-config.js';
+import { fixJson, fixLine } from '../fix/fix-line.js';
+import {
+  createFixTerminal,
+  type FixTerminal,
+  type FixTerminalNotice,
+} from '../fix/fix-terminal.js';
+import { systemClock } from '../lib/clock.js';
+import { errorText } from '../lib/error-text.js';
+import { JournalRefused, logIn } from '../terminal/plugin.js';
+import { exitCodes } from './command.js';
+import { createEnding } from './ending.js';
+import type { Io } from './io.js';
+
+interface FixOptions {
+  readonly config: string;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+const passwords = { gateway: 'SIGNALBOX_PASSWORD', venue: 'SIGNALBOX_FIX_PASSWORD' } as const;
+
+export function fixCommand(io: Io): Command {
+  return new Command('fix')
+    .summary('trade at a venue by FIX 4.4 or 4.2')
+    .description(
+      'Connects a venue to a gateway: a terminal plugin that is the initiator of a FIX session. It sends each ' +
+        'order at most once, and remembers in its state directory what it sent. Prints what happens until SIGINT ' +
+        'or SIGTERM. A gateway or a venue that goes away is waited for.',
+    )
+    .requiredOption('--config <file>', 'the session, as ops/terminals.md describes it')
+    .option('--check', 'judge the file, log on to both sides, and end')
+    .option('--json', 'print JSON lines for programs instead of text')
+    .addHelpText('after', helpText)
+    .action((options: FixOptions) => run(io, options));
+}
+
+const helpText = `
+Environment: ${passwords.gateway}, the password of the user at the gateway; ${passwords.venue}, the password,
+secret or private key of the FIX session, if it has one.
+
+Exit codes: 0 stopped by SIGINT or SIGTERM; 1 refused by the gateway or the venue, or failed; 2 wrong usage or
+configuration.
+
+Examples:
+  $ export ${passwords.gateway}=... ${passwords.venue}=...
+  $ signalbox fix --config fix.json --check
+  $ signalbox fix --config fix.json`;
+
+async function run(
+  io: Io,
+  { config: path, check = false, json = false }: FixOptions,
+): Promise<void> {
+  const config = readConfig(io, path);
+  if (config === undefined) return;
+  const ca = config.session.tlsCa === undefined ? undefined : readText(io, config.session.tlsCa);
+  if (ca === null) return;
+  if (check) io.stdout(`ok      ${path}\n`);
+
+  const { url, email } = config.gateway;
+  const login = await logIn({ url, email, password: io.env[passwords.gateway] ?? '' });
+  if (!login.ok)
+    return fail(io, `${login.message} The password is taken from ${passwords.gateway}.`);
+  if (check) io.stdout(`ok      gateway ${url} as ${email}\n`);
+
+  const print = check ? () => undefined : printer(io, json);
+  const ending = createEnding();
+  let terminal: FixTerminal;
+  try {
+    terminal = createFixTerminal({
+      config,
+      ca,
+      secret: io.env[passwords.venue],
+      token: () => login.sessionToken,
+      isCheck: check,
+      clock: systemClock,
+      onNotice(notice) {
+        print(notice);
+        const failed = check ? checkFailure(notice) : endMessage(notice);
+        if (failed !== undefined) {
+          io.stderr(`${failed}\n`);
+          ending.end(exitCodes.refused);
+        } else if (check && notice.kind === 'fix_logged_on') ending.end(exitCodes.done);
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof JournalRefused)) throw error;
+    return fail(io, error.message, exitCodes.usage);
+  }
+  terminal.start();
+  const exitCode = await ending.wait();
+  await terminal.stop();
+  if (check && exitCode === exitCodes.done) {
+    io.stdout(`ok      venue ${config.session.host}:${config.session.port}, logged on and out\n`);
+  }
+  io.exitCode(exitCode);
+}
+
+function endMessage(notice: FixTerminalNotice): string | undefined {
+  return notice.kind === 'fix_ended' || notice.kind === 'refused' ? notice.message : undefined;
+}
+
+/** A check does not wait for a venue to come back. */
+function checkFailure(notice: FixTerminalNotice): string | undefined {
+  return notice.kind === 'fix_lost'
+    ? `No logon at the venue: ${notice.message}.`
+    : endMessage(notice);
+}
+
+function printer(io: Io, isJson: boolean): (notice: FixTerminalNotice) => void {
+  const format = isJson ? fixJson : fixLine;
+  return (notice) => io.stdout(`${format(notice, systemClock.now())}\n`);
+}
+
+function readConfig(io: Io, path: string): FixConfig | undefined {
+  const content = readText(io, path);
+  if (content === null) return undefined;
+  const config = readFixConfig(content);
+  if (!isFaults(config)) return config;
+  fail(io, [`The configuration ${path} cannot be used.`, ...config].join('\n'), exitCodes.usage);
+  return undefined;
+}
+
+function isFaults(config: FixConfig | readonly string[]): config is readonly string[] {
+  return Array.isArray(config);
+}
+
+function readText(io: Io, path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    fail(io, `The file ${path} cannot be read: ${errorText(error)}.`, exitCodes.usage);
+    return null;
+  }
+}
+
+function fail(io: Io, message: string, exitCode: number = exitCodes.refused): void {
+  io.stderr(`${message}\n`);
+  io.exitCode(exitCode);
+}

@@ -1,0 +1,59 @@
+/** `signalbox key add`: an API key for a user, without the user's password. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { toApiKeyView } from '../auth/api-key-view.js';
+import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
+
+interface Options extends SharedOptions {
+  readonly name: string;
+  readonly scopes: string;
+  readonly expiresAt?: string;
+  readonly limits?: unknown;
+}
+
+export function keyAddCommand(io: Io): Command {
+  return describeCommand({
+    usage: 'add <EMAIL>',
+    summary: 'make an API key for a user',
+    description:
+      'Makes an API key and prints its secret, once: it is not kept and cannot be shown again. The ' +
+      'same rules hold as when the user makes a key.',
+    examples: [
+      'signalbox key add ann@example.com --name bot --scopes signals:write,signals:read',
+      'signalbox key add ann@example.com --name ui --scopes events:read --expires-at 2027-01-31T00:00:00Z',
+      `signalbox key add ann@example.com --name desk --scopes signals:write --limits '{"allowedIps":["192.0.2.0/24"],"maxOpenOrders":5}'`,
+    ],
+  })
+    .requiredOption('--name <NAME>', 'what the key is for')
+    .requiredOption('--scopes <SCOPES>', 'its scopes, separated by commas')
+    .option('--expires-at <TIME>', 'when it ends, ISO 8601 with a time zone; otherwise never')
+    .option('--limits <JSON>', 'what it is limited to, as in POST /api/api-keys', readJson)
+    .action(async (email: string, { name, scopes, expiresAt, limits, ...options }: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings === undefined) return;
+      const request = {
+        email,
+        name,
+        scopes: scopes.split(',').map((scope) => scope.trim()),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(limits === undefined ? {} : { limits }),
+      };
+      const outcome = await operate(io, settings, 'key.add', request, (made) => ({
+        ok: true,
+        json: { ...toApiKeyView(made.key, null), key: made.secret },
+        text:
+          `API key ${made.key.id} of user ${made.email} is made. Its secret, which is not shown ` +
+          `again:\n${made.secret}`,
+      }));
+      finish(io, outcome, options);
+    });
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError('It must be JSON, such as {"maxOpenOrders":5}.');
+  }
+}

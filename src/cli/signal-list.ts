@@ -1,0 +1,89 @@
+/** `signalbox signal list`: the newest signals, of one user or of all. */
+import { type Command, Option } from 'commander';
+import { type ListedSignal, signalFilters } from '../admin/signal-operations.js';
+import { toIsoTime } from '../lib/clock.js';
+import { columns } from '../lib/columns.js';
+import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
+import type { Io } from './io.js';
+import { operate } from './operate.js';
+import { toListedView } from './signal-text.js';
+
+interface Options extends SharedOptions {
+  readonly user?: string;
+  readonly status?: (typeof signalFilters)[number];
+  readonly limit: string;
+}
+
+const usualLimit = '50';
+export const signalListMax = 1_000;
+const headings = ['ACCEPTED', 'USER', 'REQUEST', 'KEY', 'ADDRESS', 'ORDER', 'STATUS'];
+
+export function signalListCommand(io: Io): Command {
+  return describeCommand({
+    usage: 'list',
+    summary: 'list the newest signals',
+    description:
+      'Lists the newest signals first, of one user or of all: when, whose, with which key, from ' +
+      'which address, and what became of them. With --json each execution has its terminal and the ' +
+      "broker's own order id.",
+    examples: [
+      'signalbox signal list --user ann@example.com',
+      'signalbox signal list --status unknown --json',
+    ],
+  })
+    .option('--user <EMAIL>', 'only the signals of this user')
+    .addOption(
+      new Option(
+        '--status <STATUS>',
+        'open: not all of it has ended; unknown: an outcome is unknown; completed: all has ended',
+      ).choices(signalFilters),
+    )
+    .option('--limit <N>', `how many at most, 1 to ${signalListMax}`, usualLimit)
+    .action(async ({ user, status, limit, ...options }: Options) => {
+      const settings = settingsFor(io, options);
+      if (settings === undefined) return;
+      const count = Number(limit);
+      if (!Number.isInteger(count) || count < 1 || count > signalListMax) {
+        const mistake = `--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`;
+        return finish(io, misused(mistake), options);
+      }
+      const signals: ListedSignal[] = [];
+      const onRow = (row: unknown): void => void signals.push(row as ListedSignal);
+      const request = {
+        limit: count,
+        ...(user === undefined ? {} : { email: user }),
+        ...(status === undefined ? {} : { status }),
+      };
+      const tell = () => {
+        const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);
+        return { ok: true, json: signals.map(toListedView), text } as const;
+      };
+      finish(io, await operate(io, settings, 'signal.list', request, tell, { onRow }), options);
+    });
+}
+
+function tableOf(signals: readonly ListedSignal[]): string {
+  const rows = signals.map((signal) => [
+    toIsoTime(signal.acceptedAt),
+    signal.email,
+    signal.requestId,
+    `${signal.keyId ?? '-'}`,
+    signal.clientAddress ?? '-',
+    orderOf(signal),
+    statusesOf(signal),
+  ]);
+  return columns([headings, ...rows]);
+}
+
+function orderOf({ type, cmd, executions: [first] }: ListedSignal): string {
+  const order = [first?.side, first?.quantity, first?.instrument].filter((part) => part != null);
+  return [`${type}/${cmd}`, ...order].join(' ');
+}
+
+/** `filled`, or `2 working, 1 unknown`. */
+function statusesOf({ executions }: ListedSignal): string {
+  const counts = new Map<string, number>();
+  for (const { status } of executions) counts.set(status, (counts.get(status) ?? 0) + 1);
+  if (executions.length === 1) return executions[0]?.status ?? '';
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+}

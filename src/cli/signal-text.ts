@@ -1,0 +1,71 @@
+/** A signal as the operator sees it: as the user does, and whose it is, with which key and from where. */
+import type { ListedSignal } from '../admin/signal-operations.js';
+import type { Execution } from '../model/execution.js';
+import type { SignalRequest } from '../model/records.js';
+import type { Trail } from '../model/trail.js';
+import { toSignalView } from '../signals/signal-view.js';
+
+export interface Owner {
+  readonly email: string;
+  readonly userId: string;
+}
+
+export function toListedView(signal: ListedSignal) {
+  const { email, userId, executions } = signal;
+  return {
+    ...ownView(signal, { email, userId }),
+    executions: executions.map((execution) => ({
+      executionId: execution.executionId,
+      orderRef: execution.orderRef,
+      status: execution.status,
+      reasonCode: execution.reasonCode,
+      platform: execution.platform,
+      instanceId: execution.instanceId,
+      accountName: execution.accountName,
+      side: execution.side,
+      instrument: execution.instrument,
+      quantity: execution.quantity,
+      nativeOrderId: execution.native?.orderId ?? null,
+    })),
+  };
+}
+
+export function toOperatorView(
+  request: SignalRequest,
+  owner: Owner,
+  executions: readonly Execution[],
+) {
+  const view = toSignalView(request, executions);
+  return {
+    ...view,
+    ...ownView(request, owner),
+    payload: request.payload,
+    executions: view.executions.map((shown, index) => {
+      const cancel = executions[index]?.cancel ?? null;
+      return {
+        ...shown,
+        cancel:
+          shown.cancel === null || cancel === null ? null : { ...shown.cancel, ...trailOf(cancel) },
+      };
+    }),
+  };
+}
+
+function ownView(request: Omit<ListedSignal, 'executions' | keyof Owner>, owner: Owner) {
+  const { requestId, signalId, acceptedAt, platform, type, cmd } = request;
+  return {
+    requestId,
+    signalId,
+    acceptedAt: new Date(acceptedAt).toISOString(),
+    platform,
+    type,
+    cmd,
+    ...owner,
+    ...trailOf(request),
+  };
+}
+
+/** Null where an earlier version has written the record. */
+function trailOf({ keyId, clientAddress, traceId }: Trail) {
+  return { keyId: keyId ?? null, clientAddress: clientAddress ?? null, traceId: traceId ?? null };
+}

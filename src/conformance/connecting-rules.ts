@@ -1,0 +1,185 @@
+/** How a plugin connects, greets and comes back. */
+import { frameBytesMax, subprotocol } from '../plugins/protocol.js';
+import type { Attempt } from './stage.js';
+import type { Desk } from './desk.js';
+import { demand, type Rule } from './rule.js';
+
+/** Half of the backoff of the protocol, which has jitter. */
+const backoffMs = [500, 1_000] as const;
+const silenceMs = 1_000;
+
+export const connectingRules = {
+  subprotocol: {
+    says: 'offers the subprotocol of the protocol',
+    place: 'PROTOCOL.md#connecting',
+    async check(desk) {
+      const { offered } = await desk.session();
+      demand(offered.includes(subprotocol), `It offered ${offered.join(', ') || 'none'}.`);
+    },
+  },
+  hello: {
+    says: 'sends hello as its first frame, within 5 seconds, and can submit',
+    place: 'PROTOCOL.md#hello',
+    async check(desk) {
+      await (await desk.session()).cut();
+      const session = await desk.nextHello();
+      const tookMs = Math.round(desk.clock.monotonic() - session.openedAt);
+      desk.welcome(session);
+      demand(tookMs < desk.helloMs, `Its first frame came after ${tookMs} ms.`);
+      const [first] = desk.framesOf(session);
+      demand(first?.type === 'hello', `The first frame was ${first?.type}.`);
+      if (first?.type !== 'hello') return;
+      demand(first.capabilities.includes('submit'), 'The hello has no capability "submit".');
+    },
+  },
+  waits_for_welcome: {
+    says: 'sends nothing but hello before the welcome',
+    place: 'PROTOCOL.md#connecting',
+    async check(desk) {
+      await (await desk.session()).cut();
+      const session = await desk.nextHello();
+      await desk.pause(silenceMs);
+      const others = desk
+        .framesOf(session)
+        .slice(1)
+        .filter(({ type }) => type !== 'hello');
+      desk.welcome(session);
+      demand(others.length === 0, `It sent ${others[0]?.type} before the welcome.`);
+      demand(!session.isClosed, `It did not wait for the welcome.`);
+    },
+  },
+  backoff: {
+    says: 'reconnects with a growing delay',
+    place: 'PROTOCOL.md#ends-of-a-connection',
+    async check(desk) {
+      const session = await desk.session();
+      desk.stage.refusals.push({ status: 503 });
+      const cutAt = desk.clock.monotonic();
+      const [first, second] = await attemptsAfter(desk, () => session.cut(), 2);
+      await desk.session();
+      demand(
+        (first?.at ?? 0) - cutAt >= backoffMs[0],
+        `It came back ${msBetween(cutAt, first)} ms after the connection was lost.`,
+      );
+      demand(
+        (second?.at ?? 0) - (first?.at ?? 0) >= backoffMs[1],
+        `It came back ${msBetween(first?.at ?? 0, second)} ms after a 503.`,
+      );
+    },
+  },
+  retry_after: {
+    says: 'waits as long as Retry-After says',
+    place: 'PROTOCOL.md#how-much',
+    async check(desk) {
+      const session = await desk.session();
+      desk.stage.refusals.push({ status: 429, retryAfterS: 5 });
+      const [first, second] = await attemptsAfter(desk, () => session.cut(), 2);
+      await desk.session();
+      const waitedMs = msBetween(first?.at ?? 0, second);
+      demand(waitedMs >= 5_000, `It came back after ${waitedMs} ms instead of 5 s.`);
+    },
+  },
+  draining: {
+    says: 'comes back after 4001, and works again',
+    place: 'PROTOCOL.md#ends-of-a-connection',
+    async check(desk) {
+      const session = await desk.session();
+      session.close('server_draining');
+      await desk.until('close of the connection', () => session.isClosed || undefined);
+      await acknowledges(desk);
+    },
+  },
+  heartbeat: {
+    says: 'sends a heartbeat in each interval of the welcome',
+    place: 'PROTOCOL.md#heartbeat',
+    async check(desk) {
+      const session = await desk.reconnected({ heartbeatMs: 1_000 });
+      const beats = (): number =>
+        desk.framesOf(session).filter(({ type }) => type === 'heartbeat').length;
+      await desk.until('second heartbeat', () => (beats() >= 2 ? true : undefined));
+      await desk.reconnected();
+    },
+  },
+  pong: {
+    says: 'answers a ping with a pong',
+    place: 'PROTOCOL.md#ends-of-a-connection',
+    async check(desk) {
+      const session = await desk.session();
+      const before = session.pongs;
+      session.socket.ping();
+      await desk.until('pong', () => (session.pongs > before ? true : undefined));
+    },
+  },
+  unknown_frame: {
+    says: 'ignores a frame of a type that it does not know',
+    place: 'PROTOCOL.md#frames',
+    check: (desk) => goesOnAfter(desk, { type: 'weather', sky: 'clear' }),
+  },
+  unknown_fields: {
+    says: 'ignores fields of a frame that it does not know',
+    place: 'PROTOCOL.md#frames',
+    async check(desk) {
+      const session = await desk.reconnected({ gatewayName: 'conformance' });
+      const command = { ...desk.orders.command(), priority: { level: 1 } };
+      const from = desk.mark;
+      session.send(command);
+      await desk.ackOf(command.executionId, from);
+      const { status } = await desk.finalReportOf(command.executionId, from);
+      demand(status === 'filled', `The order became ${status}.`);
+    },
+  },
+  error_frame: {
+    says: 'goes on after an error frame',
+    place: 'PROTOCOL.md#error',
+    check: (desk) =>
+      goesOnAfter(desk, { type: 'error', code: 'unknown_execution', message: 'Nothing to do.' }),
+  },
+  large_frame: {
+    says: 'takes a frame of the largest size',
+    place: 'PROTOCOL.md#frames',
+    async check(desk) {
+      const session = await desk.session();
+      const command = desk.orders.command();
+      const room = frameBytesMax - Buffer.byteLength(JSON.stringify(command)) - 64;
+      const from = desk.mark;
+      session.send({ ...command, payload: { ...command.payload, padding: 'x'.repeat(room) } });
+      await desk.ackOf(command.executionId, from);
+      await desk.finalReportOf(command.executionId, from);
+    },
+  },
+} as const satisfies Record<string, Rule>;
+
+async function goesOnAfter(desk: Desk, frame: object): Promise<void> {
+  const session = await desk.session();
+  session.send(frame);
+  await acknowledges(desk);
+  demand(!session.isClosed, 'It closed the connection.');
+}
+
+/** The plugin still takes a command. */
+async function acknowledges(desk: Desk): Promise<void> {
+  const session = await desk.session();
+  const command = desk.orders.command();
+  const from = desk.mark;
+  session.send(command);
+  await desk.ackOf(command.executionId, from);
+  await desk.finalReportOf(command.executionId, from);
+}
+
+async function attemptsAfter(
+  desk: Desk,
+  happens: () => Promise<void>,
+  count: number,
+): Promise<Attempt[]> {
+  const { attempts } = desk.stage;
+  const from = attempts.length;
+  await happens();
+  await desk.until(`attempt to connect`, () =>
+    attempts.length >= from + count ? true : undefined,
+  );
+  return attempts.slice(from, from + count);
+}
+
+function msBetween(at: number, attempt: Attempt | undefined): number {
+  return Math.round((attempt?.at ?? 0) - at);
+}

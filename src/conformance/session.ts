@@ -1,0 +1,63 @@
+/** One connection of the plugin under test, from its hello to its end. Owns the socket. */
+import type { WebSocket } from 'ws';
+import { closeCodes, type CloseReason, type PluginFrame } from '../plugins/protocol.js';
+import { decodeFrame } from '../plugins/decode-frame.js';
+
+export interface SessionListeners {
+  readonly onFrame: (frame: PluginFrame, session: Session) => void;
+  /** Something that is no frame of the protocol. */
+  readonly onBadFrame: (why: string) => void;
+  readonly onChange: () => void;
+}
+
+export class Session {
+  /** While true, what has a `seq` is acknowledged as it comes. */
+  acknowledges = true;
+  isWelcomed = false;
+  isClosed = false;
+  pongs = 0;
+
+  constructor(
+    readonly socket: WebSocket,
+    /** Subprotocols that the upgrade offered. */
+    readonly offered: readonly string[],
+    /** Monotonic milliseconds. */
+    readonly openedAt: number,
+    listeners: SessionListeners,
+  ) {
+    socket.on('message', (data: Buffer, isBinary) => {
+      const { frame, error } = isBinary
+        ? { error: 'not_text' }
+        : decodeFrame(new Uint8Array(data).buffer);
+      if (frame === undefined) listeners.onBadFrame(`${error}: ${data.toString().slice(0, 200)}`);
+      else listeners.onFrame(frame, this);
+    });
+    socket.on('pong', () => {
+      this.pongs++;
+      listeners.onChange();
+    });
+    socket.on('close', () => {
+      this.isClosed = true;
+      listeners.onChange();
+    });
+    socket.on('error', () => undefined);
+  }
+
+  /** Any object: some rules send what a gateway of this version does not. */
+  send(frame: object): void {
+    this.socket.send(JSON.stringify(frame));
+  }
+
+  /** Ends the connection without a close frame, once what was sent is on its way. */
+  cut(): Promise<void> {
+    return new Promise((resolve) => {
+      this.socket.once('close', () => resolve());
+      if (this.isClosed) resolve();
+      else this.socket.ping(undefined, undefined, () => this.socket.terminate());
+    });
+  }
+
+  close(reason: CloseReason): void {
+    this.socket.close(closeCodes[reason], reason);
+  }
+}

@@ -1,0 +1,34 @@
+/** PUT and GET /api/v1/cancel-after: the dead-man's switch of the calling key. */
+import type { KeyEndpoint } from '../http/endpoint.js';
+import type { Gate } from '../http/gate.js';
+import { parseJson } from '../http/json-body.js';
+import type { Limits } from '../limits.js';
+import { isCancelAfterRequest, type CancelAfter } from '../signals/cancel-after.js';
+
+export interface CancelAfterEndpointDeps {
+  readonly gate: Gate;
+  readonly limits: Limits;
+  readonly cancelAfter: CancelAfter;
+}
+
+export function createReadCancelAfter({ cancelAfter }: CancelAfterEndpointDeps): KeyEndpoint {
+  return (exchange, { user, key }) => {
+    exchange.reply(200, JSON.stringify(cancelAfter.read(user.userId, key.id)));
+  };
+}
+
+export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint {
+  const { gate, limits, cancelAfter } = deps;
+  return (exchange, caller) => {
+    if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
+    gate.readBody(exchange, caller, ({ user, key }, body) => {
+      const parsed = parseJson(body, limits.jsonDepthMax);
+      if (parsed === undefined) return exchange.fail('malformed_json');
+      if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
+      cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {
+        if (view === undefined) exchange.fail('signal_processing_failed');
+        else exchange.reply(200, JSON.stringify(view));
+      });
+    });
+  };
+}

@@ -1,0 +1,56 @@
+/** POST /api/v1/orders/cancel-all: requests the cancel of every open order of the user that the filter means. */
+import { hash } from 'node:crypto';
+import type { KeyEndpoint } from '../http/endpoint.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Gate, KeyCaller } from '../http/gate.js';
+import { parseJson } from '../http/json-body.js';
+import type { Clock } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
+import type { CancelAllAcceptance } from '../signals/cancel-all-acceptance.js';
+import type { Idempotency } from '../signals/idempotency.js';
+import type { OrderFilterReader } from '../signals/order-filter.js';
+import type { StorageHealth } from '../store/storage-health.js';
+import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
+import { failUnstored } from './stored-change.js';
+
+export interface CancelAllEndpointDeps {
+  readonly clock: Clock;
+  readonly gate: Gate;
+  readonly limits: Limits;
+  readonly filters: OrderFilterReader;
+  readonly idempotency: Idempotency;
+  readonly acceptance: CancelAllAcceptance;
+  readonly storage: StorageHealth;
+}
+
+export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
+  const { clock, gate, limits, filters, idempotency, acceptance, storage } = deps;
+
+  function cancelAll(exchange: Exchange, caller: KeyCaller, key: string, body: Uint8Array): void {
+    const { userId } = caller.user;
+    const fingerprint = `cancel-all ${hash('sha256', body, 'base64url')}`;
+    const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());
+    if (replyIfKnown(exchange, known)) return;
+
+    const parsed = body.length === 0 ? { value: {} } : parseJson(body, limits.jsonDepthMax);
+    if (parsed === undefined) return exchange.fail('malformed_json');
+    const filter = filters.read(parsed.value);
+    if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
+    if (storage.refusesChanges) return failUnstored(exchange);
+    acceptance.accept(
+      { userId, filter, idempotencyKey: key, fingerprint, trail: exchange.trailOf(caller.key.id) },
+      (answer) => {
+        if (answer === undefined) exchange.fail('signal_processing_failed');
+        else exchange.reply(202, answer);
+      },
+    );
+  }
+
+  return (exchange, caller) => {
+    const key = idempotencyKeyOf(exchange, limits);
+    if (key === undefined) return;
+    const { head } = exchange;
+    if (head.hasBody && !head.isJson) return exchange.fail('unsupported_media_type');
+    gate.readBody(exchange, caller, (confirmed, body) => cancelAll(exchange, confirmed, key, body));
+  };
+}

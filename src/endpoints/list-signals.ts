@@ -1,0 +1,55 @@
+/**
+ * GET /api/v1/signals: a user's signal requests, newest first, page by page. The walk stops early rather than
+ * long: a page may have fewer requests than asked for, even none, while `next` is set.
+ */
+import Type from 'typebox';
+import type { KeyEndpoint } from '../http/endpoint.js';
+import { isRequestId } from '../lib/ids.js';
+import { listOf, textOrNull } from '../lib/json-types.js';
+import { Turns } from '../lib/turns.js';
+import {
+  pageFilters,
+  SignalPage,
+  type PageFilter,
+  type PageQuery,
+} from '../signals/signal-page.js';
+import type { SignalReader } from '../signals/signal-reader.js';
+import { signalSchema } from '../signals/signal-view.js';
+import { readInteger, readQuery } from './query.js';
+
+export const pageLimits = { min: 1, max: 200, default: 50 } as const;
+const defaultFilter: PageFilter = 'all';
+
+export const signalPageSchema = Type.Object({ signals: listOf(signalSchema), next: textOrNull });
+
+export function createListSignals({ signals }: { readonly signals: SignalReader }): KeyEndpoint {
+  const turns = new Turns();
+
+  return (exchange, { user }) => {
+    const query = readPageQuery(exchange.request.query, user.userId);
+    if (query === undefined) return exchange.fail('invalid_query');
+    let page: SignalPage | undefined;
+    turns.run(user.userId, () => {
+      let isDone = true;
+      exchange.run(() => {
+        if (exchange.isOver) return;
+        page ??= new SignalPage(signals, query);
+        isDone = page.step();
+        if (isDone) exchange.reply(200, page.text);
+      });
+      return isDone;
+    });
+  };
+}
+
+/** @returns undefined unless each parameter is known, occurs once and is within its bounds. */
+function readPageQuery(text: string, userId: string): PageQuery | undefined {
+  const { status, limit, before, unknown } = readQuery(text, ['status', 'limit', 'before']);
+  if (unknown.length > 0 || status === null || limit === null || before === null) return undefined;
+  const filter = status === undefined ? defaultFilter : pageFilters.find((each) => each === status);
+  const count =
+    limit === undefined ? pageLimits.default : readInteger(limit, pageLimits.min, pageLimits.max);
+  if (filter === undefined || count === undefined) return undefined;
+  if (before !== undefined && !isRequestId(before)) return undefined;
+  return { userId, filter, limit: count, before };
+}

@@ -1,0 +1,47 @@
+/**
+ * A change that a user asks for and that is answered after its commit: refused while the disk takes no
+ * changes, and answered in time when the commit hangs.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Failure } from '../http/error-body.js';
+import { commitAnswerMs, probeIntervalMs, type StorageHealth } from '../store/storage-health.js';
+import { StoreFailure, WriteRefused } from '../store/store.js';
+
+export interface StoredChangeDeps {
+  readonly clock: Clock;
+  readonly storage: StorageHealth;
+}
+
+/** Nothing has happened, and nothing will: a retry is safe, with the same Idempotency-Key or a new one. */
+export function failUnstored(exchange: Exchange, failure: Failure = {}): void {
+  exchange.fail('storage_unavailable', { ...failure, retryAfter: probeIntervalMs / 1000 });
+}
+
+/**
+ * Makes the change, unless the disk takes none now.
+ * @param failUnconfirmed answers when the commit failed or takes too long, so that the change may still happen.
+ * @returns its result, once it is on disk; undefined when the exchange has its answer.
+ */
+export async function storeChange<Result>(
+  { clock, storage }: StoredChangeDeps,
+  exchange: Exchange,
+  failUnconfirmed: (exchange: Exchange) => void,
+  change: () => Promise<Result>,
+): Promise<Result | undefined> {
+  if (storage.refusesChanges) {
+    failUnstored(exchange);
+    return undefined;
+  }
+  const deadline = clock.setTimer(commitAnswerMs, () => failUnconfirmed(exchange));
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    if (error instanceof WriteRefused) failUnstored(exchange);
+    else failUnconfirmed(exchange);
+    return undefined;
+  } finally {
+    deadline.cancel();
+  }
+}

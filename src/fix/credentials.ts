@@ -1,0 +1,56 @@
+/** The fields of a Logon that say who logs on: name and password, or a signature by a secret. */
+import { createHmac, createSign } from 'node:crypto';
+import { fromFixTime } from './fix-time.js';
+import type { Field } from './message.js';
+import type { Names } from './session-rules.js';
+import { tags } from './tags.js';
+import type { CredentialKind } from './venues.js';
+
+export interface Credentials extends Names {
+  readonly username: string | undefined;
+  /** Password, API secret or private key in PEM, by the venue. */
+  readonly secret: string | undefined;
+}
+
+/** How long a signed logon is valid. */
+const validMs = 5_000;
+
+type Make = (credentials: Credentials, seq: number, sendingTime: string) => readonly Field[];
+
+const makers: Readonly<Record<CredentialKind, Make>> = {
+  password: ({ username, secret }) => [
+    ...optional(tags.Username, username),
+    ...optional(tags.Password, secret),
+  ],
+  bitvavo: ({ username = '', secret = '', senderCompId }, seq, sendingTime) => {
+    const text = `${username}${senderCompId}${seq}${fromFixTime(sendingTime) ?? 0}`;
+    const signature = createHmac('sha256', secret).update(text).digest('hex');
+    return [
+      [tags.Username, username],
+      [tags.Password, signature],
+    ];
+  },
+  bybit: ({ username = '', secret = '' }, _seq, sendingTime) => {
+    const expires = `${(fromFixTime(sendingTime) ?? 0) + validMs}`;
+    const signature = createSign('sha256').update(`GET/realtime${expires}`).sign(secret, 'base64');
+    return [
+      [tags.Username, username],
+      [tags.RawDataLength, `${signature.length}`],
+      [tags.RawData, signature],
+      [30023, expires],
+    ];
+  },
+};
+
+export function logonFields(
+  kind: CredentialKind,
+  credentials: Credentials,
+  seq: number,
+  sendingTime: string,
+): readonly Field[] {
+  return makers[kind](credentials, seq, sendingTime);
+}
+
+function optional(tag: number, value: string | undefined): Field[] {
+  return value === undefined || value === '' ? [] : [[tag, value]];
+}

@@ -1,0 +1,226 @@
+/** What a venue says of an order, in the words of the plugin protocol: ExecutionReport and OrderCancelReject. */
+import { toIsoTime } from '../lib/clock.js';
+import { isFinal, type ReportableStatus } from '../model/execution.js';
+import type { ReasonCode } from '../model/reason-codes.js';
+import type { CancelEvidence, Evidence, KnownExecution } from '../terminal/plugin.js';
+import { fromFixTime } from './fix-time.js';
+import type { SentOrder } from './fix-journal.js';
+import { valueOf, type ReceivedMessage } from './message.js';
+import { tags } from './tags.js';
+
+interface Meaning {
+  readonly state: string;
+  readonly status: ReportableStatus;
+}
+
+/** OrdStatus (39). Those that rest are partially filled once something is filled. */
+// prettier-ignore
+const ordStatuses: Readonly<Record<string, Meaning>> = {
+  '0': { state: 'New',                  status: 'working' },
+  '1': { state: 'PartiallyFilled',      status: 'partially_filled' },
+  '2': { state: 'Filled',               status: 'filled' },
+  '3': { state: 'DoneForDay',           status: 'working' },
+  '4': { state: 'Canceled',             status: 'cancelled' },
+  '5': { state: 'Replaced',             status: 'working' },
+  '6': { state: 'PendingCancel',        status: 'working' },
+  '7': { state: 'Stopped',              status: 'working' },
+  '8': { state: 'Rejected',             status: 'rejected' },
+  '9': { state: 'Suspended',            status: 'working' },
+  A:   { state: 'PendingNew',           status: 'submitted' },
+  B:   { state: 'Calculated',           status: 'working' },
+  C:   { state: 'Expired',              status: 'expired' },
+  D:   { state: 'AcceptedForBidding',   status: 'working' },
+  E:   { state: 'PendingReplace',       status: 'working' },
+};
+
+/** OrdRejReason (103); any other is `broker_rejected`. */
+const rejectReasons: Readonly<Record<string, ReasonCode>> = {
+  '1': 'unknown_instrument',
+  '2': 'market_closed',
+  '3': 'volume_limit_reached',
+  '13': 'invalid_quantity',
+  '15': 'unknown_account',
+};
+const unknownOrder = '5';
+
+/** ExecType (150) of a trade in FIX 4.4, and of partial fill and fill before. */
+const tradeTypes: readonly string[] = ['F', '1', '2'];
+/** Of a trade that is taken back or corrected; before 4.4 ExecTransType (20) said so. */
+const undoTypes: readonly string[] = ['G', 'H'];
+const undoTransTypes: readonly string[] = ['1', '2'];
+const newTransType = '0';
+
+export interface ReportContext {
+  readonly order: SentOrder;
+  readonly known: KnownExecution | undefined;
+  /** The gateway has asked for its cancel. */
+  readonly isCancelAsked: boolean;
+  readonly nowMs: number;
+}
+
+export interface ReadReport {
+  /** Undefined when the report says nothing new. */
+  readonly evidence?: Evidence;
+  /** A trade was taken back or corrected: quantities of the gateway never fall, so people have to know. */
+  readonly isUndo: boolean;
+  /** The venue is working on a cancel. */
+  readonly isCancelPending: boolean;
+}
+
+export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
+  const { known } = context;
+  const execType = valueOf(message, tags.ExecType) ?? '';
+  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
+  const isUndo = undoTypes.includes(execType) || undoTransTypes.includes(transType);
+  const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
+  const isTrade = tradeTypes.includes(execType) && transType === newTransType;
+  const evidence = evidenceOf(message, context);
+  const fill = isTrade ? fillOf(message, context) : undefined;
+  const isBackward = known?.isReported === true && goesBack(known, evidence);
+  if (isUndo) return { isUndo, isCancelPending };
+  if (!isBackward) return { evidence: { ...evidence, ...fill }, isUndo, isCancelPending };
+  // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
+  if (fill === undefined) return { isUndo, isCancelPending };
+  const { status, filledQuantity = 0 } = known;
+  const late = {
+    status,
+    filledQuantity: Math.max(filledQuantity, evidence.filledQuantity ?? 0),
+    ...fill,
+  };
+  return { evidence: late, isUndo, isCancelPending };
+}
+
+function goesBack(known: KnownExecution, evidence: Evidence): boolean {
+  const filled = known.filledQuantity ?? 0;
+  if ((evidence.filledQuantity ?? filled) < filled) return true;
+  if (known.status === 'unknown') return false;
+  if (known.status === 'cancelled' && evidence.status === 'filled') return false;
+  return isFinal(known.status) || rank(evidence.status) < rank(known.status);
+}
+
+const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
+
+function rank(status: ReportableStatus): number {
+  const at = resting.indexOf(status);
+  return at === -1 ? resting.length : at;
+}
+
+function evidenceOf(
+  message: ReceivedMessage,
+  { order, known, isCancelAsked }: ReportContext,
+): Evidence {
+  const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
+  const meaning = ordStatuses[ordStatus] ?? { state: ordStatus, status: 'working' };
+  const filled = amountOf(message, tags.CumQty);
+  const left = amountOf(message, tags.LeavesQty);
+  const average = priceOf(message, tags.AvgPx);
+  const rejReason = valueOf(message, tags.OrdRejReason);
+  const isHeld = known?.isReported === true && !isFinal(known.status);
+  // The venue took the order once, and does not know it now.
+  const isForgotten =
+    isHeld &&
+    meaning.status === 'rejected' &&
+    (rejReason === unknownOrder || isStatusAnswer(message));
+  const isResting = meaning.status === 'working' && (filled ?? 0) > 0;
+  const status = isForgotten ? 'unknown' : isResting ? 'partially_filled' : meaning.status;
+  const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
+  const orderId = valueOf(message, tags.OrderID);
+  const text = valueOf(message, tags.Text);
+  return {
+    status,
+    ...(reasonCode === undefined ? {} : { reasonCode }),
+    ...(filled === undefined ? {} : { filledQuantity: filled }),
+    ...(left === undefined ? {} : { remainingQuantity: left }),
+    ...(average === undefined || (filled ?? 0) === 0 ? {} : { averageFillPrice: average }),
+    native: {
+      ...(orderId === undefined ? {} : { orderId: orderId.slice(0, 128) }),
+      state: meaning.state.slice(0, 128),
+      ...(rejReason === undefined ? {} : { code: rejReason.slice(0, 128) }),
+      ...(text === undefined ? {} : { text: text.slice(0, 8_192) }),
+    },
+  };
+}
+
+function reasonOf(
+  status: ReportableStatus,
+  rejReason: string | undefined,
+  { timeInForce }: SentOrder,
+  isCancelAsked: boolean,
+): ReasonCode | undefined {
+  if (status === 'rejected') return rejectReasons[rejReason ?? ''] ?? 'broker_rejected';
+  if (status === 'expired') return 'time_in_force_expired';
+  if (status !== 'cancelled') return undefined;
+  if (isCancelAsked) return 'cancelled_by_api';
+  return timeInForce === 'ioc' || timeInForce === 'fok'
+    ? 'time_in_force_expired'
+    : 'cancelled_by_broker';
+}
+
+/** @returns the fill of a trade that is not known; undefined when it is, or says no price and quantity. */
+function fillOf(
+  message: ReceivedMessage,
+  { known, nowMs }: ReportContext,
+): Required<Pick<Evidence, 'fill'>> | undefined {
+  const fillId = valueOf(message, tags.ExecID)?.slice(0, 128);
+  const quantity = amountOf(message, tags.LastQty);
+  const price = priceOf(message, tags.LastPx);
+  if (fillId === undefined || price === undefined || quantity === undefined || quantity === 0) {
+    return undefined;
+  }
+  if (known?.fills.some((fill) => fill.fillId === fillId) === true) return undefined;
+  const filledAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? nowMs;
+  return { fill: { fillId, price, quantity, filledAt: toIsoTime(filledAt) } };
+}
+
+/** It answers an OrderStatusRequest: ExecType I, or before FIX 4.4 ExecTransType 3. */
+export function isStatusAnswer(message: ReceivedMessage): boolean {
+  return valueOf(message, tags.ExecType) === 'I' || valueOf(message, tags.ExecTransType) === '3';
+}
+
+/** The order has ended: what that makes of a cancel that was asked for. */
+export function cancelOutcome(status: ReportableStatus): CancelEvidence | undefined {
+  switch (status) {
+    case 'cancelled':
+      return { status: 'cancelled' };
+    case 'filled':
+      return { status: 'too_late', reasonCode: 'already_filled' };
+    case 'rejected':
+    case 'expired':
+      return { status: 'too_late', reasonCode: 'already_cancelled' };
+    default:
+      return undefined;
+  }
+}
+
+/** OrderCancelReject. CxlRejReason (102): 0 too late, 1 unknown order. */
+export function cancelRejection(message: ReceivedMessage): CancelEvidence {
+  const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
+  const reason = valueOf(message, tags.CxlRejReason);
+  const text = valueOf(message, tags.Text);
+  const native = {
+    native: {
+      ...(reason === undefined ? {} : { code: reason.slice(0, 128) }),
+      ...(text === undefined ? {} : { text: text.slice(0, 8_192) }),
+    },
+  };
+  const ended =
+    ordStatus === '8' ? undefined : cancelOutcome(ordStatuses[ordStatus]?.status ?? 'working');
+  if (ended !== undefined) return { ...ended, ...native };
+  if (reason === '0') return { status: 'too_late', reasonCode: 'already_filled', ...native };
+  if (reason === '1') {
+    return { status: 'rejected', reasonCode: 'order_unknown_at_terminal', ...native };
+  }
+  return { status: 'rejected', reasonCode: 'unable_to_cancel', ...native };
+}
+
+function amountOf(message: ReceivedMessage, tag: number): number | undefined {
+  const value = priceOf(message, tag);
+  return value !== undefined && value >= 0 ? value : undefined;
+}
+
+function priceOf(message: ReceivedMessage, tag: number): number | undefined {
+  const text = valueOf(message, tag);
+  if (text === undefined || !/^-?\d*\.?\d+$|^-?\d+\.$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) && Math.abs(value) <= 1e18 ? value : undefined;
+}

@@ -1,0 +1,194 @@
+/** The configuration file of the FIX terminal: one table of its fields, each checked, each fault named. */
+import type { SourceName } from '../model/source-name.js';
+import type { Field } from './message.js';
+import { venues, type TimeInForce, type Venue, type VenueName } from './venues.js';
+
+export interface FixConfig {
+  readonly gateway: { readonly url: string; readonly email: string };
+  readonly source: SourceName;
+  readonly stateDir: string;
+  readonly session: {
+    readonly host: string;
+    readonly port: number;
+    readonly tls: boolean;
+    /** A file of certificates in PEM to trust instead of the system's. */
+    readonly tlsCa: string | undefined;
+    readonly beginString: string;
+    readonly senderCompId: string;
+    readonly targetCompId: string;
+    readonly username: string | undefined;
+    readonly heartBtIntSec: number;
+    readonly resetOnLogon: boolean;
+  };
+  readonly orders: {
+    readonly account: string | undefined;
+    readonly timeInForce: TimeInForce;
+    readonly symbols: Readonly<Record<string, string>>;
+  };
+  readonly venue: Venue;
+}
+
+interface Rule {
+  readonly is: (value: unknown) => boolean;
+  readonly expected: string;
+  /** Undefined: the field must be there. `optional`: it may be absent. */
+  readonly default?: unknown;
+}
+
+/** A value of a FIX field: a delimiter within would begin another. */
+const isValue = (value: unknown): boolean => isText(value) && !/\p{Cc}/u.test(value as string);
+const text: Rule = { is: isText, expected: 'a text' };
+const value: Rule = { is: isValue, expected: 'a text without control characters' };
+const flag = (otherwise: boolean): Rule => ({
+  is: (given) => typeof given === 'boolean',
+  expected: 'true or false',
+  default: otherwise,
+});
+const optional = (rule: Rule): Rule => ({ ...rule, default: absent });
+const oneOf = (names: readonly string[], otherwise: unknown): Rule => ({
+  is: (given) => names.includes(given as string),
+  expected: `one of ${names.join(', ')}`,
+  default: otherwise,
+});
+const wholeNumber = (min: number, max: number): Rule => ({
+  is: (given) => Number.isInteger(given) && (given as number) >= min && (given as number) <= max,
+  expected: `a whole number from ${min} to ${max}`,
+});
+const absent = Symbol('absent');
+const orderTypes = venues.standard.orderTypes;
+const timesInForce = venues.standard.timesInForce;
+const listOf = (names: readonly string[]): Rule =>
+  optional({
+    is: (given) =>
+      Array.isArray(given) &&
+      given.length > 0 &&
+      given.every((each) => names.includes(each as string)),
+    expected: `a list of ${names.join(', ')}`,
+  });
+const tagMap: Rule = optional({
+  is: (given) =>
+    isObject(given) &&
+    Object.entries(given).every(([tag, each]) => /^[1-9]\d{0,8}$/.test(tag) && isValue(each)),
+  expected: 'an object of texts by tag, such as {"50": "TRADE"}',
+});
+
+// prettier-ignore
+const rules: Readonly<Record<string, Rule>> = {
+  'gateway.url':            { is: isGatewayUrl, expected: 'an http or ws URL, such as http://127.0.0.1:8080' },
+  'gateway.email':          text,
+  platform:                 text,
+  instanceId:               { is: (given) => typeof given === 'string', expected: 'a text' },
+  accountName:              text,
+  stateDir:                 text,
+  'session.host':           text,
+  'session.port':           wholeNumber(1, 65_535),
+  'session.tls':            flag(false),
+  'session.tlsCa':          optional(text),
+  'session.beginString':    oneOf(['FIX.4.2', 'FIX.4.4'], 'FIX.4.4'),
+  'session.senderCompId':   value,
+  'session.targetCompId':   value,
+  'session.username':       optional(value),
+  'session.heartBtIntSec':  { ...wholeNumber(1, 3_600), default: 30 },
+  'session.resetOnLogon':   flag(false),
+  'orders.account':         optional(value),
+  'orders.timeInForce':     oneOf(timesInForce, 'day'),
+  'orders.symbols':         { is: isTextMap, expected: 'an object of texts, such as {"EURUSD": "EUR/USD"}', default: {} },
+  'venue.like':             oneOf(Object.keys(venues), 'standard'),
+  'venue.header':           tagMap,
+  'venue.logon':            tagMap,
+  'venue.order':            tagMap,
+  'venue.instrument':       oneOf(['symbol', 'securityId'], absent),
+  'venue.handlInst':        { ...flag(false), default: absent },
+  'venue.commentTag':       optional({ is: (given) => given === null || wholeNumber(1, 99_999).is(given), expected: 'a tag, or null for none' }),
+  'venue.orderTypes':       listOf(orderTypes),
+  'venue.timesInForce':     listOf(timesInForce),
+  'venue.clOrdIdLengthMax': optional(wholeNumber(16, 36)),
+  'venue.statusRequest':    { ...flag(true), default: absent },
+};
+
+const sections = ['gateway', 'session', 'orders', 'venue'];
+
+/** @returns the settings, or what is wrong with the file, one sentence for each fault. */
+export function readFixConfig(content: string): FixConfig | readonly string[] {
+  let root: unknown;
+  try {
+    root = JSON.parse(content);
+  } catch {
+    return ['It is no JSON.'];
+  }
+  if (!isObject(root)) return ['It must hold a JSON object.'];
+  const faults: string[] = [];
+  const given = flattened(root, faults);
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(rules, name)) faults.push(`There is no setting "${name}".`);
+  }
+  const settings: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    const found = given[name] ?? (name in given ? null : rule.default);
+    if (found === undefined) faults.push(`"${name}" is missing: it must be ${rule.expected}.`);
+    else if (found === absent) settings[name] = undefined;
+    else if (found === rule.default || rule.is(found)) settings[name] = found;
+    else faults.push(`"${name}" is ${JSON.stringify(found)}: it must be ${rule.expected}.`);
+  }
+  return faults.length > 0 ? faults : configOf(settings);
+}
+
+/** `venue` may be a name alone. */
+function flattened(root: Record<string, unknown>, faults: string[]): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  for (const [name, content] of Object.entries(root)) {
+    if (!sections.includes(name)) given[name] = content;
+    else if (name === 'venue' && typeof content === 'string') given['venue.like'] = content;
+    else if (!isObject(content)) faults.push(`"${name}" must be an object.`);
+    else for (const [part, each] of Object.entries(content)) given[`${name}.${part}`] = each;
+  }
+  return given;
+}
+
+/** All are checked: each has the type that its rule says. */
+function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
+  const section = (prefix: string): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(settings)
+        .filter(([name]) => name.startsWith(`${prefix}.`))
+        .map(([name, each]) => [name.slice(prefix.length + 1), each]),
+    );
+  const { like, ...parts } = section('venue');
+  const { platform, instanceId, accountName, stateDir } = settings;
+  const replaced = Object.entries(parts)
+    .filter(([, each]) => each !== undefined)
+    .map(([name, each]) => [name, isObject(each) ? fieldsOf(each) : each]);
+  return {
+    gateway: section('gateway'),
+    source: { platform, instanceId, accountName },
+    stateDir,
+    session: section('session'),
+    orders: section('orders'),
+    venue: { ...venues[like as VenueName], ...(Object.fromEntries(replaced) as Partial<Venue>) },
+  } as FixConfig;
+}
+
+/** Of an object by tag. */
+function fieldsOf(map: Readonly<Record<string, unknown>>): Field[] {
+  return Object.entries(map).map(([tag, each]): Field => [Number(tag), each as string]);
+}
+
+function isText(given: unknown): boolean {
+  return typeof given === 'string' && given !== '';
+}
+
+function isTextMap(given: unknown): boolean {
+  return isObject(given) && Object.values(given).every(isValue);
+}
+
+function isObject(given: unknown): given is Record<string, unknown> {
+  return typeof given === 'object' && given !== null && !Array.isArray(given);
+}
+
+function isGatewayUrl(given: unknown): boolean {
+  return (
+    typeof given === 'string' &&
+    URL.canParse(given) &&
+    /^(https?|wss?):$/.test(new URL(given).protocol)
+  );
+}

@@ -1,0 +1,179 @@
+/**
+ * Between the gateway's commands and the venue's messages. An order is noted before it leaves and never leaves
+ * again; what became of one in doubt the venue is asked, and until it answers nothing is said of it. Owns which
+ * cancels wait for the session; the journals and the doubts own the rest.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { CancelRequest, Doubt, Evidence, Plugin, SubmitFrame } from '../terminal/plugin.js';
+import { cancelOutcome } from './execution-report.js';
+import { askAfterMs, Doubts } from './doubts.js';
+import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
+import type { Field, ReceivedMessage } from './message.js';
+import {
+  cancelRequest,
+  clOrdIdOf,
+  newOrder,
+  statusRequest,
+  type CommandRefusal,
+  type OrderRules,
+} from './order-message.js';
+import { types } from './tags.js';
+import { VenueAnswers } from './venue-answers.js';
+
+export interface FixDeskOptions {
+  readonly plugin: Pick<Plugin, 'known' | 'report' | 'cancelReport' | 'event'>;
+  readonly journal: FixJournal;
+  readonly rules: OrderRules;
+  readonly clock: Clock;
+  readonly session: {
+    readonly isLoggedOn: boolean;
+    /** @returns the message's number. */
+    send(type: string, fields: readonly Field[]): number;
+  };
+}
+
+export class FixDesk {
+  readonly #options: FixDeskOptions;
+  readonly #doubts: Doubts;
+  readonly #answers: VenueAnswers;
+  /** Asked for while there was no session. */
+  #waiting: CancelRequest[] = [];
+
+  constructor(options: FixDeskOptions) {
+    this.#options = options;
+    this.#doubts = new Doubts(options.clock);
+    this.#answers = new VenueAnswers({ ...options, doubts: this.#doubts });
+  }
+
+  received(message: ReceivedMessage): void {
+    this.#answers.received(message);
+  }
+
+  submit(command: SubmitFrame): void {
+    const { journal, rules, clock, session } = this.#options;
+    const { executionId, signalType, cmd, payload } = command;
+    if (`${signalType}/${cmd}` !== 'order/submit') {
+      const text = 'This terminal knows order/submit.';
+      return this.#refuse(executionId, { reasonCode: 'unknown_command', text });
+    }
+    const clOrdId = clOrdIdOf(executionId, rules.venue.clOrdIdLengthMax);
+    const order = newOrder(payload, clOrdId, rules, clock.now());
+    if ('reasonCode' in order) return this.#refuse(executionId, order);
+    if (!session.isLoggedOn) {
+      const text = 'There is no FIX session with the venue: the order was not sent.';
+      return this.#refuse(executionId, {
+        reasonCode: 'terminal_not_connected_to_broker',
+        text,
+      });
+    }
+    const { fields, instrument, side, quantity, timeInForce } = order;
+    const seq = session.send(types.NewOrderSingle, fields);
+    const { life } = journal;
+    journal.noteOrder({
+      executionId,
+      clOrdId,
+      seq,
+      life,
+      instrument,
+      side,
+      quantity,
+      timeInForce,
+    });
+    this.#doubts.add(clOrdId, askAfterMs);
+  }
+
+  /** A command of an earlier process: it may have left only if it was noted. */
+  inDoubt({ executionId }: SubmitFrame): Doubt {
+    return this.#options.journal.orderOf(executionId) === undefined ? 'execute' : undefined;
+  }
+
+  cancel(request: CancelRequest): void {
+    const { journal, plugin, rules, session, clock } = this.#options;
+    const { cancelRequestId, executionId } = request;
+    const order = journal.orderOf(executionId);
+    const known = plugin.known(executionId);
+    if (order === undefined) {
+      const reasonCode = 'order_unknown_at_terminal';
+      return plugin.cancelReport(cancelRequestId, {
+        status: 'rejected',
+        reasonCode,
+      });
+    }
+    const ended = known?.isReported === true ? cancelOutcome(known.status) : undefined;
+    if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);
+    const clOrdId = clOrdIdOf(cancelRequestId, rules.venue.clOrdIdLengthMax);
+    // It left in an earlier process: the order's status will tell what became of it.
+    if (journal.cancel(clOrdId) !== undefined) return this.#doubts.add(order.clOrdId, 0);
+    if (!session.isLoggedOn) return void this.#waiting.push(request);
+    const orderId = this.#orderIdOf(executionId);
+    const fields = cancelRequest(order, clOrdId, orderId, rules, clock.now());
+    const seq = session.send(types.OrderCancelRequest, fields);
+    journal.noteCancel({
+      cancelRequestId,
+      executionId,
+      clOrdId,
+      seq,
+      life: journal.life,
+    });
+    this.#doubts.add(order.clOrdId, askAfterMs);
+  }
+
+  /** A session stands: what an earlier one has left open is asked for, then the cancels that waited leave. */
+  loggedOn(): void {
+    const { journal } = this.#options;
+    this.#doubts.beginSession();
+    for (const { executionId, clOrdId } of journal.orders()) {
+      if (this.#answers.isOpen(executionId)) this.#doubts.add(clOrdId, 0);
+    }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const request of waiting) this.cancel(request);
+  }
+
+  /** The venue has not taken the messages with these numbers: orders, cancels, and questions on them. */
+  missed(from: number, to: number): void {
+    const { journal } = this.#options;
+    const isMissed = (seq: number): boolean => seq >= from && seq <= to;
+    const isSentNow = ({ seq, life }: SentOrder | SentCancel): boolean =>
+      life === journal.life && isMissed(seq);
+    this.#doubts.missed(isMissed);
+    for (const order of journal.orders()) {
+      if (!this.#answers.isOpen(order.executionId)) continue;
+      const isDoubted = isSentNow(order) || journal.cancelsOf(order.executionId).some(isSentNow);
+      if (isDoubted) this.#doubts.add(order.clOrdId, 0);
+    }
+  }
+
+  /** To be called about once a second. */
+  tick(): void {
+    const { journal, rules, session } = this.#options;
+    if (!session.isLoggedOn) return;
+    const isOpen = (clOrdId: string): boolean =>
+      this.#answers.isOpen(journal.order(clOrdId)?.executionId ?? '');
+    for (const clOrdId of this.#doubts.due(isOpen)) {
+      const order = journal.order(clOrdId) as SentOrder;
+      if (rules.venue.statusRequest) this.#ask(order);
+      else this.#answers.noAnswer(order, 'This venue answers no status requests.');
+    }
+  }
+
+  #ask(order: SentOrder): void {
+    const { rules, session } = this.#options;
+    const orderId = this.#orderIdOf(order.executionId);
+    const seq = session.send(types.OrderStatusRequest, statusRequest(order, orderId, rules));
+    this.#doubts.noteAsked(seq, order.clOrdId);
+  }
+
+  #refuse(executionId: string, { reasonCode, text }: CommandRefusal): void {
+    const evidence: Evidence = {
+      status: 'rejected',
+      reasonCode,
+      native: { state: 'Rejected', text },
+    };
+    this.#options.plugin.report(executionId, evidence);
+  }
+
+  #orderIdOf(executionId: string): string | undefined {
+    return this.#options.plugin.known(executionId)?.native?.orderId;
+  }
+}

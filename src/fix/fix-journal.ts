@@ -1,0 +1,166 @@
+/**
+ * What must survive the terminal's process for an order to leave at most once: the sequence numbers, and the
+ * orders and cancels that were sent or were about to be. What became of them is in the plugin's journal. Owns the
+ * file; all is written before a message leaves.
+ */
+import type { JournalFile } from '../terminal/journal-file.js';
+import type { SequenceNumbers } from './session-action.js';
+
+/** What an order is called at the venue, and what requests on it repeat. */
+export interface SentOrder {
+  readonly executionId: string;
+  readonly clOrdId: string;
+  /** MsgSeqNum of the message within this life of the sequence. */
+  readonly seq: number;
+  readonly life: number;
+  /** Of Symbol or SecurityID. */
+  readonly instrument: string;
+  readonly side: string;
+  readonly quantity: string;
+  readonly timeInForce: string;
+}
+
+export interface SentCancel {
+  readonly cancelRequestId: string;
+  readonly executionId: string;
+  readonly clOrdId: string;
+  readonly seq: number;
+  readonly life: number;
+}
+
+type Entry =
+  | { readonly kind: 'numbers'; readonly out: number; readonly in: number }
+  /** The sequence has begun anew. */
+  | { readonly kind: 'life'; readonly life: number }
+  | { readonly kind: 'order'; readonly order: SentOrder }
+  | { readonly kind: 'cancel'; readonly cancel: SentCancel }
+  /** The cancel has its final answer. */
+  | { readonly kind: 'settled'; readonly clOrdId: string };
+
+/** A file is rewritten when it has grown by this many entries and has more than doubled. */
+const compactAfterEntries = 20_000;
+
+export class FixJournal {
+  readonly #file: JournalFile;
+  readonly #isKept: (executionId: string) => boolean;
+  readonly #orders = new Map<string, SentOrder>();
+  readonly #byExecution = new Map<string, SentOrder>();
+  readonly #cancels = new Map<string, SentCancel>();
+  #numbers: SequenceNumbers = { out: 1, in: 1 };
+  #life = 1;
+  #entriesSinceCompaction = 0;
+
+  /** @param isKept whether the plugin's journal knows the execution: only then can its command come again. */
+  constructor(file: JournalFile, isKept: (executionId: string) => boolean) {
+    this.#file = file;
+    this.#isKept = isKept;
+    for (const line of file.lines) this.#apply(JSON.parse(line) as Entry);
+    this.#compact();
+  }
+
+  get numbers(): SequenceNumbers {
+    return this.#numbers;
+  }
+
+  /** Counts the lives of the sequence: a MsgSeqNum of an earlier one means nothing. */
+  get life(): number {
+    return this.#life;
+  }
+
+  order(clOrdId: string): SentOrder | undefined {
+    return this.#orders.get(clOrdId);
+  }
+
+  orderOf(executionId: string): SentOrder | undefined {
+    return this.#byExecution.get(executionId);
+  }
+
+  /** In the order in which they were sent. */
+  orders(): SentOrder[] {
+    return [...this.#orders.values()];
+  }
+
+  /** Not settled. */
+  cancel(clOrdId: string): SentCancel | undefined {
+    return this.#cancels.get(clOrdId);
+  }
+
+  cancelsOf(executionId: string): SentCancel[] {
+    return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
+  }
+
+  noteOrder(order: SentOrder): void {
+    this.#note({ kind: 'order', order });
+  }
+
+  noteCancel(cancel: SentCancel): void {
+    this.#note({ kind: 'cancel', cancel });
+  }
+
+  noteSettled(clOrdId: string): void {
+    this.#note({ kind: 'settled', clOrdId });
+  }
+
+  noteReset(): void {
+    this.#note({ kind: 'life', life: this.#life + 1 });
+  }
+
+  /** Makes all entries and these numbers durable. @throws when the file cannot be written. */
+  flush(numbers: SequenceNumbers): void {
+    if (numbers.out !== this.#numbers.out || numbers.in !== this.#numbers.in) {
+      this.#note({ kind: 'numbers', out: numbers.out, in: numbers.in });
+    }
+    this.#file.sync();
+    const live = this.#orders.size + this.#cancels.size;
+    if (this.#entriesSinceCompaction > Math.max(compactAfterEntries, live)) this.#compact();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #note(entry: Entry): void {
+    this.#apply(entry);
+    this.#entriesSinceCompaction++;
+    this.#file.append(JSON.stringify(entry));
+  }
+
+  #apply(entry: Entry): void {
+    switch (entry.kind) {
+      case 'numbers':
+        this.#numbers = { out: entry.out, in: entry.in };
+        break;
+      case 'life':
+        this.#life = entry.life;
+        break;
+      case 'order':
+        this.#orders.set(entry.order.clOrdId, entry.order);
+        this.#byExecution.set(entry.order.executionId, entry.order);
+        break;
+      case 'cancel':
+        this.#cancels.set(entry.cancel.clOrdId, entry.cancel);
+        break;
+      case 'settled':
+        this.#cancels.delete(entry.clOrdId);
+    }
+  }
+
+  #compact(): void {
+    this.#entriesSinceCompaction = 0;
+    for (const { clOrdId, executionId } of this.#orders.values()) {
+      if (this.#isKept(executionId)) continue;
+      this.#orders.delete(clOrdId);
+      this.#byExecution.delete(executionId);
+    }
+    for (const { clOrdId, executionId } of this.#cancels.values()) {
+      if (!this.#isKept(executionId)) this.#cancels.delete(clOrdId);
+    }
+    const entries: Entry[] = [
+      { kind: 'life', life: this.#life },
+      { kind: 'numbers', ...this.#numbers },
+      ...this.orders().map((order) => ({ kind: 'order' as const, order })),
+      ...[...this.#cancels.values()].map((cancel) => ({ kind: 'cancel' as const, cancel })),
+    ];
+    this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));
+  }
+}

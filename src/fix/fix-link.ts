@@ -1,0 +1,238 @@
+/**
+ * The connection to the venue: TCP or TLS, the session over it, the next attempt when it is lost. All that a turn
+ * of the event loop has to say leaves after one flush of the journals, so that nothing leaves which a kill could
+ * forget. Owns the socket, the session and their timers.
+ */
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { every, type Clock, type Timer } from '../lib/clock.js';
+import { errorText } from '../lib/error-text.js';
+import { reconnectDelayMs } from '../terminal/reconnect-policy.js';
+import type { FixJournal } from './fix-journal.js';
+import { FrameReader } from './frame-reader.js';
+import { encodeMessage, type Field, type FixMessage, type ReceivedMessage } from './message.js';
+import type { SessionEnd } from './session-end.js';
+import type { SessionAction } from './session-action.js';
+import { FixSession, type SessionOptions } from './session.js';
+
+export type FixNotice =
+  | { readonly kind: 'fix_connecting' }
+  | { readonly kind: 'fix_logged_on' }
+  | { readonly kind: 'fix_sent' | 'fix_received'; readonly message: FixMessage }
+  | { readonly kind: 'fix_garbled'; readonly message: string }
+  | { readonly kind: 'fix_lost'; readonly message: string; readonly retryMs: number }
+  /** There will be no further attempt. */
+  | { readonly kind: 'fix_ended'; readonly message: string };
+
+export interface FixLinkOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: plain TCP. `ca`: certificates in PEM to trust instead of the system's. */
+  readonly tls: { readonly ca: string | undefined } | undefined;
+  readonly session: Omit<SessionOptions, 'numbers' | 'clock'>;
+  readonly journal: FixJournal;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Makes durable what was reported of messages that came in; before their numbers are. */
+  readonly flushReports: () => void;
+  readonly onLoggedOn: () => void;
+  readonly onMessage: (message: ReceivedMessage) => void;
+  readonly onMissed: (from: number, to: number) => void;
+  readonly onTick: () => void;
+  readonly onNotice: (notice: FixNotice) => void;
+}
+
+const connectTimeoutMs = 15_000;
+const closeTimeoutMs = 2_000;
+const tickMs = 1_000;
+/** A venue that refuses a logon later on is closed or has locked the account: not to be pressed. */
+const refusedRetryMs = 30_000;
+/** A session that has stood for so long was a good one: after it, the delays begin anew. */
+const steadyMs = 30_000;
+/** A venue that does not read is not kept for ever. */
+const unsentBytesMax = 1 << 20;
+
+export class FixLink {
+  readonly #options: FixLinkOptions;
+  readonly #session: FixSession;
+  #reader = new FrameReader();
+  #socket: Socket | undefined;
+  #actions: SessionAction[] = [];
+  #isCarryingOut = false;
+  #unsent: Buffer[] = [];
+  #nextFlush: NodeJS.Immediate | undefined;
+  #ended: SessionEnd | undefined;
+  #isStopping = false;
+  #wasLoggedOn = false;
+  /** Monotonic, of the session that stands. */
+  #loggedOnAt: number | undefined;
+  #attempt = 0;
+  #timers: Timer[] = [];
+  #retry: Timer | undefined;
+  #onStopped: () => void = () => undefined;
+
+  constructor(options: FixLinkOptions) {
+    const { session, journal, clock } = options;
+    this.#options = options;
+    this.#session = new FixSession({ ...session, numbers: journal.numbers, clock });
+  }
+
+  get isLoggedOn(): boolean {
+    return this.#session.isLoggedOn && this.#socket?.writable === true;
+  }
+
+  start(): void {
+    const { clock, onTick } = this.#options;
+    this.#timers.push(
+      every(clock, tickMs, () => {
+        this.#do(this.#session.tick());
+        onTick();
+      }),
+    );
+    this.#connect();
+  }
+
+  /** Logs out; resolves when the connection is closed. */
+  stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#retry?.cancel();
+    if (this.#socket === undefined) return Promise.resolve(this.#close());
+    return new Promise((resolve) => {
+      this.#onStopped = resolve;
+      this.#do(this.#session.logOut());
+    });
+  }
+
+  /** An application message. @returns its number. */
+  send(type: string, fields: readonly Field[]): number {
+    const seq = this.#session.numbers.out;
+    this.#do(this.#session.send(type, fields));
+    return seq;
+  }
+
+  #connect(): void {
+    const { host, port, tls, clock, onNotice } = this.#options;
+    onNotice({ kind: 'fix_connecting' });
+    this.#ended = undefined;
+    this.#reader = new FrameReader();
+    this.#unsent = [];
+    const ca = tls?.ca === undefined ? {} : { ca: tls.ca };
+    const socket =
+      tls === undefined
+        ? connectTcp({ host, port, noDelay: true })
+        : connectTls({ host, port, servername: host, ...ca }).setNoDelay(true);
+    this.#socket = socket;
+    let failure = 'the connection was closed';
+    const timeout = clock.setTimer(connectTimeoutMs, () => {
+      failure = 'no connection in time';
+      socket.destroy();
+    });
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
+      timeout.cancel();
+      this.#do(this.#session.connected());
+    });
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('error', (error) => (failure = errorText(error)));
+    socket.once('close', () => {
+      timeout.cancel();
+      this.#onClosed(this.#ended ?? { reason: 'silent', text: failure });
+    });
+  }
+
+  #onData(chunk: Buffer): void {
+    for (const frame of this.#reader.push(chunk)) {
+      if (frame.kind === 'garbled') {
+        this.#options.onNotice({ kind: 'fix_garbled', message: frame.reason });
+        continue;
+      }
+      this.#options.onNotice({ kind: 'fix_received', message: frame.message });
+      this.#do(this.#session.received(frame.message));
+    }
+  }
+
+  /** One after the other: what an action brings about comes after those that were there before. */
+  #do(actions: readonly SessionAction[]): void {
+    this.#actions.push(...actions);
+    this.#nextFlush ??= setImmediate(() => this.#flush());
+    if (this.#isCarryingOut) return;
+    this.#isCarryingOut = true;
+    for (let next = this.#actions.shift(); next !== undefined; next = this.#actions.shift()) {
+      this.#carryOut(next);
+    }
+    this.#isCarryingOut = false;
+  }
+
+  #carryOut(action: SessionAction): void {
+    const { session, journal, onLoggedOn, onMessage, onMissed, onNotice } = this.#options;
+    switch (action.kind) {
+      case 'send':
+        onNotice({ kind: 'fix_sent', message: action.message });
+        this.#unsent.push(encodeMessage(session.beginString, action.message));
+        return;
+      case 'deliver':
+        return onMessage(action.message);
+      case 'logged_on':
+        this.#wasLoggedOn = true;
+        this.#loggedOnAt = this.#options.clock.monotonic();
+        onNotice({ kind: 'fix_logged_on' });
+        return onLoggedOn();
+      case 'reset':
+        return journal.noteReset();
+      case 'missed':
+        return onMissed(action.from, action.to);
+      case 'end':
+        this.#ended = action;
+    }
+  }
+
+  #flush(): void {
+    this.#nextFlush = undefined;
+    const socket = this.#socket;
+    try {
+      this.#options.flushReports();
+      this.#options.journal.flush(this.#session.numbers);
+    } catch (error) {
+      const text = `The journal cannot be written: ${errorText(error)}. Nothing leaves that a kill could forget.`;
+      this.#ended = { reason: 'sequence', text };
+      socket?.destroy();
+      return;
+    }
+    if (socket === undefined) return;
+    if (this.#unsent.length > 0 && socket.writable) socket.write(Buffer.concat(this.#unsent));
+    this.#unsent = [];
+    if (socket.writableLength > unsentBytesMax) socket.destroy();
+    if (this.#ended !== undefined) this.#end(socket);
+  }
+
+  #end(socket: Socket): void {
+    const destroy = (): void => void socket.destroy();
+    socket.end(destroy);
+    this.#options.clock.setTimer(closeTimeoutMs, destroy);
+  }
+
+  #onClosed(end: SessionEnd): void {
+    const { clock, random, onNotice } = this.#options;
+    this.#socket = undefined;
+    this.#session.lost();
+    const stoodMs = clock.monotonic() - (this.#loggedOnAt ?? Infinity);
+    this.#loggedOnAt = undefined;
+    const isFinal = end.reason === 'sequence' || (end.reason === 'refused' && !this.#wasLoggedOn);
+    if (this.#isStopping || isFinal) {
+      this.#close();
+      if (!this.#isStopping) onNotice({ kind: 'fix_ended', message: end.text });
+      return this.#onStopped();
+    }
+    if (stoodMs >= steadyMs) this.#attempt = 0;
+    const usualMs = reconnectDelayMs(this.#attempt++, random);
+    const retryMs = end.reason === 'refused' ? refusedRetryMs : usualMs;
+    onNotice({ kind: 'fix_lost', message: end.text, retryMs });
+    this.#retry = clock.setTimer(retryMs, () => this.#connect());
+  }
+
+  #close(): void {
+    for (const timer of this.#timers.splice(0)) timer.cancel();
+    if (this.#nextFlush === undefined) return;
+    clearImmediate(this.#nextFlush);
+    this.#flush();
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Cuts a stream of bytes into FIX messages. What is garbled (wrong length, checksum or form) is passed over, as
+ * the standard asks: its sequence number is then missing, and the session asks for it again. Owns the bytes of
+ * the message that has not come whole, within a bound.
+ */
+import { dataFields, tags } from './tags.js';
+import { delimiter, sumOf, type Field, type ReceivedMessage } from './message.js';
+
+export type Frame =
+  | { readonly kind: 'message'; readonly message: ReceivedMessage }
+  | { readonly kind: 'garbled'; readonly reason: string };
+
+const start = Buffer.from('8=FIX');
+const equals = 0x3d;
+/** `10=ddd` and its delimiter. */
+const trailerBytes = 7;
+/** BeginString and BodyLength with their delimiters; more is not a head. */
+const headBytesMax = 40;
+/** Far above any order message; a larger length is a damaged one, and would be waited for in vain. */
+export const bodyBytesMax = 1 << 18;
+/** 0 and below are no tags, and for the session to refuse: what is passed over here is asked for again. */
+const tagForm = /^(?:[1-9]\d{0,8}|0|-\d{1,9})$/;
+const headForm = /^8=(FIX[^\x01]*)\x019=(\d{1,9})\x01/;
+
+interface Cut {
+  readonly frame: Frame;
+  /** What the frame takes of the bytes. */
+  readonly length: number;
+}
+
+export class FrameReader {
+  #bytes: Buffer = Buffer.alloc(0);
+
+  push(chunk: Uint8Array): Frame[] {
+    this.#bytes =
+      this.#bytes.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#bytes, chunk]);
+    const frames: Frame[] = [];
+    for (let cut = this.#cut(); cut !== undefined; cut = this.#cut()) {
+      frames.push(cut.frame);
+      this.#bytes = this.#bytes.subarray(cut.length);
+    }
+    return frames;
+  }
+
+  /** @returns undefined when more bytes are needed. */
+  #cut(): Cut | undefined {
+    const bytes = this.#bytes;
+    if (bytes.length < start.length) return undefined;
+    const at = bytes.indexOf(start);
+    if (at !== 0)
+      return this.#skipTo(
+        at === -1 ? bytes.length - start.length + 1 : at,
+        'no message begins here',
+      );
+    const head = headForm.exec(bytes.toString('latin1', 0, headBytesMax));
+    if (head === null) {
+      return bytes.length < headBytesMax
+        ? undefined
+        : this.#skip('the first two fields are not 8 and 9');
+    }
+    const headLength = head[0].length;
+    const bodyLength = Number(head[2]);
+    if (bodyLength > bodyBytesMax) return this.#skip('the body is too long');
+    const end = headLength + bodyLength;
+    if (bytes.length < end + trailerBytes) return undefined;
+    const trailer = /^10=(\d{3})\x01$/.exec(bytes.toString('latin1', end, end + trailerBytes));
+    if (trailer === null || bytes[end - 1] !== delimiter) return this.#skip('the length is wrong');
+    const length = end + trailerBytes;
+    if (sumOf(bytes.subarray(0, end)) % 256 !== Number(trailer[1])) {
+      return { frame: { kind: 'garbled', reason: 'the checksum is wrong' }, length };
+    }
+    const message = parseBody(head[1] as string, bytes.subarray(headLength, end));
+    if (message === undefined)
+      return { frame: { kind: 'garbled', reason: 'a field has no form' }, length };
+    return { frame: { kind: 'message', message }, length };
+  }
+
+  /** Goes on at the next beginning, if any: a wrong length must not take the messages that follow. */
+  #skip(reason: string): Cut {
+    const next = this.#bytes.indexOf(start, 1);
+    return this.#skipTo(next === -1 ? this.#bytes.length - start.length + 1 : next, reason);
+  }
+
+  #skipTo(length: number, reason: string): Cut {
+    return { frame: { kind: 'garbled', reason }, length };
+  }
+}
+
+function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefined {
+  const fields: Field[] = [];
+  let dataLength: number | undefined;
+  for (let at = 0; at < body.length;) {
+    const valueAt = body.indexOf(equals, at) + 1;
+    const tagText = body.toString('latin1', at, valueAt - 1);
+    if (valueAt === 0 || !tagForm.test(tagText)) return undefined;
+    const tag = Number(tagText);
+    const isData = dataLength !== undefined;
+    const end = isData ? valueAt + (dataLength as number) : body.indexOf(delimiter, valueAt);
+    if (end === -1 || body[end] !== delimiter) return undefined;
+    const value = body.toString('utf8', valueAt, end);
+    const dataTag = dataFields.get(tag);
+    const isNext =
+      dataTag !== undefined && body.toString('latin1', end + 1).startsWith(`${dataTag}=`);
+    dataLength = isNext && /^\d{1,6}$/.test(value) ? Number(value) : undefined;
+    fields.push([tag, value]);
+    at = end + 1;
+  }
+  const [first, ...rest] = fields;
+  if (first?.[0] !== tags.MsgType) return undefined;
+  return { beginString, type: first[1], fields: rest };
+}

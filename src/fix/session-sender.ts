@@ -1,0 +1,116 @@
+/** The outgoing half of a session: numbers messages and writes their headers. Owns the next number to send. */
+import type { Clock } from '../lib/clock.js';
+import { toFixTime } from './fix-time.js';
+import { asValue, type Field, type FixMessage, type ReceivedMessage } from './message.js';
+import { rejectReasons, type Names, type Refusal } from './session-rules.js';
+import { routes, tags, types } from './tags.js';
+
+export interface SenderOptions extends Names {
+  readonly heartBtIntSec: number;
+  /** Further fields of every header. */
+  readonly headerFields: readonly Field[];
+  /** Further fields of the Logon: credentials, which may sign its number and time. */
+  readonly logonFields: (seq: number, sendingTime: string) => readonly Field[];
+  readonly clock: Clock;
+}
+
+export class SessionSender {
+  readonly #options: SenderOptions;
+  readonly #onMessage: (message: FixMessage) => void;
+  /** The next number. */
+  next: number;
+  /** Monotonic time of the latest message. */
+  sentAt = 0;
+
+  constructor(options: SenderOptions, next: number, onMessage: (message: FixMessage) => void) {
+    this.#options = options;
+    this.next = next;
+    this.#onMessage = onMessage;
+  }
+
+  send(type: string, fields: readonly Field[] = []): void {
+    this.#write(type, this.next++, this.#time(), fields);
+  }
+
+  logOn(isReset: boolean): void {
+    const { heartBtIntSec, logonFields } = this.#options;
+    const time = this.#time();
+    const reset: Field[] = isReset ? [[tags.ResetSeqNumFlag, 'Y']] : [];
+    const fields: Field[] = [
+      [tags.EncryptMethod, '0'],
+      [tags.HeartBtInt, `${heartBtIntSec}`],
+      ...reset,
+      ...logonFields(this.next, time),
+    ];
+    this.#write(types.Logon, this.next++, time, fields);
+  }
+
+  logOut(text?: string): void {
+    this.send(types.Logout, text === undefined ? [] : [[tags.Text, asValue(text)]]);
+  }
+
+  /** Tells the counterparty that nothing will come again under the numbers up to `to`. */
+  fillGap(from: number, to: number): void {
+    const time = this.#time();
+    this.#write(types.SequenceReset, from, time, [
+      [tags.PossDupFlag, 'Y'],
+      [tags.OrigSendingTime, time],
+      [tags.GapFillFlag, 'Y'],
+      [tags.NewSeqNo, `${to + 1}`],
+    ]);
+  }
+
+  askAgain(from: number): void {
+    this.send(types.ResendRequest, [
+      [tags.BeginSeqNo, `${from}`],
+      [tags.EndSeqNo, '0'],
+    ]);
+  }
+
+  reject(message: ReceivedMessage, seq: number, { reason, tag }: Refusal): void {
+    const { code, text } = rejectReasons[reason];
+    const refTag: Field[] = tag === undefined ? [] : [[tags.RefTagID, `${tag}`]];
+    this.send(types.Reject, [
+      ...routeBack(message),
+      [tags.RefSeqNum, `${seq}`],
+      [tags.Text, text],
+      ...refTag,
+      [tags.RefMsgType, asValue(message.type)],
+      [tags.SessionRejectReason, `${code}`],
+    ]);
+  }
+
+  rejectUnsupported(message: ReceivedMessage, seq: number): void {
+    this.send(types.BusinessMessageReject, [
+      ...routeBack(message),
+      [tags.RefSeqNum, `${seq}`],
+      [tags.RefMsgType, message.type],
+      [tags.BusinessRejectReason, '3'],
+      [tags.Text, 'Unsupported Message Type'],
+    ]);
+  }
+
+  #time(): string {
+    return toFixTime(this.#options.clock.now());
+  }
+
+  #write(type: string, seq: number, sendingTime: string, fields: readonly Field[]): void {
+    const { senderCompId, targetCompId, headerFields, clock } = this.#options;
+    this.sentAt = clock.monotonic();
+    const header: Field[] = [
+      [tags.MsgSeqNum, `${seq}`],
+      [tags.SenderCompID, senderCompId],
+      [tags.SendingTime, sendingTime],
+      [tags.TargetCompID, targetCompId],
+      ...headerFields,
+    ];
+    this.#onMessage({ type, fields: [...header, ...fields] });
+  }
+}
+
+function routeBack({ fields }: ReceivedMessage): Field[] {
+  return fields.flatMap(([tag, value]): Field[] => {
+    const back = routes.get(tag);
+    return back === undefined || value === '' ? [] : [[back, value]];
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * What the venue says, for the gateway: reports on orders, and refusals of messages. Owns nothing: what it learns goes
+ * into the journals and ends doubts.
+ */
+import type { Clock } from '../lib/clock.js';
+import { isFinal } from '../model/execution.js';
+import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
+import { askAfterMs, askAgainMs, type Doubts } from './doubts.js';
+import { cancelOutcome, cancelRejection, isStatusAnswer, readReport } from './execution-report.js';
+import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
+import { numberOf, valueOf, type ReceivedMessage } from './message.js';
+import { tags, types } from './tags.js';
+
+export interface VenueAnswersOptions {
+  readonly plugin: Pick<Plugin, 'known' | 'report' | 'cancelReport' | 'event'>;
+  readonly journal: FixJournal;
+  readonly doubts: Doubts;
+  readonly clock: Clock;
+}
+
+export class VenueAnswers {
+  readonly #options: VenueAnswersOptions;
+
+  constructor(options: VenueAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Whether evidence may still come on an order. */
+  isOpen(executionId: string): boolean {
+    const known = this.#options.plugin.known(executionId);
+    if (known === undefined) return false;
+    return !known.isReported || known.status === 'unknown' || !isFinal(known.status);
+  }
+
+  received(message: ReceivedMessage): void {
+    switch (message.type) {
+      case types.ExecutionReport:
+        return this.#onReport(message);
+      case types.OrderCancelReject:
+        return this.#onCancelReject(message);
+      default:
+        this.#onReject(message);
+    }
+  }
+
+  #onReport(message: ReceivedMessage): void {
+    const { journal, plugin, clock } = this.#options;
+    const order = this.#orderOf(message);
+    if (order === undefined)
+      return this.#say('The venue reports on an order that is not of this terminal.', message);
+    const { executionId, clOrdId } = order;
+    const cancels = journal.cancelsOf(executionId);
+    const known = plugin.known(executionId);
+    if (known === undefined)
+      return this.#say('The venue reports on an order that has left the journal.', message);
+    const nowMs = clock.now();
+    const context = { order, known, isCancelAsked: cancels.length > 0, nowMs };
+    const { evidence, isUndo, isCancelPending } = readReport(message, context);
+    if (isUndo)
+      this.#say(
+        'The venue takes back or corrects a trade: check the position.',
+        message,
+        executionId,
+      );
+    this.#options.doubts.delete(clOrdId);
+    if (evidence !== undefined) plugin.report(executionId, evidence);
+    const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
+    const askedBy = isStatusAnswer(message)
+      ? this.#options.doubts.takeAnswered(clOrdId)
+      : undefined;
+    for (const cancel of cancels) {
+      if (ended !== undefined) this.#settle(cancel, ended);
+      else this.#afterReport(cancel, order, isCancelPending, askedBy);
+    }
+  }
+
+  /** What a report on an order that goes on says about a cancel of it. */
+  #afterReport(cancel: SentCancel, order: SentOrder, isPending: boolean, askedBy?: number): void {
+    const { journal, plugin } = this.#options;
+    const isAnswered =
+      askedBy !== undefined && (cancel.life !== journal.life || cancel.seq < askedBy);
+    if (isAnswered && !isPending) {
+      const text = 'The venue holds the order and no request to cancel it: the request was lost.';
+      const reasonCode = 'unable_to_cancel';
+      return this.#settle(cancel, {
+        status: 'rejected',
+        reasonCode,
+        native: { text },
+      });
+    }
+    if (isPending) plugin.cancelReport(cancel.cancelRequestId, { status: 'pending' });
+    this.#options.doubts.add(order.clOrdId, isPending ? askAgainMs : askAfterMs);
+  }
+
+  #onCancelReject(message: ReceivedMessage): void {
+    const cancel = this.#options.journal.cancel(valueOf(message, tags.ClOrdID) ?? '');
+    if (cancel !== undefined) this.#settle(cancel, cancelRejection(message));
+  }
+
+  /** Reject and BusinessMessageReject: by the number of ours that they refer to. */
+  #onReject(message: ReceivedMessage): void {
+    const { journal } = this.#options;
+    const seq = numberOf(message, tags.RefSeqNum);
+    const refId = valueOf(message, tags.BusinessRejectRefID) ?? '';
+    const isMeant = (sent: SentOrder | SentCancel): boolean =>
+      (sent.seq === seq && sent.life === journal.life) || sent.clOrdId === refId;
+    const text = valueOf(message, tags.Text) ?? 'without a reason';
+    const code =
+      valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
+    const native = {
+      text: text.slice(0, 8_192),
+      ...(code === undefined ? {} : { code: code.slice(0, 128) }),
+    };
+    const orders = journal.orders();
+    const askedFor = journal.order(this.#options.doubts.askedBy(seq ?? 0) ?? '');
+    if (askedFor !== undefined) {
+      return this.noAnswer(askedFor, `The venue does not answer for the order: ${text}`);
+    }
+    const order = orders.findLast(isMeant);
+    if (order !== undefined && this.isOpen(order.executionId)) {
+      this.#options.doubts.delete(order.clOrdId);
+      return this.#options.plugin.report(order.executionId, {
+        status: 'rejected',
+        reasonCode: 'broker_rejected',
+        native: { state: 'Rejected', ...native },
+      });
+    }
+    const cancel = orders
+      .flatMap(({ executionId }) => journal.cancelsOf(executionId))
+      .find(isMeant);
+    if (cancel === undefined) return this.#say(`The venue refuses a message: ${text}`, message);
+    this.#settle(cancel, {
+      status: 'rejected',
+      reasonCode: 'unable_to_cancel',
+      native,
+    });
+  }
+
+  /** Nobody can say what became of the order; what was known of it stays. */
+  noAnswer({ executionId, clOrdId }: SentOrder, text: string): void {
+    const { plugin, journal } = this.#options;
+    this.#options.doubts.delete(clOrdId);
+    const ask = `${text} Ask the venue for ClOrdID ${clOrdId}.`.slice(0, 8_192);
+    if (plugin.known(executionId)?.isReported !== true) {
+      plugin.report(executionId, { status: 'unknown', native: { text: ask } });
+    }
+    for (const cancel of journal.cancelsOf(executionId)) {
+      plugin.cancelReport(cancel.cancelRequestId, {
+        status: 'unknown',
+        native: { text: ask },
+      });
+    }
+  }
+
+  #settle({ cancelRequestId, clOrdId }: SentCancel, evidence: CancelEvidence): void {
+    this.#options.plugin.cancelReport(cancelRequestId, evidence);
+    this.#options.journal.noteSettled(clOrdId);
+  }
+
+  /** A venue names an order by our id, the id of its cancel, or both. */
+  #orderOf(message: ReceivedMessage): SentOrder | undefined {
+    const { journal } = this.#options;
+    for (const tag of [tags.ClOrdID, tags.OrigClOrdID]) {
+      const id = valueOf(message, tag) ?? '';
+      const order = journal.order(id) ?? journal.orderOf(journal.cancel(id)?.executionId ?? '');
+      if (order !== undefined) return order;
+    }
+    return undefined;
+  }
+
+  #say(text: string, message: ReceivedMessage, executionId?: string): void {
+    const about = [tags.ClOrdID, tags.ExecID, tags.OrderID, tags.RefSeqNum]
+      .map((tag) => [tag, valueOf(message, tag)] as const)
+      .filter(([, value]) => value !== undefined)
+      .map(([tag, value]) => `${tag}=${value}`);
+    this.#options.plugin.event({
+      event: 'terminal_message',
+      data: { level: 'warning', text: `${text} ${about.join(' ')}`.trim() },
+      ...(executionId === undefined ? {} : { executionId }),
+    });
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Finds the top-level fields of a JSON body that its schema does not have. Such a field may be a misspelt one, so
+ * it is refused, not passed over. What a client reads of them is bounded in number and in length.
+ */
+export const unknownFieldsToldMax = 16;
+export const fieldNameLengthMax = 64;
+
+export interface UnknownField {
+  /** The name, cut after `fieldNameLengthMax` characters with `…` in place of the rest. */
+  readonly field: string;
+  readonly code: 'unknown_field';
+}
+
+/** @returns the first unknown fields in the body's order; none for a body that is no object. */
+export function unknownFields(
+  body: unknown,
+  schema: { readonly properties: object },
+): UnknownField[] {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return [];
+  const unknown: UnknownField[] = [];
+  for (const name of Object.keys(body)) {
+    if (Object.hasOwn(schema.properties, name)) continue;
+    unknown.push({ field: shown(name), code: 'unknown_field' });
+    if (unknown.length === unknownFieldsToldMax) break;
+  }
+  return unknown;
+}
+
+function shown(name: string): string {
+  return name.length > fieldNameLengthMax ? `${name.slice(0, fieldNameLengthMax)}…` : name;
+}

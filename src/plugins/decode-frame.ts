@@ -1,0 +1,40 @@
+/** Parses and validates a frame of a plugin: the frame, or the code of the error that answers it. */
+import { isEventData } from '../events/event-data.js';
+import { scanJson } from '../lib/json-scan.js';
+import { compileSchema } from '../lib/schema.js';
+import { pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
+
+/** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
+const frameDepthMax = 64;
+
+const validators = new Map<string, (frame: unknown) => boolean>(
+  Object.entries(pluginFrames).map(([type, schema]) => [type, compileSchema(schema)]),
+);
+
+export type DecodedFrame =
+  | { readonly frame: PluginFrame; readonly error?: undefined }
+  | { readonly frame?: undefined; readonly error: FrameErrorCode };
+
+/** Parses and validates one text frame. */
+export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
+  if (scanJson(new Uint8Array(bytes), '').depth > frameDepthMax) return { error: 'invalid_frame' };
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch {
+    return { error: 'not_json' };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { error: 'not_json' };
+  }
+  const { type = '' } = value as { type?: unknown };
+  if (typeof type !== 'string') return { error: 'invalid_frame' };
+  const validate = validators.get(type);
+  if (validate === undefined) return { error: 'unknown_type' };
+  if (!validate(value)) return { error: 'invalid_frame' };
+  const frame = value as PluginFrame;
+  const isBadEvent = frame.type === 'event' && !isEventData(frame.event, frame.data ?? {});
+  return isBadEvent ? { error: 'invalid_frame' } : { frame };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,0 +1,1 @@
+"""Signalbox for Python: `signalbox.plugin` connects a terminal, `signalbox.bot` sends signals."""

@@ -1,0 +1,336 @@
+"""
+A bot client: sends signals, cancels orders, reads their status, follows events. Every attempt of an operation has
+the same Idempotency-Key and the same bytes, so that an order is never duplicated. Standard library only, one file;
+stateless but for its settings, so that threads can share one `BotClient`.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import json
+import random
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import quote, urlencode, urlsplit
+
+
+class Failure(Exception):
+    """
+    `kind` is `unknown` (the operation may have taken effect: never repeat it with a new key), or, without any
+    effect, `refused` (by the gateway) or `unreachable`. `code` may be one that this client does not know.
+    """
+
+    def __init__(self, kind: str, message: str, answer: Optional[Answer] = None, key: Optional[str] = None) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.idempotency_key = key
+        error = answer.error if answer is not None else {}
+        self.status = answer.status if answer is not None else None
+        self.code: Optional[str] = error.get("code")
+        self.trace_id: Optional[str] = error.get("traceId")
+        self.details: List[Dict[str, str]] = error.get("details") or []
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A signal that is ready to be sent. Store it before you send it, to go on with it after a crash."""
+
+    idempotency_key: str
+    body: str
+    signal_id: str
+    #: Unix seconds.
+    prepared_at: float
+    expires_at: float
+
+
+@dataclass(frozen=True)
+class PreparedCancel:
+    idempotency_key: str
+    order_ref: str
+    prepared_at: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """Of a terminal. `id` resumes after it. `event` is `replay_gap` where events were lost."""
+
+    id: str
+    event: str
+    data: Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    #: None when it is not JSON.
+    body: Any
+    retry_after: float
+    error: Dict[str, Any] = field(default_factory=dict)
+
+
+class NoAnswer(NamedTuple):
+    #: False only if certainly no byte of the request was sent.
+    may_have_been_sent: bool
+    reason: str
+
+
+class _Rule(NamedTuple):
+    #: never, backoff (after Retry-After), after_retry_after, at_once (the first time).
+    retry: str
+    #: Whether the operation may have taken effect: raised (by this attempt), unchanged, settled (none has).
+    doubt: str
+
+
+_BY_CODE = {
+    "request_in_progress": _Rule("after_retry_after", "raised"),
+    "idempotency_outcome_unknown": _Rule("never", "raised"),
+    "signal_processing_failed": _Rule("backoff", "raised"),
+    "public_api_disabled": _Rule("backoff", "unchanged"),
+    "storage_unavailable": _Rule("backoff", "unchanged"),
+    "shutting_down": _Rule("backoff", "unchanged"),
+    "idempotency_conflict": _Rule("never", "settled"),
+    "malformed_json": _Rule("never", "settled"),
+    "invalid_signal": _Rule("never", "settled"),
+    "invalid_filter": _Rule("never", "settled"),
+    "invalid_timeout": _Rule("never", "settled"),
+}
+#: By status: the first that is not above it. An unreadable success is settled by the stored answer of a retry.
+_BY_STATUS = (
+    (506, _Rule("backoff", "raised")),
+    (505, _Rule("at_once", "raised")),
+    (500, _Rule("backoff", "raised")),
+    (430, _Rule("never", "unchanged")),
+    (429, _Rule("backoff", "unchanged")),
+    (300, _Rule("never", "unchanged")),
+    (0, _Rule("backoff", "raised")),
+)
+#: For mutations short at first, because the TTL runs.
+_MUTATION_DELAYS = (0.25, 0.5, 1, 2, 4, 8, 10)
+_READ_DELAYS = (1, 2, 5, 10)
+_RETENTION_SECONDS = 86400
+_SETTLE_SECONDS = 30
+_SILENCE_SECONDS = 45
+
+
+def rule_of(reply: Any) -> _Rule:
+    if isinstance(reply, NoAnswer):
+        return _Rule("backoff", "raised" if reply.may_have_been_sent else "unchanged")
+    details = reply.error.get("details") or []
+    if reply.error.get("code") == "invalid_signal" and [d.get("code") for d in details] == ["signal_from_future"]:
+        return _Rule("backoff", "unchanged")  # Time cures it.
+    found = _BY_CODE.get(reply.error.get("code", ""))
+    return found or next(rule for status, rule in _BY_STATUS if reply.status >= status)
+
+
+class BotClient:
+    """`api_key` is used in the Authorization header and nowhere else. Methods raise Failure."""
+
+    def __init__(self, base_url: str, api_key: str, timeout: float = 10.0,
+                 clock: Any = time, jitter: Callable[[], float] = random.random) -> None:
+        """`timeout`: seconds of an attempt. `clock`: `time`, `monotonic` and `sleep`, as the module has them."""
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or parts.hostname is None or parts.username is not None:
+            raise ValueError("base_url must begin with http:// or https:// and hold no credentials")
+        if not api_key.startswith("svc_api_") or not api_key.isprintable() or " " in api_key:
+            raise ValueError("api_key must be a Public API key")
+        self._is_secure, self._host = parts.scheme == "https", parts.hostname
+        self._port, self._prefix = parts.port, parts.path.rstrip("/")
+        self._api_key, self._timeout, self._clock, self._jitter = api_key, timeout, clock, jitter
+
+    def prepare(self, *, platform: str, type: str, cmd: str, payload: Mapping[str, Any], ttl_ms: int,
+                signal_id: Optional[str] = None, instance_id: Optional[str] = None,
+                account_name: Optional[str] = None, idempotency_key: Optional[str] = None) -> Prepared:
+        """The signal's key and bytes, without sending."""
+        now = self._clock.time()
+        signal_id = signal_id or secrets.token_hex(16)
+        envelope: Dict[str, Any] = {"v": 1, "signalId": signal_id, "ts": int(now * 1000), "ttlMs": ttl_ms,
+                                    "platform": platform, "type": type, "cmd": cmd, "payload": dict(payload)}
+        targets = {"instanceId": instance_id, "accountName": account_name}
+        envelope.update({name: value for name, value in targets.items() if value is not None})
+        body = json.dumps(envelope, separators=(",", ":"), allow_nan=False)
+        return Prepared(idempotency_key or secrets.token_hex(16), body, signal_id, now, now + ttl_ms / 1000)
+
+    def send(self, prepared: Prepared, resumed: bool = False) -> Dict[str, Any]:
+        """Until the gateway has accepted or refused it. `resumed`: an earlier run may have sent it."""
+        give_up = max(0.0, prepared.expires_at - self._clock.time()) + _SETTLE_SECONDS
+        return self._mutate("/api/v1/signals", prepared.body, prepared, resumed, give_up, "requestId")
+
+    def submit(self, **signal: Any) -> Dict[str, Any]:
+        """`prepare` and `send` in one."""
+        return self.send(self.prepare(**signal))
+
+    def prepare_cancel(self, order_ref: str, idempotency_key: Optional[str] = None) -> PreparedCancel:
+        return PreparedCancel(idempotency_key or secrets.token_hex(16), order_ref, self._clock.time())
+
+    def send_cancel(self, prepared: PreparedCancel, resumed: bool = False) -> Dict[str, Any]:
+        path = f"/api/v1/orders/{quote(prepared.order_ref, safe='')}/cancel"
+        return self._mutate(path, None, prepared, resumed, 60.0, "cancelRequestId")
+
+    def cancel(self, order_ref: str) -> Dict[str, Any]:
+        """Asks for the cancel of one order; its outcome is in `executions[].cancel` of the signal."""
+        return self.send_cancel(self.prepare_cancel(order_ref))
+
+    def status(self, request_id: str) -> Dict[str, Any]:
+        return self._read(f"/api/v1/signals/{quote(request_id, safe='')}", "executions")
+
+    def wait_for_result(self, request_id: str, timeout: float) -> Dict[str, Any]:
+        """Until the signal is `completed`, or `timeout` seconds are over: then its status is still `accepted`."""
+        ends = self._clock.monotonic() + timeout
+        while True:
+            left = max(0.0, ends - self._clock.monotonic())
+            began, wait = self._clock.monotonic(), min(left, 20.0)
+            path = f"/api/v1/signals/{quote(request_id, safe='')}?waitMs={int(wait * 1000)}"
+            found = self._read(path, "executions", wait)
+            if found["status"] == "completed" or self._clock.monotonic() >= ends:
+                return found
+            if self._clock.monotonic() - began < wait:  # A gateway that shuts down does not wait.
+                self._clock.sleep(min(1.0, max(0.0, ends - self._clock.monotonic())))
+
+    def open(self) -> List[Dict[str, Any]]:
+        """All signals that are not completed, newest first: what a bot that comes back has to know."""
+        found: List[Dict[str, Any]] = []
+        before: Optional[str] = None
+        while True:
+            query = {"status": "open", "limit": "200", **({"before": before} if before else {})}
+            page = self._read(f"/api/v1/signals?{urlencode(query)}", "signals")
+            found += page["signals"]
+            before = page.get("next")
+            if before is None:
+                return found
+
+    def sources(self) -> List[Dict[str, Any]]:
+        return list(self._read("/api/v1/terminal-events/sources", "sources")["sources"])
+
+    def events(self, platform: str, instance_id: str, account_name: str,
+               last_event_id: Optional[str] = None) -> Iterator[Event]:
+        """
+        Follows one terminal for ever, in order, each event once: reconnects and resumes by itself. Raises Failure
+        where a retry cannot help.
+        """
+        query = urlencode({"platform": platform, "instanceId": instance_id, "accountName": account_name})
+        cursor, failures = last_event_id, 0
+        while True:
+            wait = 0.0
+            headers = {"Accept": "text/event-stream", **({"Last-Event-ID": cursor} if cursor else {})}
+            path = f"/api/v1/terminal-events/stream?{query}"
+            connection, reply = self._open("GET", path, None, headers, _SILENCE_SECONDS)
+            try:
+                if isinstance(reply, http.client.HTTPResponse) and reply.status == 200:
+                    # A stream that breaks before it tells where it begins may have lost events: this cursor says so.
+                    cursor = cursor or "none"
+                    for event in _blocks(reply):
+                        cursor = event.id or cursor
+                        if event.event:
+                            failures = 0
+                            yield event
+                elif isinstance(reply, http.client.HTTPResponse):
+                    answer = self._answer(reply)
+                    if rule_of(answer).retry == "never":
+                        raise Failure("refused", f"HTTP {answer.status}, {answer.error.get('code')}", answer)
+                    wait = answer.retry_after
+            except (OSError, http.client.HTTPException):
+                pass  # It has broken: it is resumed.
+            finally:
+                connection.close()
+            self._clock.sleep(max(wait, self._delay(_READ_DELAYS, failures)))
+            failures += 1
+
+    def _read(self, path: str, needed: str, wait: float = 0.0) -> Dict[str, Any]:
+        return self._run("GET", path, None, needed, None, False, _READ_DELAYS, 30.0, 0.0, wait)
+
+    def _mutate(self, path: str, body: Optional[str], prepared: Any, resumed: bool, give_up: float,
+                needed: str) -> Dict[str, Any]:
+        certain_until = prepared.prepared_at + _RETENTION_SECONDS
+        return self._run("POST", path, body, needed, prepared.idempotency_key, resumed, _MUTATION_DELAYS, give_up,
+                         certain_until, 0.0)
+
+    def _run(self, method: str, path: str, body: Optional[str], needed: str, key: Optional[str], in_doubt: bool,
+             delays: Sequence[float], give_up: float, certain_until: float, wait: float) -> Dict[str, Any]:
+        """Repeats the same request by the rules; knows over all attempts whether it may have taken effect."""
+        ends = self._clock.monotonic() + give_up
+        attempt = 0
+        while True:
+            reply = self._exchange(method, path, body, key, wait)
+            is_success = isinstance(reply, Answer) and 200 <= reply.status < 300
+            if is_success and isinstance(reply.body, dict) and needed in reply.body:
+                return dict(reply.body)
+            rule = rule_of(reply)
+            if key is not None and rule.doubt == "raised":
+                in_doubt = True
+            elif rule.doubt == "settled" and self._clock.time() < certain_until:
+                in_doubt = False
+            asked = reply.retry_after if isinstance(reply, Answer) else 0.0
+            left = ends - self._clock.monotonic()
+            if rule.retry == "never" or left <= 0 or asked > left:
+                kind = "refused" if isinstance(reply, Answer) and not is_success else "unreachable"
+                answer = reply if isinstance(reply, Answer) else None
+                last = reply.reason if answer is None else f"HTTP {answer.status}, {answer.error.get('code')}"
+                raise Failure("unknown" if in_doubt else kind, last, answer, key)
+            backoff = self._delay(delays, attempt)
+            pause = {"backoff": asked + backoff, "after_retry_after": asked or backoff,
+                     "at_once": backoff if attempt else 0.0}[rule.retry]
+            self._clock.sleep(min(pause, left))
+            attempt += 1
+
+    def _delay(self, delays: Sequence[float], attempt: int) -> float:
+        return delays[min(attempt, len(delays) - 1)] * (1 + self._jitter() / 4)
+
+    def _exchange(self, method: str, path: str, body: Optional[str], key: Optional[str], wait: float) -> Any:
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        connection, reply = self._open(method, path, body, headers, self._timeout + wait)
+        try:
+            return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
+        except (OSError, http.client.HTTPException) as error:
+            return NoAnswer(True, type(error).__name__)
+        finally:
+            connection.close()
+
+    def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
+              timeout: float) -> Tuple[http.client.HTTPConnection, Any]:
+        """An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere."""
+        kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=timeout)
+        is_sent = False
+        try:
+            connection.connect()
+            is_sent = True
+            connection.request(method, self._prefix + path, body.encode() if body is not None else None,
+                               {"Authorization": f"Bearer {self._api_key}", **headers})
+            return connection, connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            return connection, NoAnswer(is_sent, str(error) or type(error).__name__)
+
+    def _answer(self, response: http.client.HTTPResponse) -> Answer:
+        try:
+            body = json.loads(response.read())
+        except ValueError:
+            body = None
+        error = body.get("error") if isinstance(body, dict) else None
+        asked = response.getheader("Retry-After", "")
+        if asked.isdigit():
+            return Answer(response.status, body, float(asked), error if isinstance(error, dict) else {})
+        date = email.utils.parsedate_tz(asked)  # Some proxies send a date.
+        seconds = email.utils.mktime_tz(date) - self._clock.time() if date is not None else 0.0
+        return Answer(response.status, body, max(0.0, seconds), error if isinstance(error, dict) else {})
+
+
+def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
+    """The blocks of an event stream; one without data, which tells where the stream begins, has no `event`."""
+    found: Dict[str, str] = {}
+    for line in iter(response.readline, b""):
+        text = line.decode("utf-8").rstrip("\r\n")
+        if text == "":
+            if "data" in found:
+                yield Event(found.get("id", ""), found.get("event", "message"), json.loads(found["data"]))
+            elif "id" in found:
+                yield Event(found["id"], "", {})
+            found = {}
+            continue
+        name, _, value = text.partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        found[name] = f"{found[name]}\n{value}" if name == "data" and "data" in found else value

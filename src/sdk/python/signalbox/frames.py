@@ -1,0 +1,92 @@
+"""Shapes and words of the plugin protocol, version 1 (PROTOCOL.md): the names are those of its frames."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any, Dict, Mapping, NamedTuple, Optional, TypedDict, Union
+
+Frame = Dict[str, Any]
+
+
+class Source(NamedTuple):
+    """One connection is one source: `platform` is a token of the gateway's configuration."""
+
+    platform: str
+    instanceId: str
+    accountName: str
+
+
+class Submit(TypedDict):
+    """A command of the gateway, as it came. `orderRef` is there for orders."""
+
+    type: str
+    executionId: str
+    requestId: str
+    signalId: str
+    signalType: str
+    cmd: str
+    ts: int
+    expiresAt: str
+    payload: Dict[str, Any]
+
+
+class Fill(TypedDict):
+    fillId: str
+    price: float
+    quantity: float
+    filledAt: str
+
+
+class Native(TypedDict, total=False):
+    """The order as the terminal shows it."""
+
+    orderId: str
+    state: str
+    code: Union[str, int]
+    text: str
+
+
+class CancelEvidence(TypedDict, total=False):
+    """What is reported of a cancel; `status` is required. A value of None is left out."""
+
+    status: str
+    reasonCode: Optional[str]
+    native: Optional[Native]
+
+
+class Evidence(CancelEvidence, total=False):
+    """What is reported of an execution; `status` is required."""
+
+    filledQuantity: Optional[float]
+    remainingQuantity: Optional[float]
+    averageFillPrice: Optional[float]
+    fill: Optional[Fill]
+
+
+FINAL = frozenset(("filled", "completed", "cancelled", "rejected", "expired", "unknown"))
+STATUSES = FINAL | {"submitted", "working", "partially_filled"}
+CANCEL_STATUSES = frozenset(("pending", "cancelled", "rejected", "too_late", "unknown"))
+FRAME_BYTES_MAX = 131072
+
+
+def line_of(frame: Mapping[str, Any]) -> bytes:
+    """One line of JSON. ValueError: a number is not finite."""
+    return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def given(fields: Mapping[str, Any]) -> Frame:
+    """A field is never null: what has no value is left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def utc_now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def unix_seconds(iso_time: str) -> float:
+    return datetime.fromisoformat(iso_time.replace("Z", "+00:00")).timestamp()
+
+
+def event_frame(kind: str, data: Mapping[str, Any], **links: Optional[str]) -> Frame:
+    return {"type": "event", "event": kind, "data": dict(data), "occurredAt": utc_now(), **given(links)}

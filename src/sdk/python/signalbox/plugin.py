@@ -1,0 +1,451 @@
+"""
+The base of a plugin for a trading terminal: derive from `Plugin`, write functions that trade, call `run`.
+
+Speaks version 1 of the plugin protocol (PROTOCOL.md) and does what every plugin needs: stores each command
+durably before it acknowledges it, hands it over once, keeps each report until the gateway has it, reconnects.
+Owns the journal, from its creation until `run` returns. Needs Python 3.9 and `websockets` 10.4 or later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import random
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+
+import websockets
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+from .commands import Fault, command_name, fault_of, short_id
+from .frames import (CANCEL_STATUSES, FRAME_BYTES_MAX, STATUSES, CancelEvidence, Evidence, Fill, Frame, Native, Source,
+                     Submit, event_frame, given, line_of, unix_seconds, utc_now)
+from .journal import Execution, Journal, JournalRefused
+from .login import LoginRefused, log_in
+from .outgoing import Outgoing
+
+__all__ = ["EXECUTE", "CancelEvidence", "Evidence", "Execution", "Fault", "Fill", "JournalRefused", "LoginRefused",
+           "Native", "Plugin", "Refused", "Source", "Submit", "command_name", "fault_of", "log_in", "short_id",
+           "utc_now"]
+
+#: Answer of `in_doubt`: the broker certainly does not have the order.
+EXECUTE = "execute"
+
+
+class Refused(Exception):
+    """The plugin has stopped and must not reconnect by itself. `reason` is a code, the message is for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+#: Fields without which a frame of the gateway is not valid.
+_GATEWAY_FRAMES: Dict[str, Dict[str, type]] = {
+    "welcome": {"connectionId": str, "heartbeatMs": int, "serverTime": str, "lastSeq": int},
+    "submit": {"executionId": str, "signalType": str, "cmd": str, "payload": dict, "expiresAt": str},
+    "cancel": {"cancelRequestId": str, "executionId": str},
+    "snapshot": {"snapshotId": str},
+    "ack": {"seq": int},
+    "error": {"code": str},
+}
+_REFUSALS = {
+    4501: ("replaced", "Another plugin has connected with the same platform, instance and account."),
+    4502: ("bad_protocol", "The gateway rejects the frames of this plugin: its platform or account name may be wrong."),
+    4503: ("session_revoked", "The session has expired or was revoked: log in again."),
+    4504: ("too_many_sources", "The user has too many active terminals: stop one and wait two minutes."),
+}
+_SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
+_DELAYS = (1.0, 2.0, 5.0, 10.0)
+#: Longest texts of `native` that the gateway takes; `text` counts UTF-16 units, so that half as many always fit.
+_NATIVE_MAX = {"orderId": 128, "state": 128, "code": 128, "text": 4096}
+#: What the library calls the headers of the handshake, by its version.
+_HEADERS = next(name for name in ("additional_headers", "extra_headers")
+                if name in inspect.signature(websockets.connect).parameters)
+
+
+class Plugin:
+    """
+    Override what your terminal does; call `report`, `cancel_report` and `event` from any thread, at any time.
+    All methods below `notice` are called on one thread of their own, one after another, so that a broker's call
+    may take its time, and a broker's library that is bound to a thread works.
+    """
+
+    #: Seconds between two calls of `poll`.
+    poll_seconds = 1.0
+
+    def __init__(self, url: str, token: Callable[[], str], source: Source, journal_dir: str,
+                 software: Tuple[str, str] = ("signalbox-python", "1")) -> None:
+        """`token` returns the session token of `log_in`; it is called at each attempt to connect."""
+        base = url.rstrip("/").replace("http", "ws", 1) if url.startswith("http") else url.rstrip("/")
+        self._url = base if base.endswith("/plugin/v1") else f"{base}/plugin/v1"
+        self._token, self._source, self._software = token, source, software
+        self._journal = Journal(journal_dir, source)
+        self._outgoing = Outgoing(self._journal)
+        #: Of journal, outgoing queue and what waits for the next flush.
+        self._lock = threading.RLock()
+        self._terminal = ThreadPoolExecutor(1, "terminal")
+        self._after_flush: List[Callable[[], Any]] = []
+        self._plain: List[Frame] = []  # Frames without a seq.
+        self._socket: Any = None
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._ended = False
+        self._is_stopped = False
+        self._resumed = False
+        #: The gateway's clock at the latest welcome, less the monotonic one.
+        self._clock_offset = time.time() - time.monotonic()
+
+    def notice(self, kind: str, **details: Any) -> None:
+        """Tells the operator. Called from any thread; must not block."""
+        print(json.dumps({"notice": kind, **details}), file=sys.stderr, flush=True)
+
+    def submit(self, command: Submit) -> None:
+        """Executes a command, which is stored. Called once per executionId. Report its results."""
+        raise NotImplementedError
+
+    def cancel(self, cancel_request_id: str, execution_id: str) -> None:
+        """Cancels an order of the journal. Once per id; after a restart again, if there was no report on it."""
+        self.cancel_report(cancel_request_id, {"status": "rejected", "reasonCode": "unable_to_cancel"})
+
+    def in_doubt(self, command: Submit) -> Union[Evidence, str, None]:
+        """
+        After a restart, for a command on which an earlier process has not reported: it may have reached the
+        broker. Ask the broker. Returns what to report; EXECUTE where the broker certainly does not have it; None
+        if a report will follow.
+        """
+        return {"status": "unknown", "native": {"text": "The plugin ended while it executed this: look at the broker."}}
+
+    def restore(self, executions: Mapping[str, Execution]) -> None:
+        """Called first, with the executions on which an earlier process has reported."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """What the terminal holds now: `account`, `positions` and `orders`."""
+        raise NotImplementedError
+
+    def connected(self) -> None:
+        """Called after each welcome: the place for events that tell the whole state."""
+
+    def poll(self) -> None:
+        """Called every `poll_seconds`, for terminals that have to be asked what happened."""
+
+    def execution(self, execution_id: str) -> Optional[Execution]:
+        with self._lock:
+            return self._journal.executions.get(execution_id)
+
+    def report(self, execution_id: str, evidence: Evidence) -> None:
+        """ValueError: it is not a report that the gateway would take."""
+        if execution_id not in self._journal.executions:
+            raise ValueError(f"{execution_id} was not submitted")
+        self._report({"type": "report", "executionId": execution_id}, evidence, STATUSES)
+
+    def cancel_report(self, cancel_request_id: str, evidence: CancelEvidence) -> None:
+        self._report({"type": "cancel_report", "cancelRequestId": cancel_request_id}, evidence, CANCEL_STATUSES)
+
+    def event(self, kind: str, data: Mapping[str, Any], **links: Optional[str]) -> bool:
+        """`links`: rawText, executionId, orderRef. False: dropped, larger than a frame or too many wait."""
+        frame = event_frame(kind, data, **links)
+        if len(line_of(frame)) > FRAME_BYTES_MAX - 32:
+            return False
+        with self._lock:
+            is_kept = not self._ended and self._outgoing.add_event(frame)
+        self._wake_up()
+        return is_kept
+
+    def run(self) -> None:
+        """Serves until `stop`. Raises Refused where a reconnect is forbidden or the journal cannot be written."""
+        try:
+            asyncio.run(self._main())
+        finally:
+            self._ended = True
+            self._terminal.shutdown(wait=True)
+            self._journal.close()
+
+    def stop(self) -> None:
+        """Ends `run`. May be called from any thread and from a signal handler, also before `run`."""
+        self._is_stopped = True
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stopping.set)
+
+    def _report(self, head: Frame, evidence: Mapping[str, Any], statuses: Any) -> None:
+        if evidence.get("status") not in statuses:
+            raise ValueError(f"{evidence.get('status')!r} cannot be reported")
+        fields = given(evidence)
+        for name in ("filledQuantity", "remainingQuantity", "averageFillPrice"):
+            if not abs(fields.get(name, 0)) <= 1e18:
+                raise ValueError(f"{name} cannot be {fields[name]}")
+        if "native" in fields:
+            fields["native"] = {name: value[:_NATIVE_MAX.get(name)] if isinstance(value, str) else value
+                                for name, value in given(fields["native"]).items()}
+        with self._lock:
+            if self._ended:
+                return  # There is no journal any more: the command is in doubt at the next start.
+            self._outgoing.add_report({**head, **fields, "occurredAt": utc_now()})
+        self._wake_up()
+
+    # What follows runs on the thread of `run`.
+
+    async def _main(self) -> None:
+        self._loop, self._wake, self._stopping = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        if self._is_stopped:
+            self._stopping.set()
+        reported = {key: e for key, e in self._journal.executions.items() if e.state is not None}
+        self._hand_over("restore", lambda: self.restore(reported))
+        works = [self._flush_forever(), self._connect_forever(), self._poll_forever(), self._stopping.wait()]
+        tasks = [asyncio.ensure_future(work) for work in works]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            pending = set(tasks)
+            while pending:  # Before Python 3.12 asyncio.wait_for can swallow a cancellation.
+                for task in pending:
+                    task.cancel()
+                _, pending = await asyncio.wait(pending, timeout=5)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._flush()  # What has come is executed; its reports leave at the next start.
+            await self._loop.run_in_executor(None, self._terminal.shutdown)
+            with self._lock:
+                self._ended = True
+                self._journal.sync()
+
+    async def _connect_forever(self) -> None:
+        assert self._loop is not None
+        self._attempt = 0
+        while True:
+            asked, code = 0.0, None
+            self.notice("connecting", url=self._url)
+            try:
+                token = await self._loop.run_in_executor(None, self._token)
+                async with self._connection(token) as socket:
+                    await self._serve(socket)
+                message = "the connection has ended"
+            except ConnectionClosed as closed:
+                code = closed.rcvd.code if closed.rcvd else None
+                message = (closed.rcvd.reason if closed.rcvd else "") or "the connection has ended"
+                if code is not None and 4500 <= code <= 4999:
+                    raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
+            except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused) as error:
+                answer = getattr(error, "response", error)
+                if getattr(answer, "status_code", None) == 401:
+                    raise Refused(*_SESSION_REFUSED) from None
+                retry_after = getattr(answer, "headers", {}).get("Retry-After", "")
+                asked = min(3600.0, float(retry_after)) if retry_after.isdigit() else 0.0
+                message = str(error) or type(error).__name__
+            finally:
+                with self._lock:
+                    self._socket = None
+                    self._outgoing.close()
+            delay = max(asked, _DELAYS[min(self._attempt, 3)]) * (1 + random.random() / 4)
+            self._attempt += 1
+            self.notice("disconnected", code=code, message=message, retrySeconds=round(delay, 3))
+            await asyncio.sleep(delay)
+
+    def _connection(self, token: str) -> Any:
+        headers: Any = {_HEADERS: {"Authorization": f"Bearer {token}"}}
+        return websockets.connect(
+            self._url, subprotocols=["signalbox.plugin.v1"], compression=None,  # type: ignore[list-item]
+            max_size=2 * FRAME_BYTES_MAX, open_timeout=15, close_timeout=2, ping_interval=20, ping_timeout=40,
+            **headers)
+
+    async def _serve(self, socket: Any) -> None:
+        await socket.send(json.dumps(self._hello()))
+        welcome = await asyncio.wait_for(self._welcome(socket), 15)
+        self._attempt = 0
+        self._clock_offset = unix_seconds(welcome["serverTime"]) - time.monotonic()
+        with self._lock:
+            self._outgoing.open(welcome["lastSeq"], welcome.get("outgoingQueue", {}))
+            self._socket = socket
+        if not self._resumed:
+            self._resume()
+        self.notice("connected", connectionId=welcome["connectionId"], lastSeq=welcome["lastSeq"])
+        self._hand_over("connected", self.connected)
+        self._wake_up()
+        beating = asyncio.ensure_future(self._beat(welcome["heartbeatMs"] / 1000))
+        try:
+            async for text in socket:
+                self._receive(self._checked(text))
+        finally:
+            beating.cancel()
+
+    def _hello(self) -> Frame:
+        """Tells open executions; not those with a report on its way, which the gateway would then take for old."""
+        with self._lock:
+            return self._locked_hello()
+
+    def _locked_hello(self) -> Frame:
+        waiting = {frame.get("executionId") for _, frame in self._journal.reports.values()}
+        open_ones = [{"executionId": key, **e.state} for key, e in self._journal.executions.items()
+                     if e.state is not None and not e.is_final and key not in waiting]
+        capabilities = ["submit"] + [name for name in ("cancel", "snapshot")
+                                     if getattr(type(self), name) is not getattr(Plugin, name)]
+        name, version = self._software
+        hello = {"type": "hello", **self._source._asdict(), "capabilities": capabilities,
+                 "software": {"name": name, "version": version}, "executions": open_ones[-1000:]}
+        while len(line_of(hello)) > FRAME_BYTES_MAX:
+            hello["executions"] = hello["executions"][len(hello["executions"]) // 4 + 1:]
+        return hello
+
+    async def _welcome(self, socket: Any) -> Frame:
+        while True:
+            frame = self._checked(await socket.recv())
+            if frame.get("type") == "welcome":
+                return frame
+            self._receive(frame)
+
+    def _checked(self, text: Union[str, bytes]) -> Frame:
+        """An empty frame for one that is not valid or not known."""
+        try:
+            frame: Any = json.loads(text) if isinstance(text, str) else None
+            fields = _GATEWAY_FRAMES[frame["type"]]
+            if all(isinstance(frame[name], kind) for name, kind in fields.items()):
+                unix_seconds(frame.get("expiresAt", frame.get("serverTime", utc_now())))
+                return dict(frame)
+        except (ValueError, KeyError, TypeError):
+            pass
+        self.notice("bad_frame")
+        return {}
+
+    def _receive(self, frame: Frame) -> None:
+        kind = frame.get("type")
+        if kind == "submit":
+            self._take_submit(frame)
+        elif kind == "cancel":
+            self._take_cancel(frame["cancelRequestId"], frame["executionId"])
+        elif kind == "snapshot":
+            self._hand_over("snapshot", lambda: self._send_snapshot(frame["snapshotId"]))
+        elif kind == "ack":
+            with self._lock:
+                self._outgoing.acknowledge(frame["seq"])
+        elif kind == "error":
+            self.notice("gateway_error", code=frame["code"], message=frame.get("message", ""))
+
+    def _take_submit(self, command: Frame) -> None:
+        key = command["executionId"]
+        with self._lock:
+            known = self._journal.executions.get(key)
+            if known is None:
+                record: Frame = {"submit": command, "state": None, "fills": [], "at": time.time()}
+                self._journal.note("execution", execution=record)
+                self._after_flush.append(lambda: self._hand_over(key, lambda: self._execute(command)))
+            elif known.state is not None:
+                self.report(key, known.state)
+            self._plain.append({"type": "ack", "executionId": key})
+        self._wake_up()
+
+    def _take_cancel(self, key: str, execution_id: str) -> None:
+        with self._lock:
+            known = self._journal.cancels.get(key)
+            if known is None:
+                record: Frame = {"executionId": execution_id, "state": None, "at": time.time()}
+                self._journal.note("cancel", id=key, cancel=record)
+                self._after_flush.append(lambda: self._hand_over(key, lambda: self._cancel(key, execution_id)))
+            elif known.state is not None:
+                self.cancel_report(key, known.state)
+            self._plain.append({"type": "ack", "cancelRequestId": key})
+        self._wake_up()
+
+    def _resume(self) -> None:
+        """Takes up what an earlier process has stored and not reported on."""
+        self._resumed = True
+        for execution in self._journal.executions.values():
+            if execution.state is None:
+                command = execution.submit
+                self._hand_over(command["executionId"], lambda command=command: self._settle(command))  # type: ignore
+        for key, cancel in self._journal.cancels.items():
+            if cancel.state is None:
+                self._hand_over(key, lambda key=key, on=cancel.executionId: self._cancel(key, on))  # type: ignore
+
+    async def _flush_forever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            socket, frames = self._flush()
+            try:
+                for frame in frames if socket is not None else ():
+                    await socket.send(line_of(frame).decode())
+            except ConnectionClosed:
+                pass  # Whoever receives on it sees that, too.
+
+    def _flush(self) -> Tuple[Any, List[Frame]]:
+        """One flush for all that has come; then it is handed over. Returns what may be sent now, and on what."""
+        with self._lock:
+            socket, works, frames = self._socket, self._after_flush, self._plain
+            self._after_flush, self._plain = [], []
+            if socket is not None:
+                frames += self._outgoing.take()
+        try:
+            self._journal.sync()
+        except OSError as error:
+            raise Refused("journal_failed", f"The journal cannot be written: {error}.") from error
+        for work in works:
+            work()
+        return socket, frames
+
+    async def _beat(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            self._plain.append({"type": "heartbeat"})
+            self._wake.set()
+
+    async def _poll_forever(self) -> None:
+        while type(self).poll is not Plugin.poll:
+            await asyncio.sleep(self.poll_seconds)
+            await asyncio.wrap_future(self._terminal.submit(self._guard, "poll", self.poll))
+        await asyncio.Event().wait()
+
+    def _wake_up(self) -> None:
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._wake.set)
+
+    def _hand_over(self, key: str, work: Callable[[], Any]) -> None:
+        self._terminal.submit(self._guard, key, work)
+
+    # What follows runs on the terminal's thread.
+
+    def _guard(self, key: str, work: Callable[[], Any]) -> None:
+        """A terminal that fails must not end its other orders; what it did is not known."""
+        try:
+            work()
+        except Exception as error:  # pylint: disable=broad-except
+            self.notice("failed", id=key, message=repr(error))
+            unknown: Evidence = {"status": "unknown", "reasonCode": "plugin_error", "native": {"text": repr(error)}}
+            execution, cancel = self._journal.executions.get(key), self._journal.cancels.get(key)
+            if execution is not None and not execution.is_final:
+                self.report(key, unknown)
+            elif cancel is not None and cancel.state is None:
+                self.cancel_report(key, unknown)
+
+    def _execute(self, command: Any) -> None:
+        """Compares with the gateway's clock: the computer's own may be wrong by more than the TTL."""
+        if time.monotonic() + self._clock_offset < unix_seconds(command["expiresAt"]):
+            self.submit(command)
+        else:
+            self.report(command["executionId"], {"status": "expired", "reasonCode": "ttl_expired"})
+
+    def _settle(self, command: Submit) -> None:
+        found = self.in_doubt(command)
+        if found == EXECUTE:
+            self._execute(command)
+        elif isinstance(found, dict):
+            self.report(command["executionId"], found)
+
+    def _cancel(self, key: str, execution_id: str) -> None:
+        if execution_id in self._journal.executions:
+            self.cancel(key, execution_id)
+        else:
+            self.cancel_report(key, {"status": "rejected", "reasonCode": "order_unknown_at_terminal"})
+
+    def _send_snapshot(self, snapshot_id: str) -> None:
+        data = {"account": {}, "positions": [], "orders": [], **self.snapshot(), "snapshotId": snapshot_id}
+        omitted = 0
+        while len(line_of(data)) > FRAME_BYTES_MAX - 1024 and data["orders"]:
+            omitted += len(data["orders"]) // 4 + 1
+            data["orders"] = data["orders"][len(data["orders"]) // 4 + 1:]
+        self.event("state_snapshot", {**data, "ordersOmitted": omitted} if omitted else data)

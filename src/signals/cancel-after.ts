@@ -1,0 +1,201 @@
+/**
+ * The dead-man's switches of API keys: cancels all open orders that a key submitted, once, unless its bot calls
+ * again in time. A switch fires whatever became of its key meanwhile; firing and disarming are one transaction,
+ * together with the orders. Owns the switches that are armed or being written; at start they are read from the
+ * store, and those whose time passed while the gateway was down fire.
+ */
+import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
+import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import { isoTimeOrNull } from '../lib/json-types.js';
+import { compileSchema } from '../lib/schema.js';
+import Type, { type Static } from 'typebox';
+import type { CancelAfterRecord } from '../model/records.js';
+import type { TrailLog } from '../model/trail-events.js';
+import { commitAnswerMs } from '../store/storage-health.js';
+import type { Reader, Writer } from '../store/store.js';
+import type { Stored, WriteQueue } from '../store/write-queue.js';
+import type { Acceptance } from './acceptance.js';
+import type { CancelAll } from './cancel-all.js';
+
+/** 0 disarms. */
+const cancelAfterMs = { min: 5_000, max: 600_000 } as const;
+
+export const cancelAfterRequestSchema = Type.Object(
+  {
+    timeoutMs: Type.Integer({
+      minimum: 0,
+      maximum: cancelAfterMs.max,
+      description: `Milliseconds: 0 disarms, otherwise at least ${cancelAfterMs.min}.`,
+      examples: [30_000],
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const isRequest = compileSchema(cancelAfterRequestSchema);
+
+export function isCancelAfterRequest(
+  body: unknown,
+): body is Static<typeof cancelAfterRequestSchema> {
+  return isRequest(body) && (body.timeoutMs === 0 || body.timeoutMs >= cancelAfterMs.min);
+}
+
+/** The body of the 200. */
+export const cancelAfterSchema = Type.Object({
+  armed: Type.Boolean(),
+  /** 0 while it is not armed. */
+  timeoutMs: Type.Integer({ minimum: 0 }),
+  firesAt: isoTimeOrNull,
+  lastFiredAt: isoTimeOrNull,
+});
+
+export type CancelAfterView = Static<typeof cancelAfterSchema>;
+
+export interface CancelAfterDeps {
+  readonly store: Reader;
+  readonly writer: WriteQueue;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly acceptance: Pick<Acceptance, 'afterPending'>;
+  readonly cancelAll: CancelAll;
+  readonly trail: TrailLog;
+}
+
+const never: CancelAfterRecord = { timeoutMs: 0, firesAt: null, lastFiredAt: null };
+
+class Switch implements Stored {
+  deadline: Deadline | undefined;
+
+  constructor(
+    readonly userId: string,
+    readonly keyId: number,
+    public record: CancelAfterRecord,
+  ) {}
+
+  put(batch: Writer): void {
+    batch.put('cancelAfters', [this.userId, String(this.keyId)], this.record);
+  }
+}
+
+export class CancelAfter {
+  readonly #deps: CancelAfterDeps;
+  readonly #switches = new Map<string, Switch>();
+
+  constructor(deps: CancelAfterDeps) {
+    this.#deps = deps;
+  }
+
+  load(): void {
+    const now = this.#deps.clock.now();
+    for (const { key, record } of this.#deps.store.range('cancelAfters')) {
+      if (record.firesAt === null) continue;
+      const each = new Switch(key[0], Number(key[1]), record);
+      this.#switches.set(nameOf(each), each);
+      // A clock that was set back does not extend it.
+      this.#arm(each, Math.min(record.firesAt - now, record.timeoutMs));
+    }
+  }
+
+  /** @returns the durable state. */
+  read(userId: string, keyId: number): CancelAfterView {
+    return toView(this.#deps.store.get('cancelAfters', [userId, String(keyId)]) ?? never);
+  }
+
+  /**
+   * Arms the switch anew from now, or disarms it with 0. Calls `answer` after the flush, and with undefined each
+   * time the commit fails or takes long: the switch counts all the same, and is written later.
+   */
+  set(
+    userId: string,
+    keyId: number,
+    timeoutMs: number,
+    answer: (view: CancelAfterView | undefined) => void,
+  ): void {
+    const { clock, deadlines, store, writer } = this.#deps;
+    const known = this.#switches.get(`${userId} ${keyId}`);
+    const each =
+      known ??
+      new Switch(userId, keyId, store.get('cancelAfters', [userId, String(keyId)]) ?? never);
+    const { lastFiredAt } = each.record;
+    const firesAt = timeoutMs === 0 ? null : clock.now() + timeoutMs;
+    const record = (each.record = { timeoutMs, firesAt, lastFiredAt });
+    this.#switches.set(nameOf(each), each);
+    this.#arm(each, timeoutMs);
+    const late = deadlines.after(commitAnswerMs, () => answer(undefined));
+    writer.write({
+      records: [each],
+      done: () => {
+        deadlines.remove(late);
+        this.#release(each);
+        answer(toView(record));
+      },
+      failed: () => answer(undefined),
+    });
+  }
+
+  /** Drops the switches of a deleted user. */
+  forget(userId: string): void {
+    for (const [name, each] of this.#switches) {
+      if (each.userId !== userId) continue;
+      this.#deps.deadlines.remove(each.deadline);
+      this.#switches.delete(name);
+    }
+  }
+
+  #arm(each: Switch, delayMs: number): void {
+    const { deadlines } = this.#deps;
+    deadlines.remove(each.deadline);
+    each.deadline =
+      each.record.firesAt === null ? undefined : deadlines.after(delayMs, () => this.#due(each));
+  }
+
+  /** Orders whose commit is under way are among those that the key submitted. */
+  #due(each: Switch): void {
+    each.deadline = undefined;
+    this.#deps.acceptance.afterPending(each.userId, () => this.#fire(each));
+  }
+
+  #fire(each: Switch): void {
+    const { cancelAll, clock } = this.#deps;
+    const { userId, keyId } = each;
+    const cause = 'cancel_after_expired';
+    const trail = { keyId };
+    cancelAll.run(
+      { userId, isMeant: (execution) => execution.keyId === keyId, cause, trail },
+      ({ cancelled: { matched } }) => {
+        // Unless it was armed anew meanwhile.
+        const firesAt = each.deadline === undefined ? null : each.record.firesAt;
+        each.record = { ...each.record, firesAt, lastFiredAt: clock.now() };
+        return {
+          alongside: each,
+          done: () => {
+            this.#release(each);
+            this.#deps.trail.note('cancel_after_fired', { userId, keyId, matched });
+          },
+        };
+      },
+    );
+  }
+
+  /** A switch that is not armed, and durable, is read from the store. */
+  #release(each: Switch): void {
+    if (each.record.firesAt !== null || each.deadline !== undefined) return;
+    const { store } = this.#deps;
+    const stored = store.get('cancelAfters', [each.userId, String(each.keyId)]);
+    if (stored?.firesAt !== null || stored.lastFiredAt !== each.record.lastFiredAt) return;
+    if (this.#switches.get(nameOf(each)) === each) this.#switches.delete(nameOf(each));
+  }
+}
+
+function nameOf({ userId, keyId }: Switch): string {
+  return `${userId} ${keyId}`;
+}
+
+function toView({ timeoutMs, firesAt, lastFiredAt }: CancelAfterRecord): CancelAfterView {
+  return {
+    armed: firesAt !== null,
+    timeoutMs: firesAt === null ? 0 : timeoutMs,
+    firesAt: firesAt === null ? null : toIsoTime(firesAt),
+    lastFiredAt: toIsoTimeOrNull(lastFiredAt),
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Judges what a cancel of all orders does to each of them. It takes as many turns of the event loop as there are
+ * orders for, and its verdicts hold for the moment of its end: what changes meanwhile is judged again.
+ */
+import { cancelRequestIdOf } from '../lib/ids.js';
+import { isFinalCancel, type CancelCause } from '../model/cancellation.js';
+import { isOpenOrder, type Execution } from '../model/execution.js';
+import type { Trail } from '../model/trail.js';
+import type { Reader } from '../store/store.js';
+import { walk } from '../store/walk.js';
+import { nextCancelAttempt } from './cancel-moves.js';
+import type { CancelledOrder, CancelOutcome } from './cancelled-orders.js';
+import type { ExecutionBook } from './execution-book.js';
+import { owes, type OwedOrders } from './owed-cancels.js';
+
+export interface CancelJudgeDeps {
+  readonly store: Reader;
+  readonly book: ExecutionBook;
+  /** Whether the execution's terminal supports cancels, or is not known. */
+  readonly mayCancel: (userId: string, execution: Execution) => boolean;
+}
+
+export interface CancelAllOrder {
+  readonly userId: string;
+  readonly isMeant: (execution: Execution) => boolean;
+  readonly cause: CancelCause;
+  readonly trail?: Trail;
+}
+
+/** What a cancel of all orders does, as of one moment. */
+export class Judgement {
+  readonly matched = new Map<string, CancelledOrder>();
+  readonly owed: OwedOrders = new Map();
+  /** Kept with each verdict: the moment of the decision is short. */
+  readonly counts = { requested: 0, already_requested: 0, denied: 0, not_sent: 0 };
+
+  /** @param owes undefined where the order stays as it is. */
+  set(order: CancelledOrder, owed: string | undefined): void {
+    this.delete(order.executionId);
+    this.matched.set(order.executionId, order);
+    this.counts[order.outcome]++;
+    if (owed !== undefined) this.owed.set(order.executionId, owed);
+  }
+
+  delete(executionId: string): void {
+    const order = this.matched.get(executionId);
+    if (order === undefined) return;
+    this.matched.delete(executionId);
+    this.owed.delete(executionId);
+    this.counts[order.outcome]--;
+  }
+}
+
+/** Reading an order that waits for its terminal takes about 10 µs. */
+const ordersPerTurn = 64;
+
+export class CancelJudge {
+  readonly #deps: CancelJudgeDeps;
+
+  constructor(deps: CancelJudgeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Calls `decide` in the turn for which the judgement holds. */
+  async judge(
+    order: CancelAllOrder,
+    nextTurn: () => Promise<void>,
+    decide: (judgement: Judgement) => void,
+  ): Promise<void> {
+    const { book } = this.#deps;
+    const judgement = new Judgement();
+    const watch = book.watch();
+    let judged = 0;
+    for (const executionId of this.#candidates(order.userId)) {
+      if (++judged % ordersPerTurn === 0) await nextTurn();
+      this.#judgeOne(order, executionId, judgement);
+    }
+    for (const executionId of watch.changed) this.#judgeOne(order, executionId, judgement);
+    watch.end();
+    decide(judgement);
+  }
+
+  *#candidates(userId: string): Generator<string, void, void> {
+    const { book, store } = this.#deps;
+    for (const { executionId } of book.entries(userId)) yield executionId;
+    for (const { key } of walk(store, 'unknownOrders', { prefix: [userId] })) yield key[1];
+  }
+
+  #judgeOne(order: CancelAllOrder, executionId: string, judgement: Judgement): void {
+    const { userId, isMeant } = order;
+    const entry = this.#deps.book.find(userId, executionId);
+    if (entry !== undefined && isOpenOrder(entry.execution) && isMeant(entry.execution)) {
+      this.#judgeOrder(userId, entry.execution, judgement);
+    } else judgement.delete(executionId);
+    entry?.unload();
+  }
+
+  #judgeOrder(userId: string, execution: Execution, judgement: Judgement): void {
+    const { status, cancel, executionId, requestId } = execution;
+    const orderRef = execution.orderRef as string;
+    const give = (outcome: CancelOutcome, cancelRequestId: string | null, owed?: string): void =>
+      judgement.set({ orderRef, executionId, requestId, outcome, cancelRequestId }, owed);
+    if (status === 'queued') return give('denied', null, owes.denial(executionId));
+    if (cancel !== null && !isFinalCancel(cancel.status)) {
+      return give('already_requested', cancel.cancelRequestId);
+    }
+    const next = cancelRequestIdOf(executionId, nextCancelAttempt(execution));
+    if (this.#deps.mayCancel(userId, execution)) return give('requested', next, owes.cancel(next));
+    // Once is enough: a bot that asks again and again would write it again and again.
+    if (cancel?.reasonCode === 'terminal_capability_missing') {
+      return give('not_sent', cancel.cancelRequestId);
+    }
+    give('not_sent', next, owes.refusal(next));
+  }
+}

@@ -1,0 +1,81 @@
+/** Defines which orders of a user are meant by a cancel of all of them, and validates a bot's filter. */
+import type { FieldError } from '../errors.js';
+import Type, { type Static } from 'typebox';
+import type { Limits } from '../limits.js';
+import type { Execution } from '../model/execution.js';
+import { unknownFields } from '../lib/unknown-fields.js';
+import { copiedTextLengthMax } from './accepted-signal.js';
+import { platformTokens } from './envelope.js';
+
+export function orderFilterSchema(limits: Limits) {
+  const name = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
+  return Type.Object(
+    {
+      /** One or more tokens, separated by commas. */
+      platform: Type.Optional(Type.String({ minLength: 1 })),
+      instanceId: name(limits.instanceIdLengthMax),
+      accountName: name(limits.streamAccountNameLengthMax),
+      instrument: name(copiedTextLengthMax),
+    },
+    { additionalProperties: false },
+  );
+}
+
+export type OrderFilter = Static<ReturnType<typeof orderFilterSchema>>;
+
+export interface OrderFilterReader {
+  /** @returns the filter, or every violated rule, unknown fields last. */
+  read(body: unknown): OrderFilter | FieldError[];
+}
+
+export function createOrderFilterReader(
+  limits: Limits,
+  knownPlatforms: ReadonlySet<string>,
+): OrderFilterReader {
+  const schema = orderFilterSchema(limits);
+  const lengths = {
+    instanceId: limits.instanceIdLengthMax,
+    accountName: limits.streamAccountNameLengthMax,
+    instrument: copiedTextLengthMax,
+  } as const;
+
+  return {
+    read(body) {
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        return [{ field: '$', code: 'object_required' }];
+      }
+      const filter = body as Readonly<Record<string, unknown>>;
+      const violations: FieldError[] = [];
+      const { platform } = filter;
+      // A token that is misspelt would match no order, and seem to have cancelled all.
+      if (platform !== undefined && !isKnown(platform)) {
+        violations.push({ field: 'platform', code: 'unsupported_platform' });
+      }
+      for (const [field, lengthMax] of Object.entries(lengths)) {
+        const value = filter[field];
+        const isText = typeof value === 'string' && value.length >= 1 && value.length <= lengthMax;
+        if (value !== undefined && !isText) violations.push({ field, code: 'invalid_length' });
+      }
+      violations.push(...unknownFields(body, schema));
+      return violations.length > 0 ? violations : filter;
+    },
+  };
+
+  function isKnown(platform: unknown): boolean {
+    return (
+      typeof platform === 'string' &&
+      platformTokens(platform).every((token) => knownPlatforms.has(token))
+    );
+  }
+}
+
+/** An order whose instrument is not known is not among those of any instrument. */
+export function matches(filter: OrderFilter, execution: Execution): boolean {
+  const { platform, instanceId, accountName, instrument } = filter;
+  return (
+    (platform === undefined || platformTokens(platform).includes(execution.platform)) &&
+    (instanceId === undefined || instanceId === execution.instanceId) &&
+    (accountName === undefined || accountName === execution.accountName) &&
+    (instrument === undefined || instrument === execution.instrument)
+  );
+}

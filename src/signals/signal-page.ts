@@ -1,0 +1,138 @@
+/**
+ * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full, and
+ * also when it has read so much that another page should: so the work for it does not grow with what is stored.
+ * Holds the texts of its requests until it is taken.
+ */
+import { requestIdOfExecution } from '../lib/ids.js';
+import { isFinal } from '../model/execution.js';
+import type { Reader } from '../store/store.js';
+import type { SignalReader } from './signal-reader.js';
+
+export const pageFilters = ['open', 'completed', 'all'] as const;
+export type PageFilter = (typeof pageFilters)[number];
+
+export interface PageQuery {
+  readonly userId: string;
+  readonly filter: PageFilter;
+  /** Requests at most. */
+  readonly limit: number;
+  /** Only requests that were accepted before this one; undefined for the newest. */
+  readonly before: string | undefined;
+}
+
+/** Records after which a page ends, full or not: about 10 ms of work. */
+const recordsMax = 1_000;
+/** The same for the characters of its text. */
+const textLengthMax = 256 * 1024;
+/** Records after which a step ends: about a millisecond. */
+const recordsPerStep = 64;
+/** A payload may have 96 KiB, which takes as long to read as many executions. */
+const recordsPerRequest = 8;
+const keysPerRead = 64;
+
+export class SignalPage {
+  readonly #reader: SignalReader;
+  readonly #query: PageQuery;
+  readonly #candidates: Iterator<string, void>;
+  readonly #texts: string[] = [];
+  #next: IteratorResult<string, void>;
+  /** The last request that was looked at. */
+  #last: string | null = null;
+  #records = 0;
+  #textLength = 0;
+
+  constructor(reader: SignalReader, query: PageQuery) {
+    this.#reader = reader;
+    this.#query = query;
+    this.#candidates = candidates(reader.store, query);
+    this.#next = this.#candidates.next();
+  }
+
+  /** Does a part of the work. @returns true when the page is done. */
+  step(): boolean {
+    const stepEnd = this.#records + recordsPerStep;
+    while (!this.#isDone() && this.#records < stepEnd) {
+      const requestId = this.#next.value as string;
+      this.#look(requestId);
+      this.#last = requestId;
+      this.#next = this.#candidates.next();
+    }
+    return this.#isDone();
+  }
+
+  /** JSON of the page; `next` is where the next page begins, null when nothing is left. */
+  get text(): string {
+    const next = this.#next.done === true ? null : this.#last;
+    return `{"signals":[${this.#texts.join(',')}],"next":${JSON.stringify(next)}}`;
+  }
+
+  #isDone(): boolean {
+    return (
+      this.#next.done === true ||
+      this.#texts.length >= this.#query.limit ||
+      this.#records >= recordsMax ||
+      this.#textLength >= textLengthMax
+    );
+  }
+
+  #look(requestId: string): void {
+    const { userId, filter } = this.#query;
+    this.#records++;
+    // Most of what is passed over is passed over before its payload is read.
+    if (filter === 'completed' && this.#hasOpen(requestId)) return;
+    const read = this.#reader.read(userId, requestId);
+    if (read === undefined) return;
+    this.#records += read.records.length + recordsPerRequest;
+    if (filter === 'open' && read.isCompleted) return;
+    const text = read.text();
+    this.#texts.push(text);
+    this.#textLength += text.length;
+  }
+
+  /** Whether an execution of the request is not final. One that is final may wait for its cancel. */
+  #hasOpen(requestId: string): boolean {
+    const { userId } = this.#query;
+    const first = executionsFrom(requestId);
+    const rows = this.#reader.store.range('openExecutions', {
+      prefix: [userId],
+      start: [userId, first],
+      end: [userId, `${first}~`],
+      limit: keysPerRead,
+    });
+    this.#records += rows.length;
+    return rows.some(({ record }) => !isFinal(this.#reader.shown(userId, record).status));
+  }
+}
+
+/** Ids of the requests that may fit, newest first. */
+function* candidates(store: Reader, query: PageQuery): Generator<string, void, void> {
+  const { userId, filter } = query;
+  const isOpen = filter === 'open';
+  // Of a million completed requests, the executions that are open lead to the few that are not.
+  const collection = isOpen ? 'openExecutions' : 'requests';
+  const idOf = isOpen ? requestIdOfExecution : (key: string): string => key;
+  let before = query.before;
+  for (;;) {
+    const start = before === undefined ? {} : { start: keyBefore(userId, before, isOpen) };
+    const range = { prefix: [userId], reverse: true, limit: keysPerRead, ...start };
+    const keys = store.keys(collection, range);
+    const first = before;
+    for (const [, key] of keys) {
+      const requestId = idOf(key);
+      if (requestId === before) continue;
+      before = requestId;
+      yield requestId;
+    }
+    if (keys.length < keysPerRead || before === first) return;
+  }
+}
+
+/** Where to start downwards: for executions, below all of the request's. */
+function keyBefore(userId: string, requestId: string, isOpen: boolean): [string, string] {
+  return [userId, isOpen ? executionsFrom(requestId) : requestId];
+}
+
+/** Less than the id of every execution of the request, and greater than those of earlier requests. */
+function executionsFrom(requestId: string): string {
+  return `exe_${requestId.slice(4)}_`;
+}

@@ -1,0 +1,109 @@
+/**
+ * Reads signal requests as clients see them. Bots read the same request again and again, mostly without a change:
+ * so its text is kept with the records that it was made from, for as long as the store keeps those.
+ */
+import { executionIdOf } from '../lib/ids.js';
+import { isFinal, type Execution } from '../model/execution.js';
+import type { SignalRequest } from '../model/records.js';
+import type { Reader } from '../store/store.js';
+import { recordOf } from './execution-book.js';
+import type { OwedCancels } from './owed-cancels.js';
+import { type ShownExecution, toSignalView } from './signal-view.js';
+import { firstFills } from './stored-execution.js';
+
+export interface ReadSignal {
+  /** The executions, without the fills that have rows of their own. */
+  readonly records: readonly Execution[];
+  /** Whether every execution is final. */
+  readonly isCompleted: boolean;
+  /** Whether it takes milliseconds to make the text. */
+  readonly isLong: boolean;
+  /** JSON of the request and its executions. */
+  text(): string;
+}
+
+export interface SignalReaderDeps {
+  readonly store: Reader;
+  /** Fills in one answer, of all executions together. */
+  readonly fillsMax: number;
+  /** What is decided of executions whose records do not show it yet. */
+  readonly owed?: Pick<OwedCancels, 'decided'>;
+}
+
+/** A long text is made anew for each reader, which costs time instead of memory. */
+const longFromFillRows = 500;
+
+export class SignalReader {
+  readonly #deps: SignalReaderDeps;
+  readonly #known = new WeakMap<SignalRequest, ReadSignal>();
+
+  constructor(deps: SignalReaderDeps) {
+    this.#deps = deps;
+  }
+
+  get store(): Reader {
+    return this.#deps.store;
+  }
+
+  /** @returns undefined when the user has no such request. */
+  read(userId: string, requestId: string): ReadSignal | undefined {
+    const request = this.store.get('requests', [userId, requestId]);
+    if (request === undefined) return undefined;
+    const known = this.#known.get(request);
+    if (known !== undefined && this.#isUnchanged(userId, known.records)) return known;
+    const records = Array.from({ length: request.executionCount }, (_, index) =>
+      this.#record(userId, executionIdOf(requestId, index)),
+    ).filter((record) => record !== undefined);
+    const read = this.#readOf(userId, request, records);
+    if (records.length === request.executionCount) this.#known.set(request, read);
+    return read;
+  }
+
+  #readOf(userId: string, request: SignalRequest, records: readonly Execution[]): ReadSignal {
+    let kept: string | undefined;
+    const isLong = records.reduce((sum, { fillRows = 0 }) => sum + fillRows, 0) > longFromFillRows;
+    return {
+      records,
+      isCompleted: records.every(({ status }) => isFinal(status)),
+      isLong,
+      text: () => {
+        if (kept !== undefined) return kept;
+        const executions = this.#withFills(userId, records);
+        const text = JSON.stringify(toSignalView(request, executions));
+        if (!isLong) kept = text;
+        return text;
+      },
+    };
+  }
+
+  /** With their fills, as far as the answer has room. */
+  #withFills(userId: string, records: readonly Execution[]): ShownExecution[] {
+    let left = this.#deps.fillsMax;
+    return records.map((record) => {
+      const fills = firstFills(this.store, userId, record, left);
+      left -= fills.length;
+      const isCut = fills.length < record.fills.length + (record.fillRows ?? 0);
+      // Nearly all: to copy each would cost every read.
+      if (!isCut && fills === record.fills) return record;
+      return { ...record, fills, isCut };
+    });
+  }
+
+  /** The store returns the same object for an unchanged record. */
+  #isUnchanged(userId: string, records: readonly Execution[]): boolean {
+    for (const record of records) {
+      if (this.#record(userId, record.executionId) !== record) return false;
+    }
+    return true;
+  }
+
+  #record(userId: string, executionId: string): Execution | undefined {
+    const record = recordOf(this.store, userId, executionId);
+    return record && this.shown(userId, record);
+  }
+
+  /** @returns the execution as clients see it. */
+  shown(userId: string, execution: Execution): Execution {
+    return this.#deps.owed?.decided(userId, execution) ?? execution;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Carries out stops where no gateway runs: as `stops`, in the store itself, so that what a stop has ended stays
+ * ended when the stop is over before the next start.
+ */
+import { Brakes } from '../auth/brakes.js';
+import type { Clock } from '../lib/clock.js';
+import { isSettled } from '../model/execution.js';
+import type { Store } from '../store/store.js';
+import { walk } from '../store/walk.js';
+import { recover, stopSending } from './moves.js';
+
+const rowsPerTransaction = 256;
+
+/** @param userId undefined for all users. */
+export async function enforceOnDisk(store: Store, clock: Clock, userId?: string): Promise<void> {
+  const keys = [...stoppedKeys(store, userId)];
+  for (let at = 0; at < keys.length; at += rowsPerTransaction) {
+    await store.transact((transaction) => {
+      const brakes = new Brakes(transaction);
+      for (const key of keys.slice(at, at + rowsPerTransaction)) {
+        const found = transaction.get('openExecutions', key);
+        const stop = found && brakes.stopOf(key[0], found.keyId);
+        if (found === undefined || stop === undefined) continue;
+        // What an earlier gateway may have sent counts as sent.
+        const isMarked = found.status === 'queued' && found.maySend;
+        const sent = (isMarked ? recover(found, clock.now()) : undefined) ?? found;
+        const stopped = stopSending(stop)(sent, clock.now()) ?? sent;
+        if (isSettled(stopped)) {
+          transaction.remove('openExecutions', key);
+          transaction.put('finalExecutions', key, stopped);
+        } else transaction.put('openExecutions', key, stopped);
+      }
+    });
+  }
+}
+
+function* stoppedKeys(store: Store, userId: string | undefined): Generator<[string, string]> {
+  const brakes = new Brakes(store);
+  for (const { key, record } of walk(store, 'openExecutions', {
+    ...(userId === undefined ? {} : { prefix: [userId] }),
+  })) {
+    if (brakes.stopOf(key[0], record.keyId) !== undefined) yield key;
+  }
+}

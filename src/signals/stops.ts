@@ -1,0 +1,73 @@
+/**
+ * Carries out stops: denies the executions that a freeze, a halt or a revoked key covers and that were not sent.
+ * A stop counts from its own commit on, since `holds` is asked before every submit frame; the denials follow, and
+ * a restart denies what is left of them. Owns no state.
+ */
+import type { Brakes } from '../auth/brakes.js';
+import { nextTurn } from '../lib/turn.js';
+import type { BookEntry } from './book-entry.js';
+import type { ExecutionBook } from './execution-book.js';
+import { stopSending } from './moves.js';
+
+export interface StopsDeps {
+  readonly brakes: Brakes;
+  readonly book: ExecutionBook;
+}
+
+/** One commit each; a turn of the loop takes them in a few milliseconds. */
+const entriesPerTurn = 256;
+
+export class Stops {
+  readonly #deps: StopsDeps;
+
+  constructor(deps: StopsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether no submit frame of the execution may leave. Denies it then, or ends its redelivery. */
+  holds(entry: BookEntry): boolean {
+    return this.#end(entry, () => undefined) !== 'allowed';
+  }
+
+  /**
+   * Denies what is stopped, of one user or of all. Call it after the commit of a stop and before that of its end:
+   * what a stop has ended stays ended. Resolves when the denials are on disk, or the disk refuses them.
+   */
+  async enforce(userId?: string): Promise<void> {
+    const entries = this.#deps.book.entries(userId);
+    for (let at = 0; at < entries.length; at += entriesPerTurn) {
+      await this.#enforceOn(entries.slice(at, at + entriesPerTurn));
+      await nextTurn();
+    }
+  }
+
+  #enforceOn(entries: readonly BookEntry[]): Promise<void> {
+    return new Promise((resolve) => {
+      let open = 1;
+      const settle = (): void => {
+        if (--open === 0) resolve();
+      };
+      for (const entry of entries) {
+        if (entry.load() === undefined) continue;
+        if (this.#end(entry, settle) === 'ended') open++;
+        else entry.unload();
+      }
+      settle();
+    });
+  }
+
+  #end(entry: BookEntry, settled: () => void): 'allowed' | 'held' | 'ended' {
+    const { brakes, book } = this.#deps;
+    // A cancel of all orders covers it: it was denied, or has a cancel by now.
+    if (book.settle(entry)) return 'held';
+    const reason = brakes.stopOf(entry.userId, entry.execution.keyId);
+    if (reason === undefined) return 'allowed';
+    let isSettled = false;
+    const once = (): void => {
+      if (!isSettled) settled();
+      isSettled = true;
+    };
+    const ended = book.apply(entry, stopSending(reason), { done: once, failed: once });
+    return ended === undefined ? 'held' : 'ended';
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * How an execution lies in the store: its record has the first fills, and each further one has a row of its own,
+ * written once. So a record stays small however often the order is filled, for it is rewritten with every report.
+ */
+import type { Execution, Fill } from '../model/execution.js';
+import type { Reader, Writer } from '../store/store.js';
+
+/** Most orders have fewer, and so no row beside their record. */
+const inlineMax = 16;
+
+const merged = new WeakMap<Execution, Execution>();
+
+/** @param durableFills how many of its fills are stored already. */
+export function putFills(
+  batch: Writer,
+  userId: string,
+  { executionId, fills }: Execution,
+  durableFills: number,
+): void {
+  for (let n = Math.max(inlineMax, durableFills); n < fills.length; n++) {
+    batch.put('fills', [userId, executionId, fillName(n)], fills[n] as Fill);
+  }
+}
+
+/** @returns what its record holds beside the rows of its fills. */
+export function toRecord(execution: Execution): Execution {
+  const { fills } = execution;
+  if (fills.length <= inlineMax) return execution;
+  return { ...execution, fills: fills.slice(0, inlineMax), fillRows: fills.length - inlineMax };
+}
+
+/** @returns the execution with all of its fills; the same object for the same record. */
+export function fromRecord(reader: Reader, userId: string, record: Execution): Execution {
+  if (record.fillRows === undefined) return record;
+  let execution = merged.get(record);
+  if (execution === undefined) {
+    const { fillRows, ...rest } = record;
+    const rows = readRows(reader, userId, record.executionId, fillRows);
+    execution = { ...rest, fills: [...record.fills, ...rows] };
+    merged.set(record, execution);
+  }
+  return execution;
+}
+
+/** @returns the first `max` fills of a record: the record's own list where that is them. */
+export function firstFills(
+  reader: Reader,
+  userId: string,
+  { executionId, fills, fillRows = 0 }: Execution,
+  max: number,
+): readonly Fill[] {
+  const limit = Math.min(fillRows, max - fills.length);
+  if (limit <= 0) return fills.length > max ? fills.slice(0, max) : fills;
+  return [...fills, ...readRows(reader, userId, executionId, limit)];
+}
+
+function readRows(reader: Reader, userId: string, executionId: string, limit: number): Fill[] {
+  const rows = reader.range('fills', { prefix: [userId, executionId], limit });
+  return rows.map(({ record }) => record);
+}
+
+/** Sorts by number. */
+function fillName(n: number): string {
+  return String(n).padStart(8, '0');
+}

@@ -1,0 +1,84 @@
+/**
+ * Says in a sentence for each violated rule of an envelope what to do about it, with the limits in force. What the
+ * client sent is not repeated, except for times as numbers.
+ */
+import type { FieldError } from '../errors.js';
+import { dayMs } from '../lib/durations.js';
+import { unixMsMax, type Limits } from '../limits.js';
+import { accountNameLengthMax, envelopeSchema, nameLengthMax } from './envelope.js';
+
+/** @returns the sentences for the violations of a body that was judged at `now`, in their order, each once. */
+export type ViolationAdvice = (
+  violations: readonly FieldError[],
+  body: unknown,
+  now: number,
+) => string;
+
+type Sentence = string | ((body: Times, now: number) => string);
+interface Times {
+  readonly ts?: unknown;
+  readonly ttlMs?: unknown;
+}
+
+/** Platforms that are named at most: an operator may have any number. */
+const platformsNamedMax = 16;
+
+export function createViolationAdvice(
+  limits: Limits,
+  knownPlatforms: ReadonlySet<string>,
+): ViolationAdvice {
+  const sentences = sentencesWith(limits, knownPlatforms);
+  return (violations, body, now) => {
+    const times = (typeof body === 'object' && body !== null ? body : {}) as Times;
+    const told = violations.map(({ field, code }) => {
+      const sentence = sentences[code === 'unknown_field' ? code : `${field} ${code}`] as Sentence;
+      return typeof sentence === 'string' ? sentence : sentence(times, now);
+    });
+    return [...new Set(told)].join(' ');
+  };
+}
+
+// prettier-ignore
+function sentencesWith(limits: Limits, knownPlatforms: ReadonlySet<string>): Readonly<Record<string, Sentence>> {
+  const textOf = (field: string, lengthMax: number): string => `${field} must be a text of 1 to ${lengthMax} characters.`;
+  const platforms = listOf([...knownPlatforms], platformsNamedMax);
+  const fields = Object.keys(envelopeSchema(limits).properties);
+  return {
+    '$ object_required': 'The body must be one JSON object.',
+    'v unsupported_version': 'v must be the integer 1.',
+    'signalId invalid_length': textOf('signalId', limits.signalIdLengthMax),
+    'type invalid_length': textOf('type', nameLengthMax),
+    'cmd invalid_length': textOf('cmd', nameLengthMax),
+    'ts invalid_unix_milliseconds': ({ ts }, now) => `ts must be an integer, the Unix time in milliseconds, from 0 to ${unixMsMax}.${unitHint(ts, now)}`,
+    'ts signal_from_future': ({ ts }, now) => `ts is ${Number(ts) - now} ms ahead of the gateway’s clock, and may be ${limits.futureSkewMsMax} ms ahead: check your clock, or send it later.${unitHint(ts, now)}`,
+    'ttlMs invalid_ttl': `ttlMs must be an integer from 1 to ${limits.ttlMsMax}.`,
+    'ttlMs signal_expired': ({ ts, ttlMs }, now) => `ts + ttlMs was over ${now - Number(ts) - Number(ttlMs)} ms ago by the gateway’s clock: check your clock, and whether the signal is still right.${unitHint(ts, now)}`,
+    'ttlMs timestamp_overflow': `ts + ttlMs must be at most ${unixMsMax}.`,
+    'platform required': `platform must name one or more platforms, separated by commas. There are: ${platforms}.`,
+    'platform unsupported_platform': `platform has a name that is not known. There are, separated by commas: ${platforms}.`,
+    'payload object_required': 'payload must be a JSON object; it may be empty.',
+    'instanceId invalid_length': `${textOf('instanceId', limits.instanceIdLengthMax)} Leave it out for every instance.`,
+    'accountName invalid_length': `${textOf('accountName', accountNameLengthMax)} Leave it out for every account.`,
+    unknown_field: `An unknown field may be a misspelt one, and so is refused. The fields are: ${fields.join(', ')}.`,
+  };
+}
+
+/** Other units in which bots send the time, and what makes them milliseconds. */
+const otherUnits: readonly (readonly [unit: string, factor: number])[] = [
+  ['seconds', 1_000],
+  ['microseconds', 1 / 1_000],
+  ['nanoseconds', 1 / 1_000_000],
+];
+/** A time in another unit looks like a time as near to now as this. */
+const nearMs = 400 * dayMs;
+
+function unitHint(ts: unknown, now: number): string {
+  if (typeof ts === 'string') return ' It is a text: send it as a number.';
+  if (typeof ts !== 'number') return '';
+  const other = otherUnits.find(([, factor]) => Math.abs(ts * factor - now) < nearMs);
+  return other === undefined ? '' : ` Is ts in milliseconds? It looks like ${other[0]}.`;
+}
+
+function listOf(names: readonly string[], max: number): string {
+  return names.length > max ? `${names.slice(0, max).join(', ')}, …` : names.join(', ');
+}

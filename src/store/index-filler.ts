@@ -1,0 +1,165 @@
+/**
+ * Fills the index with what the log holds, behind it, by a thread of its own: so many groups as wait, in
+ * one transaction. Owns the thread, which starts when it is first needed, and the groups that the index
+ * lacks. A transaction that fails is tried again every second.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../lib/clock.js';
+import { StoreFailure } from './store.js';
+import type { FillAnswer, FillRequest } from './index-filler.worker.js';
+import type { WriteGroup } from './write-group.js';
+
+/** Groups are gathered for so long, since a large transaction costs less for each of them. */
+const gatherMs = 40;
+const retryMs = 1_000;
+/** A transaction takes some 30 ms with it. */
+const bytesPerTransaction = 2 * 1024 * 1024;
+
+interface Settling {
+  readonly position: number;
+  readonly resolve: (position: number) => void;
+  readonly reject: (failure: StoreFailure) => void;
+}
+
+export interface IndexFillerDeps {
+  readonly clock: Clock;
+  readonly directory: string;
+  /** Why nothing may be passed to lmdb now. */
+  readonly refusal: () => Error | undefined;
+  /** The index holds these groups, durably. */
+  readonly onApplied: (groups: readonly WriteGroup[], position: number) => void;
+  /** Told of each transaction that failed. */
+  readonly onFailed: (reason: string) => void;
+}
+
+export class IndexFiller {
+  /** Of the groups that the index lacks. */
+  waitingBytes = 0;
+  /** Why the last try failed. */
+  failure: string | undefined;
+  #position: number;
+  #waiting: WriteGroup[] = [];
+  /** The first ones of those that wait, which a transaction applies now. */
+  #underWay = 0;
+  #worker: Worker | undefined;
+  #timer: Timer | undefined;
+  #isClosing = false;
+  #settled: Settling[] = [];
+  #stopped: () => void = () => undefined;
+
+  /** @param position that the index has reached. */
+  constructor(
+    readonly deps: IndexFillerDeps,
+    position: number,
+  ) {
+    this.#position = position;
+  }
+
+  /** Milliseconds since the oldest group that the index lacks was flushed; 0 when there is none. */
+  lagMs(): number {
+    const [oldest] = this.#waiting;
+    return oldest === undefined ? 0 : this.deps.clock.monotonic() - oldest.flushedAt;
+  }
+
+  add(group: WriteGroup): void {
+    this.#waiting.push(group);
+    this.waitingBytes += group.bytes;
+    this.#fillAfter(this.failure === undefined ? gatherMs : retryMs);
+  }
+
+  /** Resolves with a position that the index has reached, when it holds all that was added before. */
+  settled(): Promise<number> {
+    const last = this.#waiting.at(-1);
+    if (last === undefined) return Promise.resolve(this.#position);
+    return new Promise((resolve, reject) => {
+      this.#settled.push({ position: last.end, resolve, reject });
+      this.#fill();
+    });
+  }
+
+  /** Ends the thread when it has done what it does. @returns the groups that the index lacks then. */
+  async close(): Promise<readonly WriteGroup[]> {
+    this.#isClosing = true;
+    this.#timer?.cancel();
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#stopped = resolve));
+    if (this.#worker !== undefined) {
+      const ended = new Promise((resolve) => this.#worker?.once('exit', resolve));
+      this.#worker.ref();
+      this.#send(this.#worker, 'end');
+      await ended;
+    }
+    return this.#waiting;
+  }
+
+  #fillAfter(delayMs: number): void {
+    if (this.#timer !== undefined || this.#underWay > 0 || this.#isClosing) return;
+    this.#timer = this.deps.clock.setTimer(delayMs, () => this.#fill());
+  }
+
+  #fill(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#underWay > 0 || this.#isClosing || this.#waiting.length === 0) return;
+    const refusal = this.deps.refusal();
+    if (refusal !== undefined) return this.#failed(refusal.message);
+    const groups = this.#waiting.slice(0, this.#countFor(bytesPerTransaction));
+    this.#underWay = groups.length;
+    this.#worker ??= this.#start();
+    // Keeps the process alive until the index lacks nothing.
+    this.#worker.ref();
+    const position = (groups.at(-1) as WriteGroup).end;
+    this.#send(this.#worker, { frames: groups.map(({ frame }) => frame), position });
+  }
+
+  /** How many groups, at least one, have no more bytes than that. */
+  #countFor(bytesMax: number): number {
+    let bytes = 0;
+    const over = this.#waiting.findIndex((group) => (bytes += group.bytes) > bytesMax);
+    return over < 0 ? this.#waiting.length : Math.max(1, over);
+  }
+
+  #start(): Worker {
+    const file = new URL('./index-filler.worker.js', import.meta.url);
+    const worker = new Worker(file, { workerData: this.deps.directory, name: 'index' });
+    worker.on('message', (answer: FillAnswer) => this.#answered(answer));
+    worker.on('error', (error) => {
+      if (this.#worker === worker) this.#worker = undefined;
+      this.#answered({ failure: error.message });
+    });
+    return worker;
+  }
+
+  #answered(answer: FillAnswer): void {
+    const count = this.#underWay;
+    this.#underWay = 0;
+    if ('failure' in answer) this.#failed(answer.failure);
+    else this.#applied(this.#waiting.slice(0, count), answer.position);
+    this.#stopped();
+  }
+
+  #applied(groups: readonly WriteGroup[], position: number): void {
+    this.failure = undefined;
+    this.#position = position;
+    this.#waiting = this.#waiting.slice(groups.length);
+    for (const group of groups) this.waitingBytes -= group.bytes;
+    this.deps.onApplied(groups, position);
+    const isSettled = (each: Settling): boolean => each.position <= position;
+    for (const { resolve } of this.#settled.filter(isSettled)) resolve(position);
+    this.#settled = this.#settled.filter((each) => !isSettled(each));
+    if (this.#waiting.length === 0) this.#worker?.unref();
+    else if (this.waitingBytes >= bytesPerTransaction || this.#settled.length > 0) this.#fill();
+    else this.#fillAfter(gatherMs);
+  }
+
+  #failed(reason: string): void {
+    this.failure = reason;
+    this.#fillAfter(retryMs);
+    const failure = new StoreFailure(`the index cannot be filled: ${reason}`);
+    for (const { reject } of this.#settled.splice(0)) reject(failure);
+    this.deps.onFailed(reason);
+  }
+
+  #send(worker: Worker, request: FillRequest): void {
+    worker.postMessage(request);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The index of the log: one lmdb environment in the data directory, one named database per collection,
+ * records as JSON text. It holds what the log held up to a position, which it notes in the same
+ * transaction, and is durable at every commit of its own. Readers and the thread that fills it open it
+ * alike, since all opens in a process share one environment.
+ *
+ * JSON, because measured on requests and executions it costs what self-contained msgpack costs, keeps
+ * every string faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
+ */
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { syncDirectory } from '../lib/durable-file.js';
+import { errorText } from '../lib/error-text.js';
+import { privateFileMode } from '../lib/private-modes.js';
+import { beginStore, dataFile, storeLockFile } from './data-directory.js';
+import { readKey, writeKey } from './key-encoding.js';
+import { type Collection, collections, collectionTraits } from './key-layout.js';
+import { eachChange, eachFrame } from './log/frame.js';
+import { StoreRefused } from './refusal.js';
+import { assertStoreFile, positionKey } from './store-format.js';
+
+export type Databases = Record<Collection, Database<string>>;
+
+/** Applies whole frames in one durable transaction, which also notes the position behind them. */
+export type ApplyFrames = (frames: readonly Uint8Array[], position: number) => void;
+
+/** Throws `StoreRefused` when it cannot be opened. */
+export function openIndex(directory: string): RootDatabase {
+  try {
+    beginStore(directory);
+    assertStoreFile(join(directory, dataFile));
+    // `permissionsMode` is missing from lmdb's type declarations.
+    const environment = {
+      noSubdir: false,
+      overlappingSync: false,
+      strictAsyncOrder: true,
+      maxDbs: collections.length + 1,
+      permissionsMode: privateFileMode,
+    };
+    const root = open(directory, environment);
+    // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
+    for (const file of [dataFile, storeLockFile]) chmodSync(join(directory, file), privateFileMode);
+    syncDirectory(directory);
+    return root;
+  } catch (error) {
+    if (error instanceof StoreRefused) throw error;
+    throw new StoreRefused(
+      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that the directory belongs to ` +
+        'the user that runs Signalbox, and that its files are those of a Signalbox store.',
+      { cause: error },
+    );
+  }
+}
+
+/** `keyEncoder` is missing from lmdb's type declarations. */
+export function openDatabase(root: RootDatabase, name: Collection): Database<string> {
+  const options = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
+  return root.openDB<string>(name, options);
+}
+
+export function openDatabases(root: RootDatabase): Databases {
+  const opened = collections.map((name) => [name, openDatabase(root, name)]);
+  return Object.fromEntries(opened) as Databases;
+}
+
+export function createApplyFrames(root: RootDatabase): ApplyFrames {
+  const options = { encoding: 'binary' as const, keyEncoder: { writeKey, readKey } };
+  const byNumber: Database<Buffer, Uint8Array | string>[] = [];
+  for (const name of collections) {
+    byNumber[collectionTraits[name].number] = root.openDB<Buffer, Uint8Array | string>(
+      name,
+      options,
+    );
+  }
+  const meta = byNumber[collectionTraits.meta.number] as Database<Buffer, string>;
+  return (frames, position) => {
+    // lmdb takes the address of a value's memory, and gets a wrong one for memory that threads share.
+    const own = Buffer.concat(frames);
+    root.transactionSync(() => {
+      for (const frame of eachFrame(own)) {
+        eachChange(frame, (collection, key, value) => {
+          const database = byNumber[collection] as Database<Buffer, Uint8Array>;
+          if (value.length > 0) database.putSync(key, value);
+          else database.removeSync(key);
+        });
+      }
+      meta.putSync(positionKey, Buffer.from(String(position)));
+    });
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * What a log holds behind the position that the index has reached. The rules, in the words of which
+ * `native-notes/log.md` proves that nothing acknowledged is lost:
+ *
+ * 1. The uses of segments, in the order of their sequences, follow each other without a gap: each ends
+ *    where the next one begins, whatever lies behind that in its file.
+ * 2. The last use ends before its first frame that is not whole, or not the one of that place.
+ * 3. A frame was acknowledged only if all before it are on disk. So a whole frame behind that end, or
+ *    a use that begins behind the end of the one before, proves that something before it is damaged.
+ *
+ * Reads, and changes nothing.
+ */
+import { StoreRefused } from '../refusal.js';
+import { findFrames, isBegun, readFrame } from './frame.js';
+import { type FoundSegment, segmentHeaderBytes, type SegmentHeader } from './segment.js';
+
+export interface IndexPlace {
+  readonly logId: string;
+  /** Everything in the log before it is in the index. */
+  readonly position: number;
+}
+
+/** A stretch of frames that the index lacks. */
+export interface Stretch {
+  readonly segment: FoundSegment;
+  readonly from: number;
+  readonly to: number;
+}
+
+export type UsedSegment = FoundSegment & { readonly header: SegmentHeader };
+
+export interface Recovery {
+  readonly stretches: readonly Stretch[];
+  readonly frames: number;
+  readonly bytes: number;
+  /** The position behind the last frame. */
+  readonly end: number;
+  /** The last use; undefined when the log is new. */
+  readonly newest: UsedSegment | undefined;
+  /** Whether a frame was begun behind the end: never acknowledged, and never to be seen again. */
+  readonly isTorn: boolean;
+}
+
+/** @throws StoreRefused when frames are missing before others, or the log is not that of the index. */
+export function recover(found: readonly FoundSegment[], index: IndexPlace): Recovery {
+  const uses = found.filter(isUsed).sort((a, b) => a.header.sequence - b.header.sequence);
+  if (uses.some(({ header }) => header.logId !== index.logId)) throw new StoreRefused(foreign);
+  const begin = uses.findLastIndex(({ header }) => header.first <= index.position);
+  if (begin < 0 && (uses.length > 0 || index.position > 0)) throw new StoreRefused(incomplete);
+
+  const stretches: Stretch[] = [];
+  let end = index.position;
+  let frames = 0;
+  let isTorn = false;
+  for (let i = Math.max(0, begin); i < uses.length; i++) {
+    const segment = uses[i] as UsedSegment;
+    const { sequence, first } = segment.header;
+    const next = uses[i + 1]?.header;
+    const follows = i === begin || end === first;
+    if (!follows || next?.sequence === sequence) throw new StoreRefused(damaged(segment));
+    const bytes = segment.read();
+    if (i === begin && endsBefore(index.position, bytes, segment.header)) {
+      throw new StoreRefused(older);
+    }
+    const from = segmentHeaderBytes + end - first;
+    let at = from;
+    while (end < (next?.first ?? Infinity)) {
+      const read = readFrame(bytes, at);
+      if (read?.position !== end || read.sequence !== sequence) break;
+      at += read.frame.length;
+      end += read.frame.length;
+      frames++;
+    }
+    if (at > from) stretches.push({ segment, from, to: at });
+    if (next !== undefined) continue;
+    isTorn = isBegun(bytes, at, { position: end, sequence });
+    const isDamaged = framesOfUse(bytes, at, segment.header).next().done !== true;
+    if (isDamaged) throw new StoreRefused(damaged(segment));
+  }
+  const newest = uses.at(-1);
+  for (const segment of found) {
+    if (segment.header !== undefined) continue;
+    for (const { position, sequence } of findFrames(segment.read(), 0)) {
+      // Of an earlier use than the newest, it is what a failed write has left.
+      const isOfLaterUse = sequence > (newest?.header.sequence ?? 0);
+      if (isOfLaterUse && position >= end) throw new StoreRefused(damaged(segment));
+    }
+  }
+  return {
+    stretches,
+    frames,
+    bytes: end - index.position,
+    end,
+    newest,
+    isTorn,
+  };
+}
+
+/**
+ * Whether the frames of this use end before the position. The index got its frames from a log that had them, so
+ * this is the log of an earlier time. One without a frame is that of a copy (`copy.ts`).
+ */
+function endsBefore(position: number, bytes: Buffer, header: SegmentHeader): boolean {
+  const last = [...framesOfUse(bytes, segmentHeaderBytes, header)].at(-1);
+  return last !== undefined && last.position + last.frame.length < position;
+}
+
+/** The whole frames from the offset on that this use has put there. */
+function* framesOfUse(bytes: Buffer, from: number, { sequence, first }: SegmentHeader) {
+  for (const found of findFrames(bytes, from)) {
+    const isInPlace = found.position === first + found.offset - segmentHeaderBytes;
+    if (isInPlace && found.sequence === sequence) yield found;
+  }
+}
+
+function isUsed(segment: FoundSegment): segment is UsedSegment {
+  return segment.header !== undefined;
+}
+
+const restore =
+  'Keep this directory for a later analysis, and start from the newest backup (ops/backup.md tells ' +
+  'how, and what to tell the bots).';
+
+function damaged({ path }: FoundSegment): string {
+  return (
+    `The log of the store is damaged: ${path} holds acknowledged writes behind some that cannot be ` +
+    `read. ${restore}`
+  );
+}
+
+const incomplete =
+  'The log of the store is incomplete: the files in its directory "log" begin behind the end of ' +
+  `data.mdb, or are gone. Put back the files that belong to this data.mdb. If there are none: ${restore}`;
+
+const older =
+  'The log of the store is older than its data.mdb: the files in its directory "log" end before data.mdb ' +
+  `does. Put back the files that belong to this data.mdb. If there are none: ${restore}`;
+
+const foreign =
+  'The directory "log" belongs to another store than data.mdb does. Put back the one that belongs to ' +
+  `it. If there is none: ${restore}`;

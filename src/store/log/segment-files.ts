@@ -1,0 +1,102 @@
+/**
+ * The files of a log in its directory. A file is written in full before it is used: what is written into
+ * it later changes no size, needs no space, and so no second write of the file system's own.
+ */
+import { close, closeSync, constants, fstatSync, open, openSync } from 'node:fs';
+import { readdirSync, readFileSync, readSync, write } from 'node:fs';
+import { open as openFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { syncDirectory } from '../../lib/durable-file.js';
+import { privateFileMode } from '../../lib/private-modes.js';
+import {
+  type FoundSegment,
+  readSegmentHeader,
+  segmentHeaderBytes,
+  type SegmentFile,
+} from './segment.js';
+
+/** In the data directory. */
+export const logDirectory = 'log';
+const extension = '.log';
+const name = /^[0-9a-f]{8}[.]log$/;
+const zeros = Buffer.alloc(2 ** 20);
+
+export interface SegmentFiles {
+  /** All that there are, in no order. */
+  find(): FoundSegment[];
+  /** Resolves when it is on disk, full of zeros, and so is its name. */
+  make(number: number, bytes: number): Promise<SegmentFile>;
+  remove(path: string): Promise<void>;
+  /** @returns a descriptor whose writes return when they are on disk. */
+  open(path: string): Promise<number>;
+  /** @param done told when all of the bytes are on disk, or why perhaps not all of them are. */
+  readonly write: (descriptor: number, bytes: Buffer, position: number, done: Written) => void;
+  close(descriptor: number): Promise<void>;
+}
+
+export type Written = (error: Error | null) => void;
+
+export function createSegmentFiles(directory: string): SegmentFiles {
+  return {
+    find: () =>
+      readdirSync(directory)
+        .filter((each) => name.test(each))
+        .map((each) => found(join(directory, each))),
+
+    async make(number, bytes) {
+      const path = segmentPath(directory, number);
+      const file = await openFile(path, 'wx', privateFileMode);
+      try {
+        for (let left = bytes; left > 0;) {
+          left -= (await file.write(zeros, 0, Math.min(left, zeros.length))).bytesWritten;
+        }
+        await file.sync();
+        syncDirectory(directory);
+      } catch (error) {
+        await rm(path, { force: true });
+        throw error;
+      } finally {
+        await file.close();
+      }
+      return { path, bytes };
+    },
+
+    remove: (path) => rm(path),
+    open: (path) => promisify(open)(path, constants.O_WRONLY | constants.O_DSYNC),
+    write: writeAll,
+    close: (descriptor) => promisify(close)(descriptor),
+  };
+}
+
+export function segmentPath(directory: string, number: number): string {
+  return join(directory, `${number.toString(16).padStart(8, '0')}${extension}`);
+}
+
+export function numberOfSegment(path: string): number {
+  return Number.parseInt(path.slice(-8 - extension.length), 16);
+}
+
+function found(path: string): FoundSegment {
+  const block = Buffer.alloc(segmentHeaderBytes);
+  const file = openSync(path, 'r');
+  try {
+    const length = readSync(file, block, 0, segmentHeaderBytes, 0);
+    return {
+      path,
+      bytes: fstatSync(file).size,
+      header: readSegmentHeader(block.subarray(0, length)),
+      read: () => readFileSync(path),
+    };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** One call may write only a part of the bytes. */
+function writeAll(descriptor: number, bytes: Buffer, position: number, done: Written): void {
+  write(descriptor, bytes, 0, bytes.length, position, (error, written) => {
+    if (error !== null || written === bytes.length) done(error);
+    else writeAll(descriptor, bytes.subarray(written), position + written, done);
+  });
+}

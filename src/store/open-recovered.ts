@@ -1,0 +1,45 @@
+/** Opens the log and the index of a data directory, with everything of the log in the index. */
+import { join } from 'node:path';
+import type { RootDatabase } from 'lmdb';
+import { errorText } from '../lib/error-text.js';
+import { endStore } from './data-directory.js';
+import type { DiskSpace } from './disk-reserve.js';
+import { type ApplyFrames, createApplyFrames, openDatabase, openIndex } from './lmdb-index.js';
+import { recover, type Recovery } from './log/recovery.js';
+import { replay } from './log/replay.js';
+import type { FoundSegment } from './log/segment.js';
+import { createSegmentFiles, logDirectory, type SegmentFiles } from './log/segment-files.js';
+import { StoreRefused } from './refusal.js';
+import { claimFormat } from './store-format.js';
+
+export interface RecoveredStore {
+  readonly root: RootDatabase;
+  readonly apply: ApplyFrames;
+  readonly files: SegmentFiles;
+  readonly logId: string;
+  readonly found: readonly FoundSegment[];
+  readonly recovery: Recovery;
+}
+
+/** Throws `StoreRefused`. */
+export function openRecovered(directory: string, space: DiskSpace | undefined): RecoveredStore {
+  const root = openIndex(directory);
+  try {
+    const index = claimFormat(root, (name) => openDatabase(root, name), directory);
+    endStore(directory);
+    const files = createSegmentFiles(join(directory, logDirectory));
+    const found = files.find();
+    const recovery = recover(found, index);
+    const apply = createApplyFrames(root);
+    replay(recovery, apply, space);
+    return { root, apply, files, found, logId: index.logId, recovery };
+  } catch (error) {
+    void root.close();
+    if (error instanceof StoreRefused) throw error;
+    throw new StoreRefused(
+      `The log of the store in ${directory} cannot be read: ${errorText(error)}. Check that all files ` +
+        'of the directory belong to the user that runs Signalbox.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Reads the store: what the overlay holds of a key, else what the index holds. Ranges merge both in the
+ * order of the keys' bytes.
+ */
+import { encodeKey, type StoreKey } from './key-encoding.js';
+import type { Collection, KeyOf, RecordOf } from './key-layout.js';
+import type { Databases } from './lmdb-index.js';
+import { type Choice, mapKeyOf, type Overlay } from './overlay.js';
+import { type Bounds, boundsOf, type KeyBounds, orderText, rangeOptions } from './range-options.js';
+import type { Entry, Range, Reader } from './store.js';
+import { isRemoval, keyOf, orderOf, textOf, type Version } from './write-group.js';
+
+export interface ReaderDeps {
+  readonly databases: Databases;
+  readonly overlay: Overlay;
+  /** Which of the overlay's versions are seen. */
+  readonly choice: Choice;
+  /** Throws when nothing may be read any more. */
+  readonly assertOpen: () => void;
+}
+
+/** A row of the index, or a version of the overlay. */
+interface Row {
+  readonly key: unknown;
+  readonly text: () => string;
+}
+
+export function createReader(deps: ReaderDeps): Reader {
+  const { databases, overlay, choice, assertOpen } = deps;
+
+  function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
+    assertOpen();
+    const version = choice(overlay.newest(collection, mapKeyOf(key)));
+    if (version === undefined) return parsed(databases[collection].get(key));
+    return isRemoval(version) ? undefined : parsed(textOf(version));
+  }
+
+  /** What the overlay holds within the bounds, in their order. */
+  function versionsIn(collection: Collection, bounds: Bounds): Version[] {
+    const found: Version[] = [];
+    for (const newest of overlay.all(collection).values()) {
+      const version = choice(newest);
+      if (version !== undefined && bounds.contains(orderOf(version))) found.push(version);
+    }
+    const sign = bounds.reverse ? -1 : 1;
+    return found.sort((a, b) => (orderOf(a) < orderOf(b) ? -sign : sign));
+  }
+
+  function* indexed(collection: Collection, bounds: KeyBounds, withText: boolean): Generator<Row> {
+    const database = databases[collection];
+    if (withText) {
+      for (const { key, value } of database.getRange(bounds)) yield { key, text: () => value };
+    } else {
+      for (const key of database.getKeys(bounds)) yield { key, text: () => '' };
+    }
+  }
+
+  /** The index, in which each version takes its place or that of the row with its key. */
+  function* merged(
+    collection: Collection,
+    wanted: KeyBounds,
+    withText: boolean,
+  ): Generator<Row | Version> {
+    const bounds = boundsOf(wanted);
+    const versions = versionsIn(collection, bounds);
+    if (versions.length === 0) {
+      yield* indexed(collection, wanted, withText);
+      return;
+    }
+    // How many of the index's rows are hidden is not known before.
+    const unlimited = { ...wanted, limit: Infinity };
+    let next = 0;
+    for (const row of indexed(collection, unlimited, withText)) {
+      const order = orderText(encodeKey(row.key as StoreKey));
+      let version = versions[next];
+      while (version !== undefined && orderOf(version) < order !== bounds.reverse) {
+        if (orderOf(version) === order) break;
+        yield version;
+        version = versions[++next];
+      }
+      if (version === undefined || orderOf(version) !== order) yield row;
+    }
+    yield* versions.slice(next);
+  }
+
+  function read<C extends Collection, T>(
+    collection: C,
+    wanted: Range<C>,
+    withText: boolean,
+    take: (key: KeyOf<C>, row: Row | Version) => T,
+  ): T[] {
+    assertOpen();
+    const taken: T[] = [];
+    if (wanted.limit === 0) return taken;
+    for (const row of merged(collection, rangeOptions(wanted), withText)) {
+      if ('group' in row) {
+        if (isRemoval(row)) continue;
+        taken.push(take(keyOf(row) as KeyOf<C>, row));
+      } else {
+        taken.push(take(row.key as KeyOf<C>, row));
+      }
+      if (taken.length === wanted.limit) break;
+    }
+    return taken;
+  }
+
+  return {
+    get,
+    range: <C extends Collection>(collection: C, wanted: Range<C> = {}): Entry<C>[] =>
+      read(collection, wanted, true, (key, row) => ({
+        key,
+        record: JSON.parse('group' in row ? textOf(row) : row.text()) as RecordOf<C>,
+      })),
+    keys: <C extends Collection>(collection: C, wanted: Range<C> = {}): KeyOf<C>[] =>
+      read(collection, wanted, false, (key) => key),
+  };
+}
+
+function parsed<C extends Collection>(text: string | undefined): RecordOf<C> | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as RecordOf<C>);
+}

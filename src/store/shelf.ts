@@ -1,0 +1,43 @@
+/** The held records of one collection, by a key of one part or of two. */
+
+export type ShelfKey = string | readonly [owner: string, id: string | number];
+
+export class Shelf {
+  readonly holdsAbsence: boolean;
+  readonly #single = new Map<string, unknown>();
+  /** By the first part: to join both would make a new string for each look-up. */
+  readonly #double = new Map<string, Map<string | number, unknown>>();
+
+  constructor({ holdsAbsence = false } = {}) {
+    this.holdsAbsence = holdsAbsence;
+  }
+
+  /** @returns null where it is held that there is no record; undefined where nothing is held. */
+  get(key: ShelfKey): unknown {
+    if (typeof key === 'string') return this.#single.get(key);
+    return this.#double.get(key[0])?.get(key[1]);
+  }
+
+  set(key: ShelfKey, record: unknown): void {
+    if (typeof key === 'string') {
+      this.#single.set(key, record);
+      return;
+    }
+    let owned = this.#double.get(key[0]);
+    if (owned === undefined) {
+      owned = new Map<string | number, unknown>();
+      this.#double.set(key[0], owned);
+    }
+    owned.set(key[1], record);
+  }
+
+  drop(key: ShelfKey): void {
+    if (typeof key === 'string') this.#single.delete(key);
+    else this.#double.get(key[0])?.delete(key[1]);
+  }
+
+  clear(): void {
+    this.#single.clear();
+    this.#double.clear();
+  }
+}

@@ -1,0 +1,84 @@
+import t from 'tap';
+import { refusal } from '../support/fake-api.js';
+import { startScriptedClient } from './scripted-client.js';
+
+const scripted = await startScriptedClient(t);
+const { api, clock, pauses } = scripted;
+
+t.beforeEach(() => {
+  pauses.length = 0;
+  scripted.onPause = (delayMs) => clock.advance(delayMs);
+});
+
+const accepted = {
+  status: 202,
+  body: {
+    cancelAllId: 'cal_1',
+    requestedAt: '2026-01-31T12:00:00.000Z',
+    matched: 1,
+    truncated: false,
+    orders: [
+      {
+        orderRef: 'ord_1',
+        executionId: 'exe_1',
+        requestId: 'req_1',
+        outcome: 'requested',
+        cancelRequestId: 'can_1',
+      },
+    ],
+  },
+};
+
+t.test('it is repeated with the same key and bytes until it is accepted', async (t) => {
+  api.play('silent', refusal(500, 'signal_processing_failed'), accepted);
+  const result = await scripted
+    .client()
+    .cancelAll({ accountName: 'Sim101' }, { idempotencyKey: 'key-1' });
+  const value = { ...accepted.body, idempotencyKey: 'key-1', replayed: false };
+  t.strictSame(result, { ok: true, value });
+  t.equal(api.seen.length, 3);
+  for (const { method, path, headers, body } of api.seen) {
+    t.match({ method, path }, { method: 'POST', path: '/api/v1/orders/cancel-all' });
+    t.equal(headers['idempotency-key'], 'key-1');
+    t.equal(String(body), '{"accountName":"Sim101"}');
+  }
+});
+
+t.test('a filter that is refused is not sent again', async (t) => {
+  api.play(refusal(422, 'invalid_filter'));
+  t.match(await scripted.client().cancelAll({ platform: 'x' }), {
+    ok: false,
+    error: { kind: 'refused', code: 'invalid_filter' },
+  });
+  t.equal(api.seen.length, 1);
+});
+
+t.test('a switch renews itself until it is stopped', async (t) => {
+  const state = { armed: true, timeoutMs: 30_000, firesAt: null, lastFiredAt: null };
+  const answer = { status: 200, body: state };
+  api.play(answer, answer, refusal(503, 'shutting_down'), answer, answer, {
+    status: 200,
+    body: { ...state, armed: false, timeoutMs: 0 },
+  });
+  let renewals = 0;
+  const result = await new Promise((resolve) => {
+    const kept = scripted.client().cancelAfter(30_000, {
+      onRenewed: ({ ok }) => {
+        t.ok(ok);
+        if (++renewals < 4) return;
+        // The pause before the next renewal does not pass any more.
+        scripted.onPause = () => undefined;
+        resolve(kept.stop({ disarm: true }));
+      },
+    });
+  });
+  t.match(result, { ok: true, value: { armed: false } });
+  t.same(
+    api.seen.map(({ method, path, body }) => `${method} ${path} ${String(body)}`),
+    [
+      ...Array.from({ length: 5 }, () => 'PUT /api/v1/cancel-after {"timeoutMs":30000}'),
+      'PUT /api/v1/cancel-after {"timeoutMs":0}',
+    ],
+  );
+  t.same(pauses.slice(0, 1), [10_000], 'three times within its timeout');
+});

@@ -1,0 +1,45 @@
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Subject } from '../../src/doctor/check.js';
+import { checkConfigAccess } from '../../src/doctor/config-access.js';
+import { loadSettings } from '../../src/settings.js';
+import { directoryOfNobody, nobody } from '../support/other-user.js';
+
+const isRoot = process.geteuid?.() === 0;
+
+t.test(
+  'a config file that the gateway’s user cannot read is a problem, with its remedy',
+  { skip: !isRoot && 'only root can judge for another user' },
+  async (t) => {
+    const { folder, dataDir } = directoryOfNobody(t);
+    chmodSync(folder, 0o755);
+    const directory = join(folder, 'etc');
+    const configFile = join(directory, 'config.json');
+    mkdirSync(directory, { mode: 0o750 });
+    writeFileSync(configFile, '{}', { mode: 0o640 });
+    const check = (file: string | undefined) =>
+      checkConfigAccess({ settings: { dataDir }, configFile: file } as Subject);
+    const remedy = `Let its group read it: "chgrp ${nobody} ${directory} ${configFile}", "chmod 750 ${directory}" and "chmod 640 ${configFile}".`;
+    t.match(await check(configFile), [{ check: 'config', level: 'problem', remedy }]);
+    chownSync(directory, 0, nobody);
+    t.match(await check(configFile), [{ level: 'problem' }], 'the directory alone is not enough');
+    chownSync(configFile, 0, nobody);
+    t.match(await check(configFile), [{ level: 'ok' }]);
+    t.same(await check(undefined), [], 'without a config file there is nothing to say');
+    t.equal(process.geteuid?.(), 0, 'and the command has its own rights again');
+  },
+);
+
+t.test('a gateway that cannot read it says which rights are missing', async (t) => {
+  const settings = loadSettings({
+    flags: { config: '/etc/signalbox/config.json' },
+    environment: {},
+    readFile: () => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    },
+  });
+  t.match(settings, [
+    { setting: 'config', message: /config\.json cannot be read by this user.*mode 640, and 750/ },
+  ]);
+});

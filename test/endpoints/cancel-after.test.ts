@@ -1,0 +1,78 @@
+/** PUT and GET /api/v1/cancel-after: the answers, the errors in order, and the switch across a crash. */
+import t from 'tap';
+import { bearer, call, createKey, json, verdict } from '../support/api.js';
+import { until } from '../support/eventually.js';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway } from '../support/gateway.js';
+
+const gateway = await startTestGateway(t);
+const path = '/api/v1/cancel-after';
+
+function set({ key }: { key: string }, body: unknown, headers: Record<string, string> = json) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return call(gateway.url, 'PUT', path, { headers: { ...bearer(key), ...headers }, body: text });
+}
+
+function read({ key }: { key: string }) {
+  return call(gateway.url, 'GET', path, { headers: bearer(key) });
+}
+
+const disarmed = { armed: false, timeoutMs: 0, firesAt: null, lastFiredAt: null };
+
+t.test('the switch is shown as it is set, to its own key alone', async (t) => {
+  const user = await gateway.user();
+  t.same((await read(user)).body, disarmed, 'before the first call');
+  const answer = await set(user, { timeoutMs: 600_000 });
+  t.match(answer, {
+    status: 200,
+    body: { armed: true, timeoutMs: 600_000, firesAt: String, lastFiredAt: null },
+  });
+  t.equal((await read(user)).text, answer.text);
+  const other = await createKey(gateway.url, user.token);
+  t.same((await read(other)).body, disarmed);
+  t.same((await set(user, { timeoutMs: 0 })).body, disarmed);
+  t.same((await read(user)).body, disarmed);
+});
+
+t.test('the checks come in the contract’s order', async (t) => {
+  const user = await gateway.user();
+  const text = { 'content-type': 'text/plain' };
+  t.equal(verdict(await set(user, 'x'.repeat(70_000), text)), '415 unsupported_media_type');
+  t.equal(verdict(await set(user, 'x'.repeat(70_000))), '413 request_body_too_large');
+  t.equal(verdict(await set(user, '{')), '400 malformed_json');
+  for (const body of [
+    {},
+    [],
+    null,
+    { timeoutMs: 4_999 },
+    { timeoutMs: 600_001 },
+    { timeoutMs: -0.5 },
+    { timeoutMs: '5000' },
+    { timeoutMs: null },
+    { timeoutMs: 5_000, timeout: 1 },
+  ]) {
+    t.equal(verdict(await set(user, body)), '422 invalid_timeout', JSON.stringify(body));
+  }
+  t.same((await read(user)).body, disarmed);
+  const { key } = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
+  t.equal(verdict(await set({ key }, { timeoutMs: 0 })), '403 insufficient_scope');
+});
+
+t.test('it fires over a crash, for a key that was revoked meanwhile', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  t.equal((await set(user, { timeoutMs: 5_000 })).status, 200);
+  const { key } = await createKey(gateway.url, user.token);
+  await call(gateway.url, 'DELETE', `/api/api-keys/${user.keyId}`, { headers: bearer(user.token) });
+  await gateway.restart('SIGKILL');
+  const again = await gateway.plugin(user);
+  const { cancelRequestId } = await again.next('cancel');
+  again.send({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+  const execution = await until(
+    () => gateway.execution({ ...user, key }, order.requestId),
+    ({ status }) => status === 'cancelled',
+  );
+  t.match(execution, { reasonCode: 'cancel_after_expired' });
+});

@@ -1,0 +1,185 @@
+/** POST /api/v1/orders/cancel-all: its answer, its errors in order, and its idempotency. */
+import t from 'tap';
+import { bearer, call, codeOf, createKey, json, submit, signal, verdict } from '../support/api.js';
+import { until } from '../support/eventually.js';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway } from '../support/gateway.js';
+
+const gateway = await startTestGateway(t);
+let keys = 0;
+
+interface Options {
+  readonly key?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+}
+
+function cancelAll(user: { key: string }, { key, headers = json, body }: Options = {}) {
+  return call(gateway.url, 'POST', '/api/v1/orders/cancel-all', {
+    headers: { ...bearer(user.key), 'idempotency-key': key ?? `a${++keys}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+t.test('it cancels what is open, and its answer is replayed byte for byte', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  const answer = await cancelAll(user, { key: 'all', body: '{"instrument":"ES"}' });
+  t.equal(answer.status, 202);
+  t.match(answer.body, {
+    cancelAllId: /^cal_[0-9A-Z]{26}$/,
+    matched: 1,
+    truncated: false,
+    orders: [
+      {
+        orderRef: order.orderRef,
+        executionId: order.executionId,
+        requestId: order.requestId,
+        outcome: 'requested',
+      },
+    ],
+  });
+  const { cancelRequestId } = await plugin.next('cancel');
+  t.equal(cancelRequestId, answer.body.orders[0].cancelRequestId);
+  const again = await cancelAll(user, { key: 'all', body: '{"instrument":"ES"}' });
+  t.equal(again.text, answer.text);
+  t.equal(again.headers.get('idempotent-replayed'), 'true');
+  t.equal(
+    verdict(await cancelAll(user, { key: 'all' })),
+    '409 idempotency_conflict',
+    'another body',
+  );
+  const next = await cancelAll(user);
+  t.match(next.body.orders, [{ outcome: 'already_requested', cancelRequestId }]);
+  plugin.send({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+  const execution = await until(
+    () => gateway.execution(user, order.requestId),
+    ({ status }) => status === 'cancelled',
+  );
+  t.match(execution, { reasonCode: 'cancelled_by_api', cancel: { status: 'cancelled' } });
+});
+
+t.test('a body is optional: none, an empty one and {} mean all', async (t) => {
+  const user = await gateway.user();
+  for (const options of [
+    { headers: {} },
+    { headers: { 'content-type': 'text/plain' } },
+    { body: '' },
+    { body: '{}' },
+  ]) {
+    t.match(await cancelAll(user, options), { status: 202, body: { matched: 0, orders: [] } });
+  }
+});
+
+t.test('what is wrong with the filter is told in details, and nothing is cancelled', async (t) => {
+  const user = await gateway.user();
+  const cases: readonly [unknown, readonly string[]][] = [
+    [[], ['$ object_required']],
+    [null, ['$ object_required']],
+    [{ platform: 'terminal_x' }, ['platform unsupported_platform']],
+    [{ platform: 'terminal_a,' }, ['platform unsupported_platform']],
+    [{ platform: 7 }, ['platform unsupported_platform']],
+    [{ instanceId: '' }, ['instanceId invalid_length']],
+    [
+      { accountName: 'a'.repeat(129), instrument: 'i'.repeat(65), acount: 'x' },
+      ['accountName invalid_length', 'instrument invalid_length', 'acount unknown_field'],
+    ],
+    [JSON.parse('{"__proto__":{}}'), ['__proto__ unknown_field']],
+  ];
+  for (const [body, expected] of cases) {
+    const answer = await cancelAll(user, { body: JSON.stringify(body) });
+    t.equal(verdict(answer), '422 invalid_filter');
+    const details = answer.body.error.details as { field: string; code: string }[];
+    t.same(
+      details.map(({ field, code }) => `${field} ${code}`),
+      expected,
+    );
+  }
+});
+
+t.test('the checks come in the contract’s order, each pair proved', async (t) => {
+  const user = await gateway.user();
+  await submit(gateway.url, user.key, signal(), 'used');
+  const large = 'x'.repeat(70_000);
+  const text = { 'content-type': 'text/plain' };
+  const code = async (options: Options): Promise<unknown> => codeOf(await cancelAll(user, options));
+  const bad = 'k'.repeat(129);
+  t.equal(await code({ key: bad, headers: text, body: large }), 'invalid_idempotency_key');
+  t.equal(await code({ headers: text, body: large }), 'unsupported_media_type');
+  t.equal(await code({ key: 'used', body: large }), 'request_body_too_large');
+  t.equal(await code({ key: 'used', body: '{' }), 'idempotency_conflict');
+  t.equal(await code({ key: 'free', body: '{' }), 'malformed_json');
+  t.equal(await code({ key: 'free', body: '{"a":1}' }), 'invalid_filter');
+  t.equal(
+    (await cancelAll(user, { key: 'free' })).status,
+    202,
+    'a refused one leaves its key free',
+  );
+});
+
+t.test('the key needs the scope orders:cancel', async (t) => {
+  const user = await gateway.user();
+  const { key } = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
+  t.equal(verdict(await cancelAll({ key })), '403 insufficient_scope');
+});
+
+t.test('of identical ones at once one is accepted and the rest replay or wait', async (t) => {
+  const user = await gateway.user();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => cancelAll(user, { key: 'same' })),
+  );
+  const accepted = answers.filter(({ status }) => status === 202);
+  t.equal(new Set(accepted.map(({ text }) => text)).size, 1);
+  for (const answer of answers) {
+    t.ok(answer.status === 202 || codeOf(answer) === 'request_in_progress');
+  }
+});
+
+t.test(
+  'after a crash the wait goes on, and the order is cancelled when the terminal is there',
+  async (t) => {
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const order = await gateway.order(user, plugin);
+    await tell(plugin, report(1, order.executionId, 'working'));
+    plugin.cut();
+    await until(
+      () =>
+        call(gateway.url, 'GET', '/api/v1/terminal-events/sources', { headers: bearer(user.key) }),
+      ({ body }) => body.sources.every(({ connected }: { connected: boolean }) => !connected),
+    );
+    const answer = await cancelAll(user, { key: 'over the crash' });
+    t.match(answer.body.orders, [{ outcome: 'requested' }]);
+    await gateway.restart('SIGKILL');
+    t.match(await gateway.execution(user, order.requestId), { cancel: { status: 'requested' } });
+    t.equal((await cancelAll(user, { key: 'over the crash' })).text, answer.text);
+    const again = await gateway.plugin(user);
+    const { cancelRequestId } = await again.next('cancel');
+    t.equal(cancelRequestId, answer.body.orders[0].cancelRequestId);
+  },
+);
+
+t.test('the operator cancels too, with a reason of its own', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  const command = (...more: string[]) =>
+    gateway.command('user', 'cancel-all', user.email, ...more, '--json');
+  t.match(JSON.parse(await command('--instrument', 'NQ')), { matched: 0 });
+  t.match(JSON.parse(await command('--account', 'Sim101', '--platform', 'terminal_a')), {
+    email: user.email,
+    matched: 1,
+    counts: { requested: 1, already_requested: 0, denied: 0, not_sent: 0 },
+    orders: [{ orderRef: order.orderRef, outcome: 'requested' }],
+  });
+  const { cancelRequestId } = await plugin.next('cancel');
+  plugin.send({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+  const execution = await until(
+    () => gateway.execution(user, order.requestId),
+    ({ status }) => status === 'cancelled',
+  );
+  t.match(execution, { reasonCode: 'cancelled_by_operator' });
+});

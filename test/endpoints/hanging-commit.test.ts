@@ -1,0 +1,131 @@
+/** A disk that does not answer: every endpoint does, says what it knows, and goes on when the disk does. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import {
+  bearer,
+  call,
+  get,
+  json,
+  post,
+  signal,
+  submit,
+  verdict,
+  type Answer,
+} from '../support/api.js';
+import { blockablePool, blockPool, unblockPool } from '../support/blocked-pool.js';
+import { eventually } from '../support/eventually.js';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway } from '../support/gateway.js';
+import { password } from '../support/gateway-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-pipe-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+const pipe = join(folder, 'pipe');
+const gateway = await startTestGateway(t, { environment: blockablePool(pipe) });
+const { url } = gateway;
+const user = await gateway.user();
+const plugin = await gateway.plugin(user);
+const order = await gateway.order(user, plugin);
+await tell(plugin, report(1, order.executionId, 'working'));
+const spare = await post(
+  url,
+  '/api/api-keys',
+  { name: 'spare', scopes: ['signals:read'] },
+  user.token,
+);
+
+const late = JSON.stringify(signal());
+const login = () => post(url, '/api/auth/login', { email: user.email, password });
+const createKey = () =>
+  post(url, '/api/api-keys', { name: 'late', scopes: ['signals:read'] }, user.token);
+const cancelAll = (idempotencyKey: string) =>
+  call(url, 'POST', '/api/v1/orders/cancel-all', {
+    headers: { ...bearer(user.key), 'idempotency-key': idempotencyKey },
+  });
+const revokeKey = () =>
+  call(url, 'DELETE', `/api/api-keys/${spare.body.id}`, { headers: bearer(user.token) });
+const changes: Record<string, () => Promise<Answer>> = {
+  'submit-signal': () => submit(url, user.key, late, 'late'),
+  'cancel-order': () => gateway.cancel(user, order.orderRef, 'late cancel'),
+  'cancel-all': () => cancelAll('late cancel-all'),
+  login,
+  'create-key': createKey,
+  'revoke-key': revokeKey,
+};
+
+async function verdicts(): Promise<Record<string, string>> {
+  const answers = await Promise.all(
+    Object.entries(changes).map(async ([name, change]) => [name, verdict(await change())]),
+  );
+  return Object.fromEntries(answers) as Record<string, string>;
+}
+
+async function readiness(): Promise<string> {
+  const answer = await fetch(`${gateway.process.opsUrl}/readyz`);
+  return `${answer.status} ${await answer.text()}`;
+}
+
+t.test('what waits for a commit that hangs is answered: its outcome is unknown', async (t) => {
+  t.equal(await readiness(), '200 ready');
+  await blockPool(gateway.process.process, pipe);
+  t.strictSame(await verdicts(), {
+    'submit-signal': '500 signal_processing_failed',
+    'cancel-order': '500 signal_processing_failed',
+    'cancel-all': '500 signal_processing_failed',
+    login: '503 storage_unavailable',
+    'create-key': '500 change_not_confirmed',
+    'revoke-key': '500 change_not_confirmed',
+  });
+});
+
+t.test('readiness, metric and log say so', async (t) => {
+  t.equal(await readiness(), '503 a commit hangs');
+  const { text } = await get(gateway.process.opsUrl, '/metrics');
+  const [, age = ''] = /^signalbox_commit_age_seconds (.*)$/m.exec(text) ?? [];
+  t.ok(Number(age) > 2, age);
+  await eventually(() => gateway.process.log().includes('"a commit hangs'));
+  t.match(text, /^signalbox_ready 0$/m);
+});
+
+t.test('what comes after is refused at once, and known not to have happened', async (t) => {
+  const fresh = JSON.stringify(signal());
+  for (const answer of [await submit(url, user.key, fresh, 'fresh'), await cancelAll('fresh')]) {
+    t.equal(verdict(answer), '503 storage_unavailable');
+    t.equal(answer.headers.get('retry-after'), '1');
+  }
+  t.strictSame(await verdicts(), {
+    'submit-signal': '409 request_in_progress',
+    'cancel-order': '409 request_in_progress',
+    'cancel-all': '409 request_in_progress',
+    login: '503 storage_unavailable',
+    'create-key': '503 storage_unavailable',
+    'revoke-key': '503 storage_unavailable',
+  });
+  t.equal((await gateway.read(user, order.requestId)).status, 'accepted', 'reads go on');
+  t.equal(
+    (await call(url, 'GET', '/api/api-keys', { headers: { ...json, ...bearer(user.token) } }))
+      .status,
+    200,
+  );
+});
+
+t.test('when the disk answers again, everything goes on without a restart', async (t) => {
+  unblockPool(pipe);
+  await eventually(async () => (await readiness()) === '200 ready');
+  await eventually(() => gateway.process.log().includes('the commit that hung has ended'));
+  const replayed = await submit(url, user.key, late, 'late');
+  t.equal(replayed.status, 202, 'the signal was accepted after all');
+  t.equal(replayed.headers.get('idempotent-replayed'), 'true');
+  await plugin.next('submit', { requestId: replayed.body.requestId });
+  await plugin.next('cancel', { executionId: order.executionId });
+  // The revocation has happened; a key whose secret nobody got is revoked as well.
+  await eventually(async () => {
+    const { body } = await get(url, '/api/api-keys', user.token);
+    return body.map(({ name }: { name: string }) => name).join() === 'test';
+  });
+  t.equal((await createKey()).status, 201);
+  t.equal((await login()).status, 200);
+  t.equal((await submit(url, user.key, signal())).status, 202);
+});

@@ -1,0 +1,170 @@
+/**
+ * Rights end everywhere: for each endpoint that changes something and each way in which a right can end, a
+ * request whose body comes after that end gets what a request after it gets, and changes nothing.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../src/auth/api-key.js';
+import { deleteUser, setUser, suspendUser } from '../../src/auth/accounts.js';
+import { createSession } from '../../src/auth/session-token.js';
+import type { Reader } from '../../src/store/store.js';
+import { signal } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { report, tell } from '../support/frames.js';
+import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { RawClient } from '../support/raw-client.js';
+import { user as someUser } from '../support/simulated-gateway.js';
+
+const gateway = await startTestGateway(t, { users: 80 });
+const files = mkdtempSync(join(tmpdir(), 'signalbox-rights-'));
+t.teardown(() => rmSync(files, { recursive: true }));
+
+/** Until then a key of the row about expiry lives. */
+const lifeMs = 2_000;
+
+const endings: Record<string, (user: TestUser) => Promise<unknown>> = {
+  'the key is revoked': ({ keyId }) => gateway.command('key', 'revoke', String(keyId)),
+  'the key expires': () => {
+    const expired = Date.now() + lifeMs;
+    return eventually(() => Date.now() > expired);
+  },
+  'the user is frozen': ({ email }) => gateway.command('user', 'set', email, '--frozen', 'true'),
+  'the plan has no Public API': ({ email }) =>
+    gateway.command('user', 'set', email, '--plan', 'basic'),
+  'the password is replaced': ({ email }) =>
+    gateway.commandWithInput('another long password\n', 'user', 'set', email, '--password-stdin'),
+  'the user is deleted': ({ email }) => gateway.command('user', 'delete', email),
+  'the user is moved': ({ email }) =>
+    gateway.command('user', 'export', email, join(files, email), '--freeze'),
+  'the Public API is switched off': () => gateway.command('api', 'disable'),
+};
+
+/**
+ * The status by ending, in the order of `endings`. A token outlives a key, and a key outlives a password. A freeze
+ * ends no cancel; a move and another password close the terminal.
+ */
+const expected = {
+  'submit-signal': [401, 401, 403, 403, 202, 401, 403, 503],
+  'cancel-order': [401, 401, 202, 403, 409, 401, 409, 503],
+  'cancel-all': [401, 401, 202, 403, 202, 401, 202, 503],
+  'set-cancel-after': [401, 401, 200, 403, 200, 401, 200, 503],
+  'create-key': [201, 201, 201, 403, 401, 401, 401, 503],
+  login: [200, 200, 200, 200, 401, 401, 403, 200],
+} as const;
+
+type Operation = keyof typeof expected;
+
+/** Start line and further headers, and the body. */
+const requests: Record<Operation, (user: TestUser) => Promise<[head: string, body: object]>> = {
+  'submit-signal': async ({ key }) => [withKey('POST /api/v1/signals', key), signal()],
+  'cancel-order': async (user) => {
+    const plugin = await gateway.plugin(user);
+    const order = await gateway.order(user, plugin);
+    await tell(plugin, report(1, order.executionId, 'working'));
+    return [withKey(`POST /api/v1/orders/${order.orderRef}/cancel`, user.key), {}];
+  },
+  'cancel-all': async ({ key }) => [withKey('POST /api/v1/orders/cancel-all', key), {}],
+  'set-cancel-after': async ({ key }) => [
+    withKey('PUT /api/v1/cancel-after', key),
+    { timeoutMs: 5_000 },
+  ],
+  'create-key': async ({ token }) => [
+    `POST /api/api-keys HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n`,
+    { name: 'late', scopes: ['signals:read'] },
+  ],
+  login: async ({ email }) => [
+    'POST /api/auth/login HTTP/1.1\r\n',
+    { email, password: 'correct horse' },
+  ],
+};
+
+function withKey(line: string, key: string): string {
+  return `${line} HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nIdempotency-Key: late\r\n`;
+}
+
+for (const operation of Object.keys(expected) as Operation[]) {
+  t.test(`${operation}: what ends between head and body is obeyed`, async (t) => {
+    for (const [index, [name, end]] of Object.entries(endings).entries()) {
+      const expiresAt = new Date(Date.now() + lifeMs).toISOString();
+      const user = await gateway.user(name === 'the key expires' ? { key: { expiresAt } } : {});
+      const [head, fields] = await requests[operation](user);
+      const body = JSON.stringify(fields);
+      const client = await RawClient.connect(gateway.url);
+      await client.send(
+        `${head}Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+      );
+      await end(user);
+      await client.send(body);
+      t.equal((await client.answer())?.status, expected[operation][index], name);
+      client.cut();
+      await gateway.command('api', 'enable');
+    }
+  });
+}
+
+t.test('what ends after the body and before the commit is judged in the transaction', async (t) => {
+  const changes = {
+    'the password is replaced': { passwordHash: 'another' },
+    'the plan changes': { plan: 'basic' },
+  };
+  const isGone = (reader: Reader) => {
+    const now = reader.get('users', 'u1');
+    const isSame = now?.tokenGeneration === someUser.tokenGeneration && now.plan === someUser.plan;
+    return isSame ? undefined : ('invalid_token' as const);
+  };
+  const endings = {
+    ...Object.fromEntries(
+      Object.entries(changes).map(([name, change]) => [
+        name,
+        (store: ReturnType<typeof createMemoryStore>) => setUser(store, someUser.email, change),
+      ]),
+    ),
+    'the user is exported': (store: ReturnType<typeof createMemoryStore>) =>
+      suspendUser(store, someUser.email),
+    'the user is deleted': (store: ReturnType<typeof createMemoryStore>) =>
+      deleteUser(store, someUser.email, 0),
+  };
+  const wanted = { user: someUser, name: 'n', scopes: [], expiresAt: null, activeMax: 5, now: 0 };
+  for (const [name, end] of Object.entries(endings)) {
+    const store = createMemoryStore();
+    await store.write((batch) => {
+      batch.put('users', 'u1', someUser);
+      batch.put('emails', someUser.email, 'u1');
+    });
+    const made = await createApiKey(store, wanted);
+    if (typeof made === 'string') throw new Error(made);
+    // Begun before the end has been committed: the store still shows the right.
+    const ended = end(store);
+    t.equal(isGone(store), undefined, name);
+    const results = await Promise.all([
+      createApiKey(store, wanted, isGone),
+      revokeApiKey(store, 'u1', made.key.id, 1, isGone),
+      createSession(store, someUser, 0, 1, (reader) =>
+        isGone(reader) === undefined ? undefined : { code: 'refused' },
+      ),
+    ]);
+    await ended;
+    t.strictSame(results, ['invalid_token', 'invalid_token', { code: 'refused' }], name);
+    t.equal(store.keys('sessions').length, 0);
+    const left = name === 'the user is deleted' ? 0 : 1;
+    t.equal(listApiKeys(store, 'u1').length, left, 'neither made nor revoked');
+  }
+});
+
+t.test('the key endpoints have a rate of their own for each user', async (t) => {
+  const limited = await startTestGateway(t, { limits: { userRequestsPerMinute: 3 }, users: 2 });
+  const [one, other] = [await limited.user(), await limited.user()];
+  const list = (token: string) =>
+    fetch(`${limited.url}/api/api-keys`, { headers: { authorization: `Bearer ${token}` } });
+  // Making the key was one of the three.
+  t.equal((await list(one.token)).status, 200);
+  t.equal((await list(one.token)).status, 200);
+  const refused = await list(one.token);
+  t.equal(refused.status, 429);
+  t.match(await refused.json(), { code: 'rate_limit_exceeded' });
+  t.ok(Number(refused.headers.get('retry-after')) >= 1);
+  t.equal((await list(other.token)).status, 200);
+});

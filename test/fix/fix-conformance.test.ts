@@ -1,0 +1,62 @@
+/**
+ * The FIX terminal before the judge of plugins, with venues behind it that are not ours where they are installed:
+ * an order book, in which orders rest and fill, and a venue that fills every order at once.
+ */
+import t, { type Test } from 'tap';
+import { tags, types } from '../../src/fix/tags.js';
+import { valueOf, type ReceivedMessage } from '../../src/fix/message.js';
+import { passesConformance, type Judgement } from '../conformance/judged-process.js';
+import { cancelOrder, startAcceptor, type Acceptor } from './acceptor.js';
+import { startFix } from './fix-process.js';
+import { maker, standInTheMarket } from './maker.js';
+import { missingQuickFix, startQuickFix } from './quickfix.js';
+
+t.setTimeout(400_000);
+t.jobs = 3;
+
+function judges(t: Test, port: number, session: object, judgement: Judgement = {}): Promise<void> {
+  const directory = t.testdir();
+  return passesConformance(
+    t,
+    (login) => startFix(t, { directory, port, session, ...login }),
+    judgement,
+  );
+}
+
+const parallel = { buffered: true };
+
+t.test('at a venue in memory', parallel, async (t) => {
+  const venue = await startAcceptor(t, {
+    onMessage(message: ReceivedMessage, venue: Acceptor) {
+      if (message.type === types.OrderCancelRequest) cancelOrder(message, venue);
+      else if (valueOf(message, tags.OrdType) === '1') venue.fill(message);
+      else venue.rest(message);
+    },
+  });
+  await judges(t, venue.port, {});
+});
+
+t.test(
+  'at an order book, FIX 4.2',
+  { ...parallel, skip: missingQuickFix('ordermatch') },
+  async (t) => {
+    const traders = ['TRADER', maker];
+    const { port, beginString } = await startQuickFix(t, 'ordermatch', t.testdir(), traders);
+    await standInTheMarket(port, beginString);
+    await judges(t, port, { beginString }, { fillPrice: 100 });
+  },
+);
+
+t.test(
+  'at a venue where no order rests, FIX 4.4',
+  { ...parallel, skip: missingQuickFix('executor') },
+  async (t) => {
+    const { port } = await startQuickFix(t, 'executor', t.testdir());
+    await judges(
+      t,
+      port,
+      {},
+      { fillPrice: 100, without: ['rests', 'cancel', 'cancel_repeated', 'cancel_cut'] },
+    );
+  },
+);

@@ -1,0 +1,341 @@
+/** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
+import t from 'tap';
+import { venues } from '../../src/fix/venues.js';
+import { limitOrder, memoryFile, MemoryDesk } from './memory-desk.js';
+
+const id = 'exe_01KGA2M5000000000000000001_0';
+const name = '01KGA2M5000000000000000001_0';
+const cancelId = 'can_01KGA2M5000000000000000001_0_1';
+const cancelName = '01KGA2M5000000000000000001_0_1';
+const order = `D 11=${name} 1=A1 21=1 55=EUR/USD 54=1 38=100 40=2 44=1.1 59=0`;
+const ask = `H 11=${name} 1=A1 55=EUR/USD 54=1`;
+const askKnown = `H 37=V1 11=${name} 1=A1 55=EUR/USD 54=1`;
+const cancel = `F 41=${name} 37=V1 11=${cancelName} 1=A1 55=EUR/USD 54=1 38=100`;
+const isNew = `35=8|37=V1|17=E0|150=0|39=0|11=${name}|14=0|151=100|6=0`;
+
+function working(): MemoryDesk {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive(isNew);
+  desk.taken();
+  return desk;
+}
+
+t.test('an order leaves, rests, fills in pieces', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  t.strictSame(desk.taken(), { sent: [order], told: [] });
+  desk.receive(isNew);
+  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|14=100|151=0|6=1.09|31=1.08|32=60`);
+  t.strictSame(desk.taken().told, [
+    'working, 0 filled',
+    'partially_filled, 40 filled, E1: 40 at 1.1',
+    'filled, 100 filled, E2: 60 at 1.08',
+  ]);
+});
+
+t.test('FIX 4.2 says a fill with ExecType 1 and 2', async (t) => {
+  const desk = new MemoryDesk({ beginString: 'FIX.4.2' });
+  desk.submit(id);
+  desk.receive(`35=8|37=V1|17=E1|20=0|150=1|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.receive(`35=8|37=V1|17=E2|20=3|150=1|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.receive(`35=8|37=V1|17=E3|20=0|150=2|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=60`);
+  t.strictSame(desk.taken().told, [
+    'partially_filled, 40 filled, E1: 40 at 1.1',
+    'partially_filled, 40 filled',
+    'filled, 100 filled, E3: 60 at 1.1',
+  ]);
+});
+
+t.test(
+  '19 a report that comes again says nothing again; a late one still brings its fill',
+  async (t) => {
+    const desk = working();
+    const first = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
+    desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|14=100|151=0|6=1.09|31=1.08|32=60`);
+    desk.receive(first);
+    desk.receive(first.replace('35=8', '35=8|97=Y'));
+    desk.receive(isNew);
+    t.strictSame(desk.taken().told, [
+      'filled, 100 filled, E2: 60 at 1.08',
+      'filled, 100 filled, E1: 40 at 1.1',
+    ]);
+  },
+);
+
+t.test('what ends an order, and why', async (t) => {
+  const ends: Record<string, string> = {
+    '150=8|39=8|103=1': 'rejected, unknown_instrument, 0 filled',
+    '150=8|39=8|103=99|58=no margin': 'rejected, broker_rejected, 0 filled',
+    '150=4|39=4': 'cancelled, cancelled_by_broker, 0 filled',
+    '150=C|39=C': 'expired, time_in_force_expired, 0 filled',
+    '150=3|39=3': 'working, 0 filled',
+    '150=A|39=A': 'submitted, 0 filled',
+  };
+  for (const [fields, told] of Object.entries(ends)) {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.receive(`35=8|37=V1|17=E1|${fields}|11=${name}|14=0|151=0|6=0`);
+    t.strictSame(desk.taken().told, [told]);
+  }
+  const ioc = new MemoryDesk();
+  ioc.submit(id, { ...limitOrder, timeInForce: 'ioc' });
+  ioc.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${name}|14=0|151=0|6=0`);
+  t.strictSame(ioc.taken().told, ['cancelled, time_in_force_expired, 0 filled']);
+});
+
+t.test('a trade that is taken back is said, and no quantity falls', async (t) => {
+  const desk = working();
+  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=E2|150=H|39=0|11=${name}|14=0|151=100|6=0|31=1.1|32=40`);
+  const { told } = desk.taken();
+  t.equal(told.length, 1);
+  t.match(told[0], /event .*takes back or corrects a trade/);
+});
+
+t.test('without a session an order is refused, since it did not leave', async (t) => {
+  const desk = new MemoryDesk();
+  desk.isLoggedOn = false;
+  desk.submit(id);
+  t.strictSame(desk.taken(), {
+    sent: [],
+    told: ['rejected, terminal_not_connected_to_broker'],
+  });
+});
+
+t.test('what is no order is refused', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id, {}, 'flatten');
+  t.strictSame(desk.taken(), { sent: [], told: ['rejected, unknown_command'] });
+});
+
+t.test('a reject by the number of an order, and by its name', async (t) => {
+  for (const reject of ['35=3|45=2|58=no|373=5', `35=j|45=2|379=${name}|380=0|58=no`]) {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.receive(reject);
+    t.strictSame(desk.taken().told, ['rejected, broker_rejected']);
+    t.equal(desk.plugin.execution(id)?.native?.text, 'no');
+  }
+});
+
+t.test('a reject by a number from before the sequence began anew means nothing', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.journal.noteReset();
+  desk.receive('35=3|45=2|58=no|373=5');
+  t.match(desk.taken().told, [/^event /]);
+});
+
+t.test('a cancel: pending, done', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  t.strictSame(desk.taken(), { sent: [cancel], told: [] });
+  desk.receive(`35=8|37=V1|17=E1|150=6|39=6|11=${cancelName}|41=${name}|14=0|151=100|6=0`);
+  desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
+  t.strictSame(desk.taken().told, [
+    'working, 0 filled',
+    `${cancelId} pending`,
+    'cancelled, cancelled_by_api, 0 filled',
+    `${cancelId} cancelled`,
+  ]);
+});
+
+t.test('a cancel that the venue confirms under the name of the order', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${name}|14=0|151=0|6=0`);
+  t.strictSame(desk.taken().told, [
+    'cancelled, cancelled_by_api, 0 filled',
+    `${cancelId} cancelled`,
+  ]);
+});
+
+t.test('a cancel that comes too late, or is refused', async (t) => {
+  const answers: Record<string, string> = {
+    '39=2|102=0': 'too_late, already_filled',
+    '39=4|102=0': 'cancelled',
+    '39=8|102=1': 'rejected, order_unknown_at_terminal',
+    '39=0|102=2|58=no': 'rejected, unable_to_cancel',
+  };
+  for (const [fields, told] of Object.entries(answers)) {
+    const desk = working();
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|${fields}`);
+    t.strictSame(desk.taken().told, [`${cancelId} ${told}`]);
+  }
+  const filled = working();
+  filled.receive(`35=8|37=V1|17=E1|150=F|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100`);
+  filled.taken();
+  filled.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  t.strictSame(filled.taken(), {
+    sent: [],
+    told: [`${cancelId} too_late, already_filled`],
+  });
+});
+
+t.test('a cancel of an order that never left here', async (t) => {
+  const desk = new MemoryDesk();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  t.strictSame(desk.taken(), {
+    sent: [],
+    told: [`${cancelId} rejected, order_unknown_at_terminal`],
+  });
+});
+
+t.test('a cancel waits for the session', async (t) => {
+  const desk = working();
+  desk.isLoggedOn = false;
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  t.strictSame(desk.taken(), { sent: [], told: [] });
+  desk.isLoggedOn = true;
+  desk.desk.loggedOn();
+  t.strictSame(desk.taken().sent, [cancel]);
+});
+
+t.test('a cancel that was lost: the order stands, so it is rejected, not sent again', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.taken();
+  desk.desk.loggedOn();
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  t.strictSame(desk.taken().told, ['working, 0 filled', `${cancelId} rejected, unable_to_cancel`]);
+});
+
+t.test('an answer to a question from before the cancel says nothing of the cancel', async (t) => {
+  const desk = working();
+  desk.desk.loggedOn();
+  desk.pass(1);
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  t.strictSame(desk.taken().told, ['working, 0 filled']);
+});
+
+t.test('an order without an answer is asked for, three times', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.taken();
+  desk.pass(9);
+  t.strictSame(desk.taken().sent, []);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [ask]);
+  desk.pass(120);
+  t.strictSame(desk.taken(), { sent: [ask, ask], told: [] });
+});
+
+t.test('after a lost session every open order is asked for, and an ended one is not', async (t) => {
+  const desk = working();
+  desk.submit('exe_01KGA2M5000000000000000002_0');
+  desk.receive('35=8|37=V2|17=E9|150=8|39=8|11=01KGA2M5000000000000000002_0|14=0|151=0|6=0');
+  desk.taken();
+  desk.desk.loggedOn();
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+});
+
+t.test('the answer to a doubt: it is there, it never arrived, or it is forgotten', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.desk.missed(1, 5);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [order, ask]);
+  desk.receive(`35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`);
+  t.strictSame(desk.taken().told, ['rejected, broker_rejected, 0 filled']);
+
+  const held = working();
+  held.receive(`35=8|37=V1|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`);
+  t.strictSame(held.taken().told, ['unknown, 0 filled']);
+
+  const there = new MemoryDesk();
+  there.submit(id);
+  there.receive(`35=8|37=V1|17=0|150=I|39=1|11=${name}|14=40|151=60|6=1.1`);
+  t.strictSame(there.taken().told, ['partially_filled, 40 filled']);
+});
+
+t.test(
+  'a venue that does not answer for an order: unknown, unless something is known',
+  async (t) => {
+    const refusing = new MemoryDesk();
+    refusing.submit(id);
+    refusing.desk.missed(1, 5);
+    refusing.pass(1);
+    refusing.taken();
+    refusing.receive('35=j|45=3|372=H|380=3|58=Unsupported Message Type');
+    t.strictSame(refusing.taken().told, ['unknown']);
+    refusing.receive(isNew);
+    t.strictSame(refusing.taken().told, ['working, 0 filled'], 'evidence corrects it');
+
+    const without = new MemoryDesk({ venue: venues.bybit, timeInForce: 'gtc' });
+    without.submit(id);
+    without.pass(10);
+    t.strictSame(without.taken().told, ['unknown']);
+  },
+);
+
+t.test('a question that the venue has not taken is asked again at once', async (t) => {
+  const desk = working();
+  desk.desk.loggedOn();
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+  desk.desk.missed(3, 3);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+});
+
+t.test('a cancel that the venue has not taken: the order is asked for', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.taken();
+  desk.desk.missed(3, 3);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+});
+
+t.test(
+  'after a restart: what was noted is asked for, what was not noted has not left',
+  async (t) => {
+    const file = memoryFile();
+    const before = new MemoryDesk({}, file);
+    before.submit(id);
+    const frame = before.plugin.execution(id)?.submit as never;
+    t.equal(new MemoryDesk({}, memoryFile(), before.plugin).desk.inDoubt(frame), 'execute');
+
+    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    t.equal(after.desk.inDoubt(frame), undefined);
+    after.desk.loggedOn();
+    after.pass(1);
+    t.strictSame(after.taken(), { sent: [ask], told: [] });
+  },
+);
+
+t.test('a report on an order that is not ours is said, and changes nothing', async (t) => {
+  const desk = working();
+  desk.receive('35=8|37=X|17=E1|150=F|39=2|11=other|14=1|151=0|6=1|31=1|32=1');
+  t.match(desk.taken().told, [/^event .*not of this terminal/]);
+});
+
+t.test(
+  'after a restart a cancel that was noted is not sent again: the order is asked for',
+  async (t) => {
+    const file = memoryFile();
+    const before = new MemoryDesk({}, file);
+    before.submit(id);
+    before.receive(isNew);
+    before.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+
+    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    after.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    after.pass(1);
+    t.strictSame(after.taken(), { sent: [askKnown], told: [] });
+    after.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
+    t.strictSame(after.taken().told, [
+      'cancelled, cancelled_by_api, 0 filled',
+      `${cancelId} cancelled`,
+    ]);
+  },
+);

@@ -1,0 +1,66 @@
+/** The connection to the venue, over real sockets: when it is made again. */
+import t, { type Test } from 'tap';
+import { FixJournal } from '../../src/fix/fix-journal.js';
+import { FixLink, type FixNotice } from '../../src/fix/fix-link.js';
+import { systemClock, type Clock } from '../../src/lib/clock.js';
+import { eventually } from '../support/eventually.js';
+import { startAcceptor } from './acceptor.js';
+import { memoryFile } from './memory-desk.js';
+
+/** Delays pass twenty times faster. */
+const hastyClock: Clock = {
+  ...systemClock,
+  setTimer: (delayMs, task) => systemClock.setTimer(delayMs / 20, task),
+};
+
+/** Each session is cut at its logon, when it has stood for that long. */
+async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
+  const venue = await startAcceptor(t);
+  const retries: number[] = [];
+  let skippedMs = 0;
+  const clock: Clock = { ...hastyClock, monotonic: () => systemClock.monotonic() + skippedMs };
+  const onNotice = (notice: FixNotice): void => {
+    if (notice.kind === 'fix_lost') retries.push(notice.retryMs);
+    if (notice.kind !== 'fix_logged_on') return;
+    skippedMs += stoodMs;
+    venue.cut();
+  };
+  const nothing = (): void => undefined;
+  const link = new FixLink({
+    host: '127.0.0.1',
+    port: venue.port,
+    tls: undefined,
+    session: {
+      beginString: 'FIX.4.4',
+      senderCompId: 'TRADER',
+      targetCompId: 'VENUE',
+      heartBtIntSec: 3_600,
+      resetOnLogon: false,
+      confirmsLogon: false,
+      headerFields: [],
+      logonFields: () => [],
+      supports: () => true,
+    },
+    journal: new FixJournal(memoryFile(), () => true),
+    clock,
+    random: () => 0,
+    flushReports: nothing,
+    onLoggedOn: nothing,
+    onMessage: nothing,
+    onMissed: nothing,
+    onTick: nothing,
+    onNotice,
+  });
+  link.start();
+  await eventually(() => retries.length >= 4);
+  await link.stop();
+  return retries.slice(0, 4);
+}
+
+t.test('a venue that breaks each session soon after the logon is not pressed', async (t) => {
+  t.strictSame(await delaysAfterCuts(t, 1_000), [1_000, 2_000, 5_000, 10_000]);
+});
+
+t.test('after a session that has stood, the delays begin anew', async (t) => {
+  t.strictSame(await delaysAfterCuts(t, 31_000), [1_000, 1_000, 1_000, 1_000]);
+});

@@ -1,0 +1,243 @@
+/** A bot, the gateway, `signalbox fix` and a venue, all over real sockets, with breaks in between. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { numberOf, valueOf } from '../../src/fix/message.js';
+import { tags, types } from '../../src/fix/tags.js';
+import { certificatePem, privateKeyPem } from '../support/certificate.js';
+import { eventually } from '../support/eventually.js';
+import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { cancelOrder, startAcceptor, type AcceptorOptions } from './acceptor.js';
+import { startFix, type FixProcessOptions } from './fix-process.js';
+import { limitOrder } from './memory-desk.js';
+
+const gateway = await startTestGateway(t);
+
+async function setUp(t: Test, options: AcceptorOptions = {}) {
+  const user = await gateway.user();
+  const venue = await startAcceptor(t, options);
+  const setting: FixProcessOptions = {
+    directory: t.testdir(),
+    url: gateway.url,
+    email: user.email,
+    port: venue.port,
+  };
+  return { user, venue, setting };
+}
+
+const order = (payload: object = limitOrder): object => ({ type: 'order', cmd: 'submit', payload });
+
+async function becomes(user: TestUser, requestId: string, status: string): Promise<any> {
+  return eventually(async () => {
+    const execution = await gateway.execution(user, requestId);
+    return execution.status === status && execution;
+  });
+}
+
+t.test('an order of a bot is filled at the venue', async (t) => {
+  const { user, venue, setting } = await setUp(t);
+  const fix = startFix(t, setting);
+  await fix.ready();
+  const requestId = await gateway.submit(user, order());
+  const execution = await becomes(user, requestId, 'filled');
+  t.match(execution, {
+    filledQuantity: 100,
+    averageFillPrice: 1.1,
+    fills: [{ price: 1.1, quantity: 100 }],
+    native: { state: 'Filled' },
+  });
+  t.equal(venue.orders.length, 1);
+  t.equal(`exe_${venue.orders[0]}`, execution.executionId);
+  t.equal(await fix.stop(), 0);
+  t.equal(venue.received.at(-1)?.type, types.Logout);
+  t.equal(fix.errors(), '');
+});
+
+t.test('a cancel reaches the venue and comes back', async (t) => {
+  const { user, venue, setting } = await setUp(t, {
+    onMessage(message, venue) {
+      if (message.type === types.NewOrderSingle) venue.rest(message);
+      else cancelOrder(message, venue);
+    },
+  });
+  await startFix(t, setting).ready();
+  const requestId = await gateway.submit(user, order());
+  const { orderRef } = await becomes(user, requestId, 'working');
+  t.equal((await gateway.cancel(user, orderRef)).status, 202);
+  const execution = await becomes(user, requestId, 'cancelled');
+  t.match(execution, { reasonCode: 'cancelled_by_api', cancel: { status: 'cancelled' } });
+  t.equal(venue.ofType(types.OrderCancelRequest).length, 1);
+});
+
+t.test(
+  'killed with an order at the venue: what it missed is resent, and nothing leaves twice',
+  async (t) => {
+    const orders: Parameters<NonNullable<AcceptorOptions['onMessage']>>[0][] = [];
+    const { user, venue, setting } = await setUp(t, {
+      onMessage(message) {
+        if (message.type === types.NewOrderSingle) orders.push(message);
+      },
+    });
+    const first = startFix(t, setting);
+    await first.ready();
+    const requestId = await gateway.submit(user, order());
+    const sent = await eventually(() => orders[0]);
+    const before = numberOf(sent, tags.MsgSeqNum) as number;
+    await first.kill();
+    await eventually(() => !venue.isLoggedOn);
+    venue.fill(sent);
+
+    await startFix(t, setting).ready();
+    const execution = await becomes(user, requestId, 'filled');
+    t.equal(execution.fills.length, 1);
+    t.equal(venue.orders.length, 1);
+    const logon = venue.ofType(types.Logon).at(-1);
+    t.ok((numberOf(logon as never, tags.MsgSeqNum) as number) > before, 'the sequence goes on');
+    t.notOk(venue.received.some((message) => message.type === 'D' && valueOf(message, 43) === 'Y'));
+  },
+);
+
+t.test('an order that the venue never took: it is asked, and says that it has none', async (t) => {
+  const { user, venue, setting } = await setUp(t, {
+    onMessage(message, venue) {
+      if (message.type !== types.OrderStatusRequest) return;
+      venue.report(message, [
+        [tags.ExecID, '0'],
+        [tags.ExecType, 'I'],
+        [tags.OrdStatus, '8'],
+        [tags.OrdRejReason, '5'],
+        [tags.CumQty, '0'],
+        [tags.LeavesQty, '0'],
+        [tags.AvgPx, '0'],
+        [tags.Text, 'unknown order'],
+      ]);
+    },
+  });
+  const first = startFix(t, setting);
+  await first.ready();
+  const before = venue.in;
+  const requestId = await gateway.submit(user, order());
+  await eventually(() => venue.orders.length === 1);
+  await first.kill();
+  // As if the line had broken with the order under way.
+  venue.in = before;
+  await startFix(t, setting).ready();
+  const execution = await becomes(user, requestId, 'rejected');
+  t.match(execution, { reasonCode: 'broker_rejected', native: { text: 'unknown order' } });
+  t.equal(venue.orders.length, 1);
+});
+
+t.test('a connection that breaks is made again, and the numbers go on', async (t) => {
+  const { user, venue, setting } = await setUp(t);
+  const fix = startFix(t, setting);
+  await fix.ready();
+  await becomes(user, await gateway.submit(user, order()), 'filled');
+  venue.cut();
+  await eventually(() => venue.connections === 2 && venue.isLoggedOn);
+  await eventually(() => fix.output().split('logged on').length === 3);
+  await becomes(user, await gateway.submit(user, order()), 'filled');
+  t.equal(new Set(venue.orders).size, 2);
+  t.equal(venue.orders.length, 2);
+});
+
+t.test('while the venue is away an order is refused, and nothing leaves later', async (t) => {
+  let isClosed = false;
+  const { user, venue, setting } = await setUp(t, {
+    refuses: () => (isClosed ? 'closed for the night' : undefined),
+  });
+  const fix = startFix(t, setting);
+  await fix.ready();
+  isClosed = true;
+  venue.cut();
+  await eventually(() => /venue lost/.test(fix.output()));
+  const requestId = await gateway.submit(user, order());
+  t.match(await becomes(user, requestId, 'rejected'), {
+    reasonCode: 'terminal_not_connected_to_broker',
+  });
+  t.equal(venue.orders.length, 0);
+});
+
+t.test('a sequence that is too low ends the terminal with words', async (t) => {
+  const { venue, setting } = await setUp(t, {
+    refuses: (logon) =>
+      (numberOf(logon, tags.MsgSeqNum) as number) < 40
+        ? 'MsgSeqNum too low, expecting 40 but received 1'
+        : undefined,
+  });
+  const fix = startFix(t, setting);
+  t.equal(await fix.ended(), 1);
+  t.match(fix.errors(), /MsgSeqNum too low, expecting 40.*resetOnLogon/);
+  t.equal(venue.connections, 1);
+});
+
+t.test('resetOnLogon begins anew at each logon, on both sides', async (t) => {
+  const { user, venue, setting } = await setUp(t);
+  const anew = { ...setting, session: { resetOnLogon: true } };
+  for (const round of [1, 2]) {
+    const fix = startFix(t, anew);
+    await fix.ready();
+    await becomes(user, await gateway.submit(user, order()), 'filled');
+    t.equal(
+      numberOf(venue.ofType(types.Logon).at(-1) as never, tags.MsgSeqNum),
+      1,
+      `round ${round}`,
+    );
+    t.equal(await fix.stop(), 0);
+  }
+  t.equal(new Set(venue.orders).size, 2);
+});
+
+t.test('TLS: a venue of a known authority, and not one of an unknown', async (t) => {
+  const tls = { cert: certificatePem, key: privateKeyPem };
+  const { user, setting } = await setUp(t, { tls });
+  const ca = join(t.testdir(), 'ca.pem');
+  writeFileSync(ca, certificatePem);
+  const known = { ...setting, directory: join(setting.directory, 'known') };
+  await startFix(t, { ...known, session: { host: 'localhost', tls: true, tlsCa: ca } }).ready();
+  await becomes(user, await gateway.submit(user, order()), 'filled');
+  const unknown = { ...setting, directory: join(setting.directory, 'unknown') };
+  const check = startFix(t, { ...unknown, session: { tls: true } }, ['--check']);
+  t.equal(await check.ended(), 1);
+  t.match(check.errors(), /No logon at the venue: self-signed certificate/);
+});
+
+t.test('--check logs on to both sides and leaves the numbers in order', async (t) => {
+  const { user, venue, setting } = await setUp(t, {
+    refuses: (logon) => (valueOf(logon, tags.Password) === 'open' ? undefined : 'wrong password'),
+  });
+  const session = { username: 'trader' };
+  const wrong = startFix(t, { ...setting, session, secret: 'sesame' }, ['--check']);
+  t.equal(await wrong.ended(), 1);
+  t.match(wrong.errors(), /refuses the logon: wrong password/);
+  const check = startFix(t, { ...setting, session, secret: 'open' }, ['--check']);
+  t.equal(await check.ended(), 0);
+  t.match(
+    check.output(),
+    /^ok +.*fix\.json\nok +gateway .*\nok +venue 127\.0\.0\.1:\d+, logged on and out\n$/,
+  );
+  t.equal(check.errors(), '');
+  const fix = startFix(t, { ...setting, session, secret: 'open' });
+  await fix.ready();
+  await becomes(user, await gateway.submit(user, order()), 'filled');
+  t.equal(venue.ofType(types.ResendRequest).length, 0);
+  t.notMatch(fix.output(), /554=open/);
+});
+
+t.test('one state directory has one terminal', async (t) => {
+  const { setting } = await setUp(t);
+  await startFix(t, setting).ready();
+  const second = startFix(t, setting);
+  t.equal(await second.ended(), 2);
+  t.match(second.errors(), /in use by another terminal/);
+  t.equal(readdirSync(join(setting.directory, 'state')).length, 4, 'two journals and their locks');
+});
+
+t.test('a configuration with faults names each of them', async (t) => {
+  const { setting } = await setUp(t);
+  const more = { orders: { timeInForce: 'gtd' }, retries: 3 };
+  const fix = startFix(t, { ...setting, session: { port: 0, senderCompId: 'a\x01b' }, more });
+  t.equal(await fix.ended(), 2);
+  for (const named of ['session.port', 'session.senderCompId', 'orders.timeInForce', 'retries']) {
+    t.match(fix.errors(), `"${named}"`);
+  }
+});

@@ -1,0 +1,179 @@
+/** Bytes to messages and back: whatever the pieces, and whatever rubbish stands between. */
+import fc from 'fast-check';
+import t from 'tap';
+import { bodyBytesMax, FrameReader, type Frame } from '../../src/fix/frame-reader.js';
+import { encodeMessage, type Field, type FixMessage } from '../../src/fix/message.js';
+
+const version = 'FIX.4.4';
+
+/** `|` for the delimiter; length and checksum as given. */
+const bytes = (text: string): Buffer => Buffer.from(text.replaceAll('|', '\x01'));
+const framed = (body: string): Buffer => {
+  const [type = '', ...fields] = body.split('|').map((field) => field.split('='));
+  return encodeMessage(version, {
+    type: type[1] as string,
+    fields: fields.map(([tag, value]): Field => [Number(tag), value as string]),
+  });
+};
+const kinds = (frames: Frame[]): string[] =>
+  frames.map((frame) => (frame.kind === 'message' ? frame.message.type : frame.reason));
+
+t.test('a message as the standard writes it', async (t) => {
+  const message = {
+    type: '0',
+    fields: [
+      [34, '2'],
+      [49, 'TW'],
+      [52, '20260131-12:00:00'],
+      [56, 'ISLD'],
+    ],
+  };
+  const encoded = encodeMessage(version, message as unknown as FixMessage);
+  t.equal(
+    encoded.toString().replaceAll('\x01', '|'),
+    '8=FIX.4.4|9=45|35=0|34=2|49=TW|52=20260131-12:00:00|56=ISLD|10=209|',
+  );
+  t.strictSame(new FrameReader().push(encoded), [
+    { kind: 'message', message: { beginString: version, ...message } },
+  ]);
+});
+
+t.test('2d, 3c a garbled field: the message is passed over, the next one read', async (t) => {
+  const garbled = Buffer.from(
+    framed('35=0|34=2|49=TW').toString('latin1').replace('\x0149=', '\x014g='),
+    'latin1',
+  );
+  const sum = garbled.subarray(0, -7).reduce((total, byte) => total + byte, 0) % 256;
+  garbled.write(String(sum).padStart(3, '0'), garbled.length - 4);
+  const frames = new FrameReader().push(Buffer.concat([garbled, framed('35=1|34=3')]));
+  t.strictSame(kinds(frames), ['a field has no form', '1']);
+});
+
+t.test('14a a tag number that is none is for the session to refuse', async (t) => {
+  const frames = new FrameReader().push(
+    Buffer.concat([framed('35=0|34=2|0=HI'), framed('35=0|34=3|-1=HI')]),
+  );
+  t.match(frames, [
+    { message: { fields: [[34], [0, 'HI']] } },
+    { message: { fields: [[34], [-1, 'HI']] } },
+  ]);
+});
+
+t.test('2m a length too short or too long takes no other message with it', async (t) => {
+  for (const length of ['12', '60', '200']) {
+    const wrong = bytes(`8=FIX.4.4|9=${length}|35=0|34=2|49=TW|56=ISLD|10=000|`);
+    const next = framed('35=D|34=3|11=a');
+    const last = framed('35=D|34=4|58=' + 'x'.repeat(200));
+    const frames = new FrameReader().push(Buffer.concat([wrong, next, last]));
+    t.strictSame(kinds(frames).slice(-2), ['D', 'D'], length);
+    t.equal(kinds(frames)[0], 'the length is wrong', length);
+  }
+});
+
+t.test('2t the first fields in another order', async (t) => {
+  const frames = new FrameReader().push(
+    Buffer.concat([bytes('35=0|8=FIX.4.4|9=5|34=2|10=121|'), framed('35=1|34=2')]),
+  );
+  t.equal(kinds(frames).at(-1), '1');
+  t.equal(kinds(frames).filter((kind) => kind === '1').length, 1);
+});
+
+t.test('3b a wrong checksum', async (t) => {
+  const wrong = framed('35=0|34=2');
+  wrong[wrong.length - 2] = wrong[wrong.length - 2] === 0x30 ? 0x31 : 0x30;
+  t.strictSame(kinds(new FrameReader().push(Buffer.concat([wrong, framed('35=1|34=3')]))), [
+    'the checksum is wrong',
+    '1',
+  ]);
+});
+
+t.test('a length beyond the bound is not waited for', async (t) => {
+  const frames = new FrameReader().push(
+    Buffer.concat([bytes('8=FIX.4.4|9=99999999|35=0|'), framed('35=1|34=3')]),
+  );
+  t.strictSame(kinds(frames), ['the body is too long', '1']);
+});
+
+t.test('raw data may hold delimiters', async (t) => {
+  const fields: Field[] = [
+    [34, '1'],
+    [95, '9'],
+    [96, 'a\x0110=000\x01'],
+    [58, 'b'],
+  ];
+  const frames = new FrameReader().push(encodeMessage(version, { type: 'A', fields }));
+  t.strictSame(frames, [{ kind: 'message', message: { beginString: version, type: 'A', fields } }]);
+});
+
+const messages = fc.array(
+  fc.record({
+    type: fc.stringMatching(/^[0-9A-Za-z]{1,2}$/),
+    fields: fc.array(
+      fc.tuple(
+        fc.integer({ min: 36, max: 80 }),
+        fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => text.replaceAll('\x01', '.')),
+      ),
+    ),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+t.test('what is written is read, in whatever pieces it comes', async () => {
+  fc.assert(
+    fc.property(messages, fc.array(fc.integer({ min: 1, max: 40 })), (sent, sizes) => {
+      const stream = Buffer.concat(sent.map((message) => encodeMessage(version, message)));
+      const reader = new FrameReader();
+      const frames: Frame[] = [];
+      for (let at = 0, turn = 0; at < stream.length; turn++) {
+        const size = sizes[turn % Math.max(1, sizes.length)] ?? stream.length;
+        frames.push(...reader.push(stream.subarray(at, at + size)));
+        at += size;
+      }
+      const expected = sent.map((message) => ({
+        kind: 'message',
+        message: { beginString: version, ...message },
+      }));
+      return JSON.stringify(frames) === JSON.stringify(expected);
+    }),
+  );
+});
+
+t.test('rubbish before and between costs no message that is whole', async () => {
+  const rubbish = fc
+    .uint8Array({ maxLength: 60 })
+    .filter((noise) => !Buffer.from(noise).includes('8'));
+  fc.assert(
+    fc.property(messages, rubbish, (sent, noise) => {
+      const reader = new FrameReader();
+      const types: string[] = [];
+      for (const message of sent) {
+        for (const piece of [noise, encodeMessage(version, message)]) {
+          for (const frame of reader.push(piece)) {
+            if (frame.kind === 'message') types.push(frame.message.type);
+          }
+        }
+      }
+      return JSON.stringify(types) === JSON.stringify(sent.map(({ type }) => type));
+    }),
+  );
+});
+
+t.test('no bytes make it throw or wait for ever', async () => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 100 }),
+    fc
+      .constantFrom('8=FIX', '8=FIX.4.4\x019=', '10=000\x01', '9=5\x01', '35=0\x01')
+      .map((text) => Buffer.from(text)),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const reader = new FrameReader();
+      for (const each of pieces) reader.push(each);
+      // More than any length that may have been announced.
+      reader.push(Buffer.alloc(bodyBytesMax, '.'));
+      const frames = reader.push(encodeMessage(version, { type: '0', fields: [] }));
+      return frames.at(-1)?.kind === 'message';
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,153 @@
+/** A desk with journals in memory, a session that notes what is sent, and a venue that says what the test says. */
+import { FixDesk } from '../../src/fix/fix-desk.js';
+import { FixJournal } from '../../src/fix/fix-journal.js';
+import type { Field, ReceivedMessage } from '../../src/fix/message.js';
+import type { OrderRules } from '../../src/fix/order-message.js';
+import { tags } from '../../src/fix/tags.js';
+import { venues } from '../../src/fix/venues.js';
+import type { SubmitFrame } from '../../src/plugins/protocol.js';
+import type { JournalFile } from '../../src/terminal/journal-file.js';
+import { Journal } from '../../src/terminal/journal.js';
+import type { CancelEvidence, Evidence } from '../../src/terminal/plugin.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+export const rules: OrderRules = {
+  beginString: 'FIX.4.4',
+  venue: venues.standard,
+  account: 'A1',
+  timeInForce: 'day',
+  symbols: { EURUSD: 'EUR/USD' },
+};
+
+export const limitOrder = {
+  instrument: 'EURUSD',
+  side: 'buy',
+  executionType: 'limit',
+  limitPrice: 1.1,
+  quantity: 100,
+} as const;
+
+/** By fields, as a log shows them: `35=8|11=a`. */
+export function message(text: string): ReceivedMessage {
+  const [type, ...fields] = text.split('|').map((field): Field => {
+    const at = field.indexOf('=');
+    return [Number(field.slice(0, at)), field.slice(at + 1)];
+  });
+  return { beginString: 'FIX.4.4', type: type?.[1] ?? '', fields };
+}
+
+export function memoryFile(
+  lines: string[] = [],
+): JournalFile & { readonly content: () => string[] } {
+  let kept = [...lines];
+  return {
+    path: 'memory',
+    lines: [...lines],
+    append: (line) => void kept.push(line),
+    sync: () => undefined,
+    rewrite: (all) => void (kept = [...all]),
+    close: () => undefined,
+    content: () => kept,
+  };
+}
+
+export class MemoryDesk {
+  readonly clock = new SimulatedClock();
+  readonly plugin: Journal;
+  readonly journal: FixJournal;
+  readonly desk: FixDesk;
+  /** What has left: `D 11=… …` without the fields of time. */
+  sent: string[] = [];
+  /** What the gateway was told, in short. */
+  told: string[] = [];
+  isLoggedOn = true;
+  #seq = 1;
+
+  constructor(changed: Partial<OrderRules> = {}, journal = memoryFile(), plugin?: Journal) {
+    this.plugin = plugin ?? new Journal(this.clock);
+    this.journal = new FixJournal(journal, (id) => this.plugin.execution(id) !== undefined);
+    const isLoggedOn = (): boolean => this.isLoggedOn;
+    this.desk = new FixDesk({
+      clock: this.clock,
+      journal: this.journal,
+      rules: { ...rules, ...changed },
+      session: {
+        get isLoggedOn() {
+          return isLoggedOn();
+        },
+        send: (type, fields) => this.#send(type, fields),
+      },
+      plugin: {
+        known: (id) => this.plugin.execution(id),
+        report: (executionId, evidence) => {
+          this.plugin.noteReport({ type: 'report', executionId, ...evidence }, undefined);
+          this.told.push(shownReport(evidence));
+        },
+        cancelReport: (cancelRequestId, evidence) => {
+          this.told.push(`${cancelRequestId} ${shownCancel(evidence)}`);
+        },
+        event: (event) => {
+          this.told.push(`event ${JSON.stringify(event.data)}`);
+          return true;
+        },
+      },
+    });
+  }
+
+  submit(executionId: string, payload: object = limitOrder, cmd = 'submit'): void {
+    const frame: SubmitFrame = {
+      type: 'submit',
+      executionId,
+      requestId: 'req_1',
+      signalId: 'sig-1',
+      signalType: 'order',
+      cmd,
+      payload: payload as Record<string, unknown>,
+      ts: this.clock.now(),
+      expiresAt: new Date(this.clock.now() + 60_000).toISOString(),
+    };
+    this.plugin.noteSubmit(frame);
+    this.desk.submit(frame);
+  }
+
+  receive(text: string): void {
+    this.desk.received(message(text));
+  }
+
+  /** Seconds pass. */
+  pass(seconds: number): void {
+    for (let second = 0; second < seconds; second++) {
+      this.clock.advance(1_000);
+      this.desk.tick();
+    }
+  }
+
+  taken(): { readonly sent: string[]; readonly told: string[] } {
+    const { sent, told } = this;
+    this.sent = [];
+    this.told = [];
+    return { sent, told };
+  }
+
+  #send(type: string, fields: readonly Field[]): number {
+    const shown = fields.filter(([tag]) => tag !== tags.TransactTime);
+    this.sent.push([type, ...shown.map(([tag, value]) => `${tag}=${value}`)].join(' '));
+    return ++this.#seq;
+  }
+}
+
+function shownReport(evidence: Evidence): string {
+  const { status, reasonCode, filledQuantity, fill } = evidence;
+  return [
+    status,
+    reasonCode,
+    filledQuantity !== undefined && `${filledQuantity} filled`,
+    fill !== undefined && `${fill.fillId}: ${fill.quantity} at ${fill.price}`,
+  ]
+    .filter((part) => part !== undefined && part !== false)
+    .join(', ');
+}
+
+function shownCancel({ status, reasonCode }: CancelEvidence): string {
+  return reasonCode === undefined ? status : `${status}, ${reasonCode}`;
+}

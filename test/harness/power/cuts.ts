@@ -1,0 +1,61 @@
+/** The cuts of a recording that are tried: half of them systematic, as far as there are so many, the rest random. */
+import type { Chance } from '../chance.js';
+import type { FateName } from './power-cut.js';
+import type { Recorder } from './recorder.js';
+
+export interface Cut {
+  /** The last event before it. */
+  readonly at: number;
+  readonly fate: FateName;
+}
+
+const fateWeights = {
+  'what is synced': 3,
+  everything: 1,
+  'names without bytes': 1,
+  'any of it': 3,
+  torn: 2,
+  'little, torn': 3,
+  'most, torn': 3,
+} as const satisfies Record<FateName, number>;
+
+/** @returns them in the order of their moments. */
+export function chooseCuts(recorder: Recorder, count: number, chance: Chance): Cut[] {
+  const { departures, syncs, end } = recorder;
+  const answers = [departures.answers, departures.frames].flatMap((each) => [...each.values()]);
+  const said = [...new Set([...answers, ...departures.results])].filter((at) => at <= end);
+  // Was what was said synced? Is it still there after each sync? Does what was torn before one do harm?
+  const systematic = [
+    cutsAt(said.concat(syncs), 'what is synced'),
+    cutsAt(syncs, 'everything'),
+    cutsAt(
+      syncs.map((at) => at - 1),
+      'torn',
+    ),
+  ].flatMap((each) => shuffled(each, chance).slice(0, Math.ceil(count / 6)));
+  const [first, firstSaid] = [Math.min(...syncs), Math.min(...said)];
+  const random = Array.from({ length: Math.max(0, count - systematic.length) }, (): Cut => {
+    const moment = chance.weigh({ said: 2, 'before a sync': 3, 'first start': 1, any: 2 });
+    const at = {
+      said: () => chance.pick(said),
+      'before a sync': () => chance.pick(syncs) - 1,
+      'first start': () => chance.between(first, firstSaid),
+      any: () => chance.between(first, end),
+    }[moment]();
+    return { at, fate: chance.weigh(fateWeights) };
+  });
+  return [...systematic, ...random].sort((a, b) => a.at - b.at);
+}
+
+function cutsAt(moments: readonly number[], fate: FateName): Cut[] {
+  return moments.map((at) => ({ at, fate }));
+}
+
+function shuffled<T>(list: readonly T[], chance: Chance): T[] {
+  const left = [...list];
+  for (let i = left.length - 1; i > 0; i--) {
+    const other = chance.between(0, i);
+    [left[i], left[other]] = [left[other] as T, left[i] as T];
+  }
+  return left;
+}

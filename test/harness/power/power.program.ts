@@ -1,0 +1,70 @@
+/**
+ * Power cuts, simulated: `npm run test:power -- --directories N [--seed S]`. Records what a gateway at work does to
+ * its disk and says on its sockets, makes N of the directories that a power cut may leave of it, and judges each by
+ * what had been promised before. Needs strace. Stops at the first violation.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ledger } from '../crash/ledger.js';
+import { runHarness } from '../harness-run.js';
+import { chooseCuts } from './cuts.js';
+import { JudgeProcess } from './judge-process.js';
+import { leaveDirectory } from './power-cut.js';
+import { judgeRealStart } from './real-start.js';
+import { makeRecording } from './recording.js';
+
+/** More of them cost more than other moments of another recording tell. */
+const directoriesPerRecording = 1_000;
+/** One of so many is also started by the real gateway, and examined by the doctor. */
+const realStartEvery = 100;
+
+await runHarness(
+  'power',
+  { directories: '100' },
+  async ({ options, chance, directory, verdict, atExit }) => {
+    const wanted = Number(options.directories);
+    const isClean = (): boolean => verdict.violations.length === 0;
+    let made = 0;
+    while (made < wanted && isClean()) {
+      verdict.round++;
+      const count = Math.min(directoriesPerRecording, wanted - made);
+      await playRound(count);
+      made += count;
+    }
+    return `${made} directories`;
+
+    async function playRound(count: number): Promise<void> {
+      const own = chance.child(`${verdict.round}`);
+      const place = join(directory, `recording-${verdict.round}`);
+      mkdirSync(place);
+      const { recorder, facts } = await makeRecording(place, own, verdict, atExit);
+      const factsFile = join(place, 'facts.json');
+      writeFileSync(factsFile, JSON.stringify(facts));
+      const judge = new JudgeProcess(factsFile);
+      atExit(() => judge.end());
+      const ledger = new Ledger(verdict, new Map());
+      const cuts = chooseCuts(recorder, count, own.child('cuts'));
+      console.log(
+        `recording ${verdict.round}: ${recorder.end} events, ${recorder.syncs.length} syncs, ` +
+          `${facts.answers.length} answers with 202, ${facts.changes.length} changes by commands`,
+      );
+      let number = 0;
+      for (const { disk, calls, time } of recorder.replay()) {
+        for (let cut = cuts[number]; cut?.at === calls.now && isClean(); cut = cuts[number]) {
+          const { at, fate } = cut;
+          const left = join(place, `cut-${++number}`);
+          leaveDirectory(left, disk, calls, fate, own.child(`cut ${number}`));
+          const dataDir = join(left, 'data');
+          await judge.judge({ dataDir, at, time }, verdict);
+          if (number % realStartEvery === 0) {
+            await judgeRealStart(dataDir, at, facts, ledger, verdict);
+          }
+          if (isClean()) rmSync(left, { recursive: true });
+          else console.log(`cut ${number} after event ${at}, leaving ${fate}: ${left}`);
+        }
+      }
+      judge.end();
+      if (isClean()) rmSync(place, { recursive: true });
+    }
+  },
+);

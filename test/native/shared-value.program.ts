@@ -1,0 +1,7 @@
+/** Puts a value that lies in memory which threads may share; ends with 0 when it comes back as it was. */
+import { open } from 'lmdb';
+
+const root = open<Buffer>(process.argv[2] as string, { noSubdir: false, encoding: 'binary' });
+const value = Buffer.from(new SharedArrayBuffer(100_000)).fill('shared');
+root.putSync('key', value);
+process.exit(root.get('key')?.equals(value) === true ? 0 : 1);

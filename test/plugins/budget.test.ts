@@ -1,0 +1,143 @@
+import t from 'tap';
+import { limits } from '../../src/limits.js';
+import { Budgets, framesPerUpgrade } from '../../src/plugins/budget.js';
+import { shippedLimits } from '../support/shipped-limits.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+
+const shipped = shippedLimits();
+const frames = limits.pluginFramesPerSecond.value;
+const bytes = limits.pluginBytesPerSecond.value;
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const budgets = new Budgets({ clock, limits: shipped });
+  /** Frames of this size that pass, one after another. */
+  const pass = (size: number): number => {
+    let count = 0;
+    while (count <= 20 * frames && budgets.of('u1').spend(size)) count++;
+    return count;
+  };
+  return { clock, budgets, budget: budgets.of('u1'), pass };
+}
+
+t.test('ten seconds’ worth of frames passes at once, then the rate', (t) => {
+  const { clock, pass } = setUp();
+  t.equal(pass(0), 10 * frames);
+  clock.advance(1_000);
+  t.equal(pass(0), frames);
+  clock.advance(3_600_000);
+  t.equal(pass(0), 10 * frames, 'a long silence saves up no more than the burst');
+  t.end();
+});
+
+t.test('bytes are counted as well', (t) => {
+  const { clock, pass } = setUp();
+  t.equal(pass(bytes), 10);
+  clock.advance(2_000);
+  t.equal(pass(bytes), 2);
+  t.end();
+});
+
+t.test('who stays within the rate is never stopped', (t) => {
+  const { clock, budget } = setUp();
+  let stopped = 0;
+  for (let second = 0; second < 60; second++) {
+    for (let frame = 0; frame < frames; frame++) {
+      if (!budget.spend(Math.floor(bytes / frames))) stopped++;
+    }
+    clock.advance(1_000);
+  }
+  t.equal(stopped, 0);
+  t.equal(budget.barredMs, 0);
+  t.end();
+});
+
+t.test('who has sent too much waits, and then has room for a redelivery', (t) => {
+  const { clock, budgets, budget, pass } = setUp();
+  pass(0);
+  t.equal(budget.barredMs, 5_000);
+  t.equal(budgets.of('u2').barredMs, 0, 'nobody else waits');
+  clock.advance(4_999);
+  t.equal(budget.barredMs, 1);
+  clock.advance(1);
+  t.equal(budget.barredMs, 0);
+  t.ok(budget.spend(0, framesPerUpgrade));
+  const redelivered = limits.outgoingQueueEventsMax.value;
+  t.ok(pass(500) > redelivered, 'the whole queue of a plugin and more');
+  t.end();
+});
+
+const heartbeat = { type: 'heartbeat' };
+
+function flood(plugin: ScriptedPlugin, frame: object, count: number): void {
+  for (let left = count; left > 0 && plugin.closed === undefined; left--) plugin.say(frame);
+}
+
+t.test('a connection that is beyond the budget is told, and closed with 4004', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const other = await gateway.plugin({ instanceId: 'desk-2' });
+  const neighbour = await gateway.plugin({}, 'u2');
+  flood(plugin, heartbeat, 10 * frames - 2);
+  t.equal(plugin.closed, undefined, 'the whole burst, the two hellos included');
+  plugin.say(heartbeat);
+  t.strictSame(plugin.errors, ['too_fast']);
+  t.strictSame(plugin.closed, { code: 4004, reason: 'too_fast' });
+  t.equal(gateway.instruments.connectionsClosed.counters.too_fast.value, 1);
+
+  gateway.clock.advance(1_000);
+  other.say(heartbeat);
+  neighbour.say(heartbeat);
+  t.equal(other.closed, undefined, 'the user’s other terminal speaks when there is budget again');
+  t.equal(neighbour.closed, undefined);
+});
+
+t.test('the budget is the user’s, over all its connections', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugins = [];
+  for (let index = 0; index < 10; index++) {
+    plugins.push(await gateway.plugin({ instanceId: `desk-${index}` }));
+  }
+  for (const plugin of plugins) flood(plugin, heartbeat, frames);
+  t.strictSame(
+    plugins.map(({ closed }) => closed?.code),
+    [...Array.from({ length: 9 }, () => undefined), 4004],
+  );
+});
+
+t.test('frames of every kind count, bad ones too', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { pluginFramesPerSecond: 1 } });
+  const plugin = await gateway.plugin();
+  flood(plugin, { type: 'ack', executionId: 'exe_of_nobody' }, 20);
+  t.strictSame(plugin.closed, { code: 4004, reason: 'too_fast' });
+  t.equal(plugin.errors.filter((code) => code === 'unknown_execution').length, 9);
+});
+
+t.test('a queue of 2000 events after a reconnect passes and is acknowledged', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const count = limits.outgoingQueueEventsMax.value;
+  for (let seq = 1; seq <= count; seq++) {
+    plugin.say({ type: 'event', seq, event: 'order_update', data: { orderId: `N-${seq}` } });
+  }
+  await turns();
+  t.equal(plugin.closed, undefined);
+  t.equal(plugin.lastAck, count);
+});
+
+t.test('connections are counted until they end', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { pluginConnectionsPerUser: 2 } });
+  const budget = gateway.core.budgets.of('u1');
+  const first = await gateway.plugin();
+  t.ok(budget.hasFreeConnection);
+  const second = await gateway.plugin({ instanceId: 'desk-2' });
+  t.notOk(budget.hasFreeConnection);
+  t.ok(gateway.core.budgets.of('u2').hasFreeConnection);
+  first.drop();
+  t.ok(budget.hasFreeConnection);
+  gateway.presence.drain();
+  t.equal(second.closed?.code, 4001);
+  t.equal(budget.connections, 0);
+});

@@ -1,0 +1,66 @@
+/** A user that sends more than it may, over real sockets. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import t from 'tap';
+import { startTestGateway } from '../support/gateway.js';
+import { dialPlugin, type Plugin } from '../support/plugin.js';
+
+const framesPerSecond = 100;
+const burst = 10 * framesPerSecond;
+const connectionsMax = 3;
+const gateway = await startTestGateway(t, {
+  users: 8,
+  limits: {
+    pluginFramesPerSecond: framesPerSecond,
+    pluginBytesPerSecond: 20_000,
+    pluginConnectionsPerUser: connectionsMax,
+  },
+});
+
+/** @returns the answer to an upgrade that is refused. */
+async function refusal(sessionToken: string): Promise<{ status?: number; retryAfter: number }> {
+  const { socket } = dialPlugin(gateway.url, sessionToken);
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  socket.terminate();
+  return {
+    ...(response.statusCode === undefined ? {} : { status: response.statusCode }),
+    retryAfter: Number(response.headers['retry-after']),
+  };
+}
+
+const floods: Readonly<Record<string, (plugin: Plugin) => void>> = {
+  heartbeats: (plugin) => plugin.send({ type: 'heartbeat' }),
+  pings: ({ socket }) => socket.ping(),
+  pongs: ({ socket }) => socket.pong(),
+  'acks of nothing': (plugin) => plugin.send({ type: 'ack', executionId: 'exe_of_nobody' }),
+  'large events': (plugin) =>
+    plugin.send({ type: 'event', seq: 1, event: 'order_update', rawText: 'x'.repeat(20_000) }),
+};
+
+for (const [name, send] of Object.entries(floods)) {
+  t.test(`a flood of ${name} ends with 4004, and the user waits before it connects`, async (t) => {
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    for (let left = 2 * burst; left > 0 && plugin.isOpen; left--) send(plugin);
+    t.same(await plugin.waitClosed(), { code: 4004, reason: 'too_fast' });
+    t.equal(plugin.frames.filter(({ type }) => type === 'error').at(-1)?.['code'], 'too_fast');
+    const { status, retryAfter } = await refusal(user.sessionToken);
+    t.equal(status, 429);
+    t.ok(retryAfter >= 1 && retryAfter <= 5, `Retry-After: ${retryAfter}`);
+  });
+}
+
+t.test('a user has so many connections, and another upgrade is refused', async (t) => {
+  const user = await gateway.user();
+  const plugins = [];
+  for (let index = 0; index < connectionsMax; index++) {
+    plugins.push(await gateway.plugin(user, { instanceId: `desk-${index}` }));
+  }
+  t.match(await refusal(user.sessionToken), { status: 429, retryAfter: 10 });
+  const other = await gateway.plugin(await gateway.user());
+  plugins[0]?.close();
+  await plugins[0]?.waitClosed();
+  plugins.push(await gateway.plugin(user, { instanceId: 'desk-0' }));
+  t.notOk(other.closed);
+  for (const plugin of [other, ...plugins]) plugin.cut();
+});

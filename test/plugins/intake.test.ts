@@ -1,0 +1,116 @@
+import t from 'tap';
+import { Intake, type FrameReader } from '../../src/plugins/intake.js';
+
+class Reader implements FrameReader {
+  isClosed = false;
+  readonly read: string[] = [];
+  readonly session: { readonly userId: string };
+
+  constructor(
+    userId: string,
+    readonly log: string[] = [],
+  ) {
+    this.session = { userId };
+  }
+
+  receive(bytes: ArrayBuffer): void {
+    const text = Buffer.from(bytes).toString();
+    if (text === 'throw') throw new Error('a bug');
+    this.read.push(text);
+    this.log.push(`${this.session.userId} ${text}`);
+  }
+}
+
+const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text)).buffer;
+const fail = (error: unknown): void => {
+  throw error;
+};
+/** One turn of the event loop, at whose start the intake goes on. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function fill(intake: Intake, reader: Reader, count: number): void {
+  for (let index = 0; index < count; index++) intake.take(reader, bytesOf(`${index}`), false);
+}
+
+t.test('a turn handles so many frames, and the others wait, in order', async (t) => {
+  const intake = new Intake(fail);
+  const reader = new Reader('u1');
+  fill(intake, reader, 200);
+  t.equal(reader.read.length, 64);
+  await turn();
+  t.equal(reader.read.length, 128);
+  t.ok(intake.waitingBytes > 0);
+  await turn();
+  await turn();
+  t.strictSame(
+    reader.read,
+    Array.from({ length: 200 }, (_, index) => `${index}`),
+  );
+  t.equal(intake.waitingBytes, 0);
+});
+
+t.test('a large frame counts as many', async (t) => {
+  const intake = new Intake(fail);
+  const reader = new Reader('u1');
+  const large = bytesOf('x'.repeat(64 * 1024));
+  t.equal(intake.take(reader, large, false), 'handled');
+  t.equal(intake.take(reader, bytesOf('next'), false), 'waiting');
+  await turn();
+  t.equal(reader.read[1], 'next');
+});
+
+t.test('a frame that waits does not change when the native buffer does', async (t) => {
+  const intake = new Intake(fail);
+  const reader = new Reader('u1');
+  fill(intake, reader, 64);
+  const bytes = bytesOf('before');
+  intake.take(reader, bytes, false);
+  new Uint8Array(bytes).fill(0);
+  await turn();
+  t.equal(reader.read.at(-1), 'before');
+});
+
+t.test('a user that waits is not behind the flood of another', async (t) => {
+  const intake = new Intake(fail);
+  const log: string[] = [];
+  const flooder = new Reader('flooder', log);
+  fill(intake, flooder, 5_000);
+  const bystander = new Reader('bystander', log);
+  t.equal(intake.take(bystander, bytesOf('order'), false), 'waiting', 'this turn is used up');
+  await turn();
+  t.ok(log.indexOf('bystander order') <= 66, 'it comes second in the next one');
+});
+
+t.test('frames of a connection that has ended are dropped', async (t) => {
+  const intake = new Intake(fail);
+  const reader = new Reader('u1');
+  fill(intake, reader, 5_000);
+  reader.isClosed = true;
+  await turn();
+  t.equal(reader.read.length, 64);
+  t.equal(intake.waitingBytes, 0);
+});
+
+t.test('when too much waits, a user with more than its share is refused', async (t) => {
+  const intake = new Intake(fail);
+  const flooder = new Reader('flooder');
+  const large = bytesOf('x'.repeat(128 * 1024));
+  let taken = 0;
+  while (intake.take(flooder, large, false) !== 'refused') taken++;
+  t.ok(taken > 250 && taken < 260, `${taken} frames of 128 KiB, about 32 MiB`);
+  t.equal(intake.take(new Reader('bystander'), bytesOf('order'), false), 'waiting');
+  flooder.isClosed = true;
+  await turn();
+});
+
+t.test('a failure in a later turn is told, and the next frame is handled', async (t) => {
+  const errors: unknown[] = [];
+  const intake = new Intake((error) => errors.push(error));
+  const reader = new Reader('u1');
+  fill(intake, reader, 64);
+  intake.take(reader, bytesOf('throw'), false);
+  intake.take(reader, bytesOf('after'), false);
+  await turn();
+  t.match(errors, [{ message: 'a bug' }]);
+  t.equal(reader.read.at(-1), 'after');
+});

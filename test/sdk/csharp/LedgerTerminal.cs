@@ -1,0 +1,55 @@
+// A terminal of the tests whose broker outlives it: a file with a line for each order that was placed. An order is in
+// it twice if a command was executed twice. The last argument says where the process kills itself on its first command.
+//
+//     ledger.exe PLATFORM INSTANCE ACCOUNT JOURNAL LEDGER never|before|after
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using Signalbox;
+
+sealed class LedgerTerminal : SignalboxPlugin
+{
+    readonly string ledger, dies;
+
+    LedgerTerminal(string url, Func<string> token, string[] names) : base(url, token, names[0], names[1], names[2], names[3])
+    {
+        ledger = names[4];
+        dies = names[5];
+    }
+
+    void Die(string where)
+    {
+        if (dies == where) Process.GetCurrentProcess().Kill();
+    }
+
+    protected override void Submit(Execution command)
+    {
+        Die("before");
+        File.AppendAllText(ledger, command.ExecutionId + "\n");
+        Die("after");
+        Report(command.ExecutionId, Filled(command));
+    }
+
+    protected override Fields InDoubt(Execution command)
+    {
+        var isPlaced = File.Exists(ledger) && File.ReadAllLines(ledger).Contains(command.ExecutionId);
+        return isPlaced ? Filled(command) : Execute;
+    }
+
+    static Fields Filled(Execution command)
+    {
+        var quantity = command.Payload.Number("quantity");
+        return new Fields {
+            { "status", "filled" }, { "filledQuantity", quantity }, { "remainingQuantity", 0 }, { "fill", Fill("1", 5000, quantity) },
+        };
+    }
+
+    static void Main(string[] names)
+    {
+        var url = Environment.GetEnvironmentVariable("SIGNALBOX_URL");
+        var email = Environment.GetEnvironmentVariable("SIGNALBOX_EMAIL");
+        var token = LogIn(url, email, Environment.GetEnvironmentVariable("SIGNALBOX_PASSWORD"));
+        new LedgerTerminal(url, () => token, names).Run();
+    }
+}

@@ -1,0 +1,184 @@
+/**
+ * What the plugin base of every language promises, at the real gateway and over real sockets: its paper terminal
+ * trades, and a terminal whose broker outlives it executes nothing twice and loses no report.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { openCuttingProxy } from '../support/cutting-proxy.js';
+import { eventually } from '../support/eventually.js';
+import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { outcome, startTerminal, type TerminalProcess } from './terminal-process.js';
+
+/** How a language runs its programs: the command, and what it needs in its environment. */
+export interface Language {
+  readonly paper: readonly string[];
+  readonly ledger: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Asks the paper terminal to end, which it does with 0. */
+  readonly stop: (paper: ChildProcess) => unknown;
+}
+
+const source = ['terminal_a', 'desk-1', 'Sim101'];
+const limitOrder = {
+  instrument: 'ES',
+  side: 'buy',
+  executionType: 'limit',
+  limitPrice: 4900,
+  quantity: 3,
+};
+
+export async function testPluginPromises(t: Test, language: Language): Promise<void> {
+  const gateway = await startTestGateway(t);
+
+  const start = (
+    t: Test,
+    user: TestUser,
+    command: readonly string[],
+    args: readonly string[],
+    url = gateway.url,
+  ): TerminalProcess =>
+    startTerminal(t, [...command, ...source, ...args], language.environment, {
+      url,
+      email: user.email,
+    });
+
+  const paper = async (
+    t: Test,
+    user: TestUser,
+    journalDir = t.testdir(),
+    url = gateway.url,
+  ): Promise<TerminalProcess> => {
+    const terminal = start(t, user, language.paper, [journalDir], url);
+    await terminal.notice('connected');
+    return terminal;
+  };
+
+  await t.test('the paper terminal fills, rests, cancels and rejects', async (t) => {
+    const user = await gateway.user();
+    const terminal = await paper(t, user);
+    const filled = await gateway.submit(user);
+    t.match(await outcome(gateway, user, filled, 'filled'), {
+      delivery: 'confirmed',
+      filledQuantity: 1,
+      remainingQuantity: 0,
+      averageFillPrice: 5000,
+      fills: [{ price: 5000, quantity: 1 }],
+      native: { state: 'Filled' },
+    });
+
+    const resting = await gateway.submit(user, { payload: limitOrder });
+    const { orderRef } = await outcome(gateway, user, resting, 'working');
+    t.equal((await gateway.cancel(user, orderRef)).status, 202);
+    const cancelled = await outcome(gateway, user, resting, 'cancelled');
+    t.match(cancelled.cancel, { status: 'cancelled' });
+
+    const wrong = await gateway.submit(user, { payload: { ...limitOrder, stopLoss: 4800 } });
+    const rejected = await outcome(gateway, user, wrong, 'rejected');
+    t.match(rejected, { reasonCode: 'invalid_field', native: { text: /stopLoss/ } });
+
+    language.stop(terminal.process);
+    t.equal(await terminal.ended(), 0);
+  });
+
+  await t.test('an order that rests survives a kill, and can be cancelled then', async (t) => {
+    const user = await gateway.user();
+    const journalDir = t.testdir();
+    const first = await paper(t, user, journalDir);
+    const resting = await gateway.submit(user, { payload: limitOrder });
+    const { orderRef } = await outcome(gateway, user, resting, 'working');
+    await first.kill();
+    await paper(t, user, journalDir);
+    t.equal((await gateway.cancel(user, orderRef)).status, 202);
+    t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+  });
+
+  await t.test('it reconnects after a cut and after a restart of the gateway', async (t) => {
+    const user = await gateway.user();
+    const proxy = await openCuttingProxy(t, () => gateway.url);
+    const terminal = await paper(t, user, t.testdir(), proxy.url);
+    proxy.cut();
+    await terminal.notice('disconnected');
+    const missed = await gateway.submit(user);
+    await outcome(gateway, user, missed, 'filled');
+    await gateway.restart('SIGKILL');
+    await terminal.notice('connected');
+    await outcome(gateway, user, await gateway.submit(user), 'filled');
+  });
+
+  await t.test('a second process on the same journal is refused', async (t) => {
+    const user = await gateway.user();
+    const journalDir = t.testdir();
+    await paper(t, user, journalDir);
+    const second = start(t, user, language.paper, [journalDir]);
+    t.equal(await second.ended(), 1);
+  });
+
+  await t.test('a revoked session ends it with an error', async (t) => {
+    const user = await gateway.user();
+    const terminal = await paper(t, user);
+    await gateway.command('session', 'revoke', user.email);
+    t.equal(await terminal.ended(), 1);
+  });
+
+  for (const where of ['before', 'after'] as const) {
+    await t.test(`killed ${where} it executes a command, it executes it once`, async (t) => {
+      const user = await gateway.user();
+      const files = ledgerIn(t);
+      const dying = start(t, user, language.ledger, [...files.args, where]);
+      await dying.notice('connected');
+      const order = await gateway.submit(user);
+      await dying.ended();
+      t.equal(files.placed().length, where === 'after' ? 1 : 0);
+      start(t, user, language.ledger, [...files.args, 'never']);
+      await outcome(gateway, user, order, 'filled');
+      t.equal(files.placed().length, 1);
+    });
+  }
+
+  await t.test('killed while nothing of it arrives, it loses no report', async (t) => {
+    const user = await gateway.user();
+    const files = ledgerIn(t);
+    const proxy = await openCuttingProxy(t, () => gateway.url);
+    const mute = start(t, user, language.ledger, [...files.args, 'never'], proxy.url);
+    await mute.notice('connected');
+    proxy.swallow();
+    const order = await gateway.submit(user);
+    await eventually(() => files.placed().length === 1);
+    await mute.kill();
+    start(t, user, language.ledger, [...files.args, 'never'], proxy.url);
+    t.match(await outcome(gateway, user, order, 'filled'), { fills: [{ fillId: '1' }] });
+    t.equal(files.placed().length, 1);
+  });
+
+  await t.test('killed again and again among orders, it executes each of them once', async (t) => {
+    const user = await gateway.user();
+    const files = ledgerIn(t);
+    const orders: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const terminal = start(t, user, language.ledger, [...files.args, 'never']);
+      await terminal.notice('connected');
+      const before = files.placed().length;
+      for (let count = 0; count < 6; count++) orders.push(await gateway.submit(user));
+      await eventually(() => files.placed().length > before + round);
+      await terminal.kill();
+    }
+    start(t, user, language.ledger, [...files.args, 'never']);
+    for (const order of orders) await outcome(gateway, user, order, 'filled');
+    const placed = files.placed();
+    t.equal(placed.length, orders.length);
+    t.equal(new Set(placed).size, orders.length);
+  });
+}
+
+function ledgerIn(t: Test) {
+  const directory = t.testdir();
+  const path = join(directory, 'ledger');
+  return {
+    args: [join(directory, 'journal'), path],
+    /** executionIds in the order in which the broker got them. */
+    placed: (): string[] =>
+      existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [],
+  };
+}

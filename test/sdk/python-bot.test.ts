@@ -1,0 +1,169 @@
+/** The bot client for Python: the rules of the TypeScript one, over real sockets and on a clock of its own. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+import { ruleFor } from '../../src/client/retry-rules.js';
+import { errors } from '../../src/errors.js';
+import { refusal, startFakeApi, type Reply } from '../support/fake-api.js';
+import { startTestGateway } from '../support/gateway.js';
+import { environment, noPython, python, root } from './python.js';
+
+interface Outcome {
+  readonly value?: any;
+  readonly failure?: {
+    readonly kind: string;
+    readonly code: string;
+    readonly status: number;
+    readonly text: string;
+  };
+  /** Seconds. */
+  readonly pauses: readonly number[];
+}
+
+type Call = (method: string, args: object) => Promise<Outcome>;
+
+const apiKey = 'svc_api_secret-of-the-test';
+const order = {
+  platform: 'terminal_a',
+  type: 'order',
+  cmd: 'submit',
+  ttl_ms: 60_000,
+  payload: { instrument: 'ES', side: 'buy', executionType: 'market', quantity: 1 },
+};
+const accepted: Reply = {
+  status: 202,
+  body: { requestId: 'req_1', signalId: 's', status: 'accepted', acceptedAt: 'now' },
+};
+
+function startBot(t: Test, url: string, key = apiKey): Call {
+  const program = `${root}test/sdk/python/bot_program.py`;
+  const child = spawn(String(python), [program, url, key], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return async (method, args) => {
+    child.stdin.write(`${JSON.stringify([method, args])}\n`);
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`the program ended on ${method}`);
+    return JSON.parse(value) as Outcome;
+  };
+}
+
+t.setTimeout(300_000);
+await t.test('the bot client for Python', { skip: noPython }, async (t) => {
+  const api = await startFakeApi();
+  t.teardown(() => api.close());
+  const call = startBot(t, api.baseUrl);
+
+  await t.test('its rule for every answer is that of the TypeScript client', async (t) => {
+    const codes = [...Object.keys(errors), 'code_of_the_future'];
+    for (const status of [200, 302, 400, 401, 404, 409, 422, 429, 430, 500, 502, 503, 505, 599]) {
+      for (const code of codes) {
+        const { value } = await call('rule', [{ status, error: { code } }]);
+        const { retry, doubt } = ruleFor(status, code);
+        if (value[0] !== retry || value[1] !== doubt) t.fail(`${status} ${code}: ${value}`);
+      }
+    }
+    const details = [{ field: 'ts', code: 'signal_from_future' }];
+    const early = await call('rule', [{ status: 422, error: { code: 'invalid_signal', details } }]);
+    t.strictSame(early.value, ['backoff', 'unchanged']);
+    t.strictSame((await call('rule', [null])).value, ['backoff', 'raised']);
+  });
+
+  const cured: readonly [name: string, reply: Reply, pause: number][] = [
+    ['a connection that breaks', 'reset-after-body', 0.25],
+    ['an answer that breaks off', 'cut', 0.25],
+    ['no answer in time', 'silent', 0.25],
+    ['a proxy that answers', { status: 502, body: '<h1>Bad Gateway</h1>' }, 0.25],
+    ['a success that is unreadable', { status: 202, body: '<h1>Welcome</h1>' }, 0.25],
+    ['in progress', refusal(409, 'request_in_progress', { 'Retry-After': '3' }), 3],
+    ['too many', refusal(429, 'api_rate_limited', { 'Retry-After': '2' }), 2.25],
+    ['shutting down', refusal(503, 'shutting_down', { 'Retry-After': '5' }), 5.25],
+  ];
+  for (const [name, reply, pause] of cured) {
+    await t.test(`${name}: repeated with the same key and bytes`, async (t) => {
+      api.play(reply, accepted);
+      const { value, pauses } = await call('submit', order);
+      t.equal(value?.requestId, 'req_1');
+      t.strictSame(pauses, [pause]);
+      const [first, second] = api.seen;
+      t.match(first?.headers['idempotency-key'], /^.{16,}$/);
+      t.equal(second?.headers['idempotency-key'], first?.headers['idempotency-key']);
+      t.strictSame(second?.body, first?.body);
+      t.equal(second?.headers.authorization, `Bearer ${apiKey}`);
+    });
+  }
+
+  await t.test('a refusal is not repeated, and had no effect', async (t) => {
+    api.play(refusal(422, 'invalid_signal'));
+    const { failure } = await call('submit', order);
+    t.match(failure, { kind: 'refused', code: 'invalid_signal', status: 422 });
+    t.equal(api.seen.length, 1);
+    t.notMatch(failure?.text, 'secret');
+  });
+
+  await t.test('an outcome that nobody knows is unknown, also after a later refusal', async (t) => {
+    api.play(refusal(409, 'idempotency_outcome_unknown'));
+    t.match((await call('submit', order)).failure, { kind: 'unknown' });
+    api.play('reset-after-body', refusal(403, 'account_frozen'));
+    t.match((await call('submit', order)).failure, { kind: 'unknown', code: 'account_frozen' });
+    api.play('reset-after-body', refusal(422, 'invalid_signal'));
+    t.match((await call('submit', order)).failure, { kind: 'refused', code: 'invalid_signal' });
+  });
+
+  await t.test(
+    'it gives up when the signal has expired and its outcome was asked for',
+    async (t) => {
+      api.play({ status: 500 });
+      const { failure, pauses } = await call('submit', { ...order, ttl_ms: 10_000 });
+      t.match(failure, { kind: 'unknown', status: 500 });
+      const waited = pauses.reduce((sum, pause) => sum + pause, 0);
+      t.ok(waited > 38 && waited < 41, `${waited} s`);
+    },
+  );
+
+  await t.test('a stream is resumed after its last event', async (t) => {
+    const block = 'id: e-1\nevent: order_update\ndata: {"n":1}\n\n';
+    api.play(
+      { status: 200, stream: (out) => out.end(`retry: 1000\nid: e-0\n\n: hi\n\n${block}`) },
+      { status: 503 },
+      { status: 200, stream: (out) => out.write(block.replaceAll('1', '2')) },
+    );
+    const source = ['terminal_a', '', 'Sim101'];
+    t.strictSame((await call('next_event', source)).value, ['e-1', 'order_update', { n: 1 }]);
+    const second = await call('next_event', source);
+    t.strictSame(second.value, ['e-2', 'order_update', { n: 2 }]);
+    t.strictSame(second.pauses, [1, 2]);
+    t.equal(api.seen[0]?.headers['last-event-id'], undefined);
+    t.equal(api.seen[2]?.headers['last-event-id'], 'e-1');
+    t.equal(
+      api.seen[0]?.path,
+      '/api/v1/terminal-events/stream?platform=terminal_a&instanceId=&accountName=Sim101',
+    );
+  });
+
+  await t.test('the real gateway understands it', async (t) => {
+    const gateway = await startTestGateway(t, { users: 1 });
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const bot = startBot(t, gateway.url, user.key);
+    const { value: signal } = await bot('submit', order);
+    const { executionId } = await plugin.next('submit', { requestId: signal.requestId });
+    plugin.send({ type: 'ack', executionId });
+    plugin.send({ type: 'report', seq: 1, executionId, status: 'working' });
+    await plugin.next('ack', { seq: 1 });
+
+    const [open] = (await bot('open', [])).value;
+    t.match(open.executions, [{ executionId, status: 'working' }]);
+    const { value: cancel } = await bot('cancel', [open.executions[0].orderRef]);
+    const { cancelRequestId } = await plugin.next('cancel', { executionId });
+    t.equal(cancel.cancelRequestId, cancelRequestId);
+    plugin.send({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'cancelled' });
+    const result = await bot('wait_for_result', [signal.requestId, 60]);
+    t.match(result.value, { status: 'completed', executions: [{ status: 'cancelled' }] });
+    t.match((await bot('sources', [])).value, [{ platform: 'terminal_a', connected: true }]);
+    t.match((await bot('status', ['req_none'])).failure, { code: 'request_not_found' });
+  });
+});

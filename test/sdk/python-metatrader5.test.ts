@@ -1,0 +1,58 @@
+/** The MetaTrader 5 example at the real gateway, with a fake of the package MetaTrader5: no terminal, no broker. */
+import { join } from 'node:path';
+import t from 'tap';
+import { startTestGateway } from '../support/gateway.js';
+import { environment, noPython, python, root, sdk } from './python.js';
+import { outcome, startTerminal } from './terminal-process.js';
+
+t.setTimeout(300_000);
+await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async (t) => {
+  const gateway = await startTestGateway(t, { users: 1 });
+  const user = await gateway.user();
+  const directory = t.testdir();
+  const start = () =>
+    startTerminal(
+      t,
+      [
+        String(python),
+        `${sdk}/examples/metatrader5_terminal.py`,
+        ...['terminal_b', 'desk-1', '1234567@Broker-Demo', join(directory, 'journal')],
+      ],
+      {
+        ...environment,
+        PYTHONPATH: `${sdk}:${root}test/sdk/python/fake_metatrader5`,
+        FAKE_METATRADER5: join(directory, 'orders'),
+      },
+      { url: gateway.url, email: user.email },
+    );
+  const submit = (payload: object) =>
+    gateway.submit(user, {
+      platform: 'terminal_b',
+      payload: {
+        instrument: 'EURUSD',
+        side: 'buy',
+        executionType: 'market',
+        quantity: 1,
+        ...payload,
+      },
+    });
+  const limit = { executionType: 'limit', limitPrice: 1.05, stopLoss: 1.01, takeProfit: 1.2 };
+  const terminal = start();
+  await terminal.notice('connected');
+
+  const filled = await outcome(gateway, user, await submit({}), 'filled');
+  t.match(filled, { averageFillPrice: 1.1, fills: [{ fillId: '6000', quantity: 1 }] });
+  const poor = await outcome(gateway, user, await submit({ quantity: 101 }), 'rejected');
+  t.match(poor, { reasonCode: 'insufficient_funds', native: { code: 10019 } });
+  const strange = await outcome(gateway, user, await submit({ instrument: 'XAU' }), 'rejected');
+  t.match(strange, { reasonCode: 'unknown_instrument' });
+  const dated = await outcome(gateway, user, await submit({ timeInForce: 'day' }), 'rejected');
+  t.match(dated, { reasonCode: 'invalid_field', native: { text: /timeInForce/ } });
+
+  const resting = await submit(limit);
+  const { orderRef } = await outcome(gateway, user, resting, 'working');
+  await terminal.kill();
+  await start().notice('connected');
+  t.equal((await gateway.cancel(user, orderRef)).status, 202);
+  t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+});

@@ -1,0 +1,34 @@
+/** The plugin base for Python, by its paper example and by a terminal of the tests. */
+import { spawnSync } from 'node:child_process';
+import t from 'tap';
+import { testPluginPromises } from './plugin-promises.js';
+import { environment, noPython, python, root, sdk } from './python.js';
+
+t.setTimeout(300_000);
+await t.test('the plugin base for Python', { skip: noPython }, (t) =>
+  testPluginPromises(t, {
+    paper: [String(python), `${sdk}/examples/paper_terminal.py`],
+    ledger: [String(python), `${root}test/sdk/python/ledger_terminal.py`],
+    environment,
+    stop: (paper) => paper.kill('SIGTERM'),
+  }),
+);
+
+const stopsBeforeItRuns = `
+import sys
+from signalbox.plugin import Plugin, Source
+class Idle(Plugin):
+    def submit(self, command): pass
+idle = Idle("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+idle.stop()
+idle.run()
+`;
+
+await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
+  const { status, error } = spawnSync(String(python), ['-c', stopsBeforeItRuns, t.testdir()], {
+    env: { ...process.env, ...environment },
+    stdio: 'ignore',
+    timeout: 60_000,
+  });
+  t.match({ status, error }, { status: 0, error: undefined });
+});

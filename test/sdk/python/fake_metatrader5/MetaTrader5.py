@@ -1,0 +1,96 @@
+"""
+A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
+this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money.
+The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
+"""
+
+import json
+import os
+import time
+from types import SimpleNamespace
+
+(TRADE_ACTION_DEAL, TRADE_ACTION_PENDING, TRADE_ACTION_REMOVE) = (1, 5, 8)
+(ORDER_TYPE_BUY, ORDER_TYPE_SELL, ORDER_TYPE_BUY_LIMIT, ORDER_TYPE_SELL_LIMIT) = range(4)
+(ORDER_FILLING_FOK, ORDER_FILLING_IOC, ORDER_FILLING_RETURN, ORDER_TIME_GTC) = (0, 1, 2, 0)
+(ORDER_STATE_PLACED, ORDER_STATE_CANCELED, ORDER_STATE_FILLED) = (1, 2, 4)
+(ORDER_STATE_REJECTED, ORDER_STATE_EXPIRED) = (5, 6)
+TRADE_RETCODE_REQUOTE, TRADE_RETCODE_REJECT, TRADE_RETCODE_PLACED = 10004, 10006, 10008
+TRADE_RETCODE_DONE, TRADE_RETCODE_DONE_PARTIAL, TRADE_RETCODE_INVALID = 10009, 10010, 10013
+TRADE_RETCODE_INVALID_VOLUME, TRADE_RETCODE_INVALID_PRICE, TRADE_RETCODE_TRADE_DISABLED = 10014, 10015, 10017
+TRADE_RETCODE_MARKET_CLOSED, TRADE_RETCODE_NO_MONEY, TRADE_RETCODE_PRICE_OFF = 10018, 10019, 10021
+TRADE_RETCODE_TOO_MANY_REQUESTS, TRADE_RETCODE_CLIENT_DISABLES_AT, TRADE_RETCODE_CONNECTION = 10024, 10027, 10031
+TRADE_RETCODE_LIMIT_ORDERS, TRADE_RETCODE_LIMIT_VOLUME = 10033, 10034
+
+
+def _orders():
+    path = os.environ["FAKE_METATRADER5"]
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [SimpleNamespace(**order) for order in json.load(file)]
+
+
+def _store(orders):
+    draft = os.environ["FAKE_METATRADER5"] + ".new"
+    with open(draft, "w") as file:
+        json.dump([vars(order) for order in orders], file)
+    os.replace(draft, os.environ["FAKE_METATRADER5"])
+
+
+def initialize():
+    return True
+
+
+def shutdown():
+    pass
+
+
+def last_error():
+    return (1, "Success")
+
+
+def account_info():
+    return SimpleNamespace(login=1234567, server="Broker-Demo")
+
+
+def symbol_select(symbol, enable):
+    return symbol == "EURUSD"
+
+
+def symbol_info(symbol):
+    return SimpleNamespace(filling_mode=2)
+
+
+def symbol_info_tick(symbol):
+    return SimpleNamespace(ask=1.1, bid=1.1)
+
+
+def order_send(request):
+    orders = _orders()
+    if request["action"] == TRADE_ACTION_REMOVE:
+        order = next(o for o in orders if o.ticket == request["order"])
+        order.state, order.time_done = ORDER_STATE_CANCELED, int(time.time())
+        _store(orders)
+        return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
+    if request["volume"] > 100:
+        return SimpleNamespace(retcode=TRADE_RETCODE_NO_MONEY, order=0, comment="No money")
+    is_filled = request["action"] == TRADE_ACTION_DEAL
+    order = SimpleNamespace(
+        ticket=1000 + len(orders), comment=request["comment"], volume_initial=request["volume"],
+        state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_done=int(time.time()) if is_filled else 0)
+    _store(orders + [order])
+    return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
+
+
+def orders_get():
+    return tuple(order for order in _orders() if not order.time_done)
+
+
+def history_orders_get(date_from, date_to):
+    return tuple(order for order in _orders() if order.time_done)
+
+
+def history_deals_get(ticket):
+    return tuple(
+        SimpleNamespace(ticket=order.ticket + 5000, price=1.1, volume=order.volume_initial, time_msc=order.time_done * 1000)
+        for order in _orders() if order.ticket == ticket and order.state == ORDER_STATE_FILLED)

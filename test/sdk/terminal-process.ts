@@ -1,0 +1,102 @@
+/** A terminal of an SDK in a process of its own, and what becomes of the orders that it is sent. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { eventually } from '../support/eventually.js';
+import { password as usersPassword } from '../support/gateway-process.js';
+import type { TestGateway, TestUser } from '../support/gateway.js';
+import { Inbox } from '../support/inbox.js';
+
+/** The SDKs print one as a line of JSON on standard error. */
+interface Notice {
+  readonly notice: string;
+}
+
+export interface TerminalProcess {
+  readonly process: ChildProcess;
+  /** Waits for the next of this kind. Rejects with what it printed when the process ends first, or says nothing. */
+  notice(kind: string): Promise<Notice>;
+  /** With the exit code, or null when a signal ended it. Rejects with what it printed when it goes on. */
+  ended(): Promise<number | null>;
+  kill(): Promise<void>;
+}
+
+export interface Login {
+  readonly url: string;
+  readonly email: string;
+  readonly password?: string;
+}
+
+/** Of a wait for the terminal: less than a test has, so that the wait says what it waits for. */
+const boundMs = 120_000;
+
+/** Ends with the test. */
+export function startTerminal(
+  t: Test,
+  [program = '', ...args]: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  { url, email, password = usersPassword }: Login,
+): TerminalProcess {
+  const login = {
+    SIGNALBOX_URL: url,
+    SIGNALBOX_EMAIL: email,
+    SIGNALBOX_PASSWORD: password,
+  };
+  const child = spawn(program, args, {
+    env: { ...process.env, ...environment, ...login },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const notices = new Inbox<Notice>();
+  let printed = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    printed += `${line}\n`;
+    if (line.startsWith('{')) notices.put(JSON.parse(line) as Notice);
+  });
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  const tooEarly = closed.then((code): never => {
+    throw new Error(`the terminal ended with ${code}:\n${printed}`);
+  });
+  tooEarly.catch(() => undefined);
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await closed;
+  };
+  t.teardown(kill);
+  return {
+    process: child,
+    ended: () => inTime('it has not ended', closed),
+    kill,
+    notice: (kind) => {
+      const said = notices.take(({ notice }) => notice === kind);
+      return inTime(`it has not said "${kind}"`, Promise.race([said, tooEarly]));
+    },
+  };
+
+  async function inTime<T>(what: string, happens: Promise<T>): Promise<T> {
+    const bound = new AbortController();
+    const late = sleep(boundMs, undefined, { signal: bound.signal }).then((): never => {
+      throw new Error(`${what} within ${boundMs} ms; it printed:\n${printed}`);
+    });
+    try {
+      return await Promise.race([happens, late]);
+    } finally {
+      late.catch(() => undefined);
+      bound.abort();
+    }
+  }
+}
+
+/** Waits until the only execution of the request has this status. */
+export function outcome(
+  gateway: TestGateway,
+  user: TestUser,
+  requestId: string,
+  status: string,
+): Promise<any> {
+  return eventually(async () => {
+    const execution = await gateway.execution(user, requestId);
+    return execution.status === status ? execution : undefined;
+  }, 120_000);
+}

@@ -1,0 +1,158 @@
+import t from 'tap';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import type { CancelAfterView } from '../../src/signals/cancel-after.js';
+
+const keyId = 7;
+
+/** A gateway with an order of the key, one of another key, and the switch armed for ten seconds. */
+async function armed() {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [own = ''] = await gateway.submit({ keyId });
+  const [other = ''] = await gateway.submit({ keyId: 8 });
+  for (const executionId of [own, other]) plugin.say({ type: 'ack', executionId });
+  await turns();
+  await set(gateway, 10_000);
+  return { gateway, plugin, own, other };
+}
+
+async function set(
+  gateway: SimulatedGateway,
+  timeoutMs: number,
+): Promise<CancelAfterView | undefined> {
+  const views: (CancelAfterView | undefined)[] = [];
+  gateway.core.cancelAfter.set('u1', keyId, timeoutMs, (view) => views.push(view));
+  await turns();
+  return views[0];
+}
+
+function cancelOf(gateway: SimulatedGateway, executionId: string) {
+  return gateway.durable(executionId)?.cancel;
+}
+
+t.test('it cancels the open orders of its key when it is not called again in time', async (t) => {
+  const { gateway, plugin, own, other } = await armed();
+  await gateway.pass(9_999);
+  t.equal(cancelOf(gateway, own), null);
+  await gateway.pass(1);
+  t.match(cancelOf(gateway, own), { status: 'dispatched', cause: 'cancel_after_expired' });
+  t.equal(cancelOf(gateway, other), null, 'those of other keys stay');
+  t.equal(plugin.of('cancel').length, 1);
+  t.strictSame(gateway.core.cancelAfter.read('u1', keyId), {
+    armed: false,
+    timeoutMs: 0,
+    firesAt: null,
+    lastFiredAt: '2026-01-15T12:00:10.000Z',
+  });
+  plugin.say({ type: 'report', seq: 1, executionId: own, status: 'cancelled' });
+  await turns();
+  t.match(gateway.durable(own), { status: 'cancelled', reasonCode: 'cancel_after_expired' });
+  t.match(gateway.trail.of('cancel_after_fired'), [{ userId: 'u1', keyId, matched: 1 }]);
+});
+
+t.test('a call in time renews it, and 0 disarms it', async (t) => {
+  const { gateway, own } = await armed();
+  await gateway.pass(9_000);
+  t.strictSame(await set(gateway, 5_000), {
+    armed: true,
+    timeoutMs: 5_000,
+    firesAt: '2026-01-15T12:00:14.000Z',
+    lastFiredAt: null,
+  });
+  await gateway.pass(4_999);
+  t.equal(cancelOf(gateway, own), null);
+  const disarmed = { armed: false, timeoutMs: 0, firesAt: null, lastFiredAt: null };
+  t.strictSame(await set(gateway, 0), disarmed);
+  await gateway.pass(600_000, 60_000);
+  t.equal(cancelOf(gateway, own), null);
+  t.strictSame(gateway.core.cancelAfter.read('u1', keyId), disarmed);
+});
+
+t.test('it fires once: not again after it has fired, nor after a restart', async (t) => {
+  const { gateway } = await armed();
+  await gateway.pass(10_000);
+  const [late = ''] = await gateway.submit({ keyId });
+  await gateway.pass(60_000, 10_000);
+  t.equal(cancelOf(gateway, late), null);
+  const next = gateway.restart();
+  await next.pass(60_000, 10_000);
+  t.equal(next.durable(late)?.cancel, null);
+});
+
+t.test('a deadline that passes while the gateway is down fires at its start', async (t) => {
+  const { gateway, own } = await armed();
+  gateway.clock.advance(9_000);
+  gateway.deadlines.stop();
+  gateway.clock.advance(5_000);
+  const next = gateway.restart();
+  t.equal(next.durable(own)?.cancel, null);
+  await next.pass(0);
+  await next.pass(1);
+  t.match(next.durable(own)?.cancel, { status: 'requested', cause: 'cancel_after_expired' });
+  const again = await next.plugin();
+  t.equal(again.of('cancel').length, 1, 'and leaves when the terminal is there');
+});
+
+t.test('a crash before its flush loses nothing, and nothing fires twice', async (t) => {
+  const { gateway, plugin, own } = await armed();
+  gateway.memory.failNextCommits(1_000);
+  await gateway.pass(10_000);
+  t.equal(plugin.of('cancel').length, 0, 'nothing leaves before the flush');
+  gateway.memory.failNextCommits(0);
+  const next = gateway.restart();
+  t.match(next.core.cancelAfter.read('u1', keyId), { armed: true });
+  await next.pass(1);
+  t.match(next.durable(own)?.cancel, { attempt: 1, status: 'requested' });
+  t.match(next.core.cancelAfter.read('u1', keyId), { armed: false });
+});
+
+t.test('firing and disarming are one transaction with the orders', async (t) => {
+  const { gateway } = await armed();
+  const written: string[][] = [];
+  const { store } = gateway;
+  const write = store.write.bind(store);
+  (store as { write: typeof write }).write = (fill) =>
+    write((batch) => {
+      const collections: string[] = [];
+      written.push(collections);
+      fill({
+        put: (collection, key, record) => {
+          collections.push(collection);
+          batch.put(collection, key, record);
+        },
+        remove: (collection, key) => batch.remove(collection, key),
+      });
+    });
+  await gateway.pass(10_000);
+  t.same(written[0], ['cancelAfters', 'openExecutions']);
+});
+
+t.test('a step of the wall clock neither fires nor starves it', async (t) => {
+  for (const stepMs of [-86_400_000, 86_400_000]) {
+    const { gateway, own } = await armed();
+    gateway.clock.stepWall(stepMs);
+    await gateway.pass(9_999);
+    t.equal(cancelOf(gateway, own), null);
+    await gateway.pass(1);
+    t.ok(cancelOf(gateway, own));
+  }
+});
+
+t.test('an order of the key whose commit is under way is among them', async (t) => {
+  const { gateway } = await armed();
+  await gateway.pass(9_999);
+  const before = gateway.store.keys('openExecutions').map(([, id]) => id);
+  gateway.accept({ keyId }, () => undefined);
+  gateway.clock.advance(1);
+  await turns();
+  const after = gateway.store.keys('openExecutions').map(([, id]) => id);
+  const [id = ''] = after.filter((each) => !before.includes(each));
+  t.ok(cancelOf(gateway, id));
+});
+
+t.test('the switches of a deleted user are forgotten', async (t) => {
+  const { gateway } = await armed();
+  gateway.core.cancelAfter.forget('u1');
+  await gateway.pass(20_000);
+  t.match(gateway.core.cancelAfter.read('u1', keyId), { lastFiredAt: null });
+});

@@ -1,0 +1,474 @@
+import t from 'tap';
+import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
+import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
+import { SignalReader } from '../../src/signals/signal-reader.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+
+const hourMs = 3_600_000;
+
+/** A gateway with an order that its terminal has acknowledged. */
+async function submitted() {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  await acknowledge(plugin, id);
+  return { gateway, plugin, id };
+}
+
+async function acknowledge(plugin: ScriptedPlugin, executionId: string): Promise<void> {
+  plugin.say({ type: 'ack', executionId });
+  await turns();
+}
+
+/** A gateway with orders that its terminal has acknowledged or was sent, or that wait for it. */
+async function withOrders(count: number, state: 'acknowledged' | 'sent' | 'queued' = 'queued') {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  if (state === 'queued') plugin.drop();
+  for (let i = 0; i < count; i++) gateway.accept({}, () => undefined);
+  await turns();
+  const ids = gateway.store.keys('openExecutions').map(([, id]) => id);
+  if (state === 'acknowledged') {
+    for (const executionId of ids) plugin.say({ type: 'ack', executionId });
+    await turns();
+  }
+  return { gateway, plugin, ids };
+}
+
+/** How many records each write puts, by collection. */
+function writtenBy({ store }: SimulatedGateway): Record<string, number>[] {
+  const written: Record<string, number>[] = [];
+  const write = store.write.bind(store);
+  (store as { write: typeof write }).write = (fill) =>
+    write((batch) => {
+      const counts: Record<string, number> = {};
+      written.push(counts);
+      fill({
+        put: (collection, key, record) => {
+          counts[collection] = (counts[collection] ?? 0) + 1;
+          batch.put(collection, key, record);
+        },
+        remove: (collection, key) => batch.remove(collection, key),
+      });
+    });
+  return written;
+}
+
+function readerOf({ store, core }: SimulatedGateway): SignalReader {
+  return new SignalReader({ store, owed: core.owed, fillsMax: 10_000 });
+}
+
+function cancelOf(gateway: SimulatedGateway, executionId: string) {
+  return gateway.durable(executionId)?.cancel;
+}
+
+function cancelsSent(plugin: ScriptedPlugin): string[] {
+  return plugin.of('cancel').map((frame) => String(frame['cancelRequestId']));
+}
+
+t.test(
+  'each order gets what its state asks for, in one transaction before the answer',
+  async (t) => {
+    const { gateway, plugin, id: resting } = await submitted();
+    const [busy = ''] = await gateway.submit();
+    await acknowledge(plugin, busy);
+    const busyCancel = await gateway.cancel(busy);
+    const mute = await gateway.plugin({ instanceId: 'mute', capabilities: ['submit'] });
+    const [deaf = ''] = await gateway.submit({ instanceId: 'mute' });
+    await acknowledge(mute, deaf);
+    const away = await gateway.plugin({ instanceId: 'away' });
+    away.drop();
+    const [queued = ''] = await gateway.submit({ instanceId: 'away' });
+    const [filled = ''] = await gateway.submit({ instanceId: 'desk-1' });
+    plugin.say({ type: 'report', seq: 1, executionId: filled, status: 'filled' });
+    await gateway.submit({ type: 'position', cmd: 'close', instanceId: 'away' });
+    await turns();
+
+    const answers = gateway.cancelAllNow({}, 'k');
+    t.strictSame(answers, []);
+    t.equal(gateway.durable(queued)?.status, 'queued');
+    await turns();
+    const body = JSON.parse(answers[0] ?? '') as Awaited<ReturnType<typeof gateway.cancelAll>>;
+    const names = new Map([
+      [resting, 'resting'],
+      [busy, 'busy'],
+      [deaf, 'deaf'],
+      [queued, 'queued'],
+    ]);
+    t.match(body, { cancelAllId: /^cal_/, matched: 4, truncated: false });
+    t.strictSame(
+      body.orders.map((order) => [names.get(order.executionId), order.outcome]),
+      [
+        ['resting', 'requested'],
+        ['busy', 'already_requested'],
+        ['deaf', 'not_sent'],
+        ['queued', 'denied'],
+      ],
+    );
+    t.equal(body.orders[1]?.cancelRequestId, busyCancel);
+    t.match(gateway.durable(resting)?.cancel, { status: 'dispatched', cause: 'cancelled_by_api' });
+    t.match(gateway.durable(queued), { status: 'denied', reasonCode: 'cancelled_by_api' });
+    t.match(gateway.durable(deaf)?.cancel, {
+      status: 'not_sent',
+      reasonCode: 'terminal_capability_missing',
+    });
+    t.same(cancelsSent(plugin), [busyCancel, body.orders[0]?.cancelRequestId]);
+    t.match(
+      gateway.idempotency.lookUp('u1', 'k', () => 'cancel-all', gateway.clock.now()),
+      {
+        kind: 'replay',
+        record: { answer: answers[0], requestId: body.cancelAllId },
+      },
+    );
+    const again = await gateway.cancelAll();
+    t.strictSame(
+      again.orders.map(({ outcome }) => outcome),
+      ['already_requested', 'already_requested', 'not_sent'],
+    );
+    t.equal(gateway.durable(deaf)?.cancel?.attempt, 1, 'a refusal is written once');
+  },
+);
+
+t.test('what the filter does not mean stays as it is', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  await gateway.plugin({ accountName: 'Sim102' });
+  const order = (instrument: string) => ({ payload: JSON.stringify({ instrument }) });
+  await gateway.submit(order('ES'));
+  await gateway.submit(order('NQ'));
+  const matched = async (filter: object) => (await gateway.cancelAll(filter)).matched;
+  t.equal(await matched({ instrument: 'YM' }), 0);
+  t.equal(await matched({ platform: 'terminal_b' }), 0);
+  t.equal(await matched({ instanceId: 'desk-2' }), 0);
+  t.equal(await matched({ instrument: 'ES', accountName: 'Sim102' }), 1);
+  t.equal(await matched({ platform: 'terminal_b, terminal_a' }), 4);
+});
+
+t.test('an order whose commit is under way is among them', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  gateway.accept({}, () => undefined);
+  const { orders } = await gateway.cancelAll();
+  t.match(orders, [{ outcome: 'requested' }], 'it was sent right after its flush');
+  t.strictSame(cancelsSent(plugin), [], 'and the cancel waits for its acknowledgement');
+  await acknowledge(plugin, orders[0]?.executionId ?? '');
+  t.same(cancelsSent(plugin), [orders[0]?.cancelRequestId]);
+});
+
+t.test('of an order in doubt the answer waits until it is known', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  gateway.memory.failNextCommits(1);
+  gateway.accept({}, () => undefined);
+  const answers = gateway.cancelAllNow();
+  await turns();
+  t.strictSame(answers, []);
+  await gateway.pass(3_000, 1_000);
+  t.equal(answers.length, 1);
+});
+
+t.test(
+  'when the commit fails the outcome is unknown, and the orders are cancelled later',
+  async (t) => {
+    const { gateway, plugin, id } = await submitted();
+    gateway.memory.failNextCommits(2);
+    const answers = gateway.cancelAllNow({}, 'k');
+    await turns();
+    t.strictSame(answers, [undefined]);
+    t.strictSame(cancelsSent(plugin), []);
+    t.equal(
+      gateway.idempotency.lookUp('u1', 'k', () => 'cancel-all', 0).kind,
+      'idempotency_outcome_unknown',
+    );
+    await gateway.pass(3_000, 1_000);
+    t.equal(cancelsSent(plugin).length, 1);
+    t.match(gateway.durable(id)?.cancel, { status: 'dispatched' });
+    t.equal(
+      gateway.idempotency.lookUp('u1', 'k', () => 'cancel-all', gateway.clock.now()).kind,
+      'replay',
+    );
+  },
+);
+
+t.test('a cancel waits for its terminal, and its 30 s count from the dispatch', async (t) => {
+  const { gateway, plugin, id } = await submitted();
+  plugin.drop();
+  await gateway.cancelAll();
+  await gateway.pass(5 * hourMs, hourMs);
+  t.match(gateway.durable(id)?.cancel, { status: 'requested', dispatchedAt: null });
+  const again = await gateway.plugin();
+  t.equal(cancelsSent(again).length, 1);
+  t.match(gateway.durable(id)?.cancel, { status: 'dispatched', dispatchedAt: gateway.clock.now() });
+  await gateway.pass(29_999);
+  t.equal(gateway.durable(id)?.cancel?.status, 'dispatched');
+  await gateway.pass(1);
+  t.match(gateway.durable(id)?.cancel, { status: 'unknown', reasonCode: 'cancel_timeout' });
+});
+
+t.test('after 24 hours it is not sent, be there a restart or not', async (t) => {
+  for (const restarts of [false, true]) {
+    const { gateway, plugin, id } = await submitted();
+    plugin.drop();
+    await gateway.cancelAll();
+    await gateway.pass(10 * hourMs, hourMs);
+    const later = restarts ? gateway.restart() : gateway;
+    await later.pass(14 * hourMs - 1, hourMs);
+    t.equal(later.durable(id)?.cancel?.status, 'requested');
+    await later.pass(1);
+    t.match(later.durable(id)?.cancel, {
+      status: 'not_sent',
+      reasonCode: 'terminal_lost_before_send',
+    });
+    const again = await later.plugin();
+    t.strictSame(cancelsSent(again), []);
+  }
+});
+
+t.test(
+  'a report on a cancel that left before a crash counts before it is sent again',
+  async (t) => {
+    const answers = [
+      [{ type: 'cancel_report', seq: 1, status: 'cancelled' }, 'cancelled', 'cancelled'],
+      [{ type: 'cancel_report', seq: 1, status: 'rejected' }, 'working', 'rejected'],
+      [{ type: 'ack' }, 'working', 'pending'],
+    ] as const;
+    for (const [answer, status, cancelStatus] of answers) {
+      const { gateway, plugin, id } = await submitted();
+      gateway.cancelAllNow();
+      while (cancelsSent(plugin).length === 0) await turns(1);
+      gateway.memory.failNextCommits(1);
+      await turns();
+      t.match(gateway.durable(id)?.cancel, { status: 'requested' }, 'that it left is not on disk');
+      const later = gateway.restart();
+      const back = later.connect();
+      // While what the hello tells is written, the cancel waits.
+      back.hello({ executions: [{ executionId: id, status: 'working' }] });
+      back.say({ ...answer, cancelRequestId: cancelsSent(plugin)[0] });
+      await turns();
+      t.strictSame(back.errors, []);
+      t.match(later.durable(id), { status, cancel: { status: cancelStatus } });
+      t.strictSame(cancelsSent(back), []);
+    }
+  },
+);
+
+t.test('an order that was not acknowledged is not sent again: its cancel is', async (t) => {
+  for (const restarts of [false, true]) {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    await gateway.cancelAll();
+    t.strictSame(cancelsSent(plugin), []);
+    plugin.drop();
+    const later = restarts ? gateway.restart() : gateway;
+    const again = await later.plugin();
+    t.strictSame(again.submitted, []);
+    t.equal(cancelsSent(again).length, 1);
+    again.say({ type: 'report', seq: 1, executionId: id, status: 'cancelled' });
+    await turns();
+    t.match(later.durable(id), {
+      status: 'cancelled',
+      reasonCode: 'cancelled_by_api',
+      cancel: { status: 'cancelled' },
+    });
+  }
+});
+
+t.test('an order that becomes unknown meanwhile is cancelled all the same', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  await gateway.cancelAll();
+  for (let seconds = 0; seconds < 60; seconds += 20) {
+    plugin.say({ type: 'heartbeat' });
+    await gateway.pass(20_000);
+  }
+  t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'dispatched' } });
+  t.equal(cancelsSent(plugin).length, 1);
+});
+
+t.test('unknown orders that were sent are among the open ones, after a restart too', async (t) => {
+  for (const restarts of [false, true]) {
+    const { gateway, plugin, id } = await submitted();
+    plugin.drop();
+    await gateway.pass(60_000);
+    t.equal(gateway.durable(id)?.status, 'unknown');
+    const later = restarts ? gateway.restart() : gateway;
+    t.match(await later.cancelAll(), { matched: 1, orders: [{ executionId: id }] });
+    const again = await later.plugin();
+    t.equal(cancelsSent(again).length, 1);
+    again.say({ type: 'report', seq: 1, executionId: id, status: 'filled' });
+    await turns();
+    t.match(later.durable(id), { status: 'filled', cancel: { status: 'too_late' } });
+    t.equal((await later.cancelAll()).matched, 0);
+    t.same(later.store.keys('unknownOrders'), []);
+  }
+});
+
+t.test('an order that fills meanwhile ends its cancel, which never leaves', async (t) => {
+  const { gateway, plugin, id } = await submitted();
+  plugin.drop();
+  await gateway.cancelAll();
+  const again = gateway.connect();
+  again.hello({ executions: [{ executionId: id, status: 'filled' }] });
+  await turns();
+  t.strictSame(cancelsSent(again), []);
+  t.match(gateway.durable(id), { status: 'filled', cancel: { status: 'too_late' } });
+});
+
+t.test('many cancels that leave at once pause under backpressure', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const ids: string[] = [];
+  for (let i = 0; i < 10; i++) ids.push(...(await gateway.submit()));
+  for (const executionId of ids) plugin.say({ type: 'ack', executionId });
+  await turns();
+  plugin.room = 3;
+  await gateway.cancelAll();
+  t.equal(cancelsSent(plugin).length, 3);
+  plugin.drain(4);
+  t.equal(cancelsSent(plugin).length, 7);
+  plugin.drain(Infinity);
+  await turns();
+  t.equal(new Set(cancelsSent(plugin)).size, 10);
+  t.equal(cancelsSent(plugin).length, 10, 'each once');
+});
+
+t.test('an answer lists a thousand orders and counts all', async (t) => {
+  const { gateway } = await withOrders(1_001);
+  const { matched, truncated, orders } = await gateway.cancelAll();
+  t.strictSame([matched, truncated, orders.length], [1_001, true, 1_000]);
+  await turns(200);
+  t.equal(gateway.store.keys('openExecutions').length, 0, 'all are denied');
+});
+
+t.test('thousands are changed a few at a time, by one decision', async (t) => {
+  const { gateway, plugin } = await withOrders(1_000, 'acknowledged');
+  const written = writtenBy(gateway);
+  const { matched } = await gateway.cancelAll();
+  await turns(200);
+  t.equal(matched, 1_000);
+  t.equal(cancelsSent(plugin).length, 1_000);
+  t.ok(Math.max(...written.map((each) => each['openExecutions'] ?? 0)) < 300);
+  t.equal(written.filter((each) => each['cancelAlls'] !== undefined).length, 1, 'decided once');
+  t.same(gateway.store.keys('cancelAlls'), [], 'and forgotten when it is done');
+});
+
+t.test('what was decided is done after a kill, and once', async (t) => {
+  const { gateway, plugin, ids } = await withOrders(500, 'acknowledged');
+  const answers = gateway.cancelAllNow({}, 'k');
+  while (answers.length === 0) await turns(1);
+  const changed = () => ids.filter((id) => cancelOf(gateway, id) !== null);
+  t.ok(changed().length < 500, 'the answer comes before the last order is changed');
+  gateway.memory.failNextCommits(Infinity);
+  await turns();
+  gateway.memory.failNextCommits(0);
+  const left = changed().length;
+  const next = gateway.restart();
+  const late = await next.submit();
+  await turns(100);
+  t.ok(left < 500, `${left} were changed before`);
+  for (const id of ids) {
+    t.match(next.durable(id)?.cancel, { attempt: 1, cause: 'cancelled_by_api' });
+  }
+  t.match(next.durable(late[0] ?? '')?.cancel ?? null, null, 'a later order is not touched');
+  t.same(next.store.keys('cancelAlls'), []);
+  t.equal(new Set(cancelsSent(plugin)).size, cancelsSent(plugin).length);
+});
+
+t.test('what is queued never leaves once it is decided, be there a kill or not', async (t) => {
+  for (const isKilled of [false, true]) {
+    const { gateway } = await withOrders(500);
+    const answers = gateway.cancelAllNow();
+    while (answers.length === 0) await turns(1);
+    if (isKilled) gateway.memory.failNextCommits(Infinity);
+    const later = isKilled ? gateway.restart() : gateway;
+    gateway.memory.failNextCommits(0);
+    const plugin = await later.plugin();
+    await turns(100);
+    t.strictSame(plugin.submitted, []);
+    t.equal(later.store.keys('openExecutions').length, 0);
+  }
+});
+
+t.test('what was sent and not acknowledged is not sent again once it is decided', async (t) => {
+  const { gateway, plugin } = await withOrders(500, 'sent');
+  plugin.drop();
+  const answers = gateway.cancelAllNow();
+  while (answers.length === 0) await turns(1);
+  const again = await gateway.plugin();
+  await turns(100);
+  t.strictSame(again.submitted, []);
+  t.equal(cancelsSent(again).length, 500);
+});
+
+t.test('a TTL that passes after the decision changes nothing', async (t) => {
+  const { gateway, ids } = await withOrders(500);
+  const answers = gateway.cancelAllNow();
+  while (answers.length === 0) await turns(1);
+  await gateway.pass(60_000);
+  await turns(100);
+  const statuses = new Set(ids.map((id) => gateway.durable(id)?.status));
+  t.strictSame([...statuses], ['denied']);
+});
+
+t.test('readers see a decision as soon as it is on disk, and not before', async (t) => {
+  const { gateway, ids } = await withOrders(500);
+  const id = ids.at(-1) ?? '';
+  const { requestId } = gateway.execution(id);
+  const reader = readerOf(gateway);
+  const status = () => reader.read('u1', requestId)?.records[0]?.status;
+  const release = gateway.memory.hang();
+  const answers = gateway.cancelAllNow();
+  await turns(100);
+  t.equal(status(), 'queued');
+  release();
+  while (answers.length === 0) await turns(1);
+  t.equal(gateway.durable(id)?.status, 'queued', 'its record is changed later');
+  t.match(reader.read('u1', requestId), {
+    isCompleted: true,
+    records: [{ status: 'denied', reasonCode: 'cancelled_by_api' }],
+  });
+  t.equal(reader.read('u1', requestId), reader.read('u1', requestId), 'and its text is kept');
+  const listed = (filter: PageFilter): boolean => {
+    const page = new SignalPage(reader, { userId: 'u1', filter, limit: 200, before: undefined });
+    while (!page.step());
+    return page.text.includes(id);
+  };
+  t.strictSame([listed('open'), listed('completed')], [false, true]);
+
+  const next = gateway.restart();
+  const later = readerOf(next);
+  t.equal(later.read('u1', requestId)?.records[0]?.status, 'denied', 'after a kill, too');
+  await turns(200);
+  t.strictSame(later.read('u1', requestId)?.records[0], next.durable(id));
+});
+
+t.test('between the decision and the change an order is as if it had been changed', async (t) => {
+  const { gateway, plugin, ids } = await withOrders(500, 'acknowledged');
+  const answers = gateway.cancelAllNow();
+  while (answers.length === 0) await turns(1);
+  const [filled = '', single = ''] = ids.slice(-2);
+  t.equal(cancelOf(gateway, filled), null);
+  t.match(gateway.execution(single).cancel, { status: 'requested', attempt: 1 });
+  plugin.say({ type: 'report', seq: 1, executionId: filled, status: 'filled' });
+  const again = gateway.cancelAllNow();
+  await turns(200);
+  t.match(gateway.durable(filled), { status: 'filled', cancel: { status: 'too_late' } });
+  const { matched, orders } = JSON.parse(again[0] ?? '') as CancelledOrders;
+  t.equal(matched, 499);
+  t.ok(orders.every(({ outcome }) => outcome === 'already_requested'));
+});
+
+t.test('what changes while it is judged is judged by what it has become', async (t) => {
+  const { gateway, plugin, ids } = await withOrders(500, 'acknowledged');
+  const answers = gateway.cancelAllNow();
+  t.strictSame(answers, []);
+  const [first = ''] = ids;
+  plugin.say({ type: 'report', seq: 1, executionId: first, status: 'filled' });
+  await turns(100);
+  const { matched } = JSON.parse(answers[0] ?? '') as CancelledOrders;
+  t.equal(matched, 499);
+  t.match(gateway.durable(first), { status: 'filled', cancel: null });
+});

@@ -1,0 +1,136 @@
+import t from 'tap';
+import type { Static } from 'typebox';
+import type { Fill } from '../../src/model/execution.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { readExecution } from '../../src/signals/execution-book.js';
+import { SignalReader } from '../../src/signals/signal-reader.js';
+import { type signalSchema, toExecutionView } from '../../src/signals/signal-view.js';
+import { anExecution, aFill } from './an-execution.js';
+
+async function resting(fillsPerExecution = 10_000) {
+  const gateway = new SimulatedGateway({ limits: { fillsPerExecution } });
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit({ payload: '{"quantity":1000000}' });
+  plugin.say({ type: 'ack', executionId: id });
+  await turns();
+  return { gateway, plugin, id };
+}
+
+let seq = 0;
+
+function tell(plugin: ScriptedPlugin, executionId: string, fill: Fill): void {
+  plugin.say({ type: 'report', seq: ++seq, executionId, status: 'partially_filled', fill });
+}
+
+const read = (gateway: SimulatedGateway, id: string) => readExecution(gateway.store, 'u1', id);
+
+t.test('a record has the first fills; each further one has a row of its own', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  let rows = 0;
+  const write = gateway.store.write.bind(gateway.store);
+  (gateway.store as { write: typeof write }).write = (fill) =>
+    write((batch) =>
+      fill({
+        put: (collection, key, record) => {
+          if (collection === 'fills') rows++;
+          batch.put(collection, key, record);
+        },
+        remove: (collection, key) => batch.remove(collection, key),
+      }),
+    );
+  for (let i = 1; i <= 50; i++) {
+    tell(plugin, id, aFill(`f${i}`, 2));
+    if (i % 5 === 0) await turns();
+  }
+  t.ok(rows < 2 * 34, 'not again once it is flushed');
+  t.match(gateway.durable(id), { filledQuantity: 100, fillRows: 34 });
+  t.equal(gateway.durable(id)?.fills.length, 16);
+  const ids = (gateway: SimulatedGateway) => read(gateway, id)?.fills.map(({ fillId }) => fillId);
+  const expected = Array.from({ length: 50 }, (_, i) => `f${i + 1}`);
+  t.same(ids(gateway), expected);
+  const next = gateway.restart();
+  t.same(ids(next), expected);
+  const again = await next.plugin();
+  tell(again, id, aFill('f30', 2));
+  tell(again, id, aFill('f51', 2));
+  await turns();
+  t.same(ids(next), [...expected, 'f51'], 'a known one is told from a new one after a restart');
+  t.match(read(next, id), { filledQuantity: 102 });
+});
+
+t.test('fills that a failed commit has lost are written with the next', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  gateway.memory.failNextCommits(3);
+  for (let i = 1; i <= 40; i++) tell(plugin, id, aFill(`f${i}`, 1));
+  await gateway.pass(10_000, 1_000);
+  t.equal(read(gateway.restart(), id)?.fills.length, 40);
+});
+
+t.test('beyond the limit a fill is counted, and no longer listed', async (t) => {
+  const { gateway, plugin, id } = await resting(20);
+  for (let i = 1; i <= 30; i++) tell(plugin, id, aFill(`f${i}`, 2, i <= 20 ? 100 : 400));
+  tell(plugin, id, aFill('f25', 2));
+  await turns();
+  const next = gateway.restart();
+  const again = await next.plugin({
+    executions: [{ executionId: id, status: 'partially_filled', fill: aFill('f30', 2) }],
+  });
+  tell(again, id, aFill('f31', 2, 400));
+  await turns();
+  const execution = read(next, id);
+  t.match(execution, { filledQuantity: 62, remainingQuantity: 999_938 });
+  t.equal(execution?.averageFillPrice, Number(((20 * 100 + 11 * 400) / 31).toPrecision(12)));
+  const view = execution && toExecutionView(execution);
+  t.equal(view?.fills.length, 20);
+  t.equal(view?.fillsTruncated, true);
+});
+
+t.test(
+  'an answer lists as many fills as one execution may have, of all its executions',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugins = [await gateway.plugin(), await gateway.plugin({ instanceId: 'desk-2' })];
+    const ids = await gateway.submit({ payload: '{"quantity":1000000}' });
+    for (const [index, plugin] of plugins.entries()) {
+      const id = ids[index] as string;
+      plugin.say({ type: 'ack', executionId: id });
+      for (let i = 1; i <= 50; i++) tell(plugin, id, aFill(`f${i}`, 2));
+    }
+    await turns();
+    const { requestId } = gateway.execution(ids[0] as string);
+    const { store } = gateway;
+    for (const [fillsMax, listed] of [
+      [100, [50, 50]],
+      [99, [50, 49]],
+      [50, [50, 0]],
+      [8, [8, 0]],
+    ] as const) {
+      const text = new SignalReader({ store, fillsMax }).read('u1', requestId)?.text() ?? '{}';
+      const { executions } = JSON.parse(text) as Static<typeof signalSchema>;
+      const shown = executions.map(({ fills }) => fills.length);
+      t.same(shown, listed, `${fillsMax} at most`);
+      const truncated = executions.map(({ fillsTruncated = false }) => fillsTruncated);
+      t.same(
+        truncated,
+        listed.map((count) => count < 50),
+      );
+      t.match(executions, [{ filledQuantity: 100 }, { filledQuantity: 100 }]);
+    }
+  },
+);
+
+t.test('a record of an earlier version, with all fills in it, is read and goes on', async (t) => {
+  const { gateway, plugin, id } = await resting();
+  const fills = Array.from({ length: 30 }, (_, i) => aFill(`f${i}`, 1));
+  const record = gateway.durable(id) ?? anExecution('working');
+  const old = { ...record, status: 'partially_filled', fills, filledQuantity: 30 } as const;
+  await gateway.store.write((batch) => batch.put('openExecutions', ['u1', id], old));
+  plugin.drop();
+  const next = gateway.restart();
+  t.equal(read(next, id)?.fills.length, 30);
+  tell(await next.plugin(), id, aFill('f30', 1));
+  await turns();
+  t.equal(next.durable(id)?.fills.length, 16);
+  t.equal(read(next.restart(), id)?.fills.length, 31);
+});

@@ -1,0 +1,79 @@
+import t from 'tap';
+import { Deadlines } from '../../src/lib/deadlines.js';
+import { SharedCommits } from '../../src/signals/shared-commits.js';
+import { StoreFailure } from '../../src/store/store.js';
+import { commitAnswerMs } from '../../src/store/storage-health.js';
+import { turns } from '../support/simulated-gateway.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+const staleMs = 60_000;
+
+function waiting() {
+  const clock = new SimulatedClock();
+  const deadlines = new Deadlines(clock);
+  const told: string[] = [];
+  const commits = new SharedCommits<string>({
+    deadlines,
+    staleMs,
+    late: (change) => told.push(`${change} late`),
+    stale: (change) => told.push(`${change} stale`),
+    stored: (change) => told.push(`${change} stored`),
+    failed: (change, error) => told.push(`${change} ${(error as Error).message}`),
+  });
+  return { clock, deadlines, told, commits };
+}
+
+function commit() {
+  let resolve!: () => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<void>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+t.test('what shares a commit is told in its order, with one deadline for all', async (t) => {
+  const { deadlines, told, commits } = waiting();
+  const [first, second] = [commit(), commit()];
+  commits.add('a', first.promise);
+  commits.add('b', first.promise);
+  commits.add('c', second.promise);
+  t.equal(deadlines.size, 2);
+  first.resolve();
+  await turns();
+  t.strictSame(told, ['a stored', 'b stored']);
+  second.resolve();
+  await turns();
+  t.strictSame(told, ['a stored', 'b stored', 'c stored']);
+  t.equal(deadlines.size, 0);
+});
+
+t.test('a commit that hangs is told late, then stale, and still of its outcome', async (t) => {
+  const { clock, told, commits } = waiting();
+  const { promise, resolve } = commit();
+  commits.add('a', promise);
+  clock.advance(commitAnswerMs - 1);
+  commits.add('b', promise);
+  t.strictSame(told, []);
+  clock.advance(1);
+  t.strictSame(told, ['a late', 'b late']);
+  clock.advance(staleMs - commitAnswerMs);
+  t.strictSame(told.slice(2), ['a stale', 'b stale']);
+  resolve();
+  await turns();
+  t.strictSame(told.slice(4), ['a stored', 'b stored']);
+});
+
+t.test('a commit that fails is told to each of its changes, and to no other', async (t) => {
+  const { clock, told, commits } = waiting();
+  const { promise, reject } = commit();
+  commits.add('a', promise);
+  commits.add('b', promise);
+  commits.add('c', Promise.resolve());
+  reject(new StoreFailure('full'));
+  await turns();
+  t.strictSame(told.sort(), ['a full', 'b full', 'c stored']);
+  clock.advance(staleMs);
+  t.equal(told.length, 3);
+});

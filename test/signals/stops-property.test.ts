@@ -1,0 +1,198 @@
+/**
+ * Random lives of a gateway, with stops in between: after a stop no submit frame of what it covers leaves, be it
+ * queued, under way to the disk, marked, in a backlog or already sent, across connections and restarts.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import { StoreFailure } from '../../src/store/store.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+
+type Step =
+  | 'accept'
+  | 'accept by another key'
+  | 'turn'
+  | 'turns'
+  | 'connect'
+  | 'drop'
+  | 'congest'
+  | 'drain'
+  | 'acknowledge'
+  | 'halt'
+  | 'resume'
+  | 'freeze'
+  | 'unfreeze'
+  | 'revoke'
+  | 'a commit fails'
+  | 'a commit fails that is kept'
+  | 'recover'
+  | 'kill in a commit that is lost'
+  | 'kill in a commit that is kept';
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom<Step>('accept', 'accept by another key') },
+    { weight: 6, arbitrary: fc.constantFrom<Step>('turn', 'turn', 'turns') },
+    { weight: 5, arbitrary: fc.constantFrom<Step>('connect', 'drop', 'congest', 'drain') },
+    { weight: 1, arbitrary: fc.constant<Step>('acknowledge') },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom<Step>('a commit fails', 'a commit fails that is kept', 'recover'),
+    },
+    { weight: 2, arbitrary: fc.constantFrom<Step>('halt', 'resume', 'freeze', 'unfreeze') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom<Step>(
+        'revoke',
+        'kill in a commit that is lost',
+        'kill in a commit that is kept',
+      ),
+    },
+  ),
+  { minLength: 8, maxLength: 40 },
+);
+
+/** One life after another, on one store. */
+class Story {
+  gateway = new SimulatedGateway();
+  plugin: ScriptedPlugin | undefined;
+  /** The key of each signal, and those that a stop has covered since. */
+  readonly keys = new Map<string, number>();
+  readonly ended = new Set<string>();
+  #seen = 0;
+  #frames: string[] = [];
+
+  async take(step: Step): Promise<void> {
+    await this.#act[step]();
+    this.#look();
+  }
+
+  readonly #act: Readonly<Record<Step, () => unknown>> = {
+    accept: () => this.#accept(1),
+    'accept by another key': () => this.#accept(2),
+    turn: () => turns(1),
+    turns: () => turns(),
+    connect: () => {
+      this.plugin = this.gateway.connect();
+      this.#seen = 0;
+      this.plugin.hello();
+    },
+    drop: () => {
+      this.#look();
+      if (this.plugin?.closed === undefined) this.plugin?.drop();
+      this.plugin = undefined;
+    },
+    congest: () => {
+      if (this.plugin !== undefined) this.plugin.room = 1;
+    },
+    drain: () => {
+      if (this.plugin?.closed === undefined) this.plugin?.drain(Infinity);
+    },
+    acknowledge: () => {
+      const executionId = this.plugin?.of('submit').at(-1)?.['executionId'] as string | undefined;
+      if (executionId !== undefined) this.plugin?.say({ type: 'ack', executionId });
+    },
+    halt: () => this.#stop(() => this.#commit((transaction) => halt(transaction, null, 1))),
+    freeze: () =>
+      this.#stop(() =>
+        this.#commit((batch) => batch.put('users', 'u1', { ...user, frozen: true })),
+      ),
+    revoke: () =>
+      this.#stop(() => this.#commit((batch) => batch.put('apiKeyHashes', ['u1', -1], 'hash')), 1),
+    resume: () => this.#end((transaction) => resumeTrading(transaction)),
+    unfreeze: () => this.#end((batch) => batch.put('users', 'u1', user)),
+    'a commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
+    'a commit fails that is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
+    recover: () => this.gateway.pass(2_000, 1_000),
+    'kill in a commit that is lost': () => this.#kill('lost'),
+    'kill in a commit that is kept': () => this.#kill('kept'),
+  };
+
+  /** What the dying process does after its commit reaches nobody. */
+  async #kill(fate: 'lost' | 'kept'): Promise<void> {
+    await this.take('drop');
+    this.gateway.memory.failNextCommits(1, fate);
+    await turns();
+    this.gateway.memory.failNextCommits(0);
+    this.gateway = this.gateway.restart();
+  }
+
+  #accept(keyId: number): void {
+    const signalId = `s${this.keys.size + 1}`;
+    this.keys.set(signalId, keyId);
+    const wish = { signalId, keyId, idempotencyKey: signalId };
+    this.gateway.accept(wish, () => undefined);
+  }
+
+  #commit(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<unknown> {
+    return this.gateway.store.transact(work);
+  }
+
+  async #stop(commit: () => Promise<unknown>, keyId?: number): Promise<void> {
+    // A stop that is refused is none: the operator is told.
+    if (!(await succeeds(commit()))) return;
+    for (const [signalId, key] of this.keys) {
+      if (keyId === undefined || key === keyId) this.ended.add(signalId);
+    }
+    this.#look();
+    await this.gateway.core.endUnsent();
+  }
+
+  async #end(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
+    await this.gateway.core.endUnsent();
+    await succeeds(this.#commit(work));
+  }
+
+  /** Every frame that has left since the last look. */
+  #look(): void {
+    if (this.plugin === undefined) return;
+    const { submitted } = this.plugin;
+    const left = submitted.slice(this.#seen);
+    this.#seen = submitted.length;
+    this.#frames.push(...left);
+    const wrong = left.filter((signalId) => this.ended.has(signalId));
+    assert.deepEqual(wrong, [], 'left after its stop');
+  }
+
+  /** Nothing of a stop is forgotten once trading goes on again. */
+  async finish(): Promise<void> {
+    this.gateway.memory.failNextCommits(0);
+    for (const step of ['recover', 'resume', 'unfreeze', 'connect', 'turns'] as const) {
+      await this.take(step);
+    }
+    for (const { record } of this.gateway.store.range('openExecutions')) {
+      const wasSent = record.delivery !== 'not_sent';
+      assert(wasSent || !this.ended.has(record.signalId), `${record.signalId} waits on`);
+    }
+    for (const { record } of this.gateway.store.range('finalExecutions')) {
+      if (record.status !== 'denied' || !this.ended.has(record.signalId)) continue;
+      assert(!this.#frames.includes(record.signalId), `${record.signalId} was sent and is denied`);
+    }
+  }
+}
+
+async function succeeds(commit: Promise<unknown>): Promise<boolean> {
+  return commit.then(
+    () => true,
+    (error: unknown) => {
+      assert(error instanceof StoreFailure);
+      return false;
+    },
+  );
+}
+
+t.test('nothing leaves after its stop, whatever is under way', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const story = new Story();
+      await story.take('connect');
+      for (const step of all) await story.take(step);
+      await story.finish();
+      story.gateway.deadlines.stop();
+    }),
+    { numRuns: 150 },
+  );
+  t.pass();
+});

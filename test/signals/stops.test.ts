@@ -1,0 +1,192 @@
+/** Freeze, halt and revoked keys: what they end, at once and across restarts. */
+import t, { type Test } from 'tap';
+import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
+import type { Store } from '../../src/store/store.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+
+type StopName = 'account_frozen' | 'trading_halted' | 'key_revoked';
+
+/** The commits of the stops, as the operations and the endpoint make them. */
+const stops: Readonly<Record<StopName, (store: Store) => Promise<unknown>>> = {
+  account_frozen: (store) =>
+    store.write((batch) => batch.put('users', 'u1', { ...user, frozen: true })),
+  trading_halted: (store) => store.transact((transaction) => halt(transaction, 'why', 1)),
+  key_revoked: (store) => store.write((batch) => batch.put('apiKeyHashes', ['u1', -1], 'hash')),
+};
+const names = Object.keys(stops) as StopName[];
+
+async function stop(gateway: SimulatedGateway, name: StopName): Promise<void> {
+  await stops[name](gateway.store);
+  await gateway.core.endUnsent(name === 'trading_halted' ? undefined : 'u1');
+}
+
+const denied = (reasonCode: StopName) => ({ status: 'denied', reasonCode, delivery: 'not_sent' });
+
+/** Accepted, while the terminal is away. */
+async function waiting(gateway = new SimulatedGateway()) {
+  const plugin = await gateway.plugin();
+  plugin.drop();
+  const [id = ''] = await gateway.submit();
+  return { gateway, id };
+}
+
+async function nothingLeaves(t: Test, gateway: SimulatedGateway): Promise<void> {
+  const plugin = await gateway.plugin();
+  t.strictSame(plugin.of('submit'), []);
+}
+
+for (const name of names) {
+  t.test(`${name}: what waits for its terminal is denied, for good`, async (t) => {
+    const { gateway, id } = await waiting();
+    await stop(gateway, name);
+    t.match(gateway.durable(id), denied(name), 'on disk when the stop is over');
+    await nothingLeaves(t, gateway);
+    t.equal(gateway.book.size, 0);
+  });
+
+  t.test(`${name}: what is accepted meanwhile is denied after its commit`, async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const ids: string[] = [];
+    gateway.accept({}, (accepted) => {
+      if (typeof accepted === 'object') ids.push(accepted.executions[0]?.executionId ?? '');
+    });
+    await stop(gateway, name);
+    await turns();
+    t.match(gateway.durable(ids[0] ?? ''), denied(name));
+    t.strictSame(plugin.of('submit'), []);
+  });
+
+  t.test(`${name}: a backlog ends where the stop comes`, async (t) => {
+    const { gateway, id } = await waiting();
+    const [second = ''] = await gateway.submit();
+    const plugin = gateway.connect();
+    plugin.room = 2;
+    plugin.hello();
+    await turns();
+    t.strictSame(plugin.submitted, ['s1'], 'the welcome and one submit');
+    await stop(gateway, name);
+    plugin.drain(Infinity);
+    await turns();
+    t.strictSame(plugin.submitted, ['s1']);
+    t.match(gateway.durable(id), { status: 'dispatched' });
+    t.match(gateway.durable(second), denied(name));
+  });
+
+  t.test(`${name}: a mark whose commit is under way is not followed by its frame`, async (t) => {
+    const { gateway, id } = await waiting();
+    const plugin = gateway.connect();
+    const stopped = stops[name](gateway.store);
+    plugin.hello();
+    await stopped;
+    await turns();
+    t.strictSame(plugin.of('submit'), []);
+    t.match(gateway.durable(id), denied(name));
+  });
+
+  t.test(`${name}: what was sent is not sent again, and goes on being reported`, async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    t.equal(plugin.submitted.length, 1);
+    await stop(gateway, name);
+    plugin.drop();
+    const back = await gateway.plugin();
+    t.strictSame(back.of('submit'), []);
+    t.match(gateway.durable(id), { status: 'dispatched', delivery: 'sent', maySend: false });
+    back.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    await turns();
+    await gateway.cancel(id);
+    t.equal(back.of('cancel').length, 1, 'a cancel leaves');
+  });
+
+  t.test(`${name}: a start denies what the last process could not`, async (t) => {
+    const { gateway, id } = await waiting();
+    await stops[name](gateway.store);
+    const next = gateway.restart();
+    await turns();
+    t.match(next.durable(id), denied(name));
+    await nothingLeaves(t, next);
+  });
+
+  t.test(`${name}: what a killed process may have sent is never sent again`, async (t) => {
+    const { gateway, id } = await waiting();
+    const execution = gateway.execution(id);
+    await gateway.store.write((batch) =>
+      batch.put('openExecutions', ['u1', id], { ...execution, maySend: true }),
+    );
+    await stops[name](gateway.store);
+    const next = gateway.restart();
+    await turns();
+    t.match(next.durable(id), { status: 'dispatched', delivery: 'sent', maySend: false });
+    await nothingLeaves(t, next);
+    await next.pass(120_000, 30_000);
+    t.match(next.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+  });
+
+  t.test(`${name}: without a gateway the store itself is changed`, async (t) => {
+    const { gateway, id } = await waiting();
+    const [second = ''] = await gateway.submit();
+    const execution = gateway.execution(second);
+    gateway.deadlines.stop();
+    await gateway.store.write((batch) =>
+      batch.put('openExecutions', ['u1', second], { ...execution, maySend: true }),
+    );
+    await stops[name](gateway.store);
+    await enforceOnDisk(gateway.store, gateway.clock);
+    t.match(gateway.durable(id), denied(name));
+    t.match(gateway.durable(second), { status: 'dispatched', maySend: false });
+    await gateway.store.transact((transaction) => {
+      resumeTrading(transaction);
+      transaction.put('users', 'u1', user);
+      transaction.remove('apiKeyHashes', ['u1', -1]);
+    });
+    await nothingLeaves(t, gateway.restart());
+  });
+}
+
+t.test('a revoked key ends its own executions alone, a freeze those of its user', async (t) => {
+  const gateway = new SimulatedGateway();
+  const [plugin, other] = [await gateway.plugin(), await gateway.plugin({}, 'u2')];
+  plugin.drop();
+  other.drop();
+  const [first = ''] = await gateway.submit({ keyId: 1 });
+  const [second = ''] = await gateway.submit({ keyId: 2 });
+  gateway.accept({}, () => undefined, { ...user, userId: 'u2' });
+  await turns();
+  await stop(gateway, 'key_revoked');
+  t.match(gateway.durable(first), denied('key_revoked'));
+  t.equal(gateway.durable(second)?.status, 'queued');
+  await stop(gateway, 'account_frozen');
+  t.match(gateway.durable(second), denied('account_frozen'));
+  t.equal((await gateway.plugin({}, 'u2')).submitted.length, 1);
+});
+
+t.test('what a halt has denied stays denied; new signals leave after it', async (t) => {
+  const { gateway, id } = await waiting();
+  await stop(gateway, 'trading_halted');
+  await gateway.store.transact(resumeTrading);
+  await gateway.submit({ signalId: 'after' });
+  const plugin = await gateway.plugin();
+  t.strictSame(plugin.submitted, ['after']);
+  t.match(gateway.durable(id), denied('trading_halted'));
+});
+
+t.test('while a user is moved its executions wait; they are not denied', async (t) => {
+  const { gateway, id } = await waiting();
+  const moving = { frozen: false, confirmed: true };
+  await gateway.store.write((batch) => batch.put('users', 'u1', { ...user, frozen: true, moving }));
+  await gateway.core.endUnsent('u1');
+  t.equal(gateway.durable(id)?.status, 'queued');
+});
+
+t.test('a disk that refuses the denials does not hold up the end of the stop', async (t) => {
+  const { gateway, id } = await waiting();
+  await stops.trading_halted(gateway.store);
+  gateway.memory.failNextCommits(1);
+  await gateway.core.endUnsent();
+  t.equal(gateway.execution(id).status, 'denied');
+  await gateway.pass(3_000, 1_000);
+  t.match(gateway.durable(id), denied('trading_halted'));
+});

@@ -1,0 +1,10 @@
+/** The settings as shipped that the operator's operations need, beside a data directory. */
+import { shippedPlans } from '../../src/plans.js';
+import { shippedPlatforms } from '../../src/platforms.js';
+import { shippedLimits } from './shipped-limits.js';
+
+export const shippedSettings = {
+  plans: shippedPlans,
+  platforms: shippedPlatforms,
+  limits: shippedLimits(),
+};

@@ -1,0 +1,204 @@
+/** The plugin of `signalbox/plugin` at a fake gateway: what it promises to a terminal behind it. */
+import t, { type Test } from 'tap';
+import { openJournalFile } from '../../src/terminal/journal-file.js';
+import { Journal } from '../../src/terminal/journal.js';
+import {
+  createPlugin,
+  type ClientNotice,
+  type PluginNotice,
+  type PluginOptions,
+  type Terminal,
+} from '../../src/terminal/plugin.js';
+import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.js';
+import { Inbox } from '../support/inbox.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { source, startTime, submitFrame } from './desk.js';
+
+async function setUp(t: Test, terminal: Terminal, options: Partial<PluginOptions> = {}) {
+  const gateway = await startFakeGateway();
+  const notices = new Inbox<ClientNotice | PluginNotice>();
+  const plugin = createPlugin({
+    url: gateway.url,
+    token: () => 'sbs_token',
+    source,
+    clock: new SimulatedClock(startTime),
+    random: () => 0,
+    ...options,
+    terminal: { notice: (notice) => notices.put(notice), ...terminal },
+  });
+  t.teardown(async () => {
+    await plugin.stop();
+    await gateway.close();
+  });
+  plugin.start();
+  const connection = await gateway.connection();
+  const hello = await connection.welcome();
+  await notices.take(({ kind }) => kind === 'connected');
+  const failure = async () => (await notices.take(({ kind }) => kind === 'failed')) as PluginNotice;
+  return { plugin, connection, hello, failure };
+}
+
+/** A journal that an earlier process has left: a command and its cancel, both without a report. */
+function leaveInDoubt(directory: string): string {
+  const journal = new Journal(new SimulatedClock(startTime), openJournalFile(directory, source));
+  journal.noteSubmit(submitFrame('exe_1'));
+  journal.noteCancel('can_1', 'exe_1');
+  journal.flush();
+  journal.close();
+  return directory;
+}
+
+function cancel(connection: FakeConnection, executionId: string): void {
+  connection.send({ type: 'cancel', cancelRequestId: 'can_1', executionId, orderRef: 'ord_1' });
+}
+
+t.test('the capabilities are what the terminal can do', async (t) => {
+  const { hello } = await setUp(t, { submit: () => undefined });
+  t.strictSame(hello.capabilities, ['submit']);
+  const all = await setUp(t, {
+    submit: () => undefined,
+    cancel: () => undefined,
+    snapshot: () => ({}),
+  });
+  t.strictSame(all.hello.capabilities, ['submit', 'cancel', 'snapshot']);
+});
+
+t.test('what a terminal reports reaches the gateway', async (t) => {
+  const { connection, plugin } = await setUp(t, {
+    submit: ({ executionId }) => plugin.report(executionId, { status: 'working' }),
+    cancel: ({ cancelRequestId }) => plugin.cancelReport(cancelRequestId, { status: 'cancelled' }),
+  });
+  connection.send(submitFrame('exe_1'));
+  t.match(await connection.next('report'), { executionId: 'exe_1', status: 'working' });
+  cancel(connection, 'exe_1');
+  t.match(await connection.next('cancel_report'), { status: 'cancelled' });
+});
+
+t.test('a terminal that fails leaves its command unknown, and the others go on', async (t) => {
+  const { connection, plugin, failure } = await setUp(t, {
+    submit({ executionId }) {
+      if (executionId === 'exe_1') throw new Error('broken wire');
+      if (executionId === 'exe_2') return Promise.reject(new Error('slow and broken'));
+      plugin.report(executionId, { status: 'filled' });
+      throw new Error('too late to matter');
+    },
+  });
+  for (const [executionId, text] of [
+    ['exe_1', 'broken wire'],
+    ['exe_2', 'slow and broken'],
+  ] as const) {
+    connection.send(submitFrame(executionId));
+    const unknown = { status: 'unknown', reasonCode: 'plugin_error', native: { text } };
+    t.match(await connection.next('report'), { executionId, ...unknown });
+    t.match(await failure(), { id: executionId, message: text });
+  }
+  connection.send(submitFrame('exe_3'));
+  t.match(await connection.next('report'), { executionId: 'exe_3', status: 'filled' });
+  await failure();
+  connection.send(submitFrame('exe_4'));
+  t.match(await connection.next('report'), { executionId: 'exe_4', status: 'filled' });
+});
+
+t.test('a cancel that fails is unknown; a terminal that cannot cancel says so', async (t) => {
+  const failing = await setUp(t, {
+    submit: () => undefined,
+    cancel: () => Promise.reject(new Error('no line')),
+  });
+  cancel(failing.connection, 'exe_1');
+  const unknown = { status: 'unknown', reasonCode: 'plugin_error', native: { text: 'no line' } };
+  t.match(await failing.connection.next('cancel_report'), unknown);
+
+  const { connection } = await setUp(t, { submit: () => undefined });
+  cancel(connection, 'exe_1');
+  const refused = { status: 'rejected', reasonCode: 'unable_to_cancel' };
+  t.match(await connection.next('cancel_report'), refused);
+});
+
+t.test('a cancel waits until its order was handed over', async (t) => {
+  const done: string[] = [];
+  let resolve: () => void = () => undefined;
+  const { connection, plugin } = await setUp(t, {
+    async submit() {
+      await new Promise<void>((handedOver) => (resolve = handedOver));
+      done.push('submit');
+    },
+    cancel({ cancelRequestId }) {
+      done.push('cancel');
+      plugin.cancelReport(cancelRequestId, { status: 'cancelled' });
+    },
+  });
+  connection.send(submitFrame('exe_1'));
+  await connection.next('ack');
+  cancel(connection, 'exe_1');
+  await connection.next('ack');
+  t.strictSame(done, []);
+  resolve();
+  await connection.next('cancel_report');
+  t.strictSame(done, ['submit', 'cancel']);
+});
+
+t.test('a snapshot has the id that was asked for, also when it takes a while', async (t) => {
+  const { connection } = await setUp(t, {
+    submit: () => undefined,
+    snapshot: async () => ({ account: {}, positions: [], orders: [] }),
+  });
+  connection.send({ type: 'snapshot', snapshotId: 'snp_1' });
+  t.match(await connection.next('event'), {
+    event: 'state_snapshot',
+    data: { snapshotId: 'snp_1', account: {}, positions: [], orders: [] },
+  });
+});
+
+t.test('a command in doubt is never executed again unasked', async (t) => {
+  const submitted: string[] = [];
+  const { connection } = await setUp(
+    t,
+    { submit: ({ executionId }) => void submitted.push(executionId) },
+    { journalDir: leaveInDoubt(t.testdir()) },
+  );
+  t.match(await connection.next('report'), { executionId: 'exe_1', status: 'unknown' });
+  connection.send(submitFrame('exe_1'));
+  t.match(await connection.next('report'), { executionId: 'exe_1', status: 'unknown' });
+  t.strictSame(submitted, []);
+});
+
+for (const [name, found, expected] of [
+  ['what the broker knows', { status: 'filled' }, ['in doubt exe_1', 'can_1']],
+  ['executed where the broker has none', 'execute', ['in doubt exe_1', 'submit exe_1', 'can_1']],
+] as const) {
+  t.test(`a command in doubt is ${name}, before its cancel`, async (t) => {
+    const done: string[] = [];
+    const { connection } = await setUp(
+      t,
+      {
+        submit: ({ executionId }) => void done.push(`submit ${executionId}`),
+        inDoubt: async ({ executionId }) => {
+          done.push(`in doubt ${executionId}`);
+          return Promise.resolve(found);
+        },
+        cancel: ({ cancelRequestId }) => void done.push(cancelRequestId),
+      },
+      { journalDir: leaveInDoubt(t.testdir()) },
+    );
+    if (found !== 'execute') t.match(await connection.next('report'), found);
+    cancel(connection, 'exe_1');
+    await connection.next('ack');
+    t.strictSame(done, expected);
+  });
+}
+
+t.test(
+  'after its end a plugin reports nothing, and a journal without a report is in doubt',
+  async (t) => {
+    const journalDir = t.testdir();
+    const { plugin, connection } = await setUp(t, { submit: () => undefined }, { journalDir });
+    connection.send(submitFrame('exe_1'));
+    await connection.next('ack');
+    await plugin.stop();
+    plugin.report('exe_1', { status: 'filled' });
+    plugin.cancelReport('can_1', { status: 'cancelled' });
+    t.equal(plugin.event({ event: 'terminal_message', data: {} }), false);
+    const again = await setUp(t, { submit: () => undefined }, { journalDir });
+    t.match(await again.connection.next('report'), { executionId: 'exe_1', status: 'unknown' });
+  },
+);
