@@ -73,7 +73,8 @@ t.test('every read is that of a plain map, wherever what it reads lies', async (
 });
 
 class Run {
-  readonly clock = new SimulatedClock();
+  /** A life's own, so that a killed one's threads do nothing more. */
+  #clock = new SimulatedClock();
   store: Store;
   /** As of the newest write, and of the newest one that was acknowledged. */
   newest: Found = new Map();
@@ -96,7 +97,8 @@ class Run {
   }
 
   #open(): Store {
-    return openStore(this.directory, { clock: this.clock, segmentBytes: 16 * 1024 });
+    this.#clock = new SimulatedClock();
+    return openStore(this.directory, { clock: this.#clock, segmentBytes: 16 * 1024 });
   }
 
   async take(step: Step): Promise<void> {
@@ -145,7 +147,7 @@ class Run {
 
   async #fill(): Promise<void> {
     await eventually(() => {
-      this.clock.advance(100);
+      this.#clock.advance(100);
       return this.store.index().waitingBytes === 0;
     });
   }
