@@ -1,15 +1,13 @@
 /** Compiles the schemas that validate external input. The only module that configures Ajv. */
 import { Ajv } from 'ajv';
-import type { Static, TSchema } from 'typebox';
+import type { Static, Schema } from './type.js';
 
 // `unicode: false` counts UTF-16 code units, as the specification does; `logger: false` suppresses Ajv's
 // deprecation warning for it. Without `allErrors`, a pattern never runs on a text above its maxLength. A test
 // validates the schemas themselves: to repeat that in each process would nearly double the time they take.
 const ajv = new Ajv({ strict: true, unicode: false, logger: false, validateSchema: false });
 
-export function compileSchema<S extends TSchema>(
-  schema: S,
-): (value: unknown) => value is Static<S> {
+export function compileSchema<S extends Schema>(schema: S): (value: unknown) => value is Static<S> {
   const validate = ajv.compile(schema);
   return (value): value is Static<S> => validate(value);
 }

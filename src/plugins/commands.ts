@@ -3,7 +3,7 @@
  * the contract; COMMANDS.md documents it). The gateway passes payloads on unjudged. Terminals judge them, with
  * `readCommand`.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import { Type, type Static, type Schema } from '../lib/type.js';
 import { oneOf } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -82,7 +82,7 @@ export const commands = {
   'order/submit': Type.Object(orderFields, { ...closed, allOf: priceConditions }),
   'position/close': Type.Object({ instrument }, closed),
   'account/flatten': Type.Object({}, closed),
-} as const satisfies Record<string, TSchema>;
+} as const satisfies Record<string, Schema>;
 
 export type CommandName = keyof typeof commands;
 export type Order = Static<(typeof commands)['order/submit']>;
@@ -115,7 +115,7 @@ export const fieldFaults: Readonly<Record<FieldName, readonly [must: string, wro
 };
 
 const validators: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
-  Object.entries(orderFields).map(([field, schema]) => [field, compileSchema(schema as TSchema)]),
+  Object.entries(orderFields).map(([field, schema]) => [field, compileSchema(schema as Schema)]),
 );
 
 export interface TerminalFields {
