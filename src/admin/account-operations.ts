@@ -28,7 +28,6 @@ const rowsPerTurn = 256;
 
 export const accountOperations = {
   'user.add': {
-    makesDirectory: true,
     refuse: refusePlan,
     async run({ store, ids, clock }, request) {
       const user = await addUser(store, ids, { ...request, now: clock.now() });

@@ -17,9 +17,12 @@ import { StartRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
 import { converse, type Ending, type RowSource } from './conversation.js';
 import type { Operation, OperationContext, Rows } from './operation.js';
-import { operations, type ResultOf } from './operations.js';
+import type { ResultOf } from './operations.js';
 import { asCaller, asOwnerOf } from './owner.js';
 import type { OperationName, RequestOf } from './requests.js';
+
+/** Those that make a data directory which does not exist yet. */
+const directoryMakers: ReadonlySet<OperationName> = new Set(['user.add', 'user.import']);
 
 /** The operation was not begun, or its outcome is not known. */
 export interface NotPerformed {
@@ -60,13 +63,15 @@ async function attempt(
   options: PerformOptions,
 ): Promise<unknown> {
   const { dataDir } = settings;
-  const { makesDirectory, refuse } = operations[name] as Operation<unknown>;
+  const makesDirectory = directoryMakers.has(name);
   if (!isStoreDirectory(dataDir)) {
-    if (makesDirectory !== true) return noStore(dataDir);
+    if (!makesDirectory) return noStore(dataDir);
+    const { operations } = await import('./operations.js');
+    const { refuse } = operations[name] as Operation<unknown>;
     const refusal = refuse?.(settings, request);
     if (refusal !== undefined) return refusal;
   }
-  if (makesDirectory === true) {
+  if (makesDirectory) {
     const warning = prepareDataDirectory(dataDir);
     if (warning !== undefined) options.warn?.(warning);
   }
@@ -75,11 +80,9 @@ async function attempt(
     const held = tryLockDirectory(dataDir, 'command');
     if ('release' in held) {
       try {
+        // The operations are only loaded where no gateway carries them out.
         const { performLocally } = await import('./local.js');
-        return (
-          refuse?.(settings, request) ??
-          (await performLocally(settings, name, request, rowsHere(options)))
-        );
+        return await performLocally(settings, name, request, rowsHere(options));
       } finally {
         held.release();
       }

@@ -15,6 +15,8 @@ export async function performLocally(
   rows: Rows,
 ): Promise<object> {
   const operation = operations[name] as Operation<unknown>;
+  const refusal = operation.refuse?.(settings, request);
+  if (refusal !== undefined) return refusal;
   const store = openStore(settings.dataDir);
   try {
     return await operation.run(

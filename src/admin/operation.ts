@@ -93,8 +93,6 @@ export type Refusal = {
 type Answer = Refusal | (object & { readonly refused?: never });
 
 export interface Operation<Request> {
-  /** Whether it makes a data directory that does not exist yet. */
-  readonly makesDirectory?: true;
   /** Checked before anything is made or opened. */
   readonly refuse?: (
     settings: OperationContext['settings'],

@@ -21,7 +21,6 @@ export const upkeepOperations = {
     },
   },
   'user.import': {
-    makesDirectory: true,
     refuse: ({ plans }, { plan }) =>
       Object.hasOwn(plans, plan)
         ? undefined
