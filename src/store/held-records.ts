@@ -17,12 +17,12 @@ const bytesPerValue = 32;
 
 export function holdRecords(store: Store): Store {
   /**
-   * That nothing is there is held where a poller looks first, and where each signal looks whether its key was
-   * revoked; nowhere where anybody may ask for anything.
+   * That nothing is there is held where a poller looks first, where each signal looks whether its key was revoked,
+   * for switches that were never touched, and, of a bounded number, for API keys that nobody has.
    */
   const shelves: ReadonlyMap<Collection, Shelf> = new Map<Collection, Shelf>([
-    ['switches', new Shelf()],
-    ['apiKeys', new Shelf()],
+    ['switches', new Shelf({ holdsAbsence: true })],
+    ['apiKeys', new Shelf({ holdsAbsence: true })],
     ['apiKeyHashes', new Shelf({ holdsAbsence: true })],
     ['users', new Shelf()],
     ['requests', new Shelf()],
@@ -44,7 +44,9 @@ export function holdRecords(store: Store): Store {
     if (held !== undefined) return (held ?? undefined) as RecordOf<C> | undefined;
     const record = store.get(collection, key);
     if (record === undefined && !shelf.holdsAbsence) return undefined;
-    bytes += frozenBytes(record) + bytesPerValue;
+    // Absences of keys of one part are bounded by their number: what anybody asks for must not clear the rest.
+    if (record !== undefined || typeof key !== 'string')
+      bytes += frozenBytes(record) + bytesPerValue;
     if (bytes > bytesMax) clear();
     shelf.set(key as ShelfKey, record ?? null);
     return record;

@@ -1,12 +1,17 @@
-/** The held records of one collection, by a key of one part or of two. */
+/** The held records of one collection, by a key of one part or of two, and that there is none. */
 
 export type ShelfKey = string | readonly [owner: string, id: string | number];
+
+/** Keys of one part are what anybody may ask for: of so many it is held that there is no record. */
+export const absencesMax = 4_096;
 
 export class Shelf {
   readonly holdsAbsence: boolean;
   readonly #single = new Map<string, unknown>();
   /** By the first part: to join both would make a new string for each look-up. */
   readonly #double = new Map<string, Map<string | number, unknown>>();
+  /** Of keys of one part; all are forgotten when there are too many. */
+  readonly #absent = new Set<string>();
 
   constructor({ holdsAbsence = false } = {}) {
     this.holdsAbsence = holdsAbsence;
@@ -14,13 +19,16 @@ export class Shelf {
 
   /** @returns null where it is held that there is no record; undefined where nothing is held. */
   get(key: ShelfKey): unknown {
-    if (typeof key === 'string') return this.#single.get(key);
+    if (typeof key === 'string') {
+      return this.#single.get(key) ?? (this.#absent.has(key) ? null : undefined);
+    }
     return this.#double.get(key[0])?.get(key[1]);
   }
 
   set(key: ShelfKey, record: unknown): void {
     if (typeof key === 'string') {
-      this.#single.set(key, record);
+      if (record === null) this.#setAbsent(key);
+      else this.#single.set(key, record);
       return;
     }
     let owned = this.#double.get(key[0]);
@@ -32,12 +40,22 @@ export class Shelf {
   }
 
   drop(key: ShelfKey): void {
-    if (typeof key === 'string') this.#single.delete(key);
-    else this.#double.get(key[0])?.delete(key[1]);
+    if (typeof key === 'string') {
+      this.#single.delete(key);
+      this.#absent.delete(key);
+    } else {
+      this.#double.get(key[0])?.delete(key[1]);
+    }
   }
 
   clear(): void {
     this.#single.clear();
     this.#double.clear();
+    this.#absent.clear();
+  }
+
+  #setAbsent(key: string): void {
+    if (this.#absent.size === absencesMax) this.#absent.clear();
+    this.#absent.add(key);
   }
 }

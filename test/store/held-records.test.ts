@@ -3,7 +3,8 @@ import t, { type Test } from 'tap';
 import { holdRecords } from '../../src/store/held-records.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { type Store, StoreFailure } from '../../src/store/store.js';
-import type { User } from '../../src/model/records.js';
+import { absencesMax } from '../../src/store/shelf.js';
+import type { ApiKey, User } from '../../src/model/records.js';
 import { storeContract } from '../contract/store.js';
 import { anExecution } from '../signals/an-execution.js';
 import { createMemoryStore } from '../support/memory-store.js';
@@ -26,6 +27,18 @@ function aUser(userId: string, email: string): User {
     createdAt: 0,
   };
 }
+
+const aKey: ApiKey = {
+  id: 7,
+  userId: 'u1',
+  name: 'bot',
+  displayPrefix: 'svc_api_abcdef...',
+  scopes: ['signals:write'],
+  createdAt: 0,
+  expiresAt: null,
+  revokedAt: null,
+  limits: null,
+};
 
 interface Counted {
   readonly store: Store;
@@ -107,10 +120,39 @@ t.test('whether a key was revoked is looked for once, until it is', async (t) =>
   t.equal(store.get('apiKeyHashes', ['u1', -8]), undefined);
 });
 
-t.test('a key that nobody has is not held: anybody may ask for any number of them', async (t) => {
+t.test('a key that nobody has is looked for once, until it is made', async (t) => {
   const { store, reads } = counted(t);
-  for (let i = 0; i < 3; i++) t.equal(store.get('apiKeys', 'no such hash'), undefined);
-  t.equal(reads(), 3);
+  for (let i = 0; i < 3; i++) t.equal(store.get('apiKeys', 'hash'), undefined);
+  t.equal(reads(), 1);
+  await store.write((batch) => batch.put('apiKeys', 'hash', aKey));
+  t.strictSame(store.get('apiKeys', 'hash'), aKey);
+  await store.write((batch) => batch.remove('apiKeys', 'hash'));
+  for (let i = 0; i < 3; i++) t.equal(store.get('apiKeys', 'hash'), undefined);
+});
+
+t.test(
+  'who asks for any number of keys that nobody has makes nothing else forgotten',
+  async (t) => {
+    const { store, reads } = counted(t);
+    await store.write((batch) => batch.put('apiKeys', 'hash', aKey));
+    store.get('apiKeys', 'hash');
+    store.get('apiKeys', 'guess');
+    for (let i = 0; i < absencesMax; i++) store.get('apiKeys', `guess ${i}`);
+    const before = reads();
+    store.get('apiKeys', 'hash');
+    store.get('apiKeys', `guess ${absencesMax - 1}`);
+    t.equal(reads(), before);
+    store.get('apiKeys', 'guess');
+    t.equal(reads(), before + 1, 'not held any more');
+  },
+);
+
+t.test('a switch that nobody has touched is looked for once, until somebody does', async (t) => {
+  const { store, reads } = counted(t);
+  for (let i = 0; i < 3; i++) t.equal(store.get('switches', 'publicApi'), undefined);
+  t.equal(reads(), 1);
+  await store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
+  t.strictSame(store.get('switches', 'publicApi'), { enabled: false });
 });
 
 t.test(
