@@ -7,22 +7,29 @@
 import type { HttpResponse } from './uws.js';
 
 /**
- * Ends the response with the body, now or as soon as the client reads. Call it in a cork.
- * @returns false if the client does not read, so that the connection must be closed.
+ * `ended`: the socket took all. `owed`: a rest waits until the client reads, and somebody has to hear when it leaves
+ * instead. `unread`: the client does not read, so that the connection must be closed.
  */
-export function writeBody(res: HttpResponse, body: string, unsentBytesMax: number): boolean {
-  const length = Buffer.byteLength(body);
-  if (isDone(res.tryEnd(body, length))) return true;
+export type Written = 'ended' | 'owed' | 'unread';
+
+/** Ends the response with the body, now or as soon as the client reads. Call it in a cork. */
+export function writeBody(
+  res: HttpResponse,
+  body: string | Uint8Array,
+  unsentBytesMax: number,
+): Written {
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  if (isDone(res.tryEnd(body, length))) return 'ended';
   const sent = res.getWriteOffset();
   // Nothing was taken: the client has not read the answers before this one.
-  if (sent === 0 || length - sent > unsentBytesMax) return false;
-  // A copy, so that the part that was sent can be freed.
-  const rest = Buffer.from(Buffer.from(body).subarray(sent));
+  if (sent === 0 || length - sent > unsentBytesMax) return 'unread';
+  // A copy, so that the part that was sent can be freed, and what is shared can be used again.
+  const rest = Buffer.from(Buffer.from(body as Uint8Array).subarray(sent));
   res.onWritable((offset) => {
     const [isTaken] = res.tryEnd(rest.subarray(offset - sent), length);
     return isTaken;
   });
-  return true;
+  return 'owed';
 }
 
 function isDone([, done]: readonly [boolean, boolean]): boolean {

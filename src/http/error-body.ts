@@ -1,6 +1,7 @@
 /** The body of a refusal, in the envelope of its route. */
 import { errors, type ErrorCode, type FieldError } from '../errors.js';
 import type { Route } from '../routes.js';
+import { AnswerBytes, constantBytes } from './answer-bytes.js';
 
 export interface Failure {
   readonly details?: readonly FieldError[];
@@ -17,30 +18,62 @@ export interface Failure {
   readonly close?: 'announced' | 'forced';
 }
 
+const bytes = new AnswerBytes();
+
+/** @returns the JSON; valid until the next call. */
 export function errorBody(
   request: { readonly route: Route | undefined; readonly traceId: string },
   code: ErrorCode,
   failure: Failure,
-): string {
-  const message = failure.message ?? errors[code].message;
-  if (request.route?.envelope === 'legacy') {
-    return JSON.stringify(
-      failure.details === undefined
-        ? { code, message }
-        : { code, message, errors: failure.details },
-    );
+): Uint8Array {
+  const { details, requestId, message } = failure;
+  const isLegacy = request.route?.envelope === 'legacy';
+  const start = (isLegacy ? legacyStarts : starts)[code];
+  bytes.begin().constant(start.code);
+  if (message === undefined) bytes.constant(start.message);
+  else bytes.json(message);
+  if (!isLegacy) bytes.constant(traceIdName).text(request.traceId).constant(quote);
+  if (details !== undefined) {
+    bytes.constant(isLegacy ? errorsName : detailsName);
+    for (let i = 0; i < details.length; i++) {
+      const { field, code } = details[i] as FieldError;
+      bytes.constant(i === 0 ? firstField : nextField).json(field);
+      bytes.constant(codeName).json(code).constant(brace);
+    }
+    bytes.constant(bracket);
   }
-  const { details, requestId } = failure;
-  const text = failure.message === undefined ? messageTexts[code] : JSON.stringify(message);
-  // A code and a trace id have no character that JSON escapes.
-  let error = `{"error":{"code":"${code}","message":${text},"traceId":"${request.traceId}"`;
-  if (details !== undefined) error += `,"details":${JSON.stringify(details)}`;
-  return requestId === undefined
-    ? `${error}}}`
-    : `${error}},"requestId":${JSON.stringify(requestId)}}`;
+  bytes.constant(brace);
+  if (isLegacy) return bytes.take();
+  if (requestId !== undefined) bytes.constant(requestIdName).json(requestId);
+  return bytes.constant(brace).take();
 }
 
-/** The standard messages as JSON. */
-const messageTexts = Object.fromEntries(
-  Object.entries(errors).map(([code, { message }]) => [code, JSON.stringify(message)]),
-) as Readonly<Record<ErrorCode, string>>;
+const quote = constantBytes('"');
+const brace = constantBytes('}');
+const bracket = constantBytes(']');
+const traceIdName = constantBytes(',"traceId":"');
+const detailsName = constantBytes(',"details":[');
+const errorsName = constantBytes(',"errors":[');
+const firstField = constantBytes('{"field":');
+const nextField = constantBytes(',{"field":');
+const codeName = constantBytes(',"code":');
+const requestIdName = constantBytes(',"requestId":');
+
+type Starts = Readonly<
+  Record<ErrorCode, { readonly code: Uint8Array; readonly message: Uint8Array }>
+>;
+const starts = startsWith('{"error":{');
+const legacyStarts = startsWith('{');
+
+/** What an error's bodies begin with, and its standard message, which follows. */
+function startsWith(opening: string): Starts {
+  return Object.fromEntries(
+    Object.entries(errors).map(([code, { message }]) => [
+      code,
+      {
+        code: constantBytes(`${opening}"code":"${code}","message":`),
+        message: constantBytes(JSON.stringify(message)),
+      },
+    ]),
+  ) as Starts;
+}

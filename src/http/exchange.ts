@@ -9,10 +9,10 @@ import { addressText, partitionOf } from '../quota/partition.js';
 import type { Route } from '../routes.js';
 import type { WriterCallbacks } from '../events/event-writer.js';
 import type { AddressOf } from './address-of.js';
+import { answerHead, type Headers, type RateLimit } from './answer-head.js';
 import { errorBody, type Failure } from './error-body.js';
-import { writeBody } from './body-writer.js';
+import { type Written, writeBody } from './body-writer.js';
 import { SseWriter } from './sse-writer.js';
-import { statusLine } from './status-line.js';
 import type { RequestHead } from './request-head.js';
 import type { HttpResponse } from './uws.js';
 
@@ -47,19 +47,24 @@ export interface ExchangeHost {
   failed(exchange: Exchange, error: unknown): void;
 }
 
-type Headers = readonly (readonly [name: string, value: string])[];
+/** A body that comes. */
+interface Reading {
+  readonly bytesMax: number;
+  /** As the head says; NaN or 0 where it does not. */
+  readonly announced: number;
+  /** Bytes so far. */
+  length: number;
+  readonly then: (body: Uint8Array) => void | Promise<void>;
+}
 
-const jsonType = '\r\nContent-Type: application/json; charset=utf-8';
 const noHeaders: Headers = [];
+const noFailure: Failure = {};
 const noBytes = new Uint8Array(0);
 const noContent = 204;
 
 export class Exchange {
-  /**
-   * The lines of `RateLimit` and `RateLimit-Policy`, each behind its line break. The gate sets them once the key is
-   * known; then every response has them.
-   */
-  rateLimit = '';
+  /** The gate sets it once the key is known; then every response has it. */
+  rateLimit: RateLimit | undefined;
   /** Who asks, as soon as the gate or the endpoint knows it. */
   userId: string | undefined;
   /** The API key that it asks with. */
@@ -67,6 +72,10 @@ export class Exchange {
   readonly #res: HttpResponse;
   readonly #host: ExchangeHost;
   #isOver = false;
+  /** The native server is in a call for this request: what is written leaves with that call's end. */
+  #isCorked = false;
+  /** Nothing more can come of the native response. */
+  #isEnded = false;
   /** Its response waits for the next turn. */
   #isWaiting = false;
   #body: Buffer | undefined;
@@ -81,10 +90,25 @@ export class Exchange {
   ) {
     this.#res = res;
     this.#host = host;
-    res.onAborted(() => {
-      this.#end(0);
-      this.#stream?.closed();
-    });
+  }
+
+  /**
+   * Runs the work of the native server's call for a new request. A client cannot leave before that call returns, but
+   * then somebody has to listen for it, unless the response is over (native-notes/request-lifetimes.md).
+   */
+  begin(work: (exchange: this) => void): void {
+    this.#isCorked = true;
+    try {
+      work(this);
+    } finally {
+      this.#isCorked = false;
+      if (!this.#isEnded) {
+        this.#res.onAborted(() => {
+          this.#end(0);
+          this.#stream?.closed();
+        });
+      }
+    }
   }
 
   /** True once a response was given or the client disconnected; later calls do nothing. */
@@ -128,57 +152,81 @@ export class Exchange {
       this.fail('request_body_too_large', { close: 'announced' });
       return;
     }
-    let length = 0;
+    const reading: Reading = { bytesMax, announced, length: 0, then };
     this.#res.onData((chunk, isLast) => {
       if (this.isOver) return;
-      if (length + chunk.byteLength > bytesMax) {
-        this.#body = undefined;
-        this.fail('request_body_too_large', { close: 'announced' });
-        return;
-      }
-      if (isLast && length === 0) {
-        this.run(() => then(chunk.byteLength === 0 ? noBytes : new Uint8Array(chunk)));
-        return;
-      }
-      this.#body ??= Buffer.allocUnsafe(announced > 0 ? announced : Math.min(bytesMax, 4096));
-      if (length + chunk.byteLength > this.#body.length)
-        this.#body = Buffer.concat([this.#body.subarray(0, length)], bytesMax);
-      this.#body.set(new Uint8Array(chunk), length);
-      length += chunk.byteLength;
-      if (isLast) this.run(() => then((this.#body as Buffer).subarray(0, length)));
+      this.#isCorked = true;
+      this.#take(reading, chunk, isLast);
+      this.#isCorked = false;
     });
+  }
+
+  #take(reading: Reading, chunk: ArrayBuffer, isLast: boolean): void {
+    const { bytesMax, announced, length } = reading;
+    if (length + chunk.byteLength > bytesMax) {
+      this.#body = undefined;
+      this.fail('request_body_too_large', { close: 'announced' });
+      return;
+    }
+    if (isLast && length === 0) {
+      this.#passOn(reading, chunk.byteLength === 0 ? noBytes : new Uint8Array(chunk));
+      return;
+    }
+    this.#body ??= Buffer.allocUnsafe(announced > 0 ? announced : Math.min(bytesMax, 4096));
+    if (length + chunk.byteLength > this.#body.length)
+      this.#body = Buffer.concat([this.#body.subarray(0, length)], bytesMax);
+    this.#body.set(new Uint8Array(chunk), length);
+    reading.length += chunk.byteLength;
+    if (isLast) this.#passOn(reading, this.#body.subarray(0, reading.length));
+  }
+
+  #passOn({ then }: Reading, body: Uint8Array): void {
+    try {
+      then(body)?.catch((error: unknown) => this.#onError(error));
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   /** Responds with JSON text. */
-  reply(status: number, body: string, headers = noHeaders, closeNow = false): void {
-    if (this.isOver) return;
-    this.#isWaiting = this.#host.mustWait(this.request.turn);
-    if (this.#isWaiting) setImmediate(() => this.#write(status, body, headers, closeNow));
-    else this.#write(status, body, headers, closeNow);
+  reply(status: number, body: string, headers = noHeaders): void {
+    if (!this.isOver) this.#answer(status, body, headers, false);
   }
 
-  #write(status: number, body: string, headers: Headers, closeNow: boolean): void {
+  #answer(status: number, body: string | Uint8Array, headers: Headers, closeNow: boolean): void {
+    this.#isWaiting = this.#host.mustWait(this.request.turn);
+    if (!this.#isWaiting) return this.#write(status, body, headers, closeNow);
+    // Bytes are shared with the next answer.
+    const kept = typeof body === 'string' ? body : body.slice();
+    setImmediate(() => this.#write(status, kept, headers, closeNow));
+  }
+
+  #write(status: number, body: string | Uint8Array, headers: Headers, closeNow: boolean): void {
     if (this.#isOver) return;
-    const head = this.#head(status, headers) + (body === '' ? '' : jsonType);
-    let isRead = true as boolean;
-    this.#res.cork(() => {
-      this.#res.writeStatus(head);
-      if (status === noContent) {
-        // A 204 must not have a Content-Length.
-        this.#res.endWithoutBody();
-      } else if (!this.request.isHead && !closeNow) {
-        isRead = writeBody(this.#res, body, this.#host.unsentBytesMax);
-      } else if (!this.request.isHead) {
-        this.#res.end(body, true);
-      } else if (closeNow) {
-        this.#res.end('', true);
-      } else {
-        // With an argument it writes a length of its own.
-        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
-      }
-    });
-    this.#end(isRead ? status : 0);
-    if (!isRead) this.#res.close();
+    const head = this.#head(status, headers, body.length > 0);
+    let written: Written = 'ended';
+    if (this.#isCorked) written = this.#put(status, head, body, closeNow);
+    else this.#res.cork(() => (written = this.#put(status, head, body, closeNow)));
+    this.#isEnded = written !== 'owed';
+    this.#end(written === 'unread' ? 0 : status);
+    if (written === 'unread') this.#res.close();
+  }
+
+  #put(status: number, head: Uint8Array, body: string | Uint8Array, closeNow: boolean): Written {
+    const res = this.#res;
+    res.writeStatus(head);
+    if (status === noContent) {
+      // A 204 must not have a Content-Length.
+      res.endWithoutBody();
+    } else if (closeNow) {
+      res.end(this.request.isHead ? '' : body, true);
+    } else if (this.request.isHead) {
+      // With an argument it writes a length of its own.
+      res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
+    } else {
+      return writeBody(res, body, this.#host.unsentBytesMax);
+    }
+    return 'ended';
   }
 
   /**
@@ -196,7 +244,7 @@ export class Exchange {
       this.reply(200, '', headers);
       return undefined;
     }
-    const head = this.#head(200, headers);
+    const head = this.#head(200, headers, false);
     this.#res.cork(() => {
       this.#res.writeStatus(head);
       this.#res.write(preamble);
@@ -207,26 +255,18 @@ export class Exchange {
   }
 
   /** Responds with the documented error, in the envelope of the route. */
-  fail(code: ErrorCode, failure: Failure = {}): void {
+  fail(code: ErrorCode, failure = noFailure): void {
     if (this.isOver) return;
     this.#host.refused(this, code);
     const { status } = errors[code];
-    const headers: [string, string][] = [];
-    if (failure.retryAfter !== undefined) {
-      headers.push(['Retry-After', String(Math.max(1, Math.ceil(failure.retryAfter)))]);
-    }
-    if (failure.allow !== undefined) headers.push(['Allow', failure.allow]);
-    if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
-    if (status === 426) headers.push(['Upgrade', 'websocket']);
-    if (failure.close !== undefined) headers.push(['Connection', 'close']);
-    this.reply(status, errorBody(this.request, code, failure), headers, failure.close === 'forced');
+    const headers = headersOf(status, failure);
+    const body = errorBody(this.request, code, failure);
+    this.#answer(status, body, headers, failure.close === 'forced');
   }
 
-  /** Writes status line and all headers as one string: one native call instead of one per header. */
-  #head(status: number, headers: Headers): string {
-    let head = `${statusLine(status)}\r\nX-Trace-Id: ${this.request.traceId}${this.rateLimit}`;
-    for (const [name, value] of headers) head += `\r\n${name}: ${withoutLineBreaks(value)}`;
-    return head;
+  #head(status: number, headers: Headers, isJson: boolean): Uint8Array {
+    const { traceId } = this.request;
+    return answerHead(status, { traceId, rateLimit: this.rateLimit, headers, isJson });
   }
 
   /** Runs an endpoint or a callback of it. A throw is a bug: it is logged, and the client gets a 500. */
@@ -252,6 +292,21 @@ export class Exchange {
   }
 }
 
-function withoutLineBreaks(value: string): string {
-  return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]/g, ' ') : value;
+/** Those of a status of an error. */
+const fixedHeaders: Readonly<Record<number, Headers>> = {
+  401: [['WWW-Authenticate', 'Bearer']],
+  426: [['Upgrade', 'websocket']],
+};
+
+function headersOf(status: number, { retryAfter, allow, close }: Failure): Headers {
+  const fixed = fixedHeaders[status] ?? noHeaders;
+  if (retryAfter === undefined && allow === undefined && close === undefined) return fixed;
+  const headers: [string, string][] = [];
+  if (retryAfter !== undefined) {
+    headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfter)))]);
+  }
+  if (allow !== undefined) headers.push(['Allow', allow]);
+  headers.push(...(fixed as [string, string][]));
+  if (close !== undefined) headers.push(['Connection', 'close']);
+  return headers;
 }

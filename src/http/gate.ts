@@ -16,6 +16,7 @@ import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
+import { constantBytes } from './answer-bytes.js';
 import type { Exchange } from './exchange.js';
 
 export interface GateDeps {
@@ -66,7 +67,7 @@ export function createGate(deps: GateDeps): Gate {
   const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
   const logins = new BucketMap<string>(limits.loginAttemptsPerMinute);
   const policy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
-  const rateLimitStart = `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`;
+  const start = constantBytes(`\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`);
 
   function refuseUnauthenticated(exchange: Exchange): undefined {
     const now = clock.monotonic();
@@ -97,7 +98,7 @@ export function createGate(deps: GateDeps): Gate {
     const bucket = keyBuckets.of(keyId, now);
     const isGranted = bucket.take(now);
     const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
-    exchange.rateLimit = `${rateLimitStart}${bucket.remaining(now)};t=${seconds}`;
+    exchange.rateLimit = { start, remaining: bucket.remaining(now), seconds };
     if (!isGranted) exchange.fail('api_rate_limited', { retryAfter: seconds });
     return isGranted;
   }

@@ -93,7 +93,7 @@ export class RequestHead {
   }
 
   get isJson(): boolean {
-    return jsonType.test(this.contentType);
+    return this.contentType === 'application/json' || jsonType.test(this.contentType);
   }
 }
 

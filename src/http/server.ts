@@ -84,7 +84,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     });
   }
 
-  function serve(exchange: Exchange, work: (exchange: Exchange) => void | Promise<void>): void {
+  function admit(exchange: Exchange, work: (exchange: Exchange) => void | Promise<void>): void {
     if (exchange.head.isAmbiguous) return refuseLater(exchange);
     if (deps.isDraining()) {
       exchange.fail('shutting_down', { retryAfter: drainRetryAfter, close: 'announced' });
@@ -104,12 +104,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       hasQuery: route.method === 'GET',
     };
     const work = (exchange: Exchange): void | Promise<void> => deps.handle(exchange, route);
-    return (res, req) => serve(open(res, req, place, isHead), work);
+    const begin = (exchange: Exchange): void => admit(exchange, work);
+    return (res, req) => open(res, req, place, isHead).begin(begin);
   }
 
   /** Handles requests that match no route. */
   function refusal(work: (exchange: Exchange) => void): Handler {
-    return (res, req) => serve(open(res, req, nowhere, req.getMethod() === 'head'), work);
+    const begin = (exchange: Exchange): void => admit(exchange, work);
+    return (res, req) => open(res, req, nowhere, req.getMethod() === 'head').begin(begin);
   }
 
   return {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { constantBytes } from '../../src/http/answer-bytes.js';
 import { Exchange, type RequestContext } from '../../src/http/exchange.js';
 import { refusalOf } from '../../src/http/trail-fields.js';
 import { RequestHead } from '../../src/http/request-head.js';
@@ -10,7 +11,8 @@ const usedUpTurn = 7;
 const traceId = '0'.repeat(31) + '1';
 
 function setUp(
-  change: Partial<RequestContext> = {},
+  /** `isNew`: the native server's call for it has not begun. */
+  change: Partial<RequestContext> & { readonly isNew?: boolean } = {},
   headers: Readonly<Record<string, string>> = {},
 ) {
   const response = new RecordedResponse();
@@ -45,18 +47,20 @@ function setUp(
       ...change,
     },
   );
+  if (!change.isNew) response.inCall(() => exchange.begin(() => undefined));
   return { exchange, response, statuses, errors, refused };
 }
 
 t.test('an answer has its status, the trace id, its type and its body, once', async (t) => {
   const { exchange, response, statuses } = setUp();
-  exchange.rateLimit = '\r\nRateLimit-Policy: p\r\nRateLimit: s';
+  const start = constantBytes('\r\nRateLimit-Policy: p\r\nRateLimit: r=');
+  exchange.rateLimit = { start, remaining: 1_199, seconds: 60 };
   exchange.reply(202, '{}', [['Location', '/x']]);
   t.equal(response.status, '202 Accepted');
   t.same(response.headers, [
     `X-Trace-Id: ${traceId}`,
     'RateLimit-Policy: p',
-    'RateLimit: s',
+    'RateLimit: r=1199;t=60',
     'Location: /x',
     'Content-Type: application/json; charset=utf-8',
   ]);
@@ -88,6 +92,51 @@ t.test('an answer that has to wait is not written when the client has left', asy
   response.abort();
   await new Promise((resolve) => setImmediate(resolve));
   t.strictSame([statuses, response.status], [[0], '']);
+});
+
+t.test(
+  'an answer within the native server’s call needs no cork, and nobody listens for it',
+  async (t) => {
+    const { exchange, response, statuses } = setUp({ isNew: true });
+    response.inCall(() => exchange.begin(() => exchange.reply(200, '{}')));
+    t.strictSame([response.status, response.isListenedTo, statuses], ['200 OK', false, [200]]);
+    const body = setUp();
+    body.exchange.readBody(100, () => body.exchange.fail('invalid_signal'));
+    body.response.receive('{}', true);
+    t.equal(body.response.status, '422 Unprocessable Entity');
+    t.ok(body.response.isListenedTo, 'the client could leave before its body came');
+  },
+);
+
+t.test('who has no whole answer at the end of the call is listened for', async (t) => {
+  const open = setUp({ isNew: true });
+  open.response.inCall(() => open.exchange.begin(() => undefined));
+  open.response.abort();
+  t.same(open.statuses, [0]);
+  const waiting = setUp({ isNew: true, turn: usedUpTurn });
+  waiting.response.inCall(() => waiting.exchange.begin(() => waiting.exchange.reply(200, '{}')));
+  waiting.response.abort();
+  t.same(waiting.statuses, [0]);
+  const owed = setUp({ isNew: true });
+  owed.response.takes = 1;
+  owed.response.inCall(() => owed.exchange.begin(() => owed.exchange.reply(200, '{}')));
+  t.ok(owed.response.isListenedTo, 'the native server ends the process otherwise');
+  const failed = setUp({ isNew: true });
+  const bug = new Error('bug');
+  const work = (): void => {
+    throw bug;
+  };
+  t.throws(() => failed.response.inCall(() => failed.exchange.begin(work)), bug);
+  t.ok(failed.response.isListenedTo);
+});
+
+t.test('an answer that waits keeps its body while others are given', async (t) => {
+  const { exchange, response } = setUp({ turn: usedUpTurn });
+  exchange.fail('not_found');
+  const other = setUp();
+  other.exchange.fail('invalid_signal', { message: 'x'.repeat(500) });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(response.body?.includes('"code":"not_found"'), true);
 });
 
 t.test('nothing is written once the client is gone', async (t) => {

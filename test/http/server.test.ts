@@ -68,7 +68,7 @@ function setUp(
     };
     const handler =
       handlers.get(`${method} ${path}`) ?? handlers.get(`any ${path}`) ?? handlers.get('any /*');
-    handler?.(response.native, request as HttpRequest);
+    response.inCall(() => handler?.(response.native, request as HttpRequest));
     return response;
   }
   return { server, clock, ask, ended, handled };

@@ -40,6 +40,14 @@ function listening(): us_listen_socket {
 
 const deeds: Record<string, () => unknown> = {
   'no abort handler': () => request('GET', () => undefined),
+  'a whole answer, no abort handler': () =>
+    request('GET', (res) => {
+      res.writeStatus('200 OK\r\nConnection: close').tryEnd('ab', 2);
+    }),
+  'a part of an answer, no abort handler': () =>
+    request('GET', (res) => {
+      res.tryEnd('ab', 3);
+    }),
   'throw before onAborted': () =>
     request('GET', () => {
       throw new Error('early');

@@ -23,6 +23,8 @@ async function endOf(deed: string): Promise<[end: string | number | null, output
 
 const ends: Record<string, [end: string | number, output: string]> = {
   'no abort handler': ['SIGABRT', ''],
+  'a whole answer, no abort handler': [0, 'alive\n'],
+  'a part of an answer, no abort handler': ['SIGABRT', ''],
   'throw before onAborted': ['SIGABRT', 'uncaught early\n'],
   'throw after onAborted': [0, 'uncaught late\nalive\n'],
   'throw in onData': [0, 'uncaught in onData\naborted\nalive\n'],

@@ -17,7 +17,7 @@ export class RecordedResponse {
   takes = Infinity;
   #offset = 0;
   #corks = 0;
-  #onAborted: () => void = () => undefined;
+  #onAborted: (() => void) | undefined;
   #onWritable: (offset: number) => boolean = () => true;
   #onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
 
@@ -32,9 +32,14 @@ export class RecordedResponse {
     return this as unknown as HttpResponse;
   }
 
+  /** Whether anybody hears when the client leaves. */
+  get isListenedTo(): boolean {
+    return this.#onAborted !== undefined;
+  }
+
   /** The client is gone. */
   abort(): void {
-    this.#onAborted();
+    this.#onAborted?.();
   }
 
   /** The socket takes bytes again. */
@@ -46,7 +51,7 @@ export class RecordedResponse {
   /** A part of the request's body comes. */
   receive(text: string, isLast: boolean): void {
     const bytes = new TextEncoder().encode(text);
-    this.#onData(bytes.buffer, isLast);
+    this.inCall(() => this.#onData(bytes.buffer, isLast));
   }
 
   onAborted(task: () => void): this {
@@ -71,9 +76,16 @@ export class RecordedResponse {
     return this;
   }
 
-  writeStatus(text: string): this {
+  /** The native server is in a call for this response, which corks it. */
+  inCall(work: () => void): void {
+    this.cork(work);
+  }
+
+  writeStatus(bytes: string | Uint8Array): this {
     this.#mayWrite();
-    const [status = '', ...headers] = text.split('\r\n');
+    const [status = '', ...headers] = Buffer.from(bytes as Uint8Array)
+      .toString()
+      .split('\r\n');
     this.status = status;
     this.headers.push(...headers);
     return this;
@@ -91,10 +103,10 @@ export class RecordedResponse {
     return this.isWritable;
   }
 
-  end(body?: string, closesAfter = false): this {
+  end(body?: string | Uint8Array, closesAfter = false): this {
     this.#mayWrite();
     this.isEnded = true;
-    this.body = body;
+    this.body = body === undefined ? undefined : Buffer.from(body as Uint8Array).toString();
     this.closesAfter = closesAfter;
     return this;
   }

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { AnswerBytes, constantBytes } from '../../src/http/answer-bytes.js';
+
+const bytes = new AnswerBytes();
+const taken = (filled: AnswerBytes): string => Buffer.from(filled.take()).toString();
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc.string(),
+);
+
+t.test('texts, numbers and constants stand one after the other', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(anyText, fc.nat())), (parts) => {
+      bytes.begin();
+      for (const part of parts) {
+        if (typeof part === 'number') bytes.number(part);
+        else if (part.length % 2 === 0) bytes.text(part);
+        else bytes.constant(constantBytes(part));
+      }
+      t.equal(taken(bytes), Buffer.from(parts.join('')).toString());
+    }),
+  );
+});
+
+t.test('every number has its digits', async (t) => {
+  for (const number of [0, 9, 10, 99, 100, 1_199, 999_999, 1_000_000, 4_294_967_296]) {
+    t.equal(taken(bytes.begin().number(number)), String(number));
+  }
+});
+
+t.test('a text as JSON is what JSON makes of it', async (t) => {
+  const known = ['', 'a', '"', '\\', '\n', '\u007f', 'é', '\ud800', '’', '\u2028'];
+  for (const text of known) t.equal(taken(bytes.begin().json(text)), JSON.stringify(text));
+  fc.assert(
+    fc.property(anyText, (text) => t.equal(taken(bytes.begin().json(text)), JSON.stringify(text))),
+  );
+});
+
+t.test('nothing ends a header’s line', async (t) => {
+  t.equal(taken(bytes.begin().text('a: ').line('b\r\nc: d\0')), 'a: b  c: d ');
+  t.equal(taken(bytes.begin().line('é\n')), 'é ');
+});
+
+t.test('what is longer than ever before fits, and what comes after it', async (t) => {
+  const own = new AnswerBytes();
+  t.equal(taken(own.begin().text('short')), 'short');
+  for (const length of [4_095, 4_096, 4_097, 100_000]) {
+    const text = 'x'.repeat(length);
+    t.equal(
+      taken(own.begin().text('a').json(text).constant(constantBytes(text))),
+      `a"${text}"${text}`,
+    );
+  }
+  t.equal(taken(own.begin().text('short')), 'short');
+});
