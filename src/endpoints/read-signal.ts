@@ -21,6 +21,14 @@ export interface ReadSignalDeps {
 export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoint {
   const turns = new Turns();
 
+  function answer(exchange: Exchange, userId: string): void {
+    const { parameter: requestId } = exchange.request;
+    const read = isRequestId(requestId) ? signals.read(userId, requestId) : undefined;
+    if (read === undefined) exchange.fail('request_not_found');
+    else if (!read.isLong) exchange.reply(200, read.text());
+    else turns.run(userId, () => replyLater(exchange, read));
+  }
+
   return (exchange, caller) => {
     const { parameter: requestId, query } = exchange.request;
     const { userId } = caller.user;
@@ -31,14 +39,9 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
       });
     }
 
-    function answer(): void {
-      const read = isRequestId(requestId) ? signals.read(userId, requestId) : undefined;
-      if (read === undefined) exchange.fail('request_not_found');
-      else if (!read.isLong) exchange.reply(200, read.text());
-      else turns.run(userId, () => replyLater(exchange, read));
-    }
+    if (waitMs === 0 || !isRequestId(requestId)) return answer(exchange, userId);
     const isCompleted = (): boolean => signals.read(userId, requestId)?.isCompleted ?? true;
-    if (waitMs === 0 || !isRequestId(requestId) || isCompleted()) return answer();
+    if (isCompleted()) return answer(exchange, userId);
 
     const leave = waits.begin({
       caller,
@@ -47,7 +50,7 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
       isCompleted,
       end: (refusal) =>
         exchange.run(() => {
-          if (refusal === undefined) answer();
+          if (refusal === undefined) answer(exchange, userId);
           else exchange.fail(refusal);
         }),
     });

@@ -63,8 +63,21 @@ export function addressText(bytes: Uint8Array): string {
   return ipaddr.fromByteArray(Array.from(bytes)).toString();
 }
 
+let latestIpv4 = -1;
+let latestText = '';
+
+/** Keeps the last text: who is refused again and again has one address. */
 function ipv4(bytes: Uint8Array, at: number): string {
-  return `${bytes[at]!}.${bytes[at + 1]!}.${bytes[at + 2]!}.${bytes[at + 3]!}`;
+  const a = bytes[at]!;
+  const b = bytes[at + 1]!;
+  const c = bytes[at + 2]!;
+  const d = bytes[at + 3]!;
+  const number = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+  if (number !== latestIpv4) {
+    latestIpv4 = number;
+    latestText = `${a}.${b}.${c}.${d}`;
+  }
+  return latestText;
 }
 
 function group(bytes: Uint8Array, at: number): string {

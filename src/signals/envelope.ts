@@ -86,7 +86,11 @@ export function createEnvelopeReader(
   // A count of the fields finds the unknown ones at less cost than the schema's look at each name.
   const hasValidFields = compileSchema(Type.Object(schema.properties));
   const { required = [] } = schema;
-  const rules = envelopeRules(limits, knownPlatforms);
+  const rules = envelopeRules(limits, knownPlatforms).map((rule) => ({
+    ...rule,
+    // One for all bodies that violate it.
+    violation: Object.freeze({ field: rule.field, code: rule.code }),
+  }));
   const contextRules = rules.filter((rule) => rule.needsContext);
 
   return {
@@ -101,11 +105,12 @@ export function createEnvelopeReader(
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         return [{ field: '$', code: 'object_required' }];
       }
-      const violated = rules.filter((rule) => rule.isViolated(body, now));
-      return [
-        ...violated.map(({ field, code }) => ({ field, code })),
-        ...unknownFields(body, schema),
-      ];
+      const violations: FieldError[] = [];
+      for (const { violation, isViolated } of rules) {
+        if (isViolated(body, now)) violations.push(violation);
+      }
+      for (const unknown of unknownFields(body, schema)) violations.push(unknown);
+      return violations;
     },
   };
 }

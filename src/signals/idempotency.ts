@@ -42,7 +42,8 @@ export class Idempotency {
    * that is then refused, costs no hash of the body.
    */
   lookUp(userId: string, key: string, fingerprintOf: () => string, now: number): IdempotencyState {
-    const unsettled = this.#unsettled.get(`${userId} ${key}`);
+    const unsettled =
+      this.#unsettled.size === 0 ? undefined : this.#unsettled.get(`${userId} ${key}`);
     if (unsettled !== undefined) {
       if (unsettled.fingerprint !== fingerprintOf()) return { kind: 'idempotency_conflict' };
       return { kind: unsettled.inDoubt ? 'idempotency_outcome_unknown' : 'request_in_progress' };

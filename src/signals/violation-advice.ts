@@ -27,14 +27,23 @@ export function createViolationAdvice(
   limits: Limits,
   knownPlatforms: ReadonlySet<string>,
 ): ViolationAdvice {
-  const sentences = sentencesWith(limits, knownPlatforms);
+  const { unknown_field: unknown = '', ...sentences } = sentencesWith(limits, knownPlatforms);
+  // By field and code apart: to join them would make a new text for each look-up.
+  const byField = new Map<string, Map<string, Sentence>>();
+  for (const [rule, sentence] of Object.entries(sentences)) {
+    const [field = '', code = ''] = rule.split(' ');
+    byField.set(field, (byField.get(field) ?? new Map<string, Sentence>()).set(code, sentence));
+  }
   return (violations, body, now) => {
     const times = (typeof body === 'object' && body !== null ? body : {}) as Times;
-    const told = violations.map(({ field, code }) => {
-      const sentence = sentences[code === 'unknown_field' ? code : `${field} ${code}`] as Sentence;
+    const tell = ({ field, code }: FieldError): string => {
+      const sentence = (code === 'unknown_field' ? unknown : byField.get(field)?.get(code)) ?? '';
       return typeof sentence === 'string' ? sentence : sentence(times, now);
-    });
-    return [...new Set(told)].join(' ');
+    };
+    const [first, second] = violations;
+    // Most bodies violate one rule.
+    if (first !== undefined && second === undefined) return tell(first);
+    return [...new Set(violations.map(tell))].join(' ');
   };
 }
 
