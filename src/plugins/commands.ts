@@ -114,9 +114,8 @@ export const fieldFaults: Readonly<Record<FieldName, readonly [must: string, wro
   comment:       ['be text of at most 64 characters', 'invalid_field'],
 };
 
-const validators: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
-  Object.entries(orderFields).map(([field, schema]) => [field, compileSchema(schema as Schema)]),
-);
+/** Compiled when a terminal first judges the field: the gateway never does. */
+const validators = new Map<FieldName, (value: unknown) => boolean>();
 
 export interface TerminalFields {
   /** Optional fields of the catalog that the terminal does not support. */
@@ -189,9 +188,15 @@ function wrong(
   payload: Readonly<Record<string, unknown>>,
 ): CommandFault | undefined {
   const value = payload[field];
-  if (value === undefined || validators.get(field)?.(value) === true) return undefined;
+  if (value === undefined || isValid(field, value)) return undefined;
   const [must, reasonCode] = fieldFaults[field];
   return { reasonCode, text: `${field} must ${must}, not ${shown(value)}.` };
+}
+
+function isValid(field: FieldName, value: unknown): boolean {
+  const validate = validators.get(field) ?? compileSchema<Schema>(orderFields[field]);
+  validators.set(field, validate);
+  return validate(value);
 }
 
 function first<T>(
