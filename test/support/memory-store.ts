@@ -210,55 +210,72 @@ function replace(
   const at = firstFrom(old, parts);
   const row = old[at];
   const isThere = row !== undefined && compareKeys(row.parts, parts) === 0;
-  const added = text === undefined ? [] : [{ parts, key: structuredClone(key), text }];
+  const added = text === undefined ? [] : [{ parts, key: copyOf(key), text }];
   rows.set(collection, old.toSpliced(at, isThere ? 1 : 0, ...added));
 }
 
 function readerOf(rows: () => Rows): Reader {
-  const reader: Reader = {
-    keys: (collection, range) => reader.range(collection, range).map(({ key }) => key),
-
+  const all = (collection: Collection): readonly Row[] => rows().get(collection) ?? [];
+  return {
     get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
-      const all = rows().get(collection) ?? [];
       const parts = partsOf(key);
-      const row = all[firstFrom(all, parts)];
+      const row = all(collection)[firstFrom(all(collection), parts)];
       if (row === undefined || compareKeys(row.parts, parts) !== 0) return undefined;
       return JSON.parse(row.text) as RecordOf<C>;
     },
 
-    range<C extends Collection>(collection: C, range: Range<C> = {}): Entry<C>[] {
-      const all = rows().get(collection) ?? [];
-      const { prefix, start, end, limit } = range;
-      const sign = range.reverse === true ? -1 : 1;
-      const entries: Entry<C>[] = [];
-      for (const row of range.reverse === true ? all.toReversed() : all) {
-        if (entries.length === (limit ?? Infinity)) break;
-        if (start !== undefined && compareKeys(row.parts, partsOf(start)) * sign < 0) continue;
-        if (end !== undefined && compareKeys(row.parts, partsOf(end)) * sign >= 0) continue;
-        if (prefix?.some((part, i) => row.parts[i] !== part) === true) continue;
-        entries.push({
-          key: structuredClone(row.key) as KeyOf<C>,
-          record: JSON.parse(row.text) as RecordOf<C>,
-        });
-      }
-      return entries;
-    },
+    keys: <C extends Collection>(collection: C, range: Range<C> = {}) =>
+      rowsOf(all(collection), range).map(({ key }) => copyOf(key as KeyOf<C>)),
+
+    range: <C extends Collection>(collection: C, range: Range<C> = {}): Entry<C>[] =>
+      rowsOf(all(collection), range).map(({ key, text }) => ({
+        key: copyOf(key as KeyOf<C>),
+        record: JSON.parse(text) as RecordOf<C>,
+      })),
   };
-  return reader;
+}
+
+/** Those of a range, in its order. */
+function rowsOf<C extends Collection>(all: readonly Row[], range: Range<C>): readonly Row[] {
+  const { prefix = [], start, end, limit = Infinity, reverse = false } = range;
+  const [from, until] = reverse ? [end, start] : [start, end];
+  // Forwards `start` is in the range and `end` is not, and so it is backwards.
+  const bound = (key: KeyOf<C>) => (reverse ? firstBehind : firstFrom)(all, partsOf(key));
+  const low = Math.max(from === undefined ? 0 : bound(from), firstFrom(all, prefix));
+  const high = Math.min(
+    until === undefined ? all.length : bound(until),
+    firstWhere(all, ({ parts }) => compareKeys(parts.slice(0, prefix.length), prefix) > 0),
+  );
+  const count = Math.max(0, Math.min(limit, high - low));
+  return reverse ? all.slice(high - count, high).reverse() : all.slice(low, low + count);
 }
 
 function partsOf(key: KeyOf<Collection>): readonly Part[] {
   return typeof key === 'object' ? [...key] : [key];
 }
 
+function copyOf<K extends KeyOf<Collection>>(key: K): K {
+  return (typeof key === 'object' ? [...key] : key) as K;
+}
+
 /** Index of the first row that is not before the key. */
-function firstFrom(rows: readonly Row[], parts: readonly Part[]): number {
+function firstFrom(rows: readonly Row[], key: readonly Part[]): number {
+  return firstWhere(rows, ({ parts }) => compareKeys(parts, key) >= 0);
+}
+
+/** Index of the first row behind the key. */
+function firstBehind(rows: readonly Row[], key: readonly Part[]): number {
+  return firstWhere(rows, ({ parts }) => compareKeys(parts, key) > 0);
+}
+
+/** Of the rows, those that pass the test come last. */
+function firstWhere(rows: readonly Row[], passes: (row: Row) => boolean): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareKeys((rows[middle] as Row).parts, parts) < 0) low = middle + 1;
-    else high = middle;
+    if (passes(rows[middle] as Row)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
@@ -275,7 +292,12 @@ function compareKeys(a: readonly Part[], b: readonly Part[]): number {
 function compareParts(a: Part, b: Part): number {
   if (typeof a === 'number') return typeof b === 'number' ? a - b : -1;
   if (typeof b === 'number') return 1;
-  const [left, right] = [Array.from(a), Array.from(b)];
+  if (a === b) return 0;
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  // Where the difference lies within a code point of two units, that begins one unit before.
+  if (at > 0) at--;
+  const [left, right] = [Array.from(a.slice(at, at + 4)), Array.from(b.slice(at, at + 4))];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
     const order = (left[i]?.codePointAt(0) as number) - (right[i]?.codePointAt(0) as number);
     if (order !== 0) return order;
