@@ -2,6 +2,7 @@
  * The refusals that an operation may get, and when; any other is a violation. `settles`: the refusal is
  * final; otherwise the operation stays open.
  */
+import { commitAnswerMs } from '../../../src/store/storage-health.js';
 import type { Operation } from './operation.js';
 import { stopKinds, type Stops } from './stops.js';
 
@@ -33,9 +34,13 @@ const stopped = (code: string): Refusal => ({
 /** The ledger checks the daily limit itself. */
 export const refusals: Readonly<Record<string, Refusal>> = {
   request_in_progress: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
-  idempotency_outcome_unknown: { settles: never, mayCome: (_, now) => now.isDiskDead },
-  signal_processing_failed: { settles: never, mayCome: (_, now) => now.isDiskDead },
-  // A commit that takes longer than two seconds on a busy machine counts as one that hangs.
+  // An attempt before it was answered with `signal_processing_failed`.
+  idempotency_outcome_unknown: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
+  signal_processing_failed: {
+    settles: never,
+    mayCome: ({ firstSentAt }, now) => now.isDiskDead || Date.now() - firstSentAt >= commitAnswerMs,
+  },
+  // A commit that takes longer than that on a busy machine counts as one that hangs.
   storage_unavailable: { settles: never, mayCome: () => true },
   shutting_down: { settles: never, mayCome: (_, now) => now.isDraining },
   invalid_signal: { settles: always, mayCome: ({ name }) => Date.now() >= name.expiresAt },
