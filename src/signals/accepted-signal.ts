@@ -91,7 +91,6 @@ export function acceptedOf(
       confirmedAt: null,
       updatedAt: acceptedAt,
       cancel: null,
-      cancelKeys: [],
       keyId: trail.keyId,
       expiresAt: request.expiresAt,
       maySend: target.deniedFor === null && submission.isConnected(target),

@@ -9,6 +9,7 @@ import { assertKeyFits, keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf, type RecordOf } from './key-layout.js';
 import { changeHeaderBytes, writeChangeHeader } from './log/frame.js';
 import { mapKeyOf, type Overlay } from './overlay.js';
+import { textOfRecord } from './record-text.js';
 import type { Writer } from './store.js';
 import type { WriteGroup } from './write-group.js';
 
@@ -59,7 +60,7 @@ export class FrameWriter implements Writer {
   }
 
   put<C extends Collection>(collection: C, key: KeyOf<C>, record: RecordOf<C>): void {
-    this.#note(collection, key, JSON.stringify(record));
+    this.#note(collection, key, textOfRecord(collection, record));
   }
 
   remove<C extends Collection>(collection: C, key: KeyOf<C>): void {

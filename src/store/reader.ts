@@ -7,6 +7,7 @@ import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 import type { Databases } from './lmdb-index.js';
 import { type Choice, mapKeyOf, type Overlay } from './overlay.js';
 import { type Bounds, boundsOf, type KeyBounds, orderText, rangeOptions } from './range-options.js';
+import { recordOfText } from './record-text.js';
 import type { Entry, Range, Reader } from './store.js';
 import { isRemoval, keyOf, orderOf, textOf, type Version } from './write-group.js';
 
@@ -31,8 +32,9 @@ export function createReader(deps: ReaderDeps): Reader {
   function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
     assertOpen();
     const version = choice(overlay.newest(collection, mapKeyOf(key)));
-    if (version === undefined) return parsed(databases[collection].get(key));
-    return isRemoval(version) ? undefined : parsed(textOf(version));
+    if (version !== undefined && isRemoval(version)) return undefined;
+    const text = version === undefined ? databases[collection].get(key) : textOf(version);
+    return text === undefined ? undefined : recordOfText(collection, key, text);
   }
 
   /** What the overlay holds within the bounds, in their order. */
@@ -109,13 +111,9 @@ export function createReader(deps: ReaderDeps): Reader {
     range: <C extends Collection>(collection: C, wanted: Range<C> = {}): Entry<C>[] =>
       read(collection, wanted, true, (key, row) => ({
         key,
-        record: JSON.parse('group' in row ? textOf(row) : row.text()) as RecordOf<C>,
+        record: recordOfText(collection, key, 'group' in row ? textOf(row) : row.text()),
       })),
     keys: <C extends Collection>(collection: C, wanted: Range<C> = {}): KeyOf<C>[] =>
       read(collection, wanted, false, (key) => key),
   };
-}
-
-function parsed<C extends Collection>(text: string | undefined): RecordOf<C> | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as RecordOf<C>);
 }
