@@ -31,22 +31,33 @@ ${lines}
 `;
 }
 
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  skipLibCheck: true,
+  types: [],
+};
+const host = ts.createCompilerHost(options);
+const getSourceFile = host.getSourceFile.bind(host);
+const library = new Map<string, ts.SourceFile | undefined>();
+// All programs read the language's own types, which take longer to parse than the rest to check.
+host.getSourceFile = (name, ...settings) => {
+  if (!/[/]lib[.].*[.]d[.]ts$/.test(name)) return getSourceFile(name, ...settings);
+  if (!library.has(name)) library.set(name, getSourceFile(name, ...settings));
+  return library.get(name);
+};
+
 /** @returns the compiler's complaints. */
 function complaintsOf(directory: string, lines: string): string[] {
   writeFileSync(`${directory}/api.ts`, generated);
   writeFileSync(`${directory}/package.json`, '{"type":"module"}');
   const file = `${directory}/bot.ts`;
   writeFileSync(file, programOf(lines));
-  const program = ts.createProgram([file], {
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-    skipLibCheck: true,
-    types: [],
-  });
+  const program = ts.createProgram([file], options, host);
   return ts
     .getPreEmitDiagnostics(program)
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
