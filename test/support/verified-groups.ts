@@ -49,6 +49,12 @@ export const groups: readonly Group[] = [
     tests: /^fix\/fix-conformance\./,
   },
   {
+    name: 'sdk',
+    folders: ['src/conformance', 'src/plugins', 'src/sdk', 'test/conformance', 'test/sdk'],
+    // At the gateway the plugin base in Python is always tested, by the tests that the one for .NET has.
+    tests: /^sdk\/(?:csharp-|python-conformance\.)/,
+  },
+  {
     name: 'generators',
     folders: ['test/generators'],
     subject: apiDocumentText,
