@@ -123,6 +123,7 @@ export class Core {
       owed,
       writer,
       clock,
+      limits,
       brakes,
       timeouts,
       onChange: (entry, before, after) => {

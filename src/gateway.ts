@@ -23,7 +23,7 @@ import { createOpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
-import { createSweep } from './retention/sweep.js';
+import { createSweep, sweeperModule } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { prepareDataDirectory } from './store/data-directory.js';
@@ -89,6 +89,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const store = holdRecords(
     openStore(dataDir, {
       clock,
+      sweeper: sweeperModule,
       commitLatency: instruments.commitLatency,
       flushLatency: instruments.flushLatency,
       onRecovered: ({ frames, bytes, isTorn }) => {
@@ -227,6 +228,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       committedAt: () => health.committedAt,
       commitAgeMs: () => health.commitAgeMs,
       retentionLagMs: () => sweep.lagMs(),
+      retentionRemovals: () => sweep.removals(),
       version,
       hostMetrics: createHostMetrics({ ...settings, clock }),
     }),

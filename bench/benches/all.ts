@@ -9,6 +9,7 @@ import { loginStorm } from './login-storm.js';
 import { keyLimit } from './key-limit.js';
 import { memory } from './memory.js';
 import { refused } from './refused.js';
+import { retention } from './retention.js';
 import { status } from './status.js';
 import { submitPeer } from './submit-peer.js';
 import { submit, submitLog } from './submit.js';
@@ -26,5 +27,6 @@ export const benches: readonly Bench[] = [
   eventsCeiling,
   memory,
   growth,
+  retention,
   loginStorm,
 ];

@@ -1,4 +1,4 @@
-/** Histograms that the gateway keeps of itself, read from its metrics as an operator's Prometheus does. */
+/** What the gateway counts and measures of itself, read from its metrics as an operator's Prometheus does. */
 
 export interface ScrapedHistogram {
   /** Upper bounds in seconds, ascending, the last one Infinity. */
@@ -10,6 +10,18 @@ export interface ScrapedHistogram {
 /** @param url of the ops port. @param name of a histogram without labels. */
 export async function scrapeHistogram(url: string, name: string): Promise<ScrapedHistogram> {
   return readHistogram(await (await fetch(`${url}/metrics`)).text(), name);
+}
+
+/** @param names of counters or gauges without labels. */
+export async function scrapeValues(url: string, names: readonly string[]): Promise<number[]> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return names.map((name) => readValue(text, name));
+}
+
+export function readValue(text: string, name: string): number {
+  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? [];
+  if (value === undefined) throw new Error(`the metrics hold no ${name}`);
+  return Number(value);
 }
 
 export function readHistogram(text: string, name: string): ScrapedHistogram {

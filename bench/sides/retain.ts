@@ -1,7 +1,8 @@
 /**
  * Program: writes what a store retains, by the store code of the tree named as its argument. Each
  * user's signals of the last 29 days, with their signalIds and filled orders, those of the last day
- * with their idempotency records, and the mark of the sweep where it would be. User by user, since in
+ * with their idempotency records, and the mark of the sweep where it would be; or signals of the day before
+ * the last 31, with all of their records, as if no sweep had been. User by user, since in
  * the order of acceptance every commit would rewrite pages of all users, many times over.
  */
 import { once } from 'node:events';
@@ -18,10 +19,12 @@ interface Order {
   readonly dataDir: string;
   readonly userIds: readonly string[];
   readonly requests: number;
+  readonly isDue: boolean;
 }
 
 const dayMs = 86_400_000;
 const retainedMs = 29 * dayMs;
+const dueMs = 31 * dayMs;
 /** The newest is older than the window of every limit per minute. */
 const quietMs = 120_000;
 const signalsPerWrite = 4_000;
@@ -33,14 +36,15 @@ console.log('{}');
 const order = JSON.parse((await asked)[0]) as Order;
 console.log(JSON.stringify({ requestIds: await write(order) }));
 
-async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
+async function write({ dataDir, userIds, requests, isDue }: Order): Promise<string[]> {
   const { createIdSource, requestIdOf, executionIdOf, orderRefOf } = await loadModule<typeof ids>(
     root,
     'lib/ids.js',
   );
   const { openStore } = await loadModule<typeof lmdbStore>(root, 'store/lmdb-store.js');
   const now = systemClock.now();
-  const intervalMs = (retainedMs - quietMs) / requests;
+  const firstAt = now - (isDue ? dueMs + dayMs : retainedMs);
+  const intervalMs = (isDue ? dayMs : retainedMs - quietMs) / requests;
 
   const newest = userIds.map(() => '');
 
@@ -52,7 +56,7 @@ async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
       const idSource = createIdSource({ ...systemClock, now: () => at });
       for (let index = user; index < requests; index += userIds.length) {
         const before = at;
-        at = Math.floor(now - retainedMs + index * intervalMs);
+        at = Math.floor(firstAt + index * intervalMs);
         const isSameDay = Math.floor(at / dayMs) === Math.floor(before / dayMs);
         signalsToday = isSameDay ? signalsToday + 1 : 1;
         const requestId = requestIdOf(idSource.ulid());
@@ -74,7 +78,7 @@ async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
       [userId, executionId],
       filledOrder(request, executionId, orderRefOf(executionId)),
     );
-    if (at + dayMs <= now) return;
+    if (at + dayMs <= now && !isDue) return;
     batch.put('idempotency', [userId, idempotencyKey], {
       fingerprint: `signal ${'f'.repeat(43)}`,
       requestId,
@@ -90,7 +94,7 @@ async function write({ dataDir, userIds, requests }: Order): Promise<string[]> {
 
   const store = openStore(dataDir);
   await store.write((batch) => {
-    batch.put('meta', 'sweep:idempotency', now - dayMs - quietMs);
+    if (!isDue) batch.put('meta', 'sweep:idempotency', now - dayMs - quietMs);
     userIds.forEach((userId, user) => {
       const name = { platform: 'terminal_a', instanceId: 'desk-1', accountName: `account-${user}` };
       batch.put('sources', [userId, name.platform, name.instanceId, name.accountName], {

@@ -17,6 +17,8 @@ export interface Retention {
   readonly population: Population;
   /** Signals in all, dealt out to the users in turn; each of them executed. */
   readonly requests: number;
+  /** All of them were accepted within a day so long ago that everything of them is due to be removed. */
+  readonly isDue?: boolean;
 }
 
 /**
@@ -30,12 +32,12 @@ const program = fileURLToPath(new URL('./retain.js', import.meta.url));
 
 /** @returns the newest requestId of each user; '' where there are fewer requests than users. */
 export async function retain(retention: Retention): Promise<string[]> {
-  const { product, population, requests } = retention;
+  const { product, population, requests, isDue = false } = retention;
   const writer = await startSide({ name: 'retained requests', program, args: [product.root] });
   try {
     const { dataDir, users } = population;
     const userIds = users.map(({ userId }) => userId);
-    return (await writer.ask({ dataDir, userIds, requests }))['requestIds'] as string[];
+    return (await writer.ask({ dataDir, userIds, requests, isDue }))['requestIds'] as string[];
   } finally {
     await writer.stop();
   }

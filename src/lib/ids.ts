@@ -75,6 +75,19 @@ export function executionIdOf(requestId: string, index: number): string {
   return `exe_${requestId.slice(4)}_${index}`;
 }
 
+/** Bounds of the store's keys of all executions of a user's requests from the first to the last one. */
+export function executionStretch(
+  userId: string,
+  firstRequestId: string,
+  lastRequestId: string,
+): { readonly start: [string, string]; readonly end: [string, string] } {
+  return {
+    start: [userId, executionIdOf(firstRequestId, 0)],
+    // `:` follows the digits that an id ends with.
+    end: [userId, `${executionIdOf(lastRequestId, 0).slice(0, -1)}:`],
+  };
+}
+
 export function orderRefOf(executionId: string): string {
   return `ord_${executionId.slice(4)}`;
 }

@@ -4,12 +4,12 @@
  * neighbouring requests lies side by side, so a step reads it in one go.
  */
 import { dayMs } from '../lib/durations.js';
-import { executionIdOf, firstRequestIdAt, requestIdOfExecution } from '../lib/ids.js';
+import { executionStretch, firstRequestIdAt, requestIdOfExecution } from '../lib/ids.js';
 import type { Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Entry } from '../store/store.js';
 import { keyAfter } from '../store/walk.js';
-import { eachUser, type Pass, type RetentionLimits, type Slice } from './pass.js';
+import { eachUser, type Pass, type RetentionLimits, rowsPerStep, type Slice } from './pass.js';
 
 type RequestRow = Entry<'requests'>;
 
@@ -23,7 +23,7 @@ export function completedRequests(slice: Slice, now: number, limits: RetentionLi
   return eachUser(slice, function* (userId) {
     const end: [string, string] = [userId, firstRequestIdAt(cutoff)];
     for (let start: [string, string] = [userId, '']; ;) {
-      const rows = few(slice.range('requests', { start, end, limit: slice.rowsPerStep }));
+      const rows = few(slice.range('requests', { start, end, limit: rowsPerStep }));
       const first = rows[0];
       if (first !== undefined) start = step(slice, userId, rows, cutoff);
       yield;
@@ -71,11 +71,7 @@ function few(rows: readonly RequestRow[]): readonly RequestRow[] {
 /** Read as ranges: by their keys they would be looked up one by one, and displace what bots read. */
 function executionsOf(slice: Slice, userId: string, rows: readonly RequestRow[]) {
   const [first, last] = [rows[0] as RequestRow, rows.at(-1) as RequestRow];
-  const stretch = {
-    start: [userId, executionIdOf(first.key[1], 0)] satisfies [string, string],
-    // `:` follows the digits that an id ends with.
-    end: [userId, `${executionIdOf(last.key[1], 0).slice(0, -1)}:`] satisfies [string, string],
-  };
+  const stretch = executionStretch(userId, first.key[1], last.key[1]);
   const isOpen = new Set(
     slice.keys('openExecutions', stretch).map(([, id]) => requestIdOfExecution(id)),
   );

@@ -10,8 +10,6 @@ import { keyAfter, type Walkable } from '../store/walk.js';
 
 /** What a step works on: reads see every write before it and its own. */
 export interface Slice extends Reader, Writer {
-  /** How many records a step reads at once: fewer where they are large. */
-  readonly rowsPerStep: number;
   /** Whether the step has to end, since others wait. */
   isUsedUp(): boolean;
 }
@@ -19,6 +17,8 @@ export interface Slice extends Reader, Writer {
 export type Pass = Generator<void, void, void>;
 export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
 
+/** Records that a step reads at once. */
+export const rowsPerStep = 32;
 const idsPerStep = 64;
 
 /** Gives every row of the stretch to `handle`, which may remove it. */
@@ -30,7 +30,7 @@ export function* eachRow<C extends Walkable>(
 ): Pass {
   let rest: Range<C> = stretch;
   for (;;) {
-    const rows = slice.range(collection, { ...rest, limit: slice.rowsPerStep });
+    const rows = slice.range(collection, { ...rest, limit: rowsPerStep });
     for (const row of rows) {
       handle(row);
       rest = { ...rest, start: keyAfter(row.key) };

@@ -1,6 +1,6 @@
 /** Removes API keys that were revoked long enough ago: their ids are never given again, so nothing refers to them. */
 import { dayMs } from '../lib/durations.js';
-import { eachUser, type Pass, type Slice } from './pass.js';
+import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
 export const revokedKeyRetentionDays = 30;
 
@@ -13,7 +13,7 @@ export function revokedKeys(slice: Slice, now: number): Pass {
         prefix: [userId],
         start: [userId, start],
         end: [userId, 0],
-        limit: slice.rowsPerStep,
+        limit: rowsPerStep,
       });
       for (const { key, record: hash } of rows) {
         const { revokedAt = null } = slice.get('apiKeys', hash) ?? {};

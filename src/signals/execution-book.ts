@@ -5,6 +5,7 @@
  */
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
+import type { Limits } from '../limits.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
@@ -16,6 +17,7 @@ import { applyMove, recover, stopSending } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { fromRecord } from './stored-execution.js';
+import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
   /** Written in the same transaction. */
@@ -30,6 +32,7 @@ export interface ExecutionBookDeps {
   readonly store: Reader;
   readonly writer: WriteQueue;
   readonly clock: Clock;
+  readonly limits: Pick<Limits, 'executionRetentionDays'>;
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
@@ -91,7 +94,7 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  /** @returns the entry of an execution of this user, open or settled. */
+  /** @returns the entry of an execution of this user, open or settled; none that may change no more. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entryOfId(userId, executionId);
     if (entry !== undefined) this.settle(entry);
@@ -101,8 +104,11 @@ export class ExecutionBook implements EntryOwner {
   #entryOfId(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#index.get(userId, executionId);
     if (entry !== undefined) return this.#exists(entry) ? entry : undefined;
-    const record = recordOf(this.#deps.store, userId, executionId);
-    return record === undefined ? undefined : this.#entryFrom(userId, record, true);
+    const { store, limits, clock } = this.#deps;
+    const record = recordOf(store, userId, executionId);
+    if (record === undefined) return undefined;
+    if (isUnchangeable(store, limits, userId, record, clock.now())) return undefined;
+    return this.#entryFrom(userId, record, true);
   }
 
   /** The entries of one user, or of all, unloaded ones as they are. */

@@ -5,6 +5,7 @@
  * change it; one that is unchanged is the same object, so that what was made of it can be kept with it. Owns a
  * bounded number of bytes.
  */
+import { heldCollections } from './held-collections.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 import { Shelf, type ShelfKey } from './shelf.js';
 import type { Store } from './store.js';
@@ -16,19 +17,9 @@ const bytesMax = 64 * 1024 * 1024;
 const bytesPerValue = 32;
 
 export function holdRecords(store: Store): Store {
-  /**
-   * That nothing is there is held where a poller looks first, where each signal looks whether its key was revoked,
-   * for switches that were never touched, and, of a bounded number, for API keys that nobody has.
-   */
-  const shelves: ReadonlyMap<Collection, Shelf> = new Map<Collection, Shelf>([
-    ['switches', new Shelf({ holdsAbsence: true })],
-    ['apiKeys', new Shelf({ holdsAbsence: true })],
-    ['apiKeyHashes', new Shelf({ holdsAbsence: true })],
-    ['users', new Shelf()],
-    ['requests', new Shelf()],
-    ['openExecutions', new Shelf({ holdsAbsence: true })],
-    ['finalExecutions', new Shelf()],
-  ]);
+  const shelves: ReadonlyMap<Collection, Shelf> = new Map(
+    [...heldCollections].map(([collection, options]) => [collection, new Shelf(options)]),
+  );
   const touched = new TouchedRecords(shelves);
   let bytes = 0;
 
@@ -58,6 +49,14 @@ export function holdRecords(store: Store): Store {
     write: (fill) => touched.follow(store.write((batch) => fill(touched.noting(batch)))),
     transact: (work) =>
       touched.followOne((noted) => store.transact((within) => work(noted(within)))),
+    async sweep(order) {
+      const outcome = await store.sweep(order);
+      for (const [collection, keys] of Object.entries(outcome.removed)) {
+        const shelf = shelves.get(collection as Collection);
+        for (const key of keys) shelf?.drop(key as ShelfKey);
+      }
+      return outcome;
+    },
     async close() {
       clear();
       await store.close();

@@ -1,12 +1,11 @@
 /**
  * Fills the index with what the log holds, behind it, by a thread of its own: so many groups as wait, in
- * one transaction. Owns the thread, which starts when it is first needed, and the groups that the index
- * lacks. A transaction that fails is tried again every second.
+ * one transaction. Owns the groups that the index lacks. A transaction that fails is tried again every second.
  */
-import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure } from './store.js';
-import type { FillAnswer, FillRequest } from './index-filler.worker.js';
+import type { IndexThread } from './index-thread.js';
+import type { IndexAnswer } from './index-thread.worker.js';
 import type { WriteGroup } from './write-group.js';
 
 /** Groups are gathered for so long, since a large transaction costs less for each of them. */
@@ -23,7 +22,7 @@ interface Settling {
 
 export interface IndexFillerDeps {
   readonly clock: Clock;
-  readonly directory: string;
+  readonly thread: Pick<IndexThread, 'ask' | 'hold'>;
   /** Why nothing may be passed to lmdb now. */
   readonly refusal: () => Error | undefined;
   /** The index holds these groups, durably. */
@@ -41,7 +40,6 @@ export class IndexFiller {
   #waiting: WriteGroup[] = [];
   /** The first ones of those that wait, which a transaction applies now. */
   #underWay = 0;
-  #worker: Worker | undefined;
   #timer: Timer | undefined;
   #isClosing = false;
   #settled: Settling[] = [];
@@ -77,17 +75,11 @@ export class IndexFiller {
     });
   }
 
-  /** Ends the thread when it has done what it does. @returns the groups that the index lacks then. */
+  /** Waits for the transaction that is under way. @returns the groups that the index lacks then. */
   async close(): Promise<readonly WriteGroup[]> {
     this.#isClosing = true;
     this.#timer?.cancel();
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#stopped = resolve));
-    if (this.#worker !== undefined) {
-      const ended = new Promise((resolve) => this.#worker?.once('exit', resolve));
-      this.#worker.ref();
-      this.#send(this.#worker, 'end');
-      await ended;
-    }
     return this.#waiting;
   }
 
@@ -104,11 +96,11 @@ export class IndexFiller {
     if (refusal !== undefined) return this.#failed(refusal.message);
     const groups = this.#waiting.slice(0, this.#countFor(bytesPerTransaction));
     this.#underWay = groups.length;
-    this.#worker ??= this.#start();
-    // Keeps the process alive until the index lacks nothing.
-    this.#worker.ref();
     const position = (groups.at(-1) as WriteGroup).end;
-    this.#send(this.#worker, { frames: groups.map(({ frame }) => frame), position });
+    const frames = groups.map(({ frame }) => frame);
+    this.deps.thread.ask({ frames, position }, (answer) => this.#answered(answer));
+    // Keeps the process alive until the index lacks nothing.
+    this.deps.thread.hold(true);
   }
 
   /** How many groups, at least one, have no more bytes than that. */
@@ -118,22 +110,11 @@ export class IndexFiller {
     return over < 0 ? this.#waiting.length : Math.max(1, over);
   }
 
-  #start(): Worker {
-    const file = new URL('./index-filler.worker.js', import.meta.url);
-    const worker = new Worker(file, { workerData: this.deps.directory, name: 'index' });
-    worker.on('message', (answer: FillAnswer) => this.#answered(answer));
-    worker.on('error', (error) => {
-      if (this.#worker === worker) this.#worker = undefined;
-      this.#answered({ failure: error.message });
-    });
-    return worker;
-  }
-
-  #answered(answer: FillAnswer): void {
+  #answered(answer: IndexAnswer): void {
     const count = this.#underWay;
     this.#underWay = 0;
-    if ('failure' in answer) this.#failed(answer.failure);
-    else this.#applied(this.#waiting.slice(0, count), answer.position);
+    if ('position' in answer) this.#applied(this.#waiting.slice(0, count), answer.position);
+    else if ('failure' in answer) this.#failed(answer.failure);
     this.#stopped();
   }
 
@@ -146,7 +127,7 @@ export class IndexFiller {
     const isSettled = (each: Settling): boolean => each.position <= position;
     for (const { resolve } of this.#settled.filter(isSettled)) resolve(position);
     this.#settled = this.#settled.filter((each) => !isSettled(each));
-    if (this.#waiting.length === 0) this.#worker?.unref();
+    if (this.#waiting.length === 0) this.deps.thread.hold(false);
     else if (this.waitingBytes >= bytesPerTransaction || this.#settled.length > 0) this.#fill();
     else this.#fillAfter(gatherMs);
   }
@@ -157,9 +138,5 @@ export class IndexFiller {
     const failure = new StoreFailure(`the index cannot be filled: ${reason}`);
     for (const { reject } of this.#settled.splice(0)) reject(failure);
     this.deps.onFailed(reason);
-  }
-
-  #send(worker: Worker, request: FillRequest): void {
-    worker.postMessage(request);
   }
 }

@@ -16,6 +16,7 @@ import { FrameMemory } from './frame-memory.js';
 import { FrameWriter } from './frame-writer.js';
 import { GroupCommit } from './group-commit.js';
 import { IndexFiller } from './index-filler.js';
+import { IndexThread } from './index-thread.js';
 import { openDatabases } from './lmdb-index.js';
 import { writeLogCopy } from './log/copy.js';
 import { Log } from './log/log.js';
@@ -24,7 +25,7 @@ import { openRecovered } from './open-recovered.js';
 import { newestFlushed, newestOfAll, Overlay } from './overlay.js';
 import { createReader } from './reader.js';
 import { removeStagedCopies } from './staged-copy.js';
-import { type Reader, type Store, type Writer, WriteRefused } from './store.js';
+import { type Reader, type Store, StoreFailure, type Writer, WriteRefused } from './store.js';
 import type { WriteGroup } from './write-group.js';
 
 export interface StoreOptions {
@@ -39,6 +40,8 @@ export interface StoreOptions {
   readonly onRecovered?: (recovery: Recovery) => void;
   /** Told of each failure to fill the index, which is tried again. */
   readonly onIndexFailed?: (reason: string) => void;
+  /** URL of the module whose `createSweeper` makes the sweeper, for whoever calls `sweep`. */
+  readonly sweeper?: string;
   /** What the disk of the directory holds; read from the system unless a test says otherwise. */
   readonly diskSpace?: () => DiskSpace | undefined;
   /** Of a file of the log. */
@@ -71,10 +74,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
   const refusal = (bytes?: number): WriteRefused | undefined => reserve.refusal(bytes);
   const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
+  const thread = new IndexThread({ directory, sweeper: options.sweeper });
   const filler = new IndexFiller(
     {
       clock,
-      directory,
+      thread,
       refusal,
       onApplied(groups, position) {
         // Readers look into the index from here on, and not into an older state of it.
@@ -143,6 +147,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     commits.next();
     await commits.idle();
     const lacking = await filler.close();
+    await thread.end();
     await log.close();
     if (lacking.length > 0 && reserve.refusal() === undefined) fillNow(lacking);
     await root.close();
@@ -184,6 +189,21 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       // What it has read may be in a group before it.
       await (writer.group ?? commits.last)?.settled;
       return result;
+    },
+
+    async sweep(order) {
+      const refused = refusalNow();
+      if (refused !== undefined) throw refused;
+      return new Promise((resolve, reject) => {
+        thread.ask({ sweep: order }, (answer) => {
+          if (!('swept' in answer)) {
+            const why = 'failure' in answer ? answer.failure : 'it was not asked for';
+            return reject(new StoreFailure(`the index could not be swept: ${why}`));
+          }
+          root.resetReadTxn();
+          resolve(answer);
+        });
+      });
     },
 
     async backup(target) {

@@ -3,6 +3,7 @@
  * to them by one suite, `test/contract/store.ts`: `lmdb-store` and the in-memory double of the tests.
  */
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
+import type { RemovedKeys, SweepOrder, Swept } from './sweeper.js';
 
 export interface Reader {
   /** Sees only what is on disk: never a write whose promise has not resolved. */
@@ -58,6 +59,11 @@ export interface Store extends Reader {
    * everything back and rejects with that error. Resolves when what it read and wrote is on disk.
    */
   transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
+  /**
+   * Lets the sweeper work through one slice, beside all other writes, of which it may not see those of the last
+   * seconds. Not to be called for a second one at the same time. Resolves when readers see nothing of what it has removed.
+   */
+  sweep(order: SweepOrder): Promise<{ readonly swept: Swept; readonly removed: RemovedKeys }>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
   /** Why a write would be refused now, before it reaches the disk; undefined when it would not. */
@@ -71,6 +77,9 @@ export interface Store extends Reader {
   /** Waits for writes under way; a write or transact after it rejects. */
   close(): Promise<void>;
 }
+
+/** Works through one slice of a cycle, in one transaction: all that it removes goes, or nothing when it throws. */
+export type Sweeper = (index: Reader & Writer, order: SweepOrder) => Swept;
 
 /** A commit failed or its flush did: the disk is full, broken or gone. */
 export class StoreFailure extends Error {

@@ -23,6 +23,7 @@ export interface Gauges {
   readonly committedAt: () => number | undefined;
   readonly commitAgeMs: () => number;
   readonly retentionLagMs: () => number;
+  readonly retentionRemovals: () => number;
   readonly version: string;
   readonly hostMetrics: HostMetrics;
 }
@@ -76,6 +77,7 @@ export const families: readonly Family[] = [
   { name: 'last_commit_timestamp_seconds', type: 'gauge', help: 'Unix time of the last durable commit.', read: (_, g) => secondsOf(g.committedAt()) },
   { name: 'commit_age_seconds', type: 'gauge', help: 'Age of the oldest commit that is under way; 0 when none is.', read: (_, g) => [{ value: g.commitAgeMs() / 1000 }] },
   { name: 'retention_lag_seconds', type: 'gauge', help: 'Since the begin of the last complete sweep, or since the start: all that was due then has been removed. Under a few minutes while retention keeps up.', read: (_, g) => [{ value: g.retentionLagMs() / 1000 }] },
+  { name: 'retention_removed_records_total', type: 'counter', help: 'Records that retention has removed.', read: (_, g) => [{ value: g.retentionRemovals() }] },
   { name: 'build_info', type: 'gauge', help: 'Always 1; the version is in the label.', read: (_, g) => [{ labels: { version: g.version }, value: 1 }] },
   { name: 'disk_free_bytes', type: 'gauge', help: 'Space available on the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().freeBytes }] },
   { name: 'disk_size_bytes', type: 'gauge', help: 'Size of the file system of the data directory.', read: (_, g) => [{ value: g.hostMetrics.disk().sizeBytes }] },

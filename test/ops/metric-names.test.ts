@@ -36,6 +36,7 @@ async function exposedFamilies(dataDir: string): Promise<Map<string, readonly st
     committedAt: zero,
     commitAgeMs: zero,
     retentionLagMs: zero,
+    retentionRemovals: zero,
     version: '',
     hostMetrics: createHostMetrics({ dataDir, tlsCert: undefined, clock }),
   });

@@ -7,6 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
+import { createSweeper } from '../../src/retention/sweeper.js';
 import { assertKeyFits } from '../../src/store/key-encoding.js';
 import type { Collection, KeyOf, RecordOf } from '../../src/store/key-layout.js';
 import {
@@ -53,6 +54,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
   let committed: Rows = new Map();
   let filling: Group | undefined;
   let underWay: Group | undefined;
+  const sweeper = createSweeper(clock);
   const idle: (() => void)[] = [];
   let failures = 0;
   let failuresKeep = false;
@@ -122,7 +124,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
     return committed;
   });
 
-  return {
+  const store: MemoryStore = {
     ...reader,
 
     async write(fill) {
@@ -143,6 +145,11 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       else await (filling ?? underWay)?.settled;
       return result;
     },
+
+    sweep: async (order) => ({
+      swept: await store.transact((transaction) => sweeper(transaction, order)),
+      removed: {},
+    }),
 
     async backup(directory) {
       assertOpen();
@@ -181,6 +188,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       };
     },
   };
+  return store;
 }
 
 function writerTo(rows: Rows): Writer & { hasWritten: () => boolean } {

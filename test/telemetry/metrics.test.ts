@@ -30,6 +30,7 @@ const gauges: Gauges = {
   committedAt: () => 1_750_000_000_500,
   commitAgeMs: () => 2_500,
   retentionLagMs: () => 61_500,
+  retentionRemovals: () => 16_000,
   version: '1.2.3',
   hostMetrics: {
     disk: () => ({ freeBytes: 40_000, sizeBytes: 100_000 }),

@@ -1,0 +1,156 @@
+/**
+ * Whether retention removes as fast as signals come: a store in which as many signals are due to be
+ * removed as are accepted meanwhile, at an even rate. Each has four records then and now: request,
+ * execution, signalId and Idempotency-Key. Beside it the same load on a store without anything due.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { answerDoubt, loadSide } from '../load/generator-check.js';
+import type { LoadReport } from '../load/load.js';
+import { scrapeValues } from '../measure/prometheus.js';
+import { type Row, type RowInput, toRow } from '../measure/report.js';
+import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
+import type { Side } from '../measure/side.js';
+import { removeDirectory } from '../measure/workspace.js';
+import { type Population, populate } from '../sides/population.js';
+import { retain } from '../sides/retained.js';
+import type { Bench, BenchOptions } from './bench.js';
+import { connections, keysPerUser, submitUsers, withGateway } from './submit-comparison.js';
+
+const bench = 'retention';
+const recordsPerSignal = 4;
+const pollMs = 200;
+/** As many times as much is due as is accepted, so that it lasts. */
+const dueShare = 2;
+
+export const retention: Bench = {
+  name: bench,
+  summary: 'removal of what is due, against the acceptance of as many signals beside it',
+  needs: [],
+  run,
+  ours: async (options) => {
+    const population = await store(options, true);
+    try {
+      return (await measure(options, population)).figures;
+    } finally {
+      removeDirectory(population.dataDir);
+    }
+  },
+};
+
+/** Well below what two cores accept with a generator beside them. */
+function signalsPerSecond({ isSmoke }: BenchOptions): number {
+  return isSmoke ? 100 : 4_000;
+}
+
+async function run(options: BenchOptions): Promise<Row[]> {
+  const { rounds, log } = options;
+  const stores = { due: await store(options, true), empty: await store(options, false) };
+  const reports: LoadReport[] = [];
+  const measured = await alternate(['due', 'empty'], rounds, async (side, round) => {
+    const { figures, report } = await measure(options, stores[side]);
+    reports.push(report);
+    log(`${bench}, round ${round + 1}, ${side}: ${JSON.stringify(figures)}`);
+    return figures;
+  });
+  for (const { dataDir } of Object.values(stores)) removeDirectory(dataDir);
+
+  const rate = `${signalsPerSecond(options)} signals/s, open loop`;
+  const row = (figure: string, unit: string, name: string, more: Partial<RowInput> = {}): Row =>
+    toRow({
+      bench,
+      figure,
+      unit,
+      ours: samplesOf(measured.due, name),
+      other: samplesOf(measured.empty, name),
+      otherName: 'nothing due',
+      doubt: answerDoubt(reports),
+      note: rate,
+      ...more,
+    });
+  return [
+    row(`removal beside the acceptance of ${rate}`, 'records/s', 'removedPerSecond', {
+      other: samplesOf(measured.due, 'acceptedPerSecond'),
+      otherName: 'accepted',
+      aim: { is: 'at least', of: 'ratio', bound: 1 },
+    }),
+    row('submit p50 beside removal', 'ms', 'p50Ms'),
+    row('submit p99 beside removal', 'ms', 'p99Ms'),
+    row('event loop time', '% of the time', 'loopPercent'),
+    row('processor time', '% of a core', 'processorPercent'),
+  ];
+}
+
+async function store(options: BenchOptions, isDue: boolean): Promise<Population> {
+  const { product, warmupSeconds, seconds } = options;
+  const population = await populate({ product, users: submitUsers(options), keysPerUser });
+  const accepted = Math.round((warmupSeconds + seconds) * signalsPerSecond(options));
+  const requests = isDue ? dueShare * accepted : submitUsers(options);
+  await retain({ product, population, requests, isDue });
+  return population;
+}
+
+async function measure(
+  options: BenchOptions,
+  population: Population,
+): Promise<{ figures: Figures; report: LoadReport }> {
+  const { warmupSeconds, seconds } = options;
+  return withGateway(options, population, async (gateway) => {
+    const cpuBefore = gateway.cpuSeconds();
+    const begunAt = performance.now();
+    const loading = loadSide(gateway, {
+      workload: 'submit',
+      callers: population.keys.map((key) => ({ key })),
+      connections,
+      warmupSeconds,
+      seconds,
+      ratePerSecond: signalsPerSecond(options),
+    });
+    const counting = count(gateway, loading);
+    const { report, loopShare } = await loading;
+    const cpuSeconds = gateway.cpuSeconds() - cpuBefore;
+    const figures = {
+      ...(await counting),
+      p50Ms: report.latency.percentile(50),
+      p99Ms: report.latency.percentile(99),
+      loopPercent: 100 * loopShare,
+      processorPercent: (100_000 * cpuSeconds) / (performance.now() - begunAt),
+    };
+    return { figures, report };
+  });
+}
+
+interface Counts {
+  readonly at: number;
+  readonly removed: number;
+  readonly accepted: number;
+}
+
+/** From the first signal to the last one, or to the last record that was due. */
+async function count(gateway: Side, loading: Promise<unknown>): Promise<Figures> {
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  loading.then(over, over);
+  let before = await countsOf(gateway);
+  let last = before;
+  while (!isOver) {
+    await delay(pollMs);
+    const now = await countsOf(gateway);
+    if (last.accepted === 0) before = last;
+    if (now.removed > last.removed || now.removed === 0 || last.accepted === 0) last = now;
+  }
+  const perSecond = (name: 'removed' | 'accepted'): number =>
+    (1000 * (last[name] - before[name])) / (last.at - before.at);
+  return {
+    removedPerSecond: perSecond('removed'),
+    acceptedPerSecond: recordsPerSignal * perSecond('accepted'),
+  };
+}
+
+async function countsOf(gateway: Side): Promise<Counts> {
+  const url = gateway.info['opsUrl'] as string;
+  const [removed, accepted] = await scrapeValues(url, [
+    'signalbox_retention_removed_records_total',
+    'signalbox_signals_accepted_total',
+  ]);
+  return { at: performance.now(), removed: removed as number, accepted: accepted as number };
+}

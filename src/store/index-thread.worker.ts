@@ -1,0 +1,61 @@
+/**
+ * Program of the thread that writes to the index: applies the frames of a message, or lets the sweeper work
+ * through a slice, in one transaction, and answers once that is durable, or with why it failed.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { errorText } from '../lib/error-text.js';
+import { createIndexWriter } from './index-writer.js';
+import { createApplyFrames, openDatabases, openIndex } from './lmdb-index.js';
+import type { Sweeper } from './store.js';
+import { pass, type Turnstile } from './turnstile.js';
+import type { RemovedKeys, SweepOrder, Swept } from './sweeper.js';
+
+export interface IndexThreadData {
+  readonly directory: string;
+  /** URL of the module that exports `createSweeper`, when there will be sweeps. */
+  readonly sweeper: string | undefined;
+  readonly turnstile: Turnstile;
+}
+
+/** `frames` lie in memory that both threads share. */
+export type IndexRequest =
+  | { readonly frames: readonly Uint8Array[]; readonly position: number }
+  | { readonly sweep: SweepOrder }
+  | 'end';
+export type IndexAnswer =
+  | { readonly position: number }
+  | { readonly swept: Swept; readonly removed: RemovedKeys }
+  | { readonly failure: string };
+
+const { directory, sweeper, turnstile } = workerData as IndexThreadData;
+const root = openIndex(directory);
+const apply = createApplyFrames(root);
+const index = createIndexWriter(openDatabases(root));
+const sweep = sweeper === undefined ? undefined : await load(sweeper);
+
+async function load(url: string): Promise<Sweeper> {
+  const module = (await import(url)) as { createSweeper: () => Sweeper };
+  return module.createSweeper();
+}
+
+function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
+  try {
+    if ('frames' in request) {
+      const { frames, position } = request;
+      pass(turnstile, () => apply(frames, position));
+      return { position };
+    }
+    if (sweep === undefined) return { failure: 'there is no sweeper' };
+    const { sweep: order } = request;
+    const swept = pass(turnstile, () => root.transactionSync(() => sweep(index.records, order)));
+    return { swept, removed: index.removed() };
+  } catch (error) {
+    index.removed();
+    return { failure: errorText(error) };
+  }
+}
+
+parentPort?.on('message', (request: IndexRequest) => {
+  if (request !== 'end') return parentPort?.postMessage(answerTo(request));
+  void root.close().then(() => parentPort?.close());
+});

@@ -1,0 +1,67 @@
+/** The thread that writes to the index: what it is asked beside the frames of the log, and how it ends. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { holdRecords } from '../../src/store/held-records.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { type Store, StoreFailure, WriteRefused } from '../../src/store/store.js';
+import { acceptedSignal } from '../support/accepted-signal.js';
+import { eventually } from '../support/eventually.js';
+
+const sweeper = new URL('./slow-sweeper.js', import.meta.url).href;
+const limits = { idempotencyRetentionMs: 0, executionRetentionDays: 0 };
+const sweepOf = (store: Store, takesMs: number) => store.sweep({ cycle: 1, now: takesMs, limits });
+
+function open(t: Test): Store {
+  const store = openStore(t.testdir(), { sweeper });
+  t.teardown(() => store.close());
+  return store;
+}
+
+t.test('what a sweep has changed is seen when it resolves', async (t) => {
+  const store = open(t);
+  await sweepOf(store, 0);
+  t.equal(store.get('meta', 'swept'), 1);
+  await sweepOf(store, 0);
+  t.equal(store.get('meta', 'swept'), 2);
+});
+
+t.test('a sweep that fails has changed nothing, and the next one works', async (t) => {
+  const store = open(t);
+  await t.rejects(sweepOf(store, 1), StoreFailure);
+  t.equal(store.get('meta', 'swept'), undefined);
+  await sweepOf(store, 0);
+  t.equal(store.get('meta', 'swept'), 1);
+});
+
+t.test('a record that a sweep has removed is not held any longer', async (t) => {
+  const store = holdRecords(open(t));
+  const { request } = acceptedSignal({ userId: 'u' });
+  await store.write((batch) => batch.put('requests', ['u', 'r'], request));
+  await eventually(() => store.index().waitingBytes === 0);
+  t.ok(store.get('requests', ['u', 'r']));
+  await sweepOf(store, 0);
+  t.equal(store.get('requests', ['u', 'r']), undefined);
+});
+
+t.test('writes go on beside a sweep, and it is over when the store is closed', async (t) => {
+  const store = open(t);
+  await sweepOf(store, 0);
+  let isSwept = false;
+  const swept = sweepOf(store, 400).then(() => (isSwept = true));
+  await store.write((batch) => batch.put('meta', 'k', 1));
+  t.notOk(isSwept);
+  await store.close();
+  t.ok(isSwept);
+  await swept;
+  await t.rejects(sweepOf(store, 0), WriteRefused);
+});
+
+t.test('a process that exits within a transaction ends', async (t) => {
+  const program = new URL('./exiting-sweep.program.js', import.meta.url).pathname;
+  const run = promisify(execFile)(process.execPath, [program, t.testdir()], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    timeout: 60_000,
+  });
+  await t.rejects(run, { code: 7, killed: false });
+});
