@@ -3,7 +3,7 @@
  * from here, since loading the schemas would cost it more time than its work.
  */
 import { oneOf } from '../lib/json-types.js';
-import { Type, type Static, type Schema } from '../lib/type.js';
+import Type, { type Static, type TSchema } from 'typebox';
 import { haltReasonLengthMax } from '../model/records.js';
 
 const strict = { additionalProperties: false } as const;
@@ -79,7 +79,7 @@ export const requests = {
   ),
   'trading.resume': Type.Object({}, strict),
   'store.copy': Type.Object({}, strict),
-} as const satisfies Record<string, Schema>;
+} as const satisfies Record<string, TSchema>;
 
 export type OperationName = keyof typeof requests;
 export type RequestOf<N extends OperationName> = Static<(typeof requests)[N]>;

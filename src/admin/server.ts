@@ -3,7 +3,7 @@
  * `admin.sock` in the data directory from `listen` to `stop`. An operation whose request was read is
  * performed to its end even when the command is gone, unless it needs rows from that command.
  */
-import type { Schema } from '../lib/type.js';
+import type { TSchema } from 'typebox';
 import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -223,7 +223,7 @@ function shippedTable(): OperationTable {
     const schema = Object.hasOwn(requests, name)
       ? requests[name as keyof typeof requests]
       : undefined;
-    if (schema !== undefined && !judges.has(name)) judges.set(name, compileSchema<Schema>(schema));
+    if (schema !== undefined && !judges.has(name)) judges.set(name, compileSchema<TSchema>(schema));
     return judges.get(name);
   }
   return { operations, isRequest: (name, request) => judgeOf(name)?.(request) === true };

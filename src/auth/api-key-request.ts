@@ -3,7 +3,7 @@
  * the first error, of the limits all.
  */
 import { dayMs } from '../lib/durations.js';
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';

@@ -2,7 +2,7 @@
  * Defines the response view of an API key, with the fields in the specification's order and without the
  * secret.
  */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import { isoTime, isoTimeOrNull, listOf, orNull } from '../lib/json-types.js';
 import type { ApiKey } from '../model/records.js';

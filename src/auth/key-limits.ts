@@ -5,7 +5,7 @@
 import type { FieldError } from '../errors.js';
 import { type Cidr, isCidr, isInRange, parseCidr } from '../lib/cidr.js';
 import { listOf } from '../lib/json-types.js';
-import { Type } from '../lib/type.js';
+import Type from 'typebox';
 import type { ApiKey, KeyLimits } from '../model/records.js';
 
 const listLengths = {

@@ -1,5 +1,5 @@
 /** Validates the body of `POST /api/auth/login`. Returns the credentials, or the errors of all fields. */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { compileSchema } from '../lib/schema.js';
 import { emailForm, emailLengthMax, isEmail } from './email.js';

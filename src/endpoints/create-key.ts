@@ -1,5 +1,5 @@
 /** POST /api/api-keys: creates a Public API key. Only this response contains its secret. */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { isPublicApiEnabled } from '../auth/accounts.js';
 import { createApiKey, revokeApiKey } from '../auth/api-key.js';
 import {

@@ -2,7 +2,7 @@
  * GET /api/v1/signals: a user's signal requests, newest first, page by page. The walk stops early rather than
  * long: a page may have fewer requests than asked for, even none, while `next` is set.
  */
-import { Type } from '../lib/type.js';
+import Type from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { isRequestId } from '../lib/ids.js';
 import { listOf, textOrNull } from '../lib/json-types.js';

@@ -1,5 +1,5 @@
 /** GET /api/v1/terminal-events/sources: lists the sources that were seen within the heartbeat window. */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
 import { isoTime, listOf, oneOf, openEnum } from '../lib/json-types.js';

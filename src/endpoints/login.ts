@@ -1,5 +1,5 @@
 /** POST /api/auth/login: exchanges email and password for a user token and a session token for plugins. */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { findUser } from '../auth/accounts.js';
 import { loginSchema, parseLogin } from '../auth/login-request.js';
 import { dummyHash } from '../auth/password.js';

@@ -3,7 +3,7 @@
  * after the flush.
  */
 import { hash } from 'node:crypto';
-import { Type } from '../lib/type.js';
+import Type from 'typebox';
 import type { Brakes } from '../auth/brakes.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';

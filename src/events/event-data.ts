@@ -3,7 +3,7 @@
  * unlisted fields pass unchanged, because terminals differ in what they report. A listed field has the same
  * type at every terminal, so that a bot can rely on it.
  */
-import { Type, type Schema } from '../lib/type.js';
+import Type, { type TSchema } from 'typebox';
 import { compileSchema } from '../lib/schema.js';
 import type { PluginEventName } from './event-names.js';
 
@@ -31,7 +31,7 @@ export const eventDataFields = {
   source_status:     { status: text },
   state_snapshot:    { snapshotId: text, account: record, positions: records, orders: records, ordersOmitted: number },
   terminal_message:  { text: text, level: text, dropped: number, reason: text },
-} as const satisfies Record<PluginEventName, Record<string, Schema>>;
+} as const satisfies Record<PluginEventName, Record<string, TSchema>>;
 
 const validators = new Map<string, (data: unknown) => boolean>(
   Object.entries(eventDataFields).map(([name, fields]) => [

@@ -1,26 +1,26 @@
 /** Parts that many schemas share, in JSON Schema 2020-12. */
-import { Type, type Static, type Schema } from './type.js';
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 
-export function oneOf<const T extends string>(values: readonly T[]): Schema<T> {
+export function oneOf<T extends string>(values: readonly T[]): TUnsafe<T> {
   return Type.Unsafe<T>({ type: 'string', enum: [...values] });
 }
 
 /** Any text: the known values come first, and more may be added. */
-export type OpenEnum<T extends string> = Schema<T> & {
-  readonly anyOf: readonly [Schema<T>, Schema];
+export type OpenEnum<T extends string> = TUnsafe<T> & {
+  readonly anyOf: readonly [TUnsafe<T>, TSchema];
 };
 
 /**
  * An enumeration in answers, to which values may be added: a client that is made from it takes others too. What the
  * gateway itself writes is one of the known values, hence the static type.
  */
-export function openEnum<T extends string>(known: Schema<T>, description: string): OpenEnum<T> {
+export function openEnum<T extends string>(known: TUnsafe<T>, description: string): OpenEnum<T> {
   const anyOf = [known, { type: 'string' }] as const;
   return Type.Unsafe<T>({ anyOf, description: `${description} More may be added.` }) as OpenEnum<T>;
 }
 
 /** A shape keeps its identity, by which a document names it. */
-export function orNull<S extends Schema>(schema: S): Schema<Static<S> | null> {
+export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   const { type } = schema as { readonly type?: string };
   return Type.Unsafe<Static<S> | null>(
     type === undefined || type === 'object'
@@ -30,12 +30,12 @@ export function orNull<S extends Schema>(schema: S): Schema<Static<S> | null> {
 }
 
 /** The same with a description of its own. */
-export function described<S extends Schema>(schema: S, description: string): S {
+export function described<S extends TSchema>(schema: S, description: string): S {
   return { ...schema, description };
 }
 
 /** An array whose static type is readonly. */
-export function listOf<S extends Schema>(items: S): Schema<readonly Static<S>[]> {
+export function listOf<S extends TSchema>(items: S): TUnsafe<readonly Static<S>[]> {
   return Type.Unsafe<readonly Static<S>[]>({ type: 'array', items });
 }
 

@@ -1,6 +1,6 @@
 /** Compiles the schemas that validate external input. The only module that configures Ajv. */
 import { Ajv } from 'ajv';
-import type { Static, Schema } from './type.js';
+import type { Static, TSchema } from 'typebox';
 
 // `unicode: false` counts UTF-16 code units, as the specification does; `logger: false` suppresses Ajv's
 // deprecation warning for it. Without `allErrors`, a pattern never runs on a text above its maxLength. A test
@@ -14,7 +14,9 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 
-export function compileSchema<S extends Schema>(schema: S): (value: unknown) => value is Static<S> {
+export function compileSchema<S extends TSchema>(
+  schema: S,
+): (value: unknown) => value is Static<S> {
   const validate = ajv.compile(schema);
   return (value): value is Static<S> => validate(value);
 }

@@ -2,7 +2,7 @@
  * Defines the two shapes of an error body, as `Exchange.fail` writes them, and as a proxy in front writes the first.
  * Clients must accept unknown codes; the examples in the document list the codes of each response.
  */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from '../errors.js';
 import { listOf, oneOf, openEnum } from '../lib/json-types.js';
 import type { Envelope } from '../routes.js';

@@ -3,7 +3,7 @@
  * kinds; the fields of the kind are in its inner `data`. Each of these may be absent or null, and terminals
  * may send others.
  */
-import { Type, type Schema } from '../lib/type.js';
+import Type, { type TSchema } from 'typebox';
 import { eventDataFields } from '../events/event-data.js';
 import { type PluginEventName, pluginEventNames } from '../events/event-names.js';
 import { described, isoTime, oneOf, openEnum, orNull, textOrNull } from '../lib/json-types.js';
@@ -27,10 +27,10 @@ type KindName = Pascal<PluginEventName>;
 export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
   const kinds = Object.fromEntries(
     pluginEventNames.map((name) => [pascal(name), kindSchema(name)]),
-  ) as Record<KindName, Schema>;
+  ) as Record<KindName, TSchema>;
   const events = Object.fromEntries(
     pluginEventNames.map((name) => [`${pascal(name)}Event`, eventSchema(name)]),
-  ) as Record<`${KindName}Event`, Schema>;
+  ) as Record<`${KindName}Event`, TSchema>;
   const terminalEvent = Type.Unsafe<object>({
     oneOf: Object.values(events),
     discriminator: {
@@ -56,7 +56,7 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
     ...kinds,
   };
 
-  function eventSchema(name: PluginEventName): Schema {
+  function eventSchema(name: PluginEventName): TSchema {
     return Type.Object({
       eventId: cursor,
       event: Type.Unsafe<PluginEventName>({ type: 'string', const: name }),
@@ -80,12 +80,12 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
 }
 
 /** The gateway itself sends two of the kinds with more fields than terminals do. */
-const gatewayData: { readonly [N in PluginEventName]?: Schema } = {
+const gatewayData: { readonly [N in PluginEventName]?: TSchema } = {
   command_result: executionSchema,
   cancel_update: cancelSchema,
 };
 
-function kindSchema(name: PluginEventName): Schema {
+function kindSchema(name: PluginEventName): TSchema {
   const fields = eventDataFields[name] as unknown as Readonly<Record<string, NullableSchema>>;
   const description = `The \`data\` in an event \`${name}\`.`;
   const terminalData = {

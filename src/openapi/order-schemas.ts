@@ -2,10 +2,10 @@
  * Derives the schemas of an order from the catalog, one for each execution type, so that a generated type has the
  * prices of its execution type and no others: generators pass over the conditions that the catalog has for that.
  */
-import { Type, type Schema } from '../lib/type.js';
+import Type, { type TSchema } from 'typebox';
 import { commands, type ExecutionType, executionTypes, pricesOf } from '../plugins/commands.js';
 
-const { properties, required = [] } = commands['order/submit'];
+const { properties, required } = commands['order/submit'];
 const allPrices: readonly string[] = Object.values(pricesOf).flat();
 
 const titles = {
@@ -17,7 +17,7 @@ const titles = {
 
 type OrderName = (typeof titles)[ExecutionType];
 
-function orderOf(type: ExecutionType): Schema {
+function orderOf(type: ExecutionType): TSchema {
   const own: readonly string[] = pricesOf[type];
   const fields = Object.entries(properties).filter(
     ([field]) => !allPrices.includes(field) || own.includes(field),
@@ -32,7 +32,7 @@ function orderOf(type: ExecutionType): Schema {
 
 const orders = Object.fromEntries(
   executionTypes.map((type) => [titles[type], orderOf(type)]),
-) as Record<OrderName, Schema>;
+) as Record<OrderName, TSchema>;
 
 export const orderSchemas = {
   OrderSubmit: Type.Unsafe<object>({

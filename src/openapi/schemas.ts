@@ -2,7 +2,7 @@
  * Collects the schemas of the document, from the code that validates requests and creates responses. Their
  * names are the type names in generated clients.
  */
-import { Type, type Schema } from '../lib/type.js';
+import Type, { type TSchema } from 'typebox';
 import { apiKeySchema } from '../auth/api-key-view.js';
 import { keyRequestSchema } from '../auth/api-key-request.js';
 import { keyLimitsRequestSchema, keyLimitsSchema } from '../auth/key-limits.js';
@@ -99,7 +99,7 @@ function enumerations() {
     TimeInForce: timeInForce,
     SignalFilter: signalFilter,
     ...openEnums,
-    ...(Object.fromEntries(known) as Record<`Known${OpenName}`, Schema>),
+    ...(Object.fromEntries(known) as Record<`Known${OpenName}`, TSchema>),
   };
 }
 
@@ -140,7 +140,7 @@ export function documentSchemas(limits: Limits) {
     FieldError: fieldErrorSchema,
     ...enumerations(),
     ...eventSchemas(limits),
-  } as const satisfies Record<string, Schema>;
+  } as const satisfies Record<string, TSchema>;
 }
 
 export type SchemaName = keyof ReturnType<typeof documentSchemas>;

@@ -3,7 +3,7 @@
  * the contract; COMMANDS.md documents it). The gateway passes payloads on unjudged. Terminals judge them, with
  * `readCommand`.
  */
-import { Type, type Static, type Schema } from '../lib/type.js';
+import Type, { type Static, type TSchema } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -82,7 +82,7 @@ export const commands = {
   'order/submit': Type.Object(orderFields, { ...closed, allOf: priceConditions }),
   'position/close': Type.Object({ instrument }, closed),
   'account/flatten': Type.Object({}, closed),
-} as const satisfies Record<string, Schema>;
+} as const satisfies Record<string, TSchema>;
 
 export type CommandName = keyof typeof commands;
 export type Order = Static<(typeof commands)['order/submit']>;
@@ -194,7 +194,7 @@ function wrong(
 }
 
 function isValid(field: FieldName, value: unknown): boolean {
-  const validate = validators.get(field) ?? compileSchema<Schema>(orderFields[field]);
+  const validate = validators.get(field) ?? compileSchema<TSchema>(orderFields[field]);
   validators.set(field, validate);
   return validate(value);
 }

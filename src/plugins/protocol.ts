@@ -3,7 +3,7 @@
  * close codes (section 6 of the contract). Unknown fields are ignored; a field without a value is absent,
  * never null.
  */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
 import { pluginEventNames } from '../events/event-names.js';
 import { reportableCancelStatuses } from '../model/cancellation.js';

@@ -3,7 +3,7 @@
  * follows its flush, and the cancel frame follows the 202. If the commit fails, the bot gets the error
  * "outcome unknown", and the write is retried until it succeeds; then the cancel is sent.
  */
-import { Type } from '../lib/type.js';
+import Type from 'typebox';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { cancelRequestIdOf, type IdSource } from '../lib/ids.js';
 import { isoTime } from '../lib/json-types.js';

@@ -8,7 +8,7 @@ import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { isoTimeOrNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import type { CancelAfterRecord } from '../model/records.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { commitAnswerMs } from '../store/storage-health.js';

@@ -1,5 +1,5 @@
 /** Defines what a cancel of all orders answers: what becomes of each order that it matched. */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { toIsoTime } from '../lib/clock.js';
 import { isoTime, listOf, oneOf, openEnum, textOrNull } from '../lib/json-types.js';
 

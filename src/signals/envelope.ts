@@ -2,7 +2,7 @@
  * Validates signal envelopes. A compiled schema accepts valid ones fast; for an invalid one, a table of rules
  * lists the violations, in the order of the specification's table.
  */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
 import { compileSchema } from '../lib/schema.js';
 import { unknownFields } from '../lib/unknown-fields.js';
@@ -85,7 +85,7 @@ export function createEnvelopeReader(
   const schema = envelopeSchema(limits);
   // A count of the fields finds the unknown ones at less cost than the schema's look at each name.
   const hasValidFields = compileSchema(Type.Object(schema.properties));
-  const { required = [] } = schema;
+  const requiredCount = schema.required.length;
   const rules = envelopeRules(limits, knownPlatforms).map((rule) => ({
     ...rule,
     // One for all bodies that violate it.
@@ -97,7 +97,7 @@ export function createEnvelopeReader(
     read(body, now) {
       if (
         hasValidFields(body) &&
-        Object.keys(body).length === required.length + optionalCount(body) &&
+        Object.keys(body).length === requiredCount + optionalCount(body) &&
         contextRules.every((rule) => !rule.isViolated(body, now))
       ) {
         return body;

@@ -1,6 +1,6 @@
 /** Defines which orders of a user are meant by a cancel of all of them, and validates a bot's filter. */
 import type { FieldError } from '../errors.js';
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import type { Limits } from '../limits.js';
 import type { Execution } from '../model/execution.js';
 import { unknownFields } from '../lib/unknown-fields.js';

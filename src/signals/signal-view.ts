@@ -2,7 +2,7 @@
  * Defines the response views of signal requests, executions and cancels (section 3 of the contract): the
  * schemas, which the OpenAPI document includes, and the functions that map records to them.
  */
-import { Type, type Static } from '../lib/type.js';
+import Type, { type Static } from 'typebox';
 import { toIsoTime, toIsoTimeOrNull } from '../lib/clock.js';
 import {
   described,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Static } from '../../src/lib/type.js';
+import type { Static } from 'typebox';
 import type { Fill } from '../../src/model/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
