@@ -26,9 +26,7 @@ export class Session {
     listeners: SessionListeners,
   ) {
     socket.on('message', (data: Buffer, isBinary) => {
-      const { frame, error } = isBinary
-        ? { error: 'not_text' }
-        : decodeFrame(new Uint8Array(data).buffer);
+      const { frame, error } = isBinary ? { error: 'not_text' } : decodeFrame(new Uint8Array(data));
       if (frame === undefined) listeners.onBadFrame(`${error}: ${data.toString().slice(0, 200)}`);
       else listeners.onFrame(frame, this);
     });

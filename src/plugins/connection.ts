@@ -151,7 +151,7 @@ export class Connection implements SourceConnection {
   }
 
   /** The bytes are valid only during the call. */
-  receive(bytes: ArrayBuffer, isBinary: boolean): void {
+  receive(bytes: Uint8Array, isBinary: boolean): void {
     const { frame, error } = isBinary ? notText : decodeFrame(bytes);
     if (frame === undefined) {
       this.#reject(error);

@@ -16,8 +16,8 @@ export type DecodedFrame =
   | { readonly frame?: undefined; readonly error: FrameErrorCode };
 
 /** Parses and validates one text frame. */
-export function decodeFrame(bytes: ArrayBuffer): DecodedFrame {
-  if (scanJson(new Uint8Array(bytes), '').depth > frameDepthMax) return { error: 'invalid_frame' };
+export function decodeFrame(bytes: Uint8Array): DecodedFrame {
+  if (scanJson(bytes, '').depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes));

@@ -9,12 +9,12 @@ export interface FrameReader {
   readonly isClosed: boolean;
   readonly session: { readonly userId: string };
   /** The bytes are valid only during the call. */
-  receive(bytes: ArrayBuffer, isBinary: boolean): void;
+  receive(bytes: Uint8Array, isBinary: boolean): void;
 }
 
 interface WaitingFrame {
   readonly reader: FrameReader;
-  readonly bytes: ArrayBuffer;
+  readonly bytes: Uint8Array;
   readonly isBinary: boolean;
 }
 
@@ -59,14 +59,14 @@ export class Intake {
     this.#schedule();
     if (waiting === undefined && this.#unitsUsed < unitsPerTurn) {
       this.#unitsUsed += unitsOf(bytes);
-      reader.receive(bytes, isBinary);
+      reader.receive(new Uint8Array(bytes), isBinary);
       return 'handled';
     }
     const user = waiting ?? { frames: [], next: 0, bytes: 0 };
     const isFull = this.#waitingBytes >= waitingBytesMax;
     if (isFull && user.bytes >= waitingBytesMax / (this.#waiting.size + 1)) return 'refused';
     if (waiting === undefined) this.#waiting.set(userId, user);
-    user.frames.push({ reader, bytes: bytes.slice(0), isBinary });
+    user.frames.push({ reader, bytes: copyOf(bytes), isBinary });
     this.#count(user, sizeOf(bytes));
     return 'waiting';
   }
@@ -114,11 +114,18 @@ export class Intake {
   }
 }
 
-function unitsOf(bytes: ArrayBuffer): number {
+/** Small ones share memory: a buffer for each would be most of what a burst of ten thousand costs. */
+function copyOf(bytes: ArrayBuffer): Uint8Array {
+  const copy = Buffer.allocUnsafe(bytes.byteLength);
+  copy.set(new Uint8Array(bytes));
+  return copy;
+}
+
+function unitsOf(bytes: { readonly byteLength: number }): number {
   return 1 + Math.floor(bytes.byteLength / bytesPerUnit);
 }
 
 /** With what the frame's objects take. */
-function sizeOf(bytes: ArrayBuffer): number {
+function sizeOf(bytes: { readonly byteLength: number }): number {
   return bytes.byteLength + 512;
 }

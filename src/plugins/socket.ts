@@ -91,6 +91,14 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
 
   const intake = new Intake(deps.onError);
 
+  function control(ws: WebSocket<SocketData>, message: ArrayBuffer): void {
+    try {
+      ws.getUserData().connection?.admit(message.byteLength);
+    } catch (error) {
+      deps.onError(error);
+    }
+  }
+
   app.ws<SocketData>(pluginPath, {
     maxPayloadLength: frameBytesMax,
     maxBackpressure: droppingBytesMax,
@@ -146,17 +154,20 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         deps.connection.handlers.onOpen(connection);
       });
     },
+    // Thousands may come in one call: a closure for each would cost as much as to count it.
     message(ws, message, isBinary) {
-      guarded(() => {
+      try {
         const { connection } = ws.getUserData();
         if (connection?.admit(message.byteLength) !== true) return;
         const taken = intake.take(connection, message, isBinary);
         if (taken === 'waiting') connection.heard();
         else if (taken === 'refused') connection.tooFast();
-      });
+      } catch (error) {
+        deps.onError(error);
+      }
     },
-    ping: (ws, message) => guarded(() => ws.getUserData().connection?.admit(message.byteLength)),
-    pong: (ws, message) => guarded(() => ws.getUserData().connection?.admit(message.byteLength)),
+    ping: control,
+    pong: control,
     drain(ws) {
       guarded(() => ws.getUserData().connection?.drained());
     },

@@ -13,7 +13,7 @@ class Reader implements FrameReader {
     this.session = { userId };
   }
 
-  receive(bytes: ArrayBuffer): void {
+  receive(bytes: Uint8Array): void {
     const text = Buffer.from(bytes).toString();
     if (text === 'throw') throw new Error('a bug');
     this.read.push(text);

@@ -133,7 +133,7 @@ for (const [name, frame, error] of bad) {
 }
 
 t.test('refused: bytes that are no UTF-8', async (t) => {
-  t.strictSame(decodeFrame(new Uint8Array([0x22, 0xff, 0x22]).buffer), { error: 'not_json' });
+  t.strictSame(decodeFrame(new Uint8Array([0x22, 0xff, 0x22])), { error: 'not_json' });
 });
 
 t.test('refused: nested so deeply that a reader’s stack would end', async (t) => {
@@ -173,5 +173,5 @@ t.test('whatever comes, it is a frame or has a reason', async () => {
 });
 
 function decode(text: string) {
-  return decodeFrame(new TextEncoder().encode(text).buffer);
+  return decodeFrame(new TextEncoder().encode(text));
 }

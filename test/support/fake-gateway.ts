@@ -32,7 +32,7 @@ export class FakeConnection {
   ) {
     this.#closed = new Promise((resolve) => socket.on('close', resolve));
     socket.on('message', (data: Buffer) => {
-      const { frame, error } = decodeFrame(new Uint8Array(data).buffer);
+      const { frame, error } = decodeFrame(new Uint8Array(data));
       if (frame === undefined) throw new Error(`the plugin sent ${error}: ${data.toString()}`);
       this.frames.push(frame);
       if (this.acknowledges && 'seq' in frame) this.send({ type: 'ack', seq: frame.seq });

@@ -46,10 +46,8 @@ export class ScriptedPlugin implements PluginSocket {
   }
 
   sayText(text: string, isBinary = false): void {
-    const bytes = Buffer.from(text);
-    const copy = new ArrayBuffer(bytes.length);
-    new Uint8Array(copy).set(bytes);
-    if (this.connection.admit(copy.byteLength)) this.connection.receive(copy, isBinary);
+    const bytes = new TextEncoder().encode(text);
+    if (this.connection.admit(bytes.length)) this.connection.receive(bytes, isBinary);
   }
 
   hello(change: object = {}): void {
