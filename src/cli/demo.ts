@@ -15,7 +15,6 @@ import {
 import { invitation } from '../demo/invitation.js';
 import { play } from '../demo/play.js';
 import { createScreen, type Screen } from '../demo/screen.js';
-import { createGateway } from '../gateway.js';
 import { systemClock } from '../lib/clock.js';
 import type { Settings } from '../settings.js';
 import { StartRefused } from '../store/refusal.js';
@@ -71,6 +70,8 @@ async function demo(io: Io, settings: Settings, isOnce: boolean): Promise<number
 }
 
 async function perform(settings: Settings, screen: Screen, isOnce: boolean): Promise<void> {
+  // Only here, so that the help of all commands does without the gateway.
+  const { createGateway } = await import('../gateway.js');
   const password = await screen.step(`a user ${email} is made`, () =>
     prepareUser(settings.dataDir),
   );
