@@ -55,15 +55,24 @@ export function isBegun(bytes: Buffer, offset: number, { position, sequence }: P
   return place.position === position && place.sequence === sequence;
 }
 
-/** Every whole frame from the offset on, wherever it begins. */
+/** Where a frame says that it belongs, whole or not. */
+export interface Claim extends Place {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Every whole frame from the offset on, wherever it begins. Only of those that are wanted the checksum is made. */
 export function* findFrames(
   bytes: Buffer,
   offset: number,
-): Generator<Place & { readonly frame: Buffer; readonly offset: number }> {
+  isWanted: (claim: Claim) => boolean = () => true,
+): Generator<Claim> {
   for (let at = bytes.indexOf(mark, offset); at >= 0; at = bytes.indexOf(mark, at + 1)) {
-    if (at < markAt) continue;
-    const found = readFrame(bytes, at - markAt);
-    if (found !== undefined) yield { ...found, offset: at - markAt };
+    const begin = at - markAt;
+    if (begin < 0 || !isMarked(bytes, begin)) continue;
+    const length = bytes.readUInt32LE(begin + lengthAt);
+    const claim = { ...placeAt(bytes, begin), offset: begin, length };
+    if (isWanted(claim) && readFrame(bytes, begin) !== undefined) yield claim;
   }
 }
 

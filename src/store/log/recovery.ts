@@ -11,7 +11,7 @@
  * Reads, and changes nothing.
  */
 import { StoreRefused } from '../refusal.js';
-import { findFrames, isBegun, readFrame } from './frame.js';
+import { type Claim, findFrames, isBegun, readFrame } from './frame.js';
 import { type FoundSegment, segmentHeaderBytes, type SegmentHeader } from './segment.js';
 
 export interface IndexPlace {
@@ -74,17 +74,16 @@ export function recover(found: readonly FoundSegment[], index: IndexPlace): Reco
     if (at > from) stretches.push({ segment, from, to: at });
     if (next !== undefined) continue;
     isTorn = isBegun(bytes, at, { position: end, sequence });
-    const isDamaged = framesOfUse(bytes, at, segment.header).next().done !== true;
-    if (isDamaged) throw new StoreRefused(damaged(segment));
+    if (hasFrame(bytes, at, segment.header)) throw new StoreRefused(damaged(segment));
   }
   const newest = uses.at(-1);
   for (const segment of found) {
     if (segment.header !== undefined) continue;
-    for (const { position, sequence } of findFrames(segment.read(), 0)) {
-      // Of an earlier use than the newest, it is what a failed write has left.
-      const isOfLaterUse = sequence > (newest?.header.sequence ?? 0);
-      if (isOfLaterUse && position >= end) throw new StoreRefused(damaged(segment));
-    }
+    // Of an earlier use than the newest, it is what a failed write has left.
+    const isLater = ({ position, sequence }: Claim): boolean =>
+      sequence > (newest?.header.sequence ?? 0) && position >= end;
+    const isDamaged = findFrames(segment.read(), 0, isLater).next().done !== true;
+    if (isDamaged) throw new StoreRefused(damaged(segment));
   }
   return {
     stretches,
@@ -101,16 +100,26 @@ export function recover(found: readonly FoundSegment[], index: IndexPlace): Reco
  * this is the log of an earlier time. One without a frame is that of a copy (`copy.ts`).
  */
 function endsBefore(position: number, bytes: Buffer, header: SegmentHeader): boolean {
-  const last = [...framesOfUse(bytes, segmentHeaderBytes, header)].at(-1);
-  return last !== undefined && last.position + last.frame.length < position;
+  if (header.first === position) return false;
+  const reaches = (claim: Claim): boolean => claim.position + claim.length >= position;
+  return (
+    !hasFrame(bytes, segmentHeaderBytes, header, reaches) &&
+    hasFrame(bytes, segmentHeaderBytes, header)
+  );
 }
 
-/** The whole frames from the offset on that this use has put there. */
-function* framesOfUse(bytes: Buffer, from: number, { sequence, first }: SegmentHeader) {
-  for (const found of findFrames(bytes, from)) {
-    const isInPlace = found.position === first + found.offset - segmentHeaderBytes;
-    if (isInPlace && found.sequence === sequence) yield found;
-  }
+/** Whether this use has put a whole frame there, from the offset on. */
+function hasFrame(
+  bytes: Buffer,
+  from: number,
+  { sequence, first }: SegmentHeader,
+  isMeant: (claim: Claim) => boolean = () => true,
+): boolean {
+  const isWanted = (claim: Claim): boolean => {
+    const isInPlace = claim.position === first + claim.offset - segmentHeaderBytes;
+    return isInPlace && claim.sequence === sequence && isMeant(claim);
+  };
+  return findFrames(bytes, from, isWanted).next().done !== true;
 }
 
 function isUsed(segment: FoundSegment): segment is UsedSegment {

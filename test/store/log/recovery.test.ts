@@ -204,7 +204,8 @@ t.test('damage is refused unless it only takes the newest frames, and those all'
 function isWholeIn(files: readonly Buffer[], content: string): boolean {
   return files.some((file) =>
     [...findFrames(file, 0)].some(
-      ({ frame }) => frame.toString('latin1', frameHeaderBytes) === content,
+      ({ offset, length }) =>
+        file.toString('latin1', offset + frameHeaderBytes, offset + length) === content,
     ),
   );
 }
@@ -229,6 +230,10 @@ const refusals: Record<string, { do: (model: Model) => unknown; says: RegExp }> 
   'a log that is older than the index': {
     do: (model) => (model.index = { logId, position: model.recover().end + 100 }),
     says: /older than its data.mdb.*Put back the files that belong to this data.mdb/,
+  },
+  'a log that is older than the index by a byte': {
+    do: (model) => (model.index = { logId, position: model.recover().end + 1 }),
+    says: /older than its data.mdb/,
   },
   'the log of another store': {
     do: (model) => (model.index = { ...model.index, logId: 'fedcba9876543210' }),
