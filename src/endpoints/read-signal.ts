@@ -21,9 +21,7 @@ export interface ReadSignalDeps {
 export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoint {
   const turns = new Turns();
 
-  function answer(exchange: Exchange, userId: string): void {
-    const { parameter: requestId } = exchange.request;
-    const read = isRequestId(requestId) ? signals.read(userId, requestId) : undefined;
+  function answer(exchange: Exchange, userId: string, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
     else if (!read.isLong) exchange.reply(200, read.text());
     else turns.run(userId, () => replyLater(exchange, read));
@@ -39,19 +37,24 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
       });
     }
 
-    if (waitMs === 0 || !isRequestId(requestId)) return answer(exchange, userId);
-    const isCompleted = (): boolean => signals.read(userId, requestId)?.isCompleted ?? true;
-    if (isCompleted()) return answer(exchange, userId);
+    if (!isRequestId(requestId)) return answer(exchange, userId, undefined);
+    let read = signals.read(userId, requestId);
+    if (waitMs === 0 || (read?.isCompleted ?? true)) return answer(exchange, userId, read);
 
     const leave = waits.begin({
       caller,
       requestId,
       waitMs,
-      isCompleted,
+      isCompleted() {
+        read = signals.read(userId, requestId);
+        return read?.isCompleted ?? true;
+      },
       end: (refusal) =>
         exchange.run(() => {
-          if (refusal === undefined) answer(exchange, userId);
-          else exchange.fail(refusal);
+          if (refusal !== undefined) return exchange.fail(refusal);
+          // What completed it was read for that; when the time is over there may be more than then.
+          const isOver = read?.isCompleted ?? true;
+          answer(exchange, userId, isOver ? read : signals.read(userId, requestId));
         }),
     });
     if (leave === undefined) return exchange.fail('api_rate_limited', { retryAfter: 1 });
