@@ -76,6 +76,11 @@ export function* findFrames(
   }
 }
 
+/** @returns where the last frame before the offset may begin. */
+export function lastBeginBefore(bytes: Buffer, offset: number): number {
+  return Math.max(0, bytes.lastIndexOf(mark, offset - 1) - markAt);
+}
+
 function isMarked(bytes: Buffer, offset: number): boolean {
   return (
     offset + frameHeaderBytes <= bytes.length && bytes.readUInt32LE(offset + markAt) === markNumber

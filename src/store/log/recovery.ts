@@ -11,7 +11,7 @@
  * Reads, and changes nothing.
  */
 import { StoreRefused } from '../refusal.js';
-import { type Claim, findFrames, isBegun, readFrame } from './frame.js';
+import { type Claim, findFrames, isBegun, lastBeginBefore, readFrame } from './frame.js';
 import { type FoundSegment, segmentHeaderBytes, type SegmentHeader } from './segment.js';
 
 export interface IndexPlace {
@@ -102,7 +102,10 @@ export function recover(found: readonly FoundSegment[], index: IndexPlace): Reco
 function endsBefore(position: number, bytes: Buffer, header: SegmentHeader): boolean {
   if (header.first === position) return false;
   const reaches = (claim: Claim): boolean => claim.position + claim.length >= position;
+  // Nearly always it is the frame that the index got last.
+  const last = lastBeginBefore(bytes, segmentHeaderBytes + position - header.first);
   return (
+    !hasFrame(bytes, last, header, reaches) &&
     !hasFrame(bytes, segmentHeaderBytes, header, reaches) &&
     hasFrame(bytes, segmentHeaderBytes, header)
   );
