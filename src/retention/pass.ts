@@ -4,7 +4,6 @@
  * them there may be other writes.
  */
 import type { Limits } from '../limits.js';
-import type { CollectionsWith } from '../store/key-layout.js';
 import type { Entry, Range, Reader, Writer } from '../store/store.js';
 import { keyAfter, type Walkable } from '../store/walk.js';
 
@@ -19,7 +18,7 @@ export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'execution
 
 /** Records that a step reads at once. */
 export const rowsPerStep = 32;
-const idsPerStep = 64;
+export const idsPerStep = 64;
 
 /** Gives every row of the stretch to `handle`, which may remove it. */
 export function* eachRow<C extends Walkable>(
@@ -49,19 +48,5 @@ export function* eachUser(slice: Slice, passOf: (userId: string) => Pass): Pass 
     const last = userIds.at(-1);
     if (last === undefined) return;
     start = keyAfter(last);
-  }
-}
-
-/** Removes every row of the user. */
-export function* removeAll(
-  slice: Slice,
-  collection: CollectionsWith<'purged'>,
-  userId: string,
-): Pass {
-  for (;;) {
-    const keys = slice.keys(collection, { prefix: [userId], limit: idsPerStep });
-    for (const key of keys) slice.remove(collection, key);
-    yield;
-    if (keys.length === 0) return;
   }
 }

@@ -3,8 +3,8 @@
  * deletion itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many
  * for one transaction.
  */
-import { collectionsWith, purgePrefix } from '../store/key-layout.js';
-import { type Pass, removeAll, type Slice } from './pass.js';
+import { collectionsWith, type CollectionsWith, purgePrefix } from '../store/key-layout.js';
+import { idsPerStep, type Pass, type Slice } from './pass.js';
 
 const purged = collectionsWith('purged');
 
@@ -15,11 +15,29 @@ export function* deletedUsers(slice: Slice, now: number): Pass {
   // `;` follows `:`, so this is the end of the keys with the prefix.
   const range = { start: purgePrefix, end: `${purgePrefix.slice(0, -1)};` };
   for (const key of slice.keys('meta', range)) {
-    const userId = key.slice(purgePrefix.length);
-    if (slice.get('users', userId) !== undefined) continue;
-    for (const collection of purged) yield* removeAll(slice, collection, userId);
-    const deletedAt = Number(slice.get('meta', key));
-    if (now - deletedAt >= graceMs) slice.remove('meta', key);
+    for (const collection of purged) yield* removeRows(slice, collection, key);
+    if (isGone(slice, key) && now - Number(slice.get('meta', key)) >= graceMs) {
+      slice.remove('meta', key);
+    }
     yield;
   }
+}
+
+function* removeRows(slice: Slice, collection: CollectionsWith<'purged'>, key: string): Pass {
+  while (isGone(slice, key)) {
+    const prefix = [userIdOf(key)];
+    const rows = slice.keys(collection, { prefix, limit: idsPerStep });
+    for (const row of rows) slice.remove(collection, row);
+    yield;
+    if (rows.length === 0) return;
+  }
+}
+
+/** Between two steps an import may have begun, which brings the user's rows again. */
+function isGone(slice: Slice, key: string): boolean {
+  return slice.get('meta', key) !== undefined && slice.get('users', userIdOf(key)) === undefined;
+}
+
+function userIdOf(key: string): string {
+  return key.slice(purgePrefix.length);
 }

@@ -4,6 +4,7 @@ import type { Collection, KeyOf } from './key-layout.js';
 import type { Databases } from './lmdb-index.js';
 import { newestOfAll, Overlay } from './overlay.js';
 import { createReader } from './reader.js';
+import { textOfRecord } from './record-text.js';
 import type { Reader, Writer } from './store.js';
 import type { RemovedKeys } from './sweeper.js';
 
@@ -32,7 +33,7 @@ export function createIndexWriter(databases: Databases): IndexWriter {
     records: {
       ...reader,
       put(collection, key, record) {
-        databases[collection].putSync(key, JSON.stringify(record));
+        databases[collection].putSync(key, textOfRecord(collection, record));
       },
       remove(collection, key) {
         note(collection, key);

@@ -386,6 +386,24 @@ t.test('what a deleted user left goes, slice by slice, and the note an hour late
   t.equal(store.get('meta', purgeKeyOf('gone')), undefined);
 });
 
+t.test('a purge leaves alone what an import brings meanwhile', async (t) => {
+  const { store, sweep, now } = await setUp();
+  await store.write((batch) => {
+    for (let i = 0; i < 700; i++) {
+      putSignal(batch, acceptedSignal({ userId: 'gone', acceptedAt: now - i }), now);
+    }
+    batch.put('meta', purgeKeyOf('gone'), now);
+  });
+  t.notOk(await sweep.slice(), 'there is more than one slice removes');
+  const imported = acceptedSignal({ userId: 'gone', acceptedAt: now });
+  await store.write((batch) => {
+    batch.remove('meta', purgeKeyOf('gone'));
+    putSignal(batch, imported, now);
+  });
+  await runCycle(sweep);
+  t.ok(isWhole(store, imported));
+});
+
 t.test('a user that exists is never purged', async (t) => {
   const { store, sweep, now } = await setUp();
   const signal = acceptedSignal({ userId: 'u', acceptedAt: now });
