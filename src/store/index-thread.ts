@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { IndexAnswer, IndexRequest, IndexThreadData } from './index-thread.worker.js';
-import { bar, createTurnstile } from './turnstile.js';
+import { beginExit, createExitGuard } from './exit-guard.js';
 
 export type Answered = (answer: IndexAnswer) => void;
 
@@ -14,7 +14,7 @@ export class IndexThread {
   #asked: Answered[] = [];
   #isHeld = false;
 
-  constructor(readonly data: Omit<IndexThreadData, 'turnstile'>) {}
+  constructor(readonly data: Omit<IndexThreadData, 'guard'>) {}
 
   ask(request: IndexRequest, answered: Answered): void {
     this.#worker ??= this.#start();
@@ -42,12 +42,12 @@ export class IndexThread {
 
   #start(): Worker {
     const file = new URL('./index-thread.worker.js', import.meta.url);
-    const turnstile = createTurnstile();
-    const workerData: IndexThreadData = { ...this.data, turnstile };
+    const guard = createExitGuard();
+    const workerData: IndexThreadData = { ...this.data, guard };
     const worker = new Worker(file, { workerData, name: 'index' });
     const leave = (): void => {
       // What it has not written is in the log, as if the process had been killed.
-      if (!bar(turnstile)) process.kill(process.pid, 'SIGKILL');
+      if (!beginExit(guard)) process.kill(process.pid, 'SIGKILL');
     };
     process.once('exit', leave);
     worker.once('exit', () => process.off('exit', leave));

@@ -7,14 +7,14 @@ import { errorText } from '../lib/error-text.js';
 import { createIndexWriter } from './index-writer.js';
 import { createApplyFrames, openDatabases, openIndex } from './lmdb-index.js';
 import type { Sweeper } from './store.js';
-import { pass, type Turnstile } from './turnstile.js';
+import { type ExitGuard, runGuarded } from './exit-guard.js';
 import type { RemovedKeys, SweepOrder, Swept } from './sweeper.js';
 
 export interface IndexThreadData {
   readonly directory: string;
   /** URL of the module that exports `createSweeper`, when there will be sweeps. */
   readonly sweeper: string | undefined;
-  readonly turnstile: Turnstile;
+  readonly guard: ExitGuard;
 }
 
 /** `frames` lie in memory that both threads share. */
@@ -27,7 +27,7 @@ export type IndexAnswer =
   | { readonly swept: Swept; readonly removed: RemovedKeys }
   | { readonly failure: string };
 
-const { directory, sweeper, turnstile } = workerData as IndexThreadData;
+const { directory, sweeper, guard } = workerData as IndexThreadData;
 const root = openIndex(directory);
 const apply = createApplyFrames(root);
 const index = createIndexWriter(openDatabases(root));
@@ -42,12 +42,12 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   try {
     if ('frames' in request) {
       const { frames, position } = request;
-      pass(turnstile, () => apply(frames, position));
+      runGuarded(guard, () => apply(frames, position));
       return { position };
     }
     if (sweep === undefined) return { failure: 'there is no sweeper' };
     const { sweep: order } = request;
-    const swept = pass(turnstile, () => root.transactionSync(() => sweep(index.records, order)));
+    const swept = runGuarded(guard, () => root.transactionSync(() => sweep(index.records, order)));
     return { swept, removed: index.removed() };
   } catch (error) {
     index.removed();

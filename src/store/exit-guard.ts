@@ -5,31 +5,31 @@
  */
 
 /** Longer than any transaction on a disk that works. */
-const patienceMs = 5_000;
+const transactionMsMax = 5_000;
 
-export interface Turnstile {
+export interface ExitGuard {
   /** [whether a transaction runs, whether the process ends] */
   readonly state: Int32Array;
 }
 
-export function createTurnstile(): Turnstile {
+export function createExitGuard(): ExitGuard {
   return { state: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs `work` unless the process ends. */
-export function pass<T>({ state }: Turnstile, work: () => T): T {
+/** For the thread: runs a transaction. Throws when the process ends. */
+export function runGuarded<T>({ state }: ExitGuard, transaction: () => T): T {
   Atomics.store(state, 0, 1);
   try {
     if (Atomics.load(state, 1) === 1) throw new Error('the process ends');
-    return work();
+    return transaction();
   } finally {
     Atomics.store(state, 0, 0);
     Atomics.notify(state, 0);
   }
 }
 
-/** Lets nobody pass any more. @returns whether nobody is within. */
-export function bar({ state }: Turnstile): boolean {
+/** For the process that ends: no transaction begins any more. @returns whether the one that ran has ended. */
+export function beginExit({ state }: ExitGuard): boolean {
   Atomics.store(state, 1, 1);
-  return Atomics.wait(state, 0, 1, patienceMs) !== 'timed-out';
+  return Atomics.wait(state, 0, 1, transactionMsMax) !== 'timed-out';
 }
