@@ -3,16 +3,19 @@
  * package koffi and the library are optional, and loaded only under systemd.
  */
 
-/** Sends a state as `READY=1`. @returns whether it was sent. */
-export type Notify = (state: string) => boolean;
+/** Sends a state as `READY=1`. @returns whether it was sent, once systemd has room for it. */
+export type Notify = (state: string) => Promise<boolean>;
 
 /** Rejects when the package or the library is not installed. */
 export async function loadSdNotify(): Promise<Notify> {
   const { default: koffi } = await import('koffi');
   const library = koffi.load('libsystemd.so.0');
-  const sdNotify = library.func('int sd_notify(int unset_environment, const char *state)') as (
-    unsetEnvironment: number,
-    state: string,
-  ) => number;
-  return (state) => sdNotify(0, state) > 0;
+  const sdNotify = library.func('int sd_notify(int unset_environment, const char *state)');
+  return (state) =>
+    new Promise((resolve) => {
+      // In a thread: it waits while a systemd that is busy has not read what was sent before.
+      sdNotify.async(0, state, (error: unknown, sent: number) =>
+        resolve(error === null && sent > 0),
+      );
+    });
 }

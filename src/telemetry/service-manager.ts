@@ -37,15 +37,27 @@ export async function createServiceManager(deps: ServiceManagerDeps): Promise<Se
     return noServiceManager;
   }
 
+  let newest = Promise.resolve();
+  let underWay = 0;
+
+  /** In order, and without waiting: a systemd that does not read must not stop the gateway. */
   function send(...lines: string[]): void {
-    if (!notify(lines.join('\n'))) log.warn({ lines }, 'systemd could not be notified');
+    underWay++;
+    newest = newest.then(async () => {
+      if (!(await notify(lines.join('\n')))) log.warn({ lines }, 'systemd could not be notified');
+      underWay--;
+    });
+  }
+
+  function keepAlive(): void {
+    if (underWay === 0) send('WATCHDOG=1');
   }
 
   return {
     ready(url) {
       send('READY=1', `STATUS=Serving at ${url}`);
       const intervalMs = watchdogIntervalMs(deps);
-      if (intervalMs !== undefined) every(clock, intervalMs, () => send('WATCHDOG=1'));
+      if (intervalMs !== undefined) every(clock, intervalMs, keepAlive);
     },
     stopping: () => send('STOPPING=1', 'STATUS=Draining'),
   };

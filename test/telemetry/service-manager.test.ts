@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap';
 import { createLog } from '../../src/telemetry/log.js';
+import type { Notify } from '../../src/telemetry/sd-notify.js';
 import { createServiceManager, type ServiceManager } from '../../src/telemetry/service-manager.js';
 import { createSimulatedClock, type SimulatedClock } from '../support/simulated-clock.js';
+import { turns } from '../support/simulated-gateway.js';
 
 interface Scene {
   readonly service: ServiceManager;
@@ -12,7 +14,7 @@ interface Scene {
 
 async function scene(
   environment: Record<string, string>,
-  load?: (told: string[]) => Promise<(state: string) => boolean>,
+  load?: (told: string[]) => Promise<Notify>,
 ): Promise<Scene> {
   const told: string[] = [];
   const log: string[] = [];
@@ -22,7 +24,7 @@ async function scene(
     pid: 42,
     clock,
     log: createLog('info', { write: (line) => void log.push(line) }),
-    load: () => load?.(told) ?? Promise.resolve((state) => told.push(state) > 0),
+    load: () => load?.(told) ?? Promise.resolve((state) => Promise.resolve(told.push(state) > 0)),
   });
   return { service, clock, told, log };
 }
@@ -34,6 +36,7 @@ t.test('systemd hears that the gateway serves, and that it drains', async (t) =>
   t.same(told, [], 'nothing before it is ready');
   service.ready('http://127.0.0.1:8080');
   service.stopping();
+  await turns();
   t.same(told, ['READY=1\nSTATUS=Serving at http://127.0.0.1:8080', 'STOPPING=1\nSTATUS=Draining']);
 });
 
@@ -44,13 +47,20 @@ t.test(
     clock.advance(60_000);
     t.same(told, []);
     service.ready('http://127.0.0.1:8080');
+    await turns();
     told.length = 0;
     clock.advance(14_999);
+    await turns();
     t.same(told, []);
     clock.advance(1);
+    await turns();
     t.same(told, ['WATCHDOG=1']);
     service.stopping();
-    clock.advance(30_000);
+    for (let i = 0; i < 2; i++) {
+      await turns();
+      clock.advance(15_000);
+    }
+    await turns();
     t.equal(told.filter((state) => state === 'WATCHDOG=1').length, 3);
   },
 );
@@ -89,7 +99,31 @@ t.test('what cannot be told does not stop the gateway, and the log says what to 
   missing.service.stopping();
   t.match(missing.log.join(''), /install the optional package koffi.*Type=exec/);
 
-  const deaf = await scene(socket, () => Promise.resolve(() => false));
+  const deaf = await scene(socket, () => Promise.resolve(() => Promise.resolve(false)));
   deaf.service.ready('http://127.0.0.1:8080');
+  await turns();
   t.match(deaf.log.join(''), /systemd could not be notified/);
+});
+
+t.test('while systemd does not read, one notice waits and no further one joins it', async (t) => {
+  const told: string[] = [];
+  const waiting: (() => void)[] = [];
+  const { service, clock } = await scene({ ...socket, WATCHDOG_USEC: '30000000' }, () =>
+    Promise.resolve((state) => {
+      told.push(state);
+      return new Promise((resolve) => waiting.push(() => resolve(true)));
+    }),
+  );
+  service.ready('http://127.0.0.1:8080');
+  for (let i = 0; i < 4; i++) {
+    await turns();
+    clock.advance(15_000);
+  }
+  service.stopping();
+  await turns();
+  t.equal(told.length, 1);
+  waiting.shift()?.();
+  await turns();
+  t.match(told, [/^READY=1/, /^STOPPING=1/]);
+  t.equal(told.length, 2);
 });
