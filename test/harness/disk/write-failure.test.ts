@@ -5,7 +5,14 @@ import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 import type { Plugin } from '../../support/plugin.js';
-import { breakDisk, canBreakDisk, isAlive, isNativeAbort, mendDisk } from './write-failure.js';
+import {
+  breakDisk,
+  canBreakDisk,
+  firstDataByte,
+  isAlive,
+  isNativeAbort,
+  mendDisk,
+} from './write-failure.js';
 import { codeOf } from '../crash/operation.js';
 
 /** lmdb may abort the process on a failed write: then the test tries again. */
@@ -23,7 +30,10 @@ interface Before {
 async function begin(gateway: TestGateway): Promise<Before> {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  const body = JSON.stringify(signal());
+  // The log goes beyond what can be written once the disk is broken.
+  const order = { instrument: 'ES', side: 'buy', executionType: 'market', quantity: 1 };
+  const comment = 'x'.repeat(firstDataByte);
+  const body = JSON.stringify(signal({ payload: { ...order, comment } }));
   const accepted = await submit(gateway.url, user.key, body, 'kept');
   const { executionId, orderRef } = await plugin.next('submit');
   await tell(plugin, report(1, executionId, 'working'));

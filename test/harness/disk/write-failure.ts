@@ -4,8 +4,11 @@
  */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 
-/** The two meta pages of lmdb are below it: a failed write there is final (store-panic.test.ts). */
-const firstDataByte = 8192;
+/**
+ * The two meta pages of lmdb are below it: a failed write there is final (store-panic.test.ts). So are the first frames
+ * of a new log, which can still be written.
+ */
+export const firstDataByte = 8192;
 
 export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;
 
