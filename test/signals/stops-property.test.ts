@@ -132,17 +132,25 @@ class Story {
 
   async #stop(commit: () => Promise<unknown>, keyId?: number): Promise<void> {
     // A stop that is refused is none: the operator is told.
-    if (!(await succeeds(commit()))) return;
+    if (!(await this.#inTime(succeeds(commit())))) return;
     for (const [signalId, key] of this.keys) {
       if (keyId === undefined || key === keyId) this.ended.add(signalId);
     }
     this.#look();
-    await this.gateway.core.endUnsent();
+    await this.#inTime(this.gateway.core.endUnsent());
   }
 
   async #end(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
-    await this.gateway.core.endUnsent();
-    await succeeds(this.#commit(work));
+    await this.#inTime(this.gateway.core.endUnsent());
+    await this.#inTime(succeeds(this.#commit(work)));
+  }
+
+  /** Time passes until it has ended: what a failed commit has left is tried again later. */
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    let hasEnded = false;
+    void work.finally(() => (hasEnded = true));
+    for (await turns(); !hasEnded;) await this.gateway.pass(2_000, 1_000);
+    return work;
   }
 
   /** Every frame that has left since the last look. */
