@@ -8,6 +8,7 @@ import type { Chance } from '../chance.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway, type GatewayProcess } from '../../support/gateway-process.js';
+import type { TradingTerminal } from '../trading-terminal.js';
 import type { Verdict } from '../verdict.js';
 import {
   accountName,
@@ -87,9 +88,7 @@ export class TestRun {
 
   async begin(): Promise<void> {
     const { steady, resting } = this.terminals;
-    for (const terminal of [steady, resting]) {
-      if (!terminal.isConnected) await terminal.connect(this.gateway.url, this.user.sessionToken);
-    }
+    await this.#connect([steady, resting]);
     if (this.#reader === undefined) {
       // The stream of a source exists only after its first hello.
       const [key = ''] = this.user.keys;
@@ -102,17 +101,22 @@ export class TestRun {
     this.trader.start();
   }
 
+  async #connect(terminals: readonly TradingTerminal[]): Promise<void> {
+    for (const terminal of terminals) {
+      if (!terminal.isConnected) await terminal.connect(this.gateway.url, this.user.sessionToken);
+    }
+  }
+
   /** Stops the bots, connects every terminal, and waits until every execution has ended. */
   async waitUntilSettled(): Promise<void> {
     await this.trader.stop();
     this.#reconnects = false;
     await this.#reconnectLoop;
-    const { reconnecting } = this.terminals;
-    if (!reconnecting.isConnected)
-      await reconnecting.connect(this.gateway.url, this.user.sessionToken);
     for (const signal of this.signalLog.open) {
       let view: any;
       const isSettled = await becomesTrue(async () => {
+        // The gateway may have closed a connection that heard nothing while it was suspended.
+        await this.#connect(Object.values(this.terminals));
         view = await this.trader.read(this.#nextKey(), signal);
         return this.signalLog.isSettled(signal, view);
       });
