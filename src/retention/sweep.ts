@@ -36,8 +36,9 @@ export interface Sweep {
 export const sweeperModule = new URL('./sweeper.js', import.meta.url).href;
 
 const cycleIntervalMs = 60_000;
-/** A slice that took 20 ms is followed by 5 ms for others, and by what waits to get into the index. */
-const restFactor = 0.25;
+/** A slice is followed by as much time for what is accepted, which the same disk has to take. */
+const restFactor = 1;
+const restMsMax = 200;
 const sliceGapMsMin = 1;
 const sliceGapMsMax = 20;
 /** What the index lacks fills memory that all writes share. */
@@ -89,7 +90,7 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
     void slice()
       .then(
         (hasEnded) => {
-          const restMs = Math.min(sliceGapMsMax, Math.max(sliceGapMsMin, spentMs * restFactor));
+          const restMs = Math.min(restMsMax, Math.max(sliceGapMsMin, spentMs * restFactor));
           runLater(hasEnded ? cycleIntervalMs : restMs);
         },
         (error: unknown) => {
