@@ -162,14 +162,14 @@ export class Exchange {
   }
 
   #take(reading: Reading, chunk: ArrayBuffer, isLast: boolean): void {
-    const { bytesMax, announced, length } = reading;
+    const { bytesMax, announced, length, then } = reading;
     if (length + chunk.byteLength > bytesMax) {
       this.#body = undefined;
       this.fail('request_body_too_large', { close: 'announced' });
       return;
     }
     if (isLast && length === 0) {
-      this.#passOn(reading, chunk.byteLength === 0 ? noBytes : new Uint8Array(chunk));
+      this.run(() => then(chunk.byteLength === 0 ? noBytes : new Uint8Array(chunk)));
       return;
     }
     this.#body ??= Buffer.allocUnsafe(announced > 0 ? announced : Math.min(bytesMax, 4096));
@@ -177,15 +177,9 @@ export class Exchange {
       this.#body = Buffer.concat([this.#body.subarray(0, length)], bytesMax);
     this.#body.set(new Uint8Array(chunk), length);
     reading.length += chunk.byteLength;
-    if (isLast) this.#passOn(reading, this.#body.subarray(0, reading.length));
-  }
-
-  #passOn({ then }: Reading, body: Uint8Array): void {
-    try {
-      then(body)?.catch((error: unknown) => this.#onError(error));
-    } catch (error) {
-      this.#onError(error);
-    }
+    if (!isLast) return;
+    const body = this.#body.subarray(0, reading.length);
+    this.run(() => then(body));
   }
 
   /** Responds with JSON text. */
