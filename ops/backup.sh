@@ -14,7 +14,7 @@ keep=${2:-48}
 newest=$backups/$(date -u +%Y-%m-%dT%H-%M-%SZ)
 
 signalbox() {
-  node "$(dirname "$0")/../build/src/cli/signalbox.js" "$@"
+  node "$(dirname "$0")/../build/bin/signalbox.js" "$@"
 }
 
 signalbox backup "$newest"

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { limitNames, limits } from '../../src/limits.js';
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from '../support/signalbox.js';
 
 function config(
   args: readonly string[],

@@ -2,8 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import t from 'tap';
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from '../support/signalbox.js';
 
 t.test('demo --once verifies every step and ends with 0', async (t) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [signalbox, 'demo', '--once'], {

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { eventually } from '../support/eventually.js';
 import { password as usersPassword } from '../support/gateway-process.js';
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from '../support/signalbox.js';
 
 export const source = { platform: 'terminal_a', instanceId: 'fix-1', accountName: 'ACC' } as const;
 

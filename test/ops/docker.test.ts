@@ -83,10 +83,10 @@ t.test('what is copied is there, and the build is allowed to see it', (t) => {
 t.test('what the image holds starts, and its health check tells how it is', async (t) => {
   const app = t.testdir();
   mkdirSync(`${app}/build`);
-  cpSync(`${root}build/src`, `${app}/build/src`, { recursive: true });
+  cpSync(`${root}build/bin`, `${app}/build/bin`, { recursive: true });
   cpSync(`${root}package.json`, `${app}/package.json`);
   symlinkSync(`${root}node_modules`, `${app}/node_modules`);
-  symlinkSync(`${app}/build/src/cli/signalbox.js`, `${app}/signalbox`);
+  symlinkSync(`${app}/build/bin/signalbox.js`, `${app}/signalbox`);
 
   const entry = JSON.parse(textsOf(last, 'ENTRYPOINT')[0] as string) as string[];
   const command = JSON.parse(textsOf(last, 'CMD')[0] as string) as string[];

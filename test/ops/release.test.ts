@@ -25,17 +25,24 @@ t.test('a release holds what the guide installs, and its command starts', async 
     t.ok(existsSync(join(release, name)), name);
   }
 
+  const licences = readFileSync(join(release, 'build/bin/LICENSES'), 'utf8');
+  t.match(
+    licences,
+    /^ajv [\d.]+, MIT$/m,
+    'of a package whose modules are joined with the command’s',
+  );
+
   symlinkSync(join(root, 'node_modules'), join(release, 'node_modules'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const started = spawnSync(process.execPath, ['build/src/cli/signalbox.js', 'demo', '--once'], {
+  const started = spawnSync(process.execPath, ['build/bin/signalbox.js', 'demo', '--once'], {
     cwd: release,
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },
   });
   t.equal(started.status, 0, started.stderr);
-  const { stdout } = spawnSync(process.execPath, ['build/src/cli/signalbox.js', '--version'], {
+  const { stdout } = spawnSync(process.execPath, ['build/bin/signalbox.js', '--version'], {
     cwd: release,
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },

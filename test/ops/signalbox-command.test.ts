@@ -13,9 +13,9 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { nobody } from '../support/other-user.js';
+import { signalbox as program } from '../support/signalbox.js';
 
 const ops = new URL('../../../ops/', import.meta.url).pathname;
-const program = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 const script = join(ops, 'signalbox');
 const isRoot = process.geteuid?.() === 0;
 
@@ -138,7 +138,7 @@ t.test('with the shipped unit a command does what the runbook says', async (t) =
     .replaceAll('%S', path)
     .replaceAll('%E', path)
     .replace('/usr/bin/node', process.execPath)
-    .replace('/opt/signalbox/current/build/src/cli/signalbox.js', program);
+    .replace('/opt/signalbox/current/build/bin/signalbox.js', program);
   writeFileSync(unit, shipped);
   t.match(run(unit, ['user', 'list', '--json']), {
     status: 1,

@@ -25,7 +25,7 @@ function installedUnits(t: Test): string {
   const directory = t.testdir({ 'signalbox.service.d': {} });
   const here = unit
     .replace('/usr/bin/node', process.execPath)
-    .replace('/opt/signalbox/current/build/src', new URL('../../src', import.meta.url).pathname)
+    .replace('/opt/signalbox/current/build/bin', new URL('../../bin', import.meta.url).pathname)
     .replace(/^Documentation=.*\n/m, '');
   writeFileSync(`${directory}/signalbox.service`, here);
   copyFileSync(`${ops}systemd/tls.conf`, `${directory}/signalbox.service.d/tls.conf`);

@@ -2,8 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { signalboxIn, type CliResult } from './in-process.js';
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from './signalbox.js';
 
 export interface RunningCommand {
   readonly process: ChildProcess;

@@ -10,8 +10,7 @@ import type { Test } from 'tap';
 import { createInterface } from 'node:readline';
 import { watchAnswersOf } from './answer-watch.js';
 import { type CliResult, signalboxIn } from './in-process.js';
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from './signalbox.js';
 
 export interface GatewayOptions {
   readonly dataDir: string;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { CliResult } from './in-process.js';
+import { signalbox } from './signalbox.js';
 
 export const nobody = 65_534;
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 
 /** @returns why such a test cannot run here: to be given as `skip`. */
 export function noOtherUser(): string | false {

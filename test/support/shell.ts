@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Test } from 'tap';
 import { eventually } from './eventually.js';
+import { signalbox } from './signalbox.js';
 
 export interface Shell {
   /** Where the commands run. */
@@ -95,8 +96,6 @@ export function pathWith(directory: string, programs: Readonly<Record<string, st
   }
   return `${bin}:${process.env['PATH'] ?? ''}`;
 }
-
-const signalbox = new URL('../../src/cli/signalbox.js', import.meta.url).pathname;
 
 /** The operator's command, for a shell. */
 export const signalboxCommand = `'${process.execPath}' '${signalbox}'`;

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import t from 'tap';
-
-const signalbox = new URL('../../../src/cli/signalbox.js', import.meta.url).pathname;
+import { signalbox } from '../../support/signalbox.js';
 const skip = existsSync('/dev/full') ? false : 'needs /dev/full';
 
 t.test('a log that cannot be written does not end the gateway', { skip }, async (t) => {
