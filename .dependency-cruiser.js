@@ -28,6 +28,15 @@ const only = {
   fix: ['lib', 'model', 'limits.ts', 'version.ts', 'plugins', 'events', 'terminal'],
 };
 
+/** Packages that only one file may know, so that changing one touches one place. */
+const packageHomes = {
+  'uWebSockets[.]js': 'src/http/uws.ts',
+  lmdb: 'src/store/lmdb-index.ts',
+  piscina: 'src/workers/hash-pool.ts',
+  'prom-client': 'src/telemetry/metrics.ts',
+  koffi: 'src/telemetry/sd-notify.ts',
+};
+
 const pathOf = (room) => `^src/${room.replace('.', '[.]')}${room.includes('.') ? '$' : '/'}`;
 const anyOf = (rooms) => rooms.map(pathOf);
 
@@ -47,6 +56,12 @@ export default {
       severity: 'error',
       from: { path: pathOf(room) },
       to: { path: '^src/', pathNot: anyOf([room, ...allowed]) },
+    })),
+    ...Object.entries(packageHomes).map(([name, home]) => ({
+      name: `${home.replace(/.*[/]/, '')}-alone-knows-${name}`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^${home}$` },
+      to: { path: `node_modules/${name}/`, dependencyTypesNot: ['type-only'] },
     })),
   ],
   options: {

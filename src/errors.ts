@@ -8,7 +8,7 @@ interface ApiError {
   readonly message: string;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const errors = {
   bad_request: { status: 400, message: 'The request is not valid HTTP/1.1.' },
   invalid_idempotency_key: { status: 400, message: 'Send exactly one Idempotency-Key header of 1 to 128 characters without control characters.' },

@@ -19,7 +19,7 @@ const mebibyte = 1_048_576;
 /** Highest Unix time in milliseconds that a four-digit year can show: 9999-12-31T23:59:59.999Z. */
 export const unixMsMax = 253_402_300_799_999;
 
-// prettier-ignore
+// oxfmt-ignore
 export const limits = {
   bodyBytesMax: { value: 65_536, unit: 'bytes', min: 1_024, max: 98_304, why: 'memory per request; a payload must fit into a plugin frame of 128 KiB' },
   jsonDepthMax: { value: 16, unit: 'levels', min: 2, max: 128, why: 'stack depth of the parser and of every later reader' },

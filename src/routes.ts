@@ -19,7 +19,7 @@ export interface Route {
   readonly envelope: Envelope;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const routes = [
   { operation: 'login', method: 'POST', path: '/api/auth/login', credential: 'none', scope: null, envelope: 'legacy' },
   { operation: 'create-key', method: 'POST', path: '/api/api-keys', credential: 'user-token', scope: null, envelope: 'legacy' },

@@ -176,7 +176,7 @@ t.test('limits that do not fit together are refused with both names and values',
 const business = { publicApi: true, signalsPerMinute: 6000, signalsPerDay: 1_000_000 };
 
 t.test('every kind of bad value is refused with a sentence that names it', (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const cases: [what: string, given: Given, setting: string, says: RegExp][] = [
     ['a port too high', { flags: { port: '65536' } }, 'port', /"65536" \(flag --port\); .*65535/],
     ['a port below 0', { flags: { opsPort: '-1' } }, 'opsPort', /"-1" \(flag --ops-port\)/],

@@ -58,7 +58,11 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
     if (side === 'bare' && known !== undefined) {
       const { answer, callers } = known;
       const bare = await startBareHandler(answer);
-      return load(bare, options, subject, callers, ratePerSecond).finally(() => bare.stop());
+      try {
+        return await load(bare, options, subject, callers, ratePerSecond);
+      } finally {
+        await bare.stop();
+      }
     }
     const gateway = await subject.open(options);
     try {

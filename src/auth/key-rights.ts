@@ -18,7 +18,10 @@ export interface KeyRightsDeps {
 
 /** Why a key is refused, in the order of the checks. */
 export type KeyRefusal =
-  'public_api_disabled' | 'invalid_api_key' | 'business_plan_required' | 'insufficient_scope';
+  | 'public_api_disabled'
+  | 'invalid_api_key'
+  | 'business_plan_required'
+  | 'insufficient_scope';
 
 export class KeyRights {
   readonly #deps: KeyRightsDeps;

@@ -8,7 +8,7 @@ import { type Outcome, refused } from './command.js';
 export const undoFreeze = (email: string): string =>
   `"signalbox user set ${email} --frozen false" resumes the user here.`;
 
-// prettier-ignore
+// oxfmt-ignore
 const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => string } = {
   user_not_found:   ({ email }) => `There is no user ${JSON.stringify(email)}. "signalbox user list" shows who there is.`,
   invalid_email:    ({ email }) => `${JSON.stringify(email)} is not an email address.`,

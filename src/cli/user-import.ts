@@ -90,7 +90,7 @@ function faulty(file: string, fault: UserFileFault): Outcome {
   return refused(`file_${fault}`, faults[fault](file));
 }
 
-// prettier-ignore
+// oxfmt-ignore
 const faults: Readonly<Record<UserFileFault, (file: string) => string>> = {
   unreadable:    (file) => `The file ${file} cannot be read. Give the path of a file that "signalbox user export" has written.`,
   foreign:       (file) => `${file} is not a file of "signalbox user export". Give the path of one.`,

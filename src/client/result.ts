@@ -5,7 +5,8 @@
 import type { ErrorCode, FieldError } from '../errors.js';
 
 export type Result<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Failure };
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: Failure };
 
 /**
  * - `unknown`: the operation may have taken effect. Do not repeat it with a new Idempotency-Key: check the

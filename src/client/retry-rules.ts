@@ -27,7 +27,7 @@ export type Retry = 'never' | 'after_retry_after' | 'backoff' | 'at_once';
  */
 type Doubt = 'raised' | 'unchanged' | 'settled';
 
-// prettier-ignore
+// oxfmt-ignore
 const byCode = {
   request_in_progress:         { retry: 'after_retry_after', doubt: 'raised' },
   idempotency_outcome_unknown: { retry: 'never',             doubt: 'raised' },
@@ -43,7 +43,7 @@ const byCode = {
 } as const satisfies Partial<Record<ErrorCode, RetryRule>>;
 
 /** Rules by status: the first row that matches. The rules by code take precedence. */
-// prettier-ignore
+// oxfmt-ignore
 const byStatus: readonly ({ readonly from: number } & RetryRule)[] = [
   { from: 506, retry: 'backoff', doubt: 'raised' },
   // Outside of Linux x64, the native parser sends a 505 when a request line arrives in several segments.

@@ -18,7 +18,7 @@ const records = Type.Unsafe<object[] | null>({
 });
 
 /** Amounts are in the account's currency, quantities and prices in the terminal's units. */
-// prettier-ignore
+// oxfmt-ignore
 export const eventDataFields = {
   command_result:    { status: text, reasonCode: text },
   order_update:      { orderId: text, state: text, instrument: text, side: text, executionType: text, limitPrice: number, quantity: number, filledQuantity: number, remainingQuantity: number, averageFillPrice: number },

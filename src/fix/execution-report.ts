@@ -14,7 +14,7 @@ interface Meaning {
 }
 
 /** OrdStatus (39). Those that rest are partially filled once something is filled. */
-// prettier-ignore
+// oxfmt-ignore
 const ordStatuses: Readonly<Record<string, Meaning>> = {
   '0': { state: 'New',                  status: 'working' },
   '1': { state: 'PartiallyFilled',      status: 'partially_filled' },

@@ -72,7 +72,7 @@ const tagMap: Rule = optional({
   expected: 'an object of texts by tag, such as {"50": "TRADE"}',
 });
 
-// prettier-ignore
+// oxfmt-ignore
 const rules: Readonly<Record<string, Rule>> = {
   'gateway.url':            { is: isGatewayUrl, expected: 'an http or ws URL, such as http://127.0.0.1:8080' },
   'gateway.email':          text,

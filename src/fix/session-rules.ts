@@ -4,7 +4,7 @@ import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import { groups, sections, tags, types } from './tags.js';
 
 /** SessionRejectReason (373) and the words of the standard for it. */
-// prettier-ignore
+// oxfmt-ignore
 export const rejectReasons = {
   invalidTagNumber:    { code: 0,  text: 'Invalid tag number' },
   requiredTagMissing:  { code: 1,  text: 'Required tag missing' },
@@ -35,7 +35,7 @@ export interface Names {
 const clockSkewMaxMs = 120_000;
 
 /** By type: fields that must be there, those of `numbers` as whole numbers. */
-// prettier-ignore
+// oxfmt-ignore
 const required: Readonly<Record<string, { readonly fields?: readonly number[]; readonly numbers?: readonly number[] }>> = {
   [types.TestRequest]:       { fields: [tags.TestReqID] },
   [types.ResendRequest]:     { numbers: [tags.BeginSeqNo, tags.EndSeqNo] },

@@ -1,5 +1,5 @@
 /** Defines the FIX tags and message types that the terminal reads or writes, by the names of the standard. */
-// prettier-ignore
+// oxfmt-ignore
 export const tags = {
   Account: 1, AvgPx: 6, BeginSeqNo: 7, BeginString: 8, BodyLength: 9, CheckSum: 10, ClOrdID: 11, CumQty: 14,
   EndSeqNo: 16, ExecID: 17, ExecTransType: 20, HandlInst: 21, SecurityIDSource: 22, LastPx: 31, LastQty: 32,
@@ -30,14 +30,14 @@ export const types = {
 } as const satisfies Record<string, string>;
 
 /** Fields of raw bytes, which may hold a delimiter, by the field that gives their length and stands before them. */
-// prettier-ignore
+// oxfmt-ignore
 export const dataFields: ReadonlyMap<number, number> = new Map([
   [90, 91], [93, 89], [95, 96], [212, 213], [348, 349], [350, 351], [352, 353], [354, 355], [356, 357],
   [358, 359], [360, 361], [362, 363], [364, 365], [445, 446], [618, 619], [621, 622],
 ]);
 
 /** Standard header and trailer, and the bodies of the session's own messages. */
-// prettier-ignore
+// oxfmt-ignore
 export const sections = {
   header: [8, 9, 35, 49, 56, 115, 128, 90, 91, 34, 50, 142, 57, 143, 116, 144, 129, 145, 43, 97, 52, 122, 212, 213, 347, 369, 627, 628, 629, 630],
   body: [7, 16, 36, 45, 58, 95, 96, 98, 108, 112, 123, 141, 354, 355, 371, 372, 373, 383, 384, 385, 464, 553, 554, 789],

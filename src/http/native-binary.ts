@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import './uws.js';
 
 /** SHA-256 by the end of the path: of @uwsjs 20.51.4, and of uws-pack 20.0.8 where that serves. */
-// prettier-ignore
+// oxfmt-ignore
 export const knownBinaries: Readonly<Record<string, string>> = {
   '@uwsjs/linux-x64-20/uws.node':  '4d482084b665c225892917ee0e9b9572d89eaa6f3dc200ff5e536293d3456c89',
   '@uwsjs/linux-x64-22/uws.node':  'f687e7c3666b5cca9d355184bbf07bb0550f5ba0d3ffd453248ccfec552dde6c',

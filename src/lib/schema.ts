@@ -8,6 +8,7 @@ import type { Static, TSchema } from 'typebox';
 // Ajv has optimized is no faster, and takes half as long again to make.
 const ajv = new Ajv({
   strict: true,
+  // oxlint-disable-next-line typescript/no-deprecated
   unicode: false,
   logger: false,
   validateSchema: false,

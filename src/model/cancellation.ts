@@ -7,7 +7,7 @@ import type { ReasonCode } from './reason-codes.js';
 import type { Trail } from './trail.js';
 
 /** `next` lists the allowed transitions. A new cancel is rejected until the latest one is final. */
-// prettier-ignore
+// oxfmt-ignore
 export const cancelStates = {
   requested:  { final: false, next: ['dispatched', 'cancelled', 'too_late', 'not_sent', 'unknown'] },
   dispatched: { final: false, next: ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'] },

@@ -7,7 +7,7 @@ import { isFinalCancel, type Cancellation } from './cancellation.js';
 import type { ReasonCode } from './reason-codes.js';
 
 /** `next` lists the allowed transitions. A report with any other status is backward: its status is ignored. */
-// prettier-ignore
+// oxfmt-ignore
 export const executionStates = {
   queued:           { final: false, next: ['dispatched', 'denied', 'expired'] },
   dispatched:       { final: false, next: ['submitted', 'working', 'partially_filled', 'filled', 'completed', 'cancelled', 'rejected', 'expired', 'unknown'] },

@@ -37,7 +37,7 @@ interface TrailLine {
   readonly fields: readonly (keyof FieldTypes)[];
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const trailEvents = {
   refused: { meaning: 'A request was refused.', fields: ['traceId', 'route', 'status', 'code', 'clientAddress', 'userId', 'keyId'] },
   login: { meaning: 'A user logged in.', fields: ['traceId', 'clientAddress', 'userId'] },

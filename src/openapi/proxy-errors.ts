@@ -10,7 +10,7 @@ interface ProxyError {
   readonly effect: 'none' | 'perhaps';
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const proxyErrors = {
   forbidden: { statuses: [403], again: false, effect: 'none', message: 'The request is not allowed.' },
   request_timeout: { statuses: [408], again: true, effect: 'none', message: 'The request took too long to arrive.' },

@@ -100,7 +100,7 @@ export interface CommandFault {
 type FieldName = keyof typeof orderFields;
 
 /** What a field must be, in words, and the reason code if it is not. */
-// prettier-ignore
+// oxfmt-ignore
 export const fieldFaults: Readonly<Record<FieldName, readonly [must: string, wrong: ReasonCode, missing?: ReasonCode]>> = {
   instrument:    ['be text of 1 to 64 characters', 'invalid_field'],
   side:          [`be one of ${sides.join(', ')}`, 'invalid_field'],

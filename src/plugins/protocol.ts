@@ -26,7 +26,7 @@ export const seqJumpMax = 2 ** 42;
 export const badFramesMax = 3;
 
 /** 4000 to 4499: reconnect with backoff. 4500 to 4999: do not reconnect automatically. */
-// prettier-ignore
+// oxfmt-ignore
 export const closeCodes = {
   server_draining:  4001,
   heartbeat_missed: 4002,
@@ -55,7 +55,7 @@ export type ConnectionEnd = (typeof connectionEnds)[number];
  * Codes of the `error` frame. Errors with `counts` are protocol violations: at `badFramesMax` of them the
  * connection is closed. The others are well-formed frames with an unknown id.
  */
-// prettier-ignore
+// oxfmt-ignore
 export const frameErrors = {
   not_text:          { counts: true,  message: 'Frames must be text messages, not binary ones.' },
   not_json:          { counts: true,  message: 'The frame is not a JSON object.' },

@@ -49,7 +49,8 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
   let cycles = 0;
   /** The one under way, with its begin: `now` in Unix time, `begunAt` monotonic. */
   let cycle:
-    { readonly number: number; readonly now: number; readonly begunAt: number } | undefined;
+    | { readonly number: number; readonly now: number; readonly begunAt: number }
+    | undefined;
   /** Monotonic begin of the last one that was completed. */
   let completedUpTo = clock.monotonic();
   let removals = 0;

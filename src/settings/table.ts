@@ -73,7 +73,7 @@ const secret: Kind<string> = {
   read: (raw) => (isFilled(raw) && raw.length >= jwtSecretLengthMin ? raw : undefined),
 };
 
-// prettier-ignore
+// oxfmt-ignore
 export const settingsTable = {
   dataDir: { flag: '--data-dir', environment: 'SIGNALBOX_DATA_DIR', inFile: true, fallback: './data', kind: path, placeholder: 'DIRECTORY', secret: false, description: 'directory of the persistent data' },
   host: { flag: '--host', environment: 'SIGNALBOX_HOST', inFile: true, fallback: '127.0.0.1', kind: host, placeholder: 'ADDRESS', secret: false, description: 'address that bots and terminal plugins connect to' },

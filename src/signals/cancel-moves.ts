@@ -207,7 +207,7 @@ function withCancel(
 }
 
 /** How an open cancel ends when its execution does. */
-// prettier-ignore
+// oxfmt-ignore
 const cancelEnds: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
   filled:    { status: 'too_late',  reasonCode: 'already_filled' },
   cancelled: { status: 'cancelled', reasonCode: null },

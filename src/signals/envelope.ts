@@ -126,7 +126,7 @@ interface Rule extends FieldError {
   readonly isViolated: (body: Partial<Record<keyof Envelope, unknown>>, now: number) => boolean;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): readonly Rule[] {
   const isTs = (value: unknown): value is number => isIntegerIn(value, 0, unixMsMax);
   const isTtl = (value: unknown): value is number => isIntegerIn(value, 1, limits.ttlMsMax);

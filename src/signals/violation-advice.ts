@@ -47,7 +47,7 @@ export function createViolationAdvice(
   };
 }
 
-// prettier-ignore
+// oxfmt-ignore
 function sentencesWith(limits: Limits, knownPlatforms: ReadonlySet<string>): Readonly<Record<string, Sentence>> {
   const textOf = (field: string, lengthMax: number): string => `${field} must be a text of 1 to ${lengthMax} characters.`;
   const platforms = listOf([...knownPlatforms], platformsNamedMax);

@@ -92,7 +92,7 @@ interface CollectionTraits<C extends Collection> {
 }
 
 /** The order of the rows is the order in which the doctor walks them. */
-// prettier-ignore
+// oxfmt-ignore
 export const collectionTraits = {
   meta:            { number: 1,  ownedByKey: false, exported: null, purged: null },
   users:           { number: 2,  ownedByKey: false, exported: 11,   purged: null },

@@ -21,7 +21,7 @@ interface Form<Member> {
 
 const execution: Form<keyof Execution> = {
   key: 'executionId',
-  // prettier-ignore
+  // oxfmt-ignore
   members: [
     'requestId', 'signalId', 'platform', 'instanceId', 'accountName', 'status', 'reasonCode', 'delivery',
     'orderRef', 'side', 'executionType', 'instrument', 'quantity', 'limitPrice', 'filledQuantity',
@@ -33,7 +33,7 @@ const execution: Form<keyof Execution> = {
 
 const request: Form<keyof SignalRequest> = {
   key: 'requestId',
-  // prettier-ignore
+  // oxfmt-ignore
   members: [
     'signalId', 'acceptedAt', 'ts', 'expiresAt', 'platform', 'type', 'cmd', 'instanceId', 'idempotencyKey',
     'executionCount', 'signalsToday',

@@ -42,7 +42,7 @@ export interface Family {
   readonly read: (instruments: Instruments, gauges: Gauges) => Sample[];
 }
 
-// prettier-ignore
+// oxfmt-ignore
 export const families: readonly Family[] = [
   { name: 'http_requests_total', type: 'counter', help: 'Completed requests, by operation and status; status "aborted" means that the client disconnected before the response.', read: requestSamples },
   { name: 'http_request_duration_seconds', type: 'histogram', help: 'From the head of a request to the end of its response.', read: requestLatencySamples },

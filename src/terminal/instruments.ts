@@ -10,7 +10,7 @@ export interface Instrument {
   readonly startPrice: number;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 const table: readonly Instrument[] = [
   { symbol: 'ES',     tickSize: 0.25,    quantityStep: 1,      pointValue: 50,      startPrice: 5_000 },
   { symbol: 'NQ',     tickSize: 0.25,    quantityStep: 1,      pointValue: 20,      startPrice: 18_000 },

@@ -43,7 +43,7 @@ const endedOrdersMax = 10_000;
 const snapshotOrdersMax = 200;
 
 /** The result of a cancel, by the final status of its order. */
-// prettier-ignore
+// oxfmt-ignore
 const lateCancels: Readonly<Record<string, CancelEvidence>> = {
   filled:    { status: 'too_late',  reasonCode: 'already_filled' },
   cancelled: { status: 'cancelled', reasonCode: 'already_cancelled' },

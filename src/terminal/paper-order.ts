@@ -9,7 +9,7 @@ import type { OrderRequest } from './order-request.js';
 import type { Origin } from './terminal-event.js';
 
 /** Status in reports → the broker's own name of the state. */
-// prettier-ignore
+// oxfmt-ignore
 export const orderStates = {
   submitted:        'Accepted',
   working:          'Working',

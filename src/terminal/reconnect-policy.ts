@@ -39,7 +39,7 @@ export interface Refused {
   readonly message: string;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 const messages: Readonly<Partial<Record<RefusalReason, string>>> = {
   session_refused: 'The gateway refuses the session token (401). It is wrong, has expired or was revoked: log in again for a new one.',
   replaced:        'Another terminal has connected with the same platform, instance and account. This one stops, so that the two do not replace each other in turn; give each its own instance name.',

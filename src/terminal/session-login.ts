@@ -13,7 +13,7 @@ export interface LoginRequest {
 
 const timeoutMs = 15_000;
 
-// prettier-ignore
+// oxfmt-ignore
 const refusals: Readonly<Record<string, string>> = {
   invalid_credentials: 'Wrong email or password.',
   email_not_confirmed: 'The email is not confirmed yet. The operator can confirm it with: signalbox user set EMAIL --confirmed true',

@@ -25,7 +25,12 @@ const rowsPerBatch = 64;
 const hiddenCollections = collectionsWith('purged');
 
 export type ImportRefusal =
-  'email_taken' | 'user_exists' | 'import_under_way' | 'leftovers' | 'foreign_row' | 'command_gone';
+  | 'email_taken'
+  | 'user_exists'
+  | 'import_under_way'
+  | 'leftovers'
+  | 'foreign_row'
+  | 'command_gone';
 
 export interface ImportDeps {
   readonly store: Store;

@@ -93,7 +93,7 @@ t.test('every login verifies one password, whether or not the user exists', asyn
       close: () => Promise.resolve(),
     },
   });
-  // prettier-ignore
+  // oxfmt-ignore
   const cases: [email: string, password: string, against: string, answer: string][] = [
     ['ann@example.com', 'correct horse', passwordHash, '200'],
     ['ann@example.com', 'wrong horse', passwordHash, 'invalid_credentials'],

@@ -32,7 +32,7 @@ t.test('a bad limit is named with its rule', (t) => {
   const rows: readonly (readonly [name: string, code: string, values: unknown[]])[] = [
     ['allowedIps', 'array_required', [null, '192.0.2.7', {}, 7]],
     ['allowedIps', 'invalid_length', [[], many(17, '192.0.2.7')]],
-    // prettier-ignore
+    // oxfmt-ignore
     ['allowedIps', 'invalid_address', [[''], ['host'], ['192.0.2.0/33'], ['::/129'], ['fe80::1%eth0'], [7], [null], ['192.0.2.7', '192.0.2']]],
     ['allowedInstruments', 'array_required', [null, 'ES', {}]],
     ['allowedInstruments', 'invalid_length', [[], many(65, 'ES')]],

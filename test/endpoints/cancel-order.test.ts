@@ -158,7 +158,7 @@ t.test(
 t.test('the Idempotency-Key is exactly one valid header', async (t) => {
   const desk = await openDesk();
   const order = await place(desk);
-  // prettier-ignore
+  // oxfmt-ignore
   const bad: string[][] = [[], ['Idempotency-Key:'], ['Idempotency-Key: a', 'Idempotency-Key: a'], [`Idempotency-Key: ${'k'.repeat(129)}`], ['Idempotency-Key: a\x7f']];
   for (const lines of bad) {
     const path = `/api/v1/orders/${order.orderRef}/cancel`;
@@ -179,7 +179,7 @@ t.test('404 for an orderRef that is unknown, foreign or malformed', async (t) =>
   const foreign = await cancel(stranger.user, order.orderRef);
   t.equal(verdict(foreign), '404 order_not_found');
   t.same(Object.keys(foreign.body), ['error'], 'nothing tells that it exists');
-  // prettier-ignore
+  // oxfmt-ignore
   const refs = [order.executionId, order.requestId, order.signalId, order.orderRef.slice(0, -1), `${order.orderRef}0`, order.orderRef.replace(/_0$/, '_1'),
     order.orderRef.toLowerCase(), `${order.orderRef}%20`, 'ord_', 'x', '%00', '%zz', '__proto__', 'x'.repeat(1_000)];
   for (const ref of refs)
@@ -435,7 +435,7 @@ t.test('of identical cancels at once one is accepted and the rest replay or wait
 
 t.test('the body is ignored whatever its type, but bounded', async (t) => {
   const desk = await openDesk();
-  // prettier-ignore
+  // oxfmt-ignore
   const bodies: { body?: string | Uint8Array; headers?: Record<string, string> }[] = [
     {},
     { body: '' },

@@ -109,7 +109,7 @@ t.test('scopes are a list of supported ones, at least one, each once', async (t)
 
 t.test('expiresAt has a time zone, lies in the future and at most 365 days ahead', async (t) => {
   const { token } = await gateway.user();
-  // prettier-ignore
+  // oxfmt-ignore
   const bad = [
     inMs(-1000), inMs(-365 * dayMs), inMs(365 * dayMs + 60_000), inMs(dayMs).slice(0, -1), inMs(dayMs).slice(0, 10),
     Date.now() + dayMs, String(Date.now() + dayMs), '', 'tomorrow', '2099-02-30T00:00:00Z', true, {}, [inMs(dayMs)],

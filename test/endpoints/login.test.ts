@@ -89,7 +89,7 @@ t.test('a changed password holds at once and ends the tokens of the old one', as
 });
 
 t.test('a body that fails validation gets every violated field at once', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: [body: unknown, errors: [field: string, code: string][]][] = [
     [{},                                                     [['email', 'required'], ['password', 'required']]],
     [{ email: '', password: '' },                            [['email', 'required'], ['password', 'required']]],

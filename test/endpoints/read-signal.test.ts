@@ -22,7 +22,7 @@ const requestFields = [
   'accountName',
   'executions',
 ];
-// prettier-ignore
+// oxfmt-ignore
 const executionFields = ['executionId', 'platform', 'instanceId', 'accountName', 'status', 'reasonCode', 'delivery', 'orderRef', 'side',
   'executionType', 'instrument', 'quantity', 'limitPrice', 'filledQuantity', 'remainingQuantity', 'averageFillPrice', 'fills', 'native',
   'createdAt', 'dispatchedAt', 'confirmedAt', 'updatedAt', 'cancel'];
@@ -240,7 +240,7 @@ t.test('404 for what is unknown, foreign or malformed, and nothing tells them ap
   const { requestId } = (await submit(gateway.url, ann.key, signal())).body;
   t.equal((await status(gateway.url, ann.key, requestId)).status, 200);
   const messages = new Set<string>();
-  // prettier-ignore
+  // oxfmt-ignore
   const ids = ['req_01AAAAAAAAAAAAAAAAAAAAAAAA', requestId.toLowerCase(), requestId.slice(0, -1), `${requestId}0`, requestId.slice(4),
     `exe_${requestId.slice(4)}_0`, 'x', '%00', '%zz', '%2f', '__proto__', 'x'.repeat(1_000), `${requestId}%20`, `${requestId}%00`];
   for (const [id, { key }] of [[requestId, bob] as const, ...ids.map((id) => [id, ann] as const)]) {

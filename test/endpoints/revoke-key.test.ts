@@ -46,7 +46,7 @@ t.test(
 t.test('404 for ids that are unknown, foreign or no integer', async (t) => {
   const { token, keyId } = await gateway.user();
   const stranger = await gateway.user();
-  // prettier-ignore
+  // oxfmt-ignore
   const ids = [stranger.keyId, 999_999_999, 0, -keyId, `${keyId}.0`, `0${keyId}`, `+${keyId}`, `${keyId}e0`, `0x${keyId.toString(16)}`,
     'abc', '1.5', 'NaN', '99999999999999999999', '%20', `${keyId}%20`, '%00', '%zz', '__proto__'];
   for (const id of ids) {

@@ -49,7 +49,7 @@ t.test(
 
 t.test('each field alone: what violates which rule', async (t) => {
   const now = Date.now();
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: [fields: object, violation: Row][] = [
     ...[undefined, null, 0, 2, 1.5, '1', true, [1], {}].map((v): [object, Row] => [{ v }, ['v', 'unsupported_version']]),
     ...[undefined, null, '', 'x'.repeat(129), 7, ['a'], {}].map((signalId): [object, Row] => [{ signalId }, ['signalId', 'invalid_length']]),
@@ -140,7 +140,7 @@ t.test(
 
 t.test('the boundaries are inside', async (t) => {
   const now = Date.now();
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: object[] = [
     { signalId: 'b' },
     { signalId: 'b'.repeat(128) },
@@ -248,7 +248,7 @@ t.test('the payload reaches the terminal exactly as it was sent', async (t) => {
   t.teardown(() => plugin.close());
   const texts: string[] = [];
   plugin.socket.on('message', (data: Buffer) => texts.push(data.toString()));
-  // prettier-ignore
+  // oxfmt-ignore
   const payloads = [
     '{"quantity":123456789012345678901234567890,"price":1.00000000000000000001,"tiny":1e-400,"huge":1e400}',
     '{"a":-0,"b":1.0,"c":1E5,"d":0.10}',
@@ -276,7 +276,7 @@ t.test('the payload reaches the terminal exactly as it was sent', async (t) => {
 });
 
 t.test('what a payload says wrongly is no matter of the envelope', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const payloads = [{}, { executionType: 'limit' }, { executionType: 'nonsense', quantity: -1 }, { quantity: '1', side: 7, instrument: null, limitPrice: {} }];
   for (const payload of payloads) {
     const { requestId } = await isValid(t, signal({ payload }));

@@ -106,7 +106,7 @@ t.test(
       'Content-Type: application/json',
       ...more,
     ];
-    // prettier-ignore
+    // oxfmt-ignore
     const bad: string[][] = [
     [],
     ['Idempotency-Key:'],
@@ -193,7 +193,7 @@ t.test('400 malformed_json for what is no JSON text', async (t) => {
       parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Uint8Array.from(part))),
     );
   const text = valid();
-  // prettier-ignore
+  // oxfmt-ignore
   const bad: [name: string, body: string | Uint8Array][] = [
     ['empty', ''],
     ['blank', ' \n'],
@@ -295,7 +295,7 @@ t.test(
 );
 
 t.test('a signalId may be any text', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const signalIds = ['__proto__', 'constructor', '\u0000', 'a\u0000b', 'a', 'b', 'a/b', '😀', '\ud800', '\ud801', '\ufffd', '\u2028', '"', ' ',
     'req_x', 'é', 'e\u0301', '\u0000'.repeat(128), '\uffff'.repeat(128)];
   for (const [index, signalId] of signalIds.entries()) {

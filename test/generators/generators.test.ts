@@ -84,7 +84,7 @@ await t.test('clients for TypeScript compile and drive a gateway', { skip }, asy
   const directory = clientFolder(t);
   const node = (program: string, ...args: string[]) =>
     run(t, directory, process.execPath, [program, ...args], { SIGNALBOX_URL: gateway.url });
-  for (const name of ['tsconfig.json', 'openapi-ts.config.mjs', 'orval.config.mjs']) {
+  for (const name of ['openapi-ts.config.mjs', 'orval.config.mjs']) {
     cpSync(join(source, name), join(directory, name));
   }
   cpSync(join(source, 'bots'), directory, { recursive: true });

@@ -22,7 +22,7 @@ export interface ShortForm {
 /** Several times what the slowest takes on two cores; within the timeout of a test file. */
 const timeoutMs = 280_000;
 
-// prettier-ignore
+// oxfmt-ignore
 export const shortForms = {
   // Each kind of fault once, except those of the disk, on which lmdb may end the process (native-notes/lmdb.md).
   crash: {

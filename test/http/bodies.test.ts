@@ -151,7 +151,7 @@ t.test(
 
 t.test('chunks that are none are refused without effect', async (t) => {
   const text = () => JSON.stringify(signal());
-  // prettier-ignore
+  // oxfmt-ignore
   const bad: [name: string, build: (text: string) => string][] = [
     ['a length that is no number', (body) => `zz\r\n${body}\r\n${lastChunk}`],
     ['a negative length', (body) => `-5\r\n${body}\r\n${lastChunk}`],

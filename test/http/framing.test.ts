@@ -27,7 +27,7 @@ function smuggled(): { bytes: string; isAccepted: () => Promise<boolean> } {
 }
 
 /** A request with this framing, and the bytes that follow in the same segment. */
-// prettier-ignore
+// oxfmt-ignore
 const ambiguous: Record<string, (tail: string) => string> = {
   'two Content-Lengths, the first shorter': (tail) => request('POST', path, [...lines(), 'Content-Length: 2', `Content-Length: ${2 + tail.length}`]) + `{}${tail}`,
   'two Content-Lengths, the first zero': (tail) => request('POST', path, [...lines(), 'Content-Length: 0', `Content-Length: ${tail.length}`]) + tail,
@@ -212,7 +212,7 @@ t.test('a body is never read as a request', async (t) => {
 
 t.test('values that are echoed cannot split the answer', async (t) => {
   const id = '4bf92f3577b34da6a3ce929d0e0e4736';
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: [line: string, path: string][] = [
     [`traceparent: 00-${id}-00f067aa0ba902b7-01\rX-Evil: 1`, '/api/v1/terminal-events/sources'],
     [`traceparent: 00-${id}-00f067aa0ba902b7-01`, '/api/v1/signals/req%0d%0aX-Evil:%201'],

@@ -42,7 +42,7 @@ t.test('no forged user token opens the key endpoints', async (t) => {
   const stranger = await gateway.user();
   const strangerClaims = decode(stranger.token.split('.')[1] ?? '');
   const past = Date.now() - 1000;
-  // prettier-ignore
+  // oxfmt-ignore
   const forgeries: Record<string, string> = {
     'no algorithm': forge({ alg: 'none' }, {}, undefined),
     'no algorithm, in other letters': forge({ alg: 'NoNe' }, {}, undefined),
@@ -101,7 +101,7 @@ t.test('tokens survive a restart, because the secret does', async (t) => {
 
 t.test('the Public API takes API keys only', async (t) => {
   const { key, token, sessionToken } = user;
-  // prettier-ignore
+  // oxfmt-ignore
   const wrong: Record<string, string> = {
     'a user token': token,
     'a session token': sessionToken,
@@ -124,7 +124,7 @@ t.test('the Public API takes API keys only', async (t) => {
 });
 
 t.test('exactly one Authorization header of the form Bearer is a credential', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: [lines: string[], status: number][] = [
     [[], 401],
     [['Authorization:'], 401],

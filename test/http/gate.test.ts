@@ -27,7 +27,7 @@ const accepted = await submit(url, user.key, signal());
 const read = `/api/v1/signals/${accepted.body.requestId}`;
 
 /** Method, path and the scope that opens it; answered by the endpoint itself with this verdict. */
-// prettier-ignore
+// oxfmt-ignore
 const endpoints = [
   { method: 'POST', path: '/api/v1/signals', scope: 'signals:write', inside: '415 unsupported_media_type' },
   { method: 'GET', path: read, scope: 'signals:read', inside: '200' },
@@ -61,7 +61,7 @@ t.test('each scope opens its own endpoints and no other', async (t) => {
 });
 
 t.test('a path that is none gets 404 in the envelope of its part of the API', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const v1 = ['/api/v1', '/api/v1/', '/api/v1/nothing', '/api/v1/signals/', `${read}/`, `${read}/executions`, '/api/v1//signals',
     '/api/v1/Signals', '/api/v1/%73ignals', '/api/v1/orders/ord_x', '/api/v1/orders/ord_x/cancel/', '/api/v1/terminal-events'];
   for (const path of v1) {
@@ -89,7 +89,7 @@ t.test('a path that is none gets 404 in the envelope of its part of the API', as
 t.test(
   'a method that a path does not know gets 405 with Allow, whatever the credential',
   async (t) => {
-    // prettier-ignore
+    // oxfmt-ignore
     const rows: [path: string, allow: string][] = [
     ['/api/v1/signals', 'POST, GET, HEAD'],
     [read, 'GET, HEAD'],
@@ -190,7 +190,7 @@ t.test(
     t.teardown(() => plugin.close());
     const client = await RawClient.connect(url);
     t.teardown(() => client.cut());
-    // prettier-ignore
+    // oxfmt-ignore
     const rows: [path: string, token: string, status: number][] = [
     [read, user.key, 200],
     [sources, user.key, 200],
@@ -271,7 +271,7 @@ t.test(
 
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
-    // prettier-ignore
+    // oxfmt-ignore
     const rows: [traceparent: string, isTaken: boolean][] = [
     [`00-${traceId}-${parent}-01`, true],
     [`00-${traceId}-${parent}-00`, true],

@@ -146,7 +146,7 @@ t.test('headers may be cut anywhere', async (t) => {
 });
 
 t.test('a head that is too large gets 431 and a close, and nobody else suffers', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const heads: Record<string, string> = {
     'one header of 5 KB': request('GET', sources, [authorization, `X-Pad: ${'x'.repeat(5_000)}`]),
     'one header of 70 KB': request('GET', sources, [authorization, `X-Pad: ${'x'.repeat(70_000)}`]),
@@ -167,7 +167,7 @@ t.test('a head that is too large gets 431 and a close, and nobody else suffers',
 });
 
 t.test('what is no HTTP/1.1 is refused and closed', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const texts: Record<string, string> = {
     'HTTP/1.0': `GET ${sources} HTTP/1.0\r\nHost: x\r\n${authorization}\r\n\r\n`,
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
@@ -189,7 +189,7 @@ t.test('what is no HTTP/1.1 is refused and closed', async (t) => {
 t.test(
   'what the native parser does not read is refused, or ends in silence and a close',
   async (t) => {
-    // prettier-ignore
+    // oxfmt-ignore
     const texts: Record<string, string> = {
     'HTTP/0.9': `GET ${sources}\r\n\r\n`,
     'a control character in a header': request('GET', sources, [authorization, 'X: a\x01b']),

@@ -28,7 +28,7 @@ t.test('a range holds the addresses that share its first bits, whatever the form
 
 t.test('what is no address and no range is told from one', (t) => {
   const good = ['10.0.0.0/8', '::1', 'fd00::/8', '10.0.0.1', '0.0.0.0/0'];
-  // prettier-ignore
+  // oxfmt-ignore
   const bad = ['', 'proxy', '10.0.0.0/33', '::/129', '10/8', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '010.0.0.1', ' 10.0.0.1', '[::1]'];
   for (const text of good) t.ok(isCidr(text), text);
   for (const text of bad) {

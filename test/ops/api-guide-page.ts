@@ -17,7 +17,7 @@ import { table, type PageTables } from './page-tables.js';
 
 export const pageFile = new URL('../../../ops/api-guide.md', import.meta.url);
 
-// prettier-ignore
+// oxfmt-ignore
 const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'Mend the bot’s HTTP: a doubled header, or a body that is framed in two ways.',
   invalid_idempotency_key: `Send exactly one \`Idempotency-Key\`, of 1 to ${limits.idempotencyKeyLengthMax.value} characters.`,
@@ -76,7 +76,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   shutting_down: 'Retry on a new connection: the gateway starts again, or another has taken its place.',
 };
 
-// prettier-ignore
+// oxfmt-ignore
 const proxyAdvice: Readonly<Record<ProxyErrorCode, string>> = {
   forbidden: 'Mend the request, or ask the operator: the proxy lets no such request through.',
   request_timeout: 'Send the whole request within 5 s.',
@@ -86,7 +86,7 @@ const proxyAdvice: Readonly<Record<ProxyErrorCode, string>> = {
   account_moving: 'Wait for `Retry-After`: the account goes on at another gateway, under the same host name.',
 };
 
-// prettier-ignore
+// oxfmt-ignore
 const executionMeanings: Readonly<Record<ExecutionStatus, string>> = {
   queued: 'on disk, not yet sent',
   dispatched: 'sent to the terminal, which has not answered yet',
@@ -102,7 +102,7 @@ const executionMeanings: Readonly<Record<ExecutionStatus, string>> = {
   unknown: 'sent, and nobody has said what became of it: [see there](#unknown-and-what-to-do-about-it)',
 };
 
-// prettier-ignore
+// oxfmt-ignore
 const cancelMeanings: Readonly<Record<CancelStatus, string>> = {
   requested: 'on disk, not yet sent',
   dispatched: 'sent to the terminal',
@@ -114,7 +114,7 @@ const cancelMeanings: Readonly<Record<CancelStatus, string>> = {
   unknown: `sent, and not confirmed within ${limits.cancelConfirmTimeoutMs.value / 1_000} s`,
 };
 
-// prettier-ignore
+// oxfmt-ignore
 const reasonMeanings: Readonly<Record<keyof typeof reasonGroups, string>> = {
   notSent: 'It never reached a terminal. A new signal is safe.',
   payload: 'The terminal cannot read the payload. Mend it.',

@@ -19,7 +19,7 @@ interface FixedLimit {
   readonly why: string;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 const fixedLimits: readonly FixedLimit[] = [
   { constant: 'passwordLengthMin', file: 'auth/password.ts', unit: 'characters', why: 'shortest password that may be set' },
   { constant: 'passwordLengthMax', file: 'auth/password.ts', unit: 'characters', why: 'longest password; hashing costs by length' },

@@ -34,7 +34,7 @@ const signedByOwnKey = (head: string) => {
 const { sub } = JSON.parse(stranger.claims) as { sub: string };
 
 /** What anybody can send who has seen a token, and has no secret. */
-// prettier-ignore
+// oxfmt-ignore
 const bySpelling: Record<string, string | undefined> = {
   'the header in another spelling': respelt(headerPart) === undefined ? undefined : `${respelt(headerPart)}.${claimsPart}.${signature}`,
   'the claims in another spelling': respelt(claimsPart) === undefined ? undefined : `${headerPart}.${respelt(claimsPart)}.${signature}`,
@@ -68,7 +68,7 @@ const bySpelling: Record<string, string | undefined> = {
 };
 
 /** What the right secret signed, and login never wrote: as if another program shared the secret. */
-// prettier-ignore
+// oxfmt-ignore
 const bySecret: Record<string, string> = {
   'HS384': signToken(changed(header, { alg: 'HS384' }), claims, secret, 'sha384'),
   'no type': signToken('{"alg":"HS256"}', claims, secret),

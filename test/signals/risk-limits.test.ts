@@ -33,7 +33,7 @@ t.test('an instrument is allowed exactly as it is written', (t) => {
   for (const payload of ['{"instrument":"ES"}', '{"instrument":"EUR\\/USD"}']) {
     t.strictSame(judge(limits, payload), [], payload);
   }
-  // prettier-ignore
+  // oxfmt-ignore
   const bad = ['{}', '{"instrument":"es"}', '{"instrument":"ES "}', '{"instrument":["ES"]}', '{"instrument":null}', '{"Instrument":"ES"}',
     '{"instrument":"NQ","instrument":"ES"}', '{"instrument":"ES","INSTRUMENT":"NQ"}', '{"__proto__":{"instrument":"ES"}}'];
   for (const payload of bad) t.strictSame(judge(limits, payload), [instrumentFault], payload);
@@ -59,7 +59,7 @@ t.test('a quantity up to the limit is taken, and what is no number is unreadable
   ]) {
     t.strictSame(judge(limits, payload), [aboveLimit], payload);
   }
-  // prettier-ignore
+  // oxfmt-ignore
   const bad = ['{}', '{"quantity":"1"}', '{"quantity":null}', '{"quantity":[1]}', '{"quantity":1e999}', '{"Quantity":1}',
     '{"quantity":9,"quantity":1}', '{"quantity":1,"Quantity":9}', '{"quantity":1,"\\u0071uantity":1}'];
   for (const payload of bad) t.strictSame(judge(limits, payload), [unreadable], payload);

@@ -58,7 +58,7 @@ function read(store: MemoryStore, wish: Partial<PageQuery> = {}) {
 }
 
 const store = createMemoryStore();
-// prettier-ignore
+// oxfmt-ignore
 const stored: Record<number, Stored> = {
   1: { statuses: ['filled'] },
   2: { statuses: ['working'] },

@@ -26,7 +26,7 @@ function adviceFor(body: unknown, limits = shippedLimits(), names = ['terminal_a
 }
 
 t.test('each rule has its sentence', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const rows: [body: unknown, said: RegExp][] = [
     [[], /^The body must be one JSON object\.$/],
     [{ ...valid, v: 2 }, /^v must be the integer 1\.$/],

@@ -83,7 +83,9 @@ function forwardTo(test: tap.Test): void {
   Object.defineProperty(target, 'jobs', {
     configurable: true,
     get: () => test.jobs,
-    set: (jobs: number) => (test.jobs = jobs),
+    set: (jobs: number) => {
+      test.jobs = jobs;
+    },
   });
 }
 

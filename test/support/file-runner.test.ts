@@ -58,7 +58,7 @@ t.test('after a file that failed, the next one gets a new process', async (t) =>
   t.match(await run('third'), /^ok 1 - process/m);
 });
 
-// prettier-ignore
+// oxfmt-ignore
 const failures: readonly [Name, what: string, output: RegExp, Partial<FileTimes>?][] = [
   ['open', 'that leaves something open', /^complaint: never closed: Timeout$/m],
   ['slow', 'whose tests take longer than its time', /not ok 1 - timeout!/, { timeoutMs: 500 }],

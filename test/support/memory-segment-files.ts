@@ -11,7 +11,8 @@ export const sectorBytes = 512;
 
 /** `sectors`: bits of those that reach the disk, repeated as often as needed. */
 export type Fate =
-  { readonly kind: 'done' } | { readonly kind: 'fails' | 'killed'; readonly sectors: number };
+  | { readonly kind: 'done' }
+  | { readonly kind: 'fails' | 'killed'; readonly sectors: number };
 
 export interface MemoryDisk extends SegmentFiles {
   readonly contents: Map<string, Buffer>;

@@ -14,7 +14,7 @@ function found(content: string | Uint8Array, isDocumented = false): string[] {
 }
 
 t.test('a planted secret is found in every spelling, whole or in part', async (t) => {
-  // prettier-ignore
+  // oxfmt-ignore
   const plantings: Record<string, (secret: string) => string | Uint8Array> = {
     raw: (secret) => `before${secret}after`,
     'in bytes that are no text': (secret) => Buffer.concat([Buffer.from([0xff, 0, 0xc3]), Buffer.from(secret), Buffer.from([0xfe])]),

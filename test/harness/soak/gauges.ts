@@ -24,7 +24,7 @@ const sweptMinutes = 10;
 /** Idle connections of a burst outlast a window of a run shorter than this. */
 const burstMinutes = 2;
 
-// prettier-ignore
+// oxfmt-ignore
 export const gauges = {
   /** The cache of decoded records takes some ten megabytes of both and is freed at once. */
   heapUsed:        { unit: 'MB', absolute: 12 * mb, relative: 0.1,  minutesMin: 0 },

@@ -36,7 +36,7 @@ const replayedWithinMs = 5_000;
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 
 /** Requests that must be refused, with their status. */
-// prettier-ignore
+// oxfmt-ignore
 const refusals: readonly { readonly status: number; readonly ask: (url: string, key: string) => Promise<{ status: number }> }[] = [
   { status: 400, ask: (url, key) => submit(url, key, '{"v":1,') },
   { status: 422, ask: (url, key) => submit(url, key, signal({ ttlMs: 0, platform: 'nobody' })) },
@@ -145,8 +145,7 @@ export class Traffic {
     const action = this.chance.weigh(weights);
     const user = this.chance.pick(this.population.users);
     this.#pending++;
-    this.#actions
-      [action](user)
+    this.#actions[action](user)
       .then(
         () => this.done[action]++,
         (error: unknown) => {

@@ -9,7 +9,7 @@ type Members = [name: string, text: string][];
 /** As latin1: one character per byte. */
 const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 
-// prettier-ignore
+// oxfmt-ignore
 const oddValues: readonly string[] = [
   'null', 'true', 'false', '0', '-0', '-0.0', '1', '1.0', '1e0', '10e-1', '2', '1e999', '-1e999', '5e-324', '0.1', '-1', '300000', '300001', '299999.5',
   '9007199254740993', '253402300799999', '253402300800000', '18446744073709551616', '1'.repeat(400), '01', '+1', '.5', '1.', '1e', '0x1', '1_0', 'NaN', 'Infinity', 'undefined',

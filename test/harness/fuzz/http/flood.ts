@@ -34,7 +34,7 @@ export async function runFloods(run: FuzzRun, inputs: number): Promise<string> {
   const terminal = await openTerminal(gateway.url, victim);
   const sources = '/api/v1/terminal-events/sources';
   const guess = JSON.stringify({ email: 'nobody', password: '' });
-  // prettier-ignore
+  // oxfmt-ignore
   const floods: Flood[] = [
     { name: 'one key', granted: 1_200, bytes: request('GET', sources, [`Authorization: Bearer ${attacker.key}`]), within: 200, beyond: 429 },
     { name: 'an address without a key', granted: 60, bytes: request('GET', sources), within: 401, beyond: 429 },

@@ -11,7 +11,7 @@ const encodings: readonly string[] = [
   'chunked', 'Chunked', 'identity', 'gzip', 'gzip, chunked', 'chunked, identity', 'chunked,', ',chunked',
   'xchunked', 'chunkedx', 'chunked;q=1', '"chunked"', 'chunk', '', ' ', 'chunked chunked', '\x0bchunked',
   'chunked\x00', 'c\x00hunked', '\tchunked\t', 'identity, chunked, chunked', 'chunked\xa0', '\x85chunked',
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** `whole`: length with the hidden request; `own`: length of the request's own body. */
 const lengths: readonly ((own: number, whole: number) => string)[] = [
@@ -44,7 +44,7 @@ const lengths: readonly ((own: number, whole: number) => string)[] = [
 const names = {
   encoding: ['Transfer-Encoding', 'transfer-encoding', 'TRANSFER-ENCODING', 'Transfer_Encoding', 'Transfer-Encoding ', ' Transfer-Encoding', 'Transfer-Encoding\t', 'X: x\nTransfer-Encoding', 'X: x\rTransfer-Encoding', 'Transfer\xadEncoding', 'Transfer-Encoding\x80'],
   length: ['Content-Length', 'content-length', 'CONTENT-LENGTH', 'Content_Length', 'Content-Length ', ' Content-Length', 'X: x\nContent-Length', 'Content-Length\x00', 'Content-Length\x80'],
-} as const; // prettier-ignore
+} as const; // oxfmt-ignore
 
 function nameOf(kind: keyof typeof names, chance: Chance): string {
   return chance.happens(0.75) ? names[kind][0] : chance.pick(names[kind]);

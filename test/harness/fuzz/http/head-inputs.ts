@@ -24,7 +24,7 @@ const more =
   (bytes, chance) =>
     withLine(bytes, chance, chance.pick(lines));
 
-// prettier-ignore
+// oxfmt-ignore
 const changes: Readonly<Record<string, Change>> = {
   'a huge header': (bytes, chance) => withLine(bytes, chance, `X: ${'x'.repeat(chance.between(3_500, 20_000))}`),
   'a huge name': (bytes, chance) => withLine(bytes, chance, `${'X'.repeat(chance.between(3_500, 20_000))}: x`),

@@ -7,7 +7,7 @@ import { cut } from './plain-inputs.js';
 /** Bytes with a meaning in HTTP or JSON. */
 const significant = '\r\n\t\0 :;,="\\{}[]0123456789abcdefgGxX-+%/?#.\x7f\x80\xa0\xff'.split('');
 
-// prettier-ignore
+// oxfmt-ignore
 const mutations: readonly ((text: string, at: number, chance: Chance) => string)[] = [
   (text, at, chance) => text.slice(0, at) + chance.pick(significant) + text.slice(at + 1),
   (text, at, chance) => text.slice(0, at) + chance.pick(significant) + text.slice(at),

@@ -15,7 +15,7 @@ import type { Input } from './input.js';
 
 type Change = (draft: Draft, chance: Chance) => Draft;
 
-// prettier-ignore
+// oxfmt-ignore
 const changes: Readonly<Record<string, Change>> = {
   'as it is': (draft) => draft,
   'names in another case': ({ lines, ...rest }, chance) => ({ ...rest, lines: lines.map((line) => line.replace(/^[^:]+/, (name) => Array.from(name, (letter) => (chance.happens(0.5) ? letter.toUpperCase() : letter.toLowerCase())).join(''))) }),

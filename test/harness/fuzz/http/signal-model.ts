@@ -85,7 +85,7 @@ function depthOf(text: string): number {
   return deepest;
 }
 
-// prettier-ignore
+// oxfmt-ignore
 function violations(value: unknown, now: number): string[] {
   if (!isObject(value)) return ['$:object_required'];
   const { v, signalId, ts, ttlMs, platform, type, cmd, payload, instanceId, accountName } = value;

@@ -32,7 +32,7 @@ const filters: readonly string[] = [
   .map((members) => `{${members}"instrument":"${absentInstrument}"}`)
   .concat('[]', 'null', '"ES"', '{"instrument":null}', '{"Instrument":"ES"}');
 
-// prettier-ignore
+// oxfmt-ignore
 const keyLimits: readonly string[] = [
   'null', '{}', '[]', '1', '{"maxOpenOrders":1}', '{"maxOpenOrders":0}', '{"maxOpenOrders":1.5}', '{"maxOrderQuantity":1e-9}', '{"maxOrderQuantity":"1"}',
   '{"maxOrdersPerSecond":1000}', '{"maxOrdersPerSecond":1001}', '{"allowedInstruments":["ES"]}', '{"allowedInstruments":[]}', '{"allowedInstruments":[""]}',

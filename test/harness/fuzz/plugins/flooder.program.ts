@@ -54,7 +54,7 @@ const numbered = (value: object): Attack => ({
 });
 const event = { type: 'event', event: 'terminal_message' };
 
-// prettier-ignore
+// oxfmt-ignore
 const attacks: Readonly<Record<string, Attack>> = {
   events:        numbered({ ...event, data: { text: 'x' } }),
   large_events:  numbered({ ...event, rawText: 'x'.repeat(120_000) }),
