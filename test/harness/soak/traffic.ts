@@ -145,7 +145,8 @@ export class Traffic {
     const action = this.chance.weigh(weights);
     const user = this.chance.pick(this.population.users);
     this.#pending++;
-    this.#actions[action](user)
+    this.#actions
+      [action](user)
       .then(
         () => this.done[action]++,
         (error: unknown) => {
