@@ -16,6 +16,7 @@ export interface ResumingReaderDeps {
   readonly chance: Chance;
   readonly log: StreamLog;
   readonly conditions: Conditions;
+  readonly gateway: { readonly isAlive: boolean };
 }
 
 export class ResumingReader {
@@ -57,7 +58,7 @@ export class ResumingReader {
 
   /** Rejects when nobody listens. */
   async #readOnce(): Promise<void> {
-    const { identity, key, log, conditions } = this.#deps;
+    const { identity, key, log, conditions, gateway } = this.#deps;
     const reading: Reading = {
       identity,
       startNumber: this.#startNumber,
@@ -71,9 +72,10 @@ export class ResumingReader {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor.id }),
     });
     if (reader.status !== 200) {
-      const isExcused =
-        reader.status === 503 &&
-        (mayBeClosed || conditions.mayBeClosed || isDraining || conditions.isDraining);
+      const isRefusing =
+        mayBeClosed || conditions.mayBeClosed || isDraining || conditions.isDraining;
+      // Another program may answer at the port of a gateway that is gone.
+      const isExcused = (reader.status === 503 && isRefusing) || !gateway.isAlive;
       log.verdict.hold('a reader may come back', isExcused, () => [identity, reader.status]);
       return reader.close();
     }

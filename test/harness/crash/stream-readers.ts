@@ -14,6 +14,7 @@ export interface StreamReadersDeps {
   readonly verdict: Verdict;
   readonly chance: Chance;
   readonly conditions: Conditions;
+  readonly gateway: { readonly isAlive: boolean };
   readonly traders: ReadonlyMap<string, Trader>;
   /** email → its terminals: each has one reader. */
   readonly identities: ReadonlyMap<string, readonly TerminalIdentity[]>;
@@ -24,21 +25,15 @@ export class StreamReaders {
   readonly #readers: { readonly user: string; readonly reader: ResumingReader }[] = [];
   readonly #verdict: Verdict;
 
-  constructor({ verdict, chance, conditions, traders, identities }: StreamReadersDeps) {
+  constructor({ verdict, chance, traders, identities, ...deps }: StreamReadersDeps) {
     this.#verdict = verdict;
     for (const [user, ofUser] of identities) {
       const log = new StreamLog(verdict, ofUser.length);
       const key = traders.get(user)?.key ?? '';
       this.#logs.set(user, log);
       for (const identity of ofUser) {
-        const deps = {
-          identity,
-          key,
-          log,
-          conditions,
-          chance: chance.child(`reader ${identity.id}`),
-        };
-        this.#readers.push({ user, reader: new ResumingReader(deps) });
+        const ofReader = { identity, key, log, chance: chance.child(`reader ${identity.id}`) };
+        this.#readers.push({ user, reader: new ResumingReader({ ...deps, ...ofReader }) });
       }
     }
   }

@@ -99,7 +99,14 @@ export async function openTestRun(
   };
   updateTraderUrls();
   const { conditions } = ledger;
-  const readers = new StreamReaders({ verdict, chance, conditions, traders, identities });
+  const readers = new StreamReaders({
+    verdict,
+    chance,
+    conditions,
+    gateway,
+    traders,
+    identities,
+  });
   const tenants = Array.from(
     { length: tenantCount },
     (_, i) => new Tenant(emailOf(`tenant-${i + 1}`), verdict, conditions),
