@@ -8,7 +8,7 @@ import type { GroupCommit } from './group-commit.js';
 import { assertKeyFits, keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf, type RecordOf } from './key-layout.js';
 import { changeHeaderBytes, writeChangeHeader } from './log/frame.js';
-import { mapKeyOf, type Overlay } from './overlay.js';
+import type { Overlay } from './overlay.js';
 import { textOfRecord } from './record-text.js';
 import type { Writer } from './store.js';
 import type { WriteGroup } from './write-group.js';
@@ -79,20 +79,9 @@ export class FrameWriter implements Writer {
     const keyEnd = writeKey(key, bytes, keyStart);
     const end = keyEnd + bytes.write(text, keyEnd);
     writeChangeHeader(bytes, span.end, collectionTraits[collection].number, keyEnd, end);
-    const mapKey = mapKeyOf(key);
-    const version = {
-      group,
-      collection,
-      mapKey,
-      keyStart: keyStart - span.start,
-      keyEnd: keyEnd - span.start,
-      end: end - span.start,
-      older: overlay.newest(collection, mapKey),
-      order: undefined,
-    };
     span.end = end;
-    group.versions.push(version);
-    overlay.add(version);
+    const { start } = span;
+    overlay.add(group, collection, keyStart - start, keyEnd - start, end - start);
   }
 
   #join(): WriteGroup {

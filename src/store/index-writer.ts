@@ -2,7 +2,7 @@
 import { heldCollections } from './held-collections.js';
 import type { Collection, KeyOf } from './key-layout.js';
 import type { Databases } from './lmdb-index.js';
-import { newestOfAll, Overlay } from './overlay.js';
+import { Overlay } from './overlay.js';
 import { createReader } from './reader.js';
 import { textOfRecord } from './record-text.js';
 import type { Reader, Writer } from './store.js';
@@ -19,7 +19,7 @@ export function createIndexWriter(databases: Databases): IndexWriter {
   const reader = createReader({
     databases,
     overlay: new Overlay(),
-    choice: newestOfAll,
+    seen: 'written',
     assertOpen: () => undefined,
   });
 

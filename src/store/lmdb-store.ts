@@ -22,7 +22,7 @@ import { writeLogCopy } from './log/copy.js';
 import { Log } from './log/log.js';
 import type { Recovery } from './log/recovery.js';
 import { openRecovered } from './open-recovered.js';
-import { newestFlushed, newestOfAll, Overlay } from './overlay.js';
+import { Overlay } from './overlay.js';
 import { createReader } from './reader.js';
 import { removeStagedCopies } from './staged-copy.js';
 import { type Reader, type Store, StoreFailure, type Writer, WriteRefused } from './store.js';
@@ -109,9 +109,9 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   const writer = new FrameWriter({ commits, memory, overlay });
 
   const reading = { databases, overlay, assertOpen };
-  const reader = createReader({ ...reading, choice: newestFlushed });
+  const reader = createReader({ ...reading, seen: 'flushed' });
   const transaction: Reader & Writer = {
-    ...createReader({ ...reading, choice: newestOfAll }),
+    ...createReader({ ...reading, seen: 'written' }),
     put: (collection, key, record) => writer.put(collection, key, record),
     remove: (collection, key) => writer.remove(collection, key),
   };

@@ -3,67 +3,83 @@
  * Readers see the newest one that is on disk, transactions the newest one at all. Owns the versions
  * from the write until the index has them, or until the write has failed.
  */
-import { type Collection, collections, type KeyOf } from './key-layout.js';
-import type { MapKey, Version, WriteGroup } from './write-group.js';
+import { keyBytesMax, writeKey } from './key-encoding.js';
+import { type Collection, collectionTraits, type KeyOf } from './key-layout.js';
+import { noRow, VersionTable } from './version-table.js';
+import type { Version, WriteGroup } from './write-group.js';
 
-/** Which version at a key counts, beginning with its newest one. */
-export type Choice = (newest: Version | undefined) => Version | undefined;
+/** Which versions count: those that are on disk, or all. */
+export type Seen = 'flushed' | 'written';
 
-export const newestOfAll: Choice = (newest) => newest;
-
-export const newestFlushed: Choice = (newest) => {
-  let version = newest;
-  while (version !== undefined && !version.group.isFlushed) version = version.older;
-  // Behind one that is not flushed lies also what the index has meanwhile: its memory is gone.
-  return version?.group.isApplied === true ? undefined : version;
-};
-
-/** The lengths of all parts but the last make two different keys two different texts. */
-export function mapKeyOf(key: KeyOf<Collection>): MapKey {
-  if (typeof key !== 'object') return key;
-  if (key.length === 2) return `${key[0].length} ${key[0]}${key[1]}`;
-  return `${key.map((part) => part.length).join(' ')} ${key.join('')}`;
-}
+/** Longer keys are not stored, and what does not fit is not written. */
+const sought = new Uint8Array(keyBytesMax + 1);
 
 export class Overlay {
-  readonly #newest = Object.fromEntries(
-    collections.map((collection) => [collection, new Map<MapKey, Version>()]),
-  ) as Record<Collection, Map<MapKey, Version>>;
+  readonly #table = new VersionTable();
 
-  newest(collection: Collection, mapKey: MapKey): Version | undefined {
-    return this.#newest[collection].get(mapKey);
+  /** How many versions it holds. */
+  get size(): number {
+    return this.#table.size;
   }
 
-  /** The newest version of each key that has any. */
-  all(collection: Collection): ReadonlyMap<MapKey, Version> {
-    return this.#newest[collection];
+  get<C extends Collection>(collection: C, key: KeyOf<C>, seen: Seen): Version | undefined {
+    if (this.#table.size === 0) return undefined;
+    const length = writeKey(key, sought, 0);
+    if (length > keyBytesMax) return undefined;
+    const { number } = collectionTraits[collection];
+    return this.#versionOf(this.#table.find(number, sought, 0, length), seen);
   }
 
-  add(version: Version): void {
-    this.#newest[version.collection].set(version.mapKey, version);
+  /** What counts of each key, in no order. */
+  all(collection: Collection, seen: Seen): Version[] {
+    const versions: Version[] = [];
+    if (this.#table.size === 0) return versions;
+    for (const row of this.#table.newest(collectionTraits[collection].number)) {
+      const version = this.#versionOf(row, seen);
+      if (version !== undefined) versions.push(version);
+    }
+    return versions;
+  }
+
+  #versionOf(newest: number, seen: Seen): Version | undefined {
+    const table = this.#table;
+    let row = newest;
+    if (seen === 'flushed')
+      while (row !== noRow && !table.groupOf(row).isFlushed) row = table.older(row);
+    return row === noRow ? undefined : table.version(row);
+  }
+
+  /** @param keyStart where the version lies in the group's frame, as the other two. */
+  add(
+    group: WriteGroup,
+    collection: Collection,
+    keyStart: number,
+    keyEnd: number,
+    end: number,
+  ): void {
+    if (group.versions.length === 0) group.number = this.#table.enlist(group);
+    const { number } = collectionTraits[collection];
+    group.versions.push(this.#table.add(group, number, keyStart, keyEnd, end));
   }
 
   /** Takes back the group's versions from the given one on. Groups behind it have none left. */
-  revert({ versions }: WriteGroup, from = 0): void {
-    while (versions.length > from) {
-      const { collection, mapKey, older } = versions.pop() as Version;
-      if (older === undefined || older.group.isApplied) this.#newest[collection].delete(mapKey);
-      else this.#newest[collection].set(mapKey, older);
-    }
+  revert({ versions, number }: WriteGroup, from = 0): void {
+    if (versions.length === from) return;
+    while (versions.length > from) this.#table.remove(versions.pop() as number);
+    if (from === 0) this.#table.release(number);
   }
 
   /** The group is on disk: what it has replaced is seen by nobody any more. */
   flushed(group: WriteGroup): void {
     group.isFlushed = true;
-    for (const version of group.versions) version.older = undefined;
+    for (const row of group.versions) this.#table.forgetOlder(row);
   }
 
   /** The index holds the group, and readers look there. */
   drop(group: WriteGroup): void {
-    group.isApplied = true;
-    for (const version of group.versions) {
-      const map = this.#newest[version.collection];
-      if (map.get(version.mapKey) === version) map.delete(version.mapKey);
-    }
+    if (group.versions.length === 0) return;
+    for (const row of group.versions) this.#table.remove(row);
+    group.versions.length = 0;
+    this.#table.release(group.number);
   }
 }

@@ -5,7 +5,7 @@
 import { encodeKey, type StoreKey } from './key-encoding.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 import type { Databases } from './lmdb-index.js';
-import { type Choice, mapKeyOf, type Overlay } from './overlay.js';
+import type { Overlay, Seen } from './overlay.js';
 import { type Bounds, boundsOf, type KeyBounds, orderText, rangeOptions } from './range-options.js';
 import { recordOfText } from './record-text.js';
 import type { Entry, Range, Reader } from './store.js';
@@ -14,8 +14,8 @@ import { isRemoval, keyOf, orderOf, textOf, type Version } from './write-group.j
 export interface ReaderDeps {
   readonly databases: Databases;
   readonly overlay: Overlay;
-  /** Which of the overlay's versions are seen. */
-  readonly choice: Choice;
+  /** Which of the overlay's versions. */
+  readonly seen: Seen;
   /** Throws when nothing may be read any more. */
   readonly assertOpen: () => void;
 }
@@ -27,11 +27,11 @@ interface Row {
 }
 
 export function createReader(deps: ReaderDeps): Reader {
-  const { databases, overlay, choice, assertOpen } = deps;
+  const { databases, overlay, seen, assertOpen } = deps;
 
   function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
     assertOpen();
-    const version = choice(overlay.newest(collection, mapKeyOf(key)));
+    const version = overlay.get(collection, key, seen);
     if (version !== undefined && isRemoval(version)) return undefined;
     const text = version === undefined ? databases[collection].get(key) : textOf(version);
     return text === undefined ? undefined : recordOfText(collection, key, text);
@@ -39,11 +39,7 @@ export function createReader(deps: ReaderDeps): Reader {
 
   /** What the overlay holds within the bounds, in their order. */
   function versionsIn(collection: Collection, bounds: Bounds): Version[] {
-    const found: Version[] = [];
-    for (const newest of overlay.all(collection).values()) {
-      const version = choice(newest);
-      if (version !== undefined && bounds.contains(orderOf(version))) found.push(version);
-    }
+    const found = overlay.all(collection, seen).filter((each) => bounds.contains(orderOf(each)));
     const sign = bounds.reverse ? -1 : 1;
     return found.sort((a, b) => (orderOf(a) < orderOf(b) ? -sign : sign));
   }

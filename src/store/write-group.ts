@@ -3,38 +3,31 @@
  * frame's memory, and one promise for all of its writes.
  */
 import { bytesOf, type FrameSpan } from './frame-memory.js';
-import type { Collection } from './key-layout.js';
 import { readKey } from './key-encoding.js';
-
-/** A key of a collection as a key of a map. */
-export type MapKey = string | number;
 
 /** What a group puts at a key, or that it removes it: a part of the group's frame. */
 export interface Version {
   readonly group: WriteGroup;
-  readonly collection: Collection;
-  readonly mapKey: MapKey;
   /** From the begin of the frame. */
   readonly keyStart: number;
   readonly keyEnd: number;
   /** As `keyEnd` for what is removed: no record is empty. */
   readonly end: number;
-  /** What was the newest version at this key before. */
-  older: Version | undefined;
   /** The key's bytes as a text of the same order, once it was needed. */
   order: string | undefined;
 }
 
 export class WriteGroup {
-  readonly versions: Version[] = [];
+  /** As the overlay numbers them. */
+  readonly versions: number[] = [];
+  /** As the overlay names it while it has versions. */
+  number = 0;
   /** Resolves when it is on disk; rejects with `StoreFailure`. */
   readonly settled: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;
   /** Whether it is on disk, and readers see it. */
   isFlushed = false;
-  /** Whether the index holds it. */
-  isApplied = false;
   /** Monotonic ms at which it was flushed, and the log's end then. */
   flushedAt = 0;
   end = 0;

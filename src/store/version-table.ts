@@ -1,0 +1,238 @@
+/**
+ * The versions of keys, as rows of numbers in one array, found by their keys' bytes where those lie in a frame. An
+ * object and a map's entry for each would live just long enough to be copied by the garbage collector, and cost a
+ * seventh of an accepted signal (native-notes/profile.md). Owns the rows from `add` to `remove`.
+ */
+import { random } from '../lib/ids.js';
+import type { Version, WriteGroup } from './write-group.js';
+
+/** Where there is no row. */
+export const noRow = -1;
+
+// The columns of a row: together half a line of the processor's cache.
+const width = 8;
+const hashAt = 0;
+/** The next row of the same bucket; of a row that is not in use, the next one of those. */
+const nextAt = 1;
+/** What was the newest version of the key before. */
+const olderAt = 2;
+const groupAt = 3;
+const collectionAt = 4;
+/** The three places count from the begin of the frame. */
+const keyStartAt = 5;
+const keyEndAt = 6;
+const endAt = 7;
+
+const firstRows = 1_024;
+
+export class VersionTable {
+  /** Whoever knows it could choose keys of one bucket. */
+  readonly #seed = Math.floor(random() * 2 ** 32) | 0;
+  #rows = new Int32Array(firstRows * width);
+  /** The newest versions, by the hash of their keys. */
+  #buckets = new Int32Array(firstRows).fill(noRow);
+  #free = noRow;
+  /** Rows that were in use at any time. */
+  #used = 0;
+  /** By a row's number of its group. */
+  readonly #groups: (WriteGroup | undefined)[] = [];
+  readonly #freeGroups: number[] = [];
+  /** Rows in use. */
+  size = 0;
+
+  /** @returns the number by which rows name the group, until `release`. */
+  enlist(group: WriteGroup): number {
+    const number = this.#freeGroups.pop() ?? this.#groups.length;
+    this.#groups[number] = group;
+    return number;
+  }
+
+  /** No row names it any more. */
+  release(number: number): void {
+    this.#groups[number] = undefined;
+    this.#freeGroups.push(number);
+  }
+
+  /** The newest version of a key, before the others that it has. The places count from the begin of the frame. */
+  add(
+    group: WriteGroup,
+    collection: number,
+    keyStart: number,
+    keyEnd: number,
+    end: number,
+  ): number {
+    const { block, start } = group.span;
+    const { bytes } = block;
+    const hash = this.#hashOf(collection, bytes, start + keyStart, start + keyEnd);
+    const older = this.#find(hash, collection, bytes, start + keyStart, start + keyEnd);
+    const row = this.#take();
+    const rows = this.#rows;
+    const at = row * width;
+    rows[at + hashAt] = hash;
+    rows[at + olderAt] = older;
+    rows[at + groupAt] = group.number;
+    rows[at + collectionAt] = collection;
+    rows[at + keyStartAt] = keyStart;
+    rows[at + keyEndAt] = keyEnd;
+    rows[at + endAt] = end;
+    if (older === noRow) {
+      const bucket = this.#bucketOf(hash);
+      rows[at + nextAt] = this.#buckets[bucket] as number;
+      this.#buckets[bucket] = row;
+    } else {
+      rows[at + nextAt] = rows[older * width + nextAt] as number;
+      this.#link(hash, older, row);
+    }
+    return row;
+  }
+
+  /** @returns the newest version of the key whose bytes these are. */
+  find(collection: number, bytes: Uint8Array, start: number, end: number): number {
+    return this.#find(this.#hashOf(collection, bytes, start, end), collection, bytes, start, end);
+  }
+
+  /** The newest versions of all keys of a collection. */
+  *newest(collection: number): Generator<number> {
+    for (const first of this.#buckets) {
+      for (let row = first; row !== noRow; row = this.#get(row, nextAt)) {
+        if (this.#get(row, collectionAt) === collection) yield row;
+      }
+    }
+  }
+
+  older(row: number): number {
+    return this.#get(row, olderAt);
+  }
+
+  /** Nobody sees any more what the version has replaced. */
+  forgetOlder(row: number): void {
+    this.#rows[row * width + olderAt] = noRow;
+  }
+
+  groupOf(row: number): WriteGroup {
+    return this.#groups[this.#get(row, groupAt)] as WriteGroup;
+  }
+
+  version(row: number): Version {
+    return {
+      group: this.groupOf(row),
+      keyStart: this.#get(row, keyStartAt),
+      keyEnd: this.#get(row, keyEndAt),
+      end: this.#get(row, endAt),
+      order: undefined,
+    };
+  }
+
+  /** Whatever is older than it takes its place. */
+  remove(row: number): void {
+    this.#unlink(row);
+    this.#rows[row * width + nextAt] = this.#free;
+    this.#free = row;
+    this.size--;
+  }
+
+  #get(row: number, column: number): number {
+    return this.#rows[row * width + column] as number;
+  }
+
+  #unlink(row: number): void {
+    const hash = this.#get(row, hashAt);
+    const older = this.#get(row, olderAt);
+    const first = this.#buckets[this.#bucketOf(hash)] as number;
+    for (let newest = first; newest !== noRow; newest = this.#get(newest, nextAt)) {
+      if (newest === row) {
+        const next = this.#get(row, nextAt);
+        if (older !== noRow) this.#rows[older * width + nextAt] = next;
+        this.#link(hash, row, older === noRow ? next : older);
+        return;
+      }
+      for (let newer = newest; newer !== noRow; newer = this.#get(newer, olderAt)) {
+        if (this.#get(newer, olderAt) === row) {
+          this.#rows[newer * width + olderAt] = older;
+          return;
+        }
+      }
+    }
+  }
+
+  /** Lets what leads to one row of a bucket lead to another. */
+  #link(hash: number, from: number, to: number): void {
+    const bucket = this.#bucketOf(hash);
+    let row = this.#buckets[bucket] as number;
+    if (row === from) {
+      this.#buckets[bucket] = to;
+      return;
+    }
+    while (this.#get(row, nextAt) !== from) row = this.#get(row, nextAt);
+    this.#rows[row * width + nextAt] = to;
+  }
+
+  #find(hash: number, collection: number, bytes: Uint8Array, start: number, end: number): number {
+    let row = this.#buckets[this.#bucketOf(hash)] as number;
+    while (row !== noRow && !this.#isOf(row, hash, collection, bytes, start, end)) {
+      row = this.#get(row, nextAt);
+    }
+    return row;
+  }
+
+  #isOf(
+    row: number,
+    hash: number,
+    collection: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const rows = this.#rows;
+    const at = row * width;
+    if (rows[at + hashAt] !== hash || rows[at + collectionAt] !== collection) return false;
+    const keyStart = rows[at + keyStartAt] as number;
+    if ((rows[at + keyEndAt] as number) - keyStart !== end - start) return false;
+    const { span } = this.groupOf(row);
+    const from = span.start + keyStart;
+    for (let i = end - start - 1; i >= 0; i--) {
+      if (span.block.bytes[from + i] !== bytes[start + i]) return false;
+    }
+    return true;
+  }
+
+  /** FNV-1a. */
+  #hashOf(collection: number, bytes: Uint8Array, start: number, end: number): number {
+    let hash = this.#seed ^ collection;
+    for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 16_777_619);
+    return hash;
+  }
+
+  #bucketOf(hash: number): number {
+    return (hash ^ (hash >>> 15)) & (this.#buckets.length - 1);
+  }
+
+  #take(): number {
+    this.size++;
+    const free = this.#free;
+    if (free !== noRow) {
+      this.#free = this.#get(free, nextAt);
+      return free;
+    }
+    if (this.#used === this.#buckets.length) this.#grow();
+    return this.#used++;
+  }
+
+  /** There are as many buckets as rows. */
+  #grow(): void {
+    const old = this.#buckets;
+    const rows = new Int32Array(2 * this.#rows.length);
+    rows.set(this.#rows);
+    this.#rows = rows;
+    this.#buckets = new Int32Array(2 * old.length).fill(noRow);
+    for (const first of old) {
+      for (let row = first; row !== noRow;) {
+        const next = this.#get(row, nextAt);
+        const bucket = this.#bucketOf(this.#get(row, hashAt));
+        rows[row * width + nextAt] = this.#buckets[bucket] as number;
+        this.#buckets[bucket] = row;
+        row = next;
+      }
+    }
+  }
+}
