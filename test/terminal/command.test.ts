@@ -2,13 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { startFakeGateway } from '../support/fake-gateway.js';
 import { Inbox } from '../support/inbox.js';
+import { signalbox } from '../support/signalbox.js';
 import { submitFrame } from './desk.js';
 
-const program = fileURLToPath(new URL('./command.program.js', import.meta.url));
 const source = ['--platform', 'terminal_a', '--instance', 'desk-1', '--account', 'Sim101'];
 const token = { SIGNALBOX_SESSION_TOKEN: 'sbs_secret-token' };
 
@@ -23,7 +22,9 @@ interface Running {
 
 function run(t: Test, args: readonly string[], environment: Record<string, string> = {}): Running {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [program, ...args], { env: { PATH, ...environment } });
+  const child = spawn(process.execPath, [signalbox, 'terminal', ...args], {
+    env: { PATH, ...environment },
+  });
   t.teardown(() => child.kill('SIGKILL'));
   const lines = new Inbox<string>();
   let output = '';
