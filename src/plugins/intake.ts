@@ -3,18 +3,24 @@
  * hold thousands, and would block everybody while they are handled. What is beyond waits, and each turn takes
  * from every waiting user alike. Owns the waiting frames until they are handled or their connection ends.
  */
+import type { Clock } from '../lib/clock.js';
 
 /** The part of a connection that the intake needs. */
 export interface FrameReader {
   readonly isClosed: boolean;
   readonly session: { readonly userId: string };
+  /** Frames have arrived that are handled in a later turn: told once for those of one read. */
+  heard(): void;
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void;
 }
 
 interface WaitingFrame {
   readonly reader: FrameReader;
-  readonly bytes: Uint8Array;
+  /** Shared with the frames before and behind it. */
+  readonly block: Uint8Array;
+  readonly begin: number;
+  readonly end: number;
   readonly isBinary: boolean;
 }
 
@@ -27,9 +33,15 @@ interface WaitingUser {
 
 /** What one turn handles, in units: a small frame is one, and each KiB adds one. */
 const unitsPerTurn = 64;
+/** The same in time: an event takes longer than an ack, and the first frames of a process ten times as long. */
+const msPerTurn = 1;
 const bytesPerUnit = 1_024;
 /** What may wait in all. Above it, a user that holds more than its share is too fast. */
 const waitingBytesMax = 32 * 1_024 * 1_024;
+/** Frames share memory: a buffer for each would be most of what a burst of ten thousand costs. */
+const blockBytes = 64 * 1_024;
+/** What the objects of a waiting frame take beside its bytes. */
+const overheadBytes = 512;
 /** Handled places at the head of a user's frames are cut off by so many at once. */
 const placesPerCut = 1_024;
 
@@ -39,11 +51,19 @@ export class Intake {
   readonly #waiting = new Map<string, WaitingUser>();
   #waitingBytes = 0;
   #unitsUsed = 0;
+  #msUsed = 0;
   #isScheduled = false;
+  /** The one whose frames were the last to wait in this turn. */
+  #heard: FrameReader | undefined;
+  /** New frames are copied behind the used bytes. */
+  #block = new Uint8Array(blockBytes);
+  #blockUsed = 0;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onError: (error: unknown) => void;
 
   /** `onError`: a frame's handling failed in a later turn. */
-  constructor(onError: (error: unknown) => void) {
+  constructor(clock: Pick<Clock, 'monotonic'>, onError: (error: unknown) => void) {
+    this.#clock = clock;
     this.#onError = onError;
   }
 
@@ -55,31 +75,44 @@ export class Intake {
   /** Handles the frame now or later; refused when too much is waiting. The order of a user's frames is kept. */
   take(reader: FrameReader, bytes: ArrayBuffer, isBinary: boolean): Intaken {
     const { userId } = reader.session;
-    const waiting = this.#waiting.get(userId);
-    this.#schedule();
-    if (waiting === undefined && this.#unitsUsed < unitsPerTurn) {
-      this.#unitsUsed += unitsOf(bytes);
-      reader.receive(new Uint8Array(bytes), isBinary);
-      return 'handled';
+    let user = this.#waiting.get(userId);
+    if (!this.#isScheduled) this.#schedule();
+    const size = bytes.byteLength;
+    if (user === undefined) {
+      if (!this.#isUsedUp) {
+        this.#handle(reader, new Uint8Array(bytes), isBinary);
+        return 'handled';
+      }
+      user = { frames: [], next: 0, bytes: 0 };
     }
-    const user = waiting ?? { frames: [], next: 0, bytes: 0 };
     const isFull = this.#waitingBytes >= waitingBytesMax;
     if (isFull && user.bytes >= waitingBytesMax / (this.#waiting.size + 1)) return 'refused';
-    if (waiting === undefined) this.#waiting.set(userId, user);
-    user.frames.push({ reader, bytes: copyOf(bytes), isBinary });
-    this.#count(user, sizeOf(bytes));
+    if (this.#blockUsed + size > this.#block.length) this.#renewBlock(size);
+    const begin = this.#blockUsed;
+    const end = begin + size;
+    this.#blockUsed = end;
+    this.#block.set(new Uint8Array(bytes), begin);
+    if (user.frames.push({ reader, block: this.#block, begin, end, isBinary }) === 1)
+      this.#waiting.set(userId, user);
+    user.bytes += size + overheadBytes;
+    this.#waitingBytes += size + overheadBytes;
+    if (reader !== this.#heard) {
+      this.#heard = reader;
+      reader.heard();
+    }
     return 'waiting';
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => this.#turn());
   }
 
   #turn(): void {
     this.#unitsUsed = 0;
+    this.#msUsed = 0;
     this.#isScheduled = false;
+    this.#heard = undefined;
     if (this.#waiting.size === 0) return;
     this.#schedule();
     // A user that is moved to the end comes again: the loop ends when nothing waits or the turn is used up.
@@ -87,45 +120,44 @@ export class Intake {
       this.#handleNext(user);
       this.#waiting.delete(userId);
       if (user.next < user.frames.length) this.#waiting.set(userId, user);
-      if (this.#unitsUsed >= unitsPerTurn) return;
+      if (this.#isUsedUp) return;
     }
   }
 
   #handleNext(user: WaitingUser): void {
-    const { reader, bytes, isBinary } = user.frames[user.next] as WaitingFrame;
+    const { reader, block, begin, end, isBinary } = user.frames[user.next] as WaitingFrame;
     user.frames[user.next++] = undefined;
     if (user.next === placesPerCut) {
       user.frames.splice(0, placesPerCut);
       user.next = 0;
     }
-    this.#count(user, -sizeOf(bytes));
+    const size = end - begin;
+    user.bytes -= size + overheadBytes;
+    this.#waitingBytes -= size + overheadBytes;
     if (reader.isClosed) return;
-    this.#unitsUsed += unitsOf(bytes);
     try {
-      reader.receive(bytes, isBinary);
+      this.#handle(reader, block.subarray(begin, end), isBinary);
     } catch (error) {
       this.#onError(error);
     }
   }
 
-  #count(user: WaitingUser, bytes: number): void {
-    user.bytes += bytes;
-    this.#waitingBytes += bytes;
+  #handle(reader: FrameReader, bytes: Uint8Array, isBinary: boolean): void {
+    const beganAt = this.#clock.monotonic();
+    this.#unitsUsed += 1 + Math.floor(bytes.length / bytesPerUnit);
+    try {
+      reader.receive(bytes, isBinary);
+    } finally {
+      this.#msUsed += this.#clock.monotonic() - beganAt;
+    }
   }
-}
 
-/** Small ones share memory: a buffer for each would be most of what a burst of ten thousand costs. */
-function copyOf(bytes: ArrayBuffer): Uint8Array {
-  const copy = Buffer.allocUnsafe(bytes.byteLength);
-  copy.set(new Uint8Array(bytes));
-  return copy;
-}
+  get #isUsedUp(): boolean {
+    return this.#unitsUsed >= unitsPerTurn || this.#msUsed >= msPerTurn;
+  }
 
-function unitsOf(bytes: { readonly byteLength: number }): number {
-  return 1 + Math.floor(bytes.byteLength / bytesPerUnit);
-}
-
-/** With what the frame's objects take. */
-function sizeOf(bytes: { readonly byteLength: number }): number {
-  return bytes.byteLength + 512;
+  #renewBlock(size: number): void {
+    this.#block = new Uint8Array(Math.max(blockBytes, size));
+    this.#blockUsed = 0;
+  }
 }

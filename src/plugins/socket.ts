@@ -89,7 +89,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     res.end();
   }
 
-  const intake = new Intake(deps.onError);
+  const intake = new Intake(deps.clock, deps.onError);
 
   function control(ws: WebSocket<SocketData>, message: ArrayBuffer): void {
     try {
@@ -159,9 +159,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       try {
         const { connection } = ws.getUserData();
         if (connection?.admit(message.byteLength) !== true) return;
-        const taken = intake.take(connection, message, isBinary);
-        if (taken === 'waiting') connection.heard();
-        else if (taken === 'refused') connection.tooFast();
+        if (intake.take(connection, message, isBinary) === 'refused') connection.tooFast();
       } catch (error) {
         deps.onError(error);
       }

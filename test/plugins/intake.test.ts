@@ -1,8 +1,10 @@
 import t from 'tap';
 import { Intake, type FrameReader } from '../../src/plugins/intake.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 class Reader implements FrameReader {
   isClosed = false;
+  heardCount = 0;
   readonly read: string[] = [];
   readonly session: { readonly userId: string };
 
@@ -13,8 +15,13 @@ class Reader implements FrameReader {
     this.session = { userId };
   }
 
+  heard(): void {
+    this.heardCount++;
+  }
+
   receive(bytes: Uint8Array): void {
     const text = Buffer.from(bytes).toString();
+    if (text.startsWith('slow')) clock.advance(0.4);
     if (text === 'throw') throw new Error('a bug');
     this.read.push(text);
     this.log.push(`${this.session.userId} ${text}`);
@@ -22,6 +29,7 @@ class Reader implements FrameReader {
 }
 
 const bytesOf = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text)).buffer;
+const clock = new SimulatedClock();
 const fail = (error: unknown): void => {
   throw error;
 };
@@ -33,7 +41,7 @@ function fill(intake: Intake, reader: Reader, count: number): void {
 }
 
 t.test('a turn handles so many frames, and the others wait, in order', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const reader = new Reader('u1');
   fill(intake, reader, 200);
   t.equal(reader.read.length, 64);
@@ -50,7 +58,7 @@ t.test('a turn handles so many frames, and the others wait, in order', async (t)
 });
 
 t.test('a large frame counts as many', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const reader = new Reader('u1');
   const large = bytesOf('x'.repeat(64 * 1024));
   t.equal(intake.take(reader, large, false), 'handled');
@@ -59,8 +67,47 @@ t.test('a large frame counts as many', async (t) => {
   t.equal(reader.read[1], 'next');
 });
 
+t.test('a turn ends early when its frames take long, and the others wait, in order', async (t) => {
+  const intake = new Intake(clock, fail);
+  const reader = new Reader('u1');
+  for (let index = 0; index < 9; index++) intake.take(reader, bytesOf(`slow ${index}`), false);
+  t.equal(reader.read.length, 3, 'a millisecond and what had begun');
+  await turn();
+  t.equal(reader.read.length, 6);
+  await turn();
+  t.strictSame(
+    reader.read,
+    Array.from({ length: 9 }, (_, index) => `slow ${index}`),
+  );
+});
+
+t.test('a connection is told once in a turn that its frames wait', async (t) => {
+  const intake = new Intake(clock, fail);
+  const reader = new Reader('u1');
+  fill(intake, reader, 64);
+  t.equal(reader.heardCount, 0, 'none waits');
+  fill(intake, reader, 1_000);
+  t.equal(reader.heardCount, 1);
+  await turn();
+  fill(intake, reader, 1_000);
+  t.equal(reader.heardCount, 2);
+  reader.isClosed = true;
+  await turn();
+});
+
+t.test('frames of all sizes come as they were sent', async (t) => {
+  const intake = new Intake(clock, fail);
+  const reader = new Reader('u1');
+  fill(intake, reader, 64);
+  const sent = Array.from({ length: 300 }, (_, index) => `${index}`.repeat((index * 37) % 900));
+  sent[150] = 'x'.repeat(128 * 1024);
+  for (const text of sent) intake.take(reader, bytesOf(text), false);
+  while (intake.waitingBytes > 0) await turn();
+  t.strictSame(reader.read.slice(64), sent);
+});
+
 t.test('a frame that waits does not change when the native buffer does', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const reader = new Reader('u1');
   fill(intake, reader, 64);
   const bytes = bytesOf('before');
@@ -71,7 +118,7 @@ t.test('a frame that waits does not change when the native buffer does', async (
 });
 
 t.test('a user that waits is not behind the flood of another', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const log: string[] = [];
   const flooder = new Reader('flooder', log);
   fill(intake, flooder, 5_000);
@@ -82,7 +129,7 @@ t.test('a user that waits is not behind the flood of another', async (t) => {
 });
 
 t.test('frames of a connection that has ended are dropped', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const reader = new Reader('u1');
   fill(intake, reader, 5_000);
   reader.isClosed = true;
@@ -92,7 +139,7 @@ t.test('frames of a connection that has ended are dropped', async (t) => {
 });
 
 t.test('when too much waits, a user with more than its share is refused', async (t) => {
-  const intake = new Intake(fail);
+  const intake = new Intake(clock, fail);
   const flooder = new Reader('flooder');
   const large = bytesOf('x'.repeat(128 * 1024));
   let taken = 0;
@@ -105,7 +152,7 @@ t.test('when too much waits, a user with more than its share is refused', async 
 
 t.test('a failure in a later turn is told, and the next frame is handled', async (t) => {
   const errors: unknown[] = [];
-  const intake = new Intake((error) => errors.push(error));
+  const intake = new Intake(clock, (error) => errors.push(error));
   const reader = new Reader('u1');
   fill(intake, reader, 64);
   intake.take(reader, bytesOf('throw'), false);
