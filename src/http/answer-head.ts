@@ -1,5 +1,5 @@
 /** The status line and the headers of an answer, in one piece: one native call instead of one per header. */
-import { AnswerBytes, constantBytes } from './answer-bytes.js';
+import { TextBytes, constantBytes } from '../lib/text-bytes.js';
 import { statusLine } from './status-line.js';
 
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -20,7 +20,7 @@ export interface HeadContent {
   readonly isJson: boolean;
 }
 
-const bytes = new AnswerBytes();
+const bytes = new TextBytes();
 const jsonType = constantBytes('\r\nContent-Type: application/json; charset=utf-8');
 const seconds = constantBytes(';t=');
 const starts = new Map<number, Uint8Array>();

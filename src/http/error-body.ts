@@ -1,7 +1,7 @@
 /** The body of a refusal, in the envelope of its route. */
 import { errors, type ErrorCode, type FieldError } from '../errors.js';
 import type { Route } from '../routes.js';
-import { AnswerBytes, constantBytes } from './answer-bytes.js';
+import { TextBytes, constantBytes } from '../lib/text-bytes.js';
 
 export interface Failure {
   readonly details?: readonly FieldError[];
@@ -18,7 +18,7 @@ export interface Failure {
   readonly close?: 'announced' | 'forced';
 }
 
-const bytes = new AnswerBytes();
+const bytes = new TextBytes();
 
 /** @returns the JSON; valid until the next call. */
 export function errorBody(

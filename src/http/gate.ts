@@ -16,7 +16,7 @@ import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
-import { constantBytes } from './answer-bytes.js';
+import { constantBytes } from '../lib/text-bytes.js';
 import type { Exchange } from './exchange.js';
 
 export interface GateDeps {

@@ -9,13 +9,12 @@ import { assertKeyFits, keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf, type RecordOf } from './key-layout.js';
 import { changeHeaderBytes, writeChangeHeader } from './log/frame.js';
 import type { Overlay } from './overlay.js';
-import { textOfRecord } from './record-text.js';
+import { bytesOfRecord } from './record-text.js';
 import type { Writer } from './store.js';
 import type { WriteGroup } from './write-group.js';
 
-const bytesPerUnitMax = 3;
 /** No record is an empty text. */
-const noRecord = '';
+const noRecord = new Uint8Array(0);
 
 export interface FrameWriterDeps {
   readonly commits: GroupCommit;
@@ -60,24 +59,25 @@ export class FrameWriter implements Writer {
   }
 
   put<C extends Collection>(collection: C, key: KeyOf<C>, record: RecordOf<C>): void {
-    this.#note(collection, key, textOfRecord(collection, record));
+    this.#note(collection, key, bytesOfRecord(collection, record));
   }
 
   remove<C extends Collection>(collection: C, key: KeyOf<C>): void {
     this.#note(collection, key, noRecord);
   }
 
-  #note(collection: Collection, key: KeyOf<Collection>, text: string): void {
+  #note(collection: Collection, key: KeyOf<Collection>, record: Uint8Array): void {
     assert(this.#isOpen, 'a write is added to only while its function runs');
     assertKeyFits(key);
     const { memory, overlay } = this.deps;
     const group = (this.#group ??= this.#join());
     const { span } = group;
-    memory.reserve(span, changeHeaderBytes + keyBytesMax + text.length * bytesPerUnitMax);
+    memory.reserve(span, changeHeaderBytes + keyBytesMax + record.length);
     const { bytes } = span.block;
     const keyStart = span.end + changeHeaderBytes;
     const keyEnd = writeKey(key, bytes, keyStart);
-    const end = keyEnd + bytes.write(text, keyEnd);
+    const end = keyEnd + record.length;
+    bytes.set(record, keyEnd);
     writeChangeHeader(bytes, span.end, collectionTraits[collection].number, keyEnd, end);
     span.end = end;
     const { start } = span;

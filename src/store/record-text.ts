@@ -5,21 +5,24 @@
  *
  *   ["trend-7",1767225600000,…]\n{"instrument":"EURUSD",…}
  */
+import { TextBytes } from '../lib/text-bytes.js';
 import type { Execution, IdempotencyRecord, SignalRequest } from '../model/records.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 
 /** Members are only ever added at the end of `optional`: what lies in a store has no names. */
-interface Form<Member> {
+interface Form<R, Member extends keyof R = keyof R> {
   /** What the last part of the key says. */
   readonly key?: Member;
   readonly members: readonly Member[];
   /** Where such a member is absent, there is a null or nothing. */
   readonly optional: readonly Member[];
+  /** The values of `members` and `optional` in their order. To look each up by its name would take as long as to write it. */
+  readonly values: (record: R) => unknown[];
   /** A text. */
   readonly tail?: Member;
 }
 
-const execution: Form<keyof Execution> = {
+const execution: Form<Execution> = {
   key: 'executionId',
   // oxfmt-ignore
   members: [
@@ -29,9 +32,17 @@ const execution: Form<keyof Execution> = {
     'updatedAt', 'cancel', 'expiresAt', 'maySend',
   ],
   optional: ['keyId', 'fillRows', 'unlistedFills', 'cancelKeys'],
+  // oxfmt-ignore
+  values: (of) => [
+    of.requestId, of.signalId, of.platform, of.instanceId, of.accountName, of.status, of.reasonCode,
+    of.delivery, of.orderRef, of.side, of.executionType, of.instrument, of.quantity, of.limitPrice,
+    of.filledQuantity, of.remainingQuantity, of.averageFillPrice, of.fills, of.native, of.createdAt,
+    of.dispatchedAt, of.confirmedAt, of.updatedAt, of.cancel, of.expiresAt, of.maySend, of.keyId, of.fillRows,
+    of.unlistedFills, of.cancelKeys,
+  ],
 };
 
-const request: Form<keyof SignalRequest> = {
+const request: Form<SignalRequest> = {
   key: 'requestId',
   // oxfmt-ignore
   members: [
@@ -39,16 +50,23 @@ const request: Form<keyof SignalRequest> = {
     'executionCount', 'signalsToday',
   ],
   optional: ['keyId', 'traceId', 'clientAddress', 'accountName', 'undecidedFrom'],
+  // oxfmt-ignore
+  values: (of) => [
+    of.signalId, of.acceptedAt, of.ts, of.expiresAt, of.platform, of.type, of.cmd, of.instanceId,
+    of.idempotencyKey, of.executionCount, of.signalsToday, of.keyId, of.traceId, of.clientAddress,
+    of.accountName, of.undecidedFrom,
+  ],
   tail: 'payload',
 };
 
-const idempotencyRecord: Form<keyof IdempotencyRecord> = {
+const idempotencyRecord: Form<IdempotencyRecord> = {
   members: ['fingerprint', 'requestId', 'expiresAt'],
   optional: [],
+  values: (of) => [of.fingerprint, of.requestId, of.expiresAt],
   tail: 'answer',
 };
 
-const forms: { readonly [C in Collection]?: Form<string> } = {
+const forms: { readonly [C in Collection]?: Form<RecordOf<C>> } = {
   requests: request,
   idempotency: idempotencyRecord,
   openExecutions: execution,
@@ -56,22 +74,32 @@ const forms: { readonly [C in Collection]?: Form<string> } = {
 };
 
 type Values = Record<string, unknown>;
+type AnyForm = Form<Values> | undefined;
+
+const bytes = new TextBytes();
+const newLine = 0x0a;
+
+/** @returns the text as bytes, valid until the next call. */
+export function bytesOfRecord<C extends Collection>(
+  collection: C,
+  record: RecordOf<C>,
+): Uint8Array {
+  const form = forms[collection] as AnyForm;
+  bytes.begin();
+  if (form === undefined) return bytes.value(record).take();
+  const { members, values, tail } = form;
+  const list = values(record as unknown as Values);
+  while (list.length > members.length && list.at(-1) === undefined) list.pop();
+  if (tail === undefined) return bytes.list(list).take();
+  const rest = (record as unknown as Values)[tail] as string;
+  // UTF-8 has no lone surrogates; only an imported record can have one.
+  if (!rest.isWellFormed()) return bytes.value(record).take();
+  return bytes.list(list).byte(newLine).text(rest).take();
+}
 
 export function textOfRecord<C extends Collection>(collection: C, record: RecordOf<C>): string {
-  const form = forms[collection];
-  if (form === undefined) return JSON.stringify(record);
-  const { members, optional, tail } = form;
-  const from = record as unknown as Values;
-  const values: unknown[] = [];
-  for (const member of members) values.push(from[member]);
-  let count = optional.length;
-  while (count > 0 && from[optional[count - 1] as string] === undefined) count--;
-  for (let i = 0; i < count; i++) values.push(from[optional[i] as string]);
-  const list = JSON.stringify(values);
-  if (tail === undefined) return list;
-  const rest = from[tail] as string;
-  // UTF-8 has no lone surrogates; only an imported record can have one.
-  return rest.isWellFormed() ? `${list}\n${rest}` : JSON.stringify(record);
+  const { buffer, byteOffset, length } = bytesOfRecord(collection, record);
+  return Buffer.from(buffer, byteOffset, length).toString();
 }
 
 export function recordOfText<C extends Collection>(
@@ -79,7 +107,7 @@ export function recordOfText<C extends Collection>(
   key: KeyOf<C>,
   text: string,
 ): RecordOf<C> {
-  const form = forms[collection];
+  const form = forms[collection] as AnyForm;
   if (form === undefined || text.startsWith('{')) return JSON.parse(text) as RecordOf<C>;
   const { members, optional, tail } = form;
   const record: Values = {};

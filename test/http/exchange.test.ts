@@ -1,5 +1,5 @@
 import t from 'tap';
-import { constantBytes } from '../../src/http/answer-bytes.js';
+import { constantBytes } from '../../src/lib/text-bytes.js';
 import { Exchange, type RequestContext } from '../../src/http/exchange.js';
 import { refusalOf } from '../../src/http/trail-fields.js';
 import { RequestHead } from '../../src/http/request-head.js';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { AnswerBytes, constantBytes } from '../../src/http/answer-bytes.js';
+import { TextBytes, constantBytes } from '../../src/lib/text-bytes.js';
 
-const bytes = new AnswerBytes();
-const taken = (filled: AnswerBytes): string => Buffer.from(filled.take()).toString();
+const bytes = new TextBytes();
+const taken = (filled: TextBytes): string => Buffer.from(filled.take()).toString();
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -25,7 +25,8 @@ t.test('texts, numbers and constants stand one after the other', async (t) => {
 });
 
 t.test('every number has its digits', async (t) => {
-  for (const number of [0, 9, 10, 99, 100, 1_199, 999_999, 1_000_000, 4_294_967_296]) {
+  const last = Number.MAX_SAFE_INTEGER;
+  for (const number of [0, 9, 10, 99, 100, 1_199, 999_999, 1_000_000, 1_767_225_600_001, last]) {
     t.equal(taken(bytes.begin().number(number)), String(number));
   }
 });
@@ -38,13 +39,24 @@ t.test('a text as JSON is what JSON makes of it', async (t) => {
   );
 });
 
+t.test('a list is what JSON makes of it', async (t) => {
+  const known = [undefined, NaN, -0, -1, 1.5, 1e21, 1e-7, true, [], {}, 'x'.repeat(100)];
+  t.equal(taken(bytes.begin().list(known)), JSON.stringify(known));
+  const value = fc.oneof(fc.maxSafeInteger(), fc.jsonValue(), anyText);
+  fc.assert(
+    fc.property(fc.array(value), (list) =>
+      t.equal(taken(bytes.begin().list(list)), JSON.stringify(list)),
+    ),
+  );
+});
+
 t.test('nothing ends a header’s line', async (t) => {
   t.equal(taken(bytes.begin().text('a: ').line('b\r\nc: d\0')), 'a: b  c: d ');
   t.equal(taken(bytes.begin().line('é\n')), 'é ');
 });
 
 t.test('what is longer than ever before fits, and what comes after it', async (t) => {
-  const own = new AnswerBytes();
+  const own = new TextBytes();
   t.equal(taken(own.begin().text('short')), 'short');
   for (const length of [4_095, 4_096, 4_097, 100_000]) {
     const text = 'x'.repeat(length);

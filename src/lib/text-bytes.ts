@@ -1,0 +1,159 @@
+/**
+ * Puts a text together as bytes: one that is built from pieces would be joined, measured and copied by native code,
+ * which copies bytes once. What `take` gives is valid until the next `begin`.
+ */
+const encoder = new TextEncoder();
+const firstBytes = 4_096;
+const zero = 0x30;
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** What longer texts cost native code is less than to go through them here. */
+const shortMax = 64;
+/** A view of so many bytes is kept. */
+const viewMax = 4_096;
+const million = 1_000_000;
+/** A text that all of a kind have, encoded once. */
+export function constantBytes(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+export class TextBytes {
+  #bytes = new Uint8Array(firstBytes);
+  /** The same memory, for native code that writes texts. */
+  #buffer = Buffer.from(this.#bytes.buffer);
+  #length = 0;
+  /** By length: to make one costs more than to fill it. */
+  #views: (Uint8Array | undefined)[] = [];
+
+  begin(): this {
+    this.#length = 0;
+    return this;
+  }
+
+  constant(bytes: Uint8Array): this {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  text(text: string): this {
+    const { length } = text;
+    // No UTF-16 unit takes more than three bytes.
+    this.#reserve(length * 3);
+    if (length > shortMax) return this.#encode(text);
+    const bytes = this.#bytes;
+    const start = this.#length;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit > 0x7f) return this.#encode(text);
+      bytes[start + i] = unit;
+    }
+    this.#length = start + length;
+    return this;
+  }
+
+  /** A text as JSON has it. */
+  json(text: string): this {
+    const { length } = text;
+    this.#reserve(length + 2);
+    const bytes = this.#bytes;
+    const start = this.#length + 1;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
+        return this.text(JSON.stringify(text));
+      }
+      bytes[start + i] = unit;
+    }
+    bytes[start - 1] = quote;
+    bytes[start + length] = quote;
+    this.#length = start + length + 1;
+    return this;
+  }
+
+  /** A header's value, in which nothing ends the line. */
+  line(text: string): this {
+    const start = this.#length;
+    this.text(text);
+    for (let i = start; i < this.#length; i++) {
+      const byte = this.#bytes[i];
+      if (byte === 0x0d || byte === 0x0a || byte === 0) this.#bytes[i] = 0x20;
+    }
+    return this;
+  }
+
+  /** @param number a whole number, not negative. */
+  number(number: number): this {
+    if (number < million) return this.#digits(number, 1);
+    const millions = Math.floor(number / million);
+    if (millions >= million * 1_000) return this.text(String(number));
+    return this.number(millions).#digits(number - millions * million, 6);
+  }
+
+  /** A value as JSON has it in a list, where what has no text is null. */
+  value(value: unknown): this {
+    if (typeof value === 'string') return this.json(value);
+    if (value === null || value === undefined) return this.text('null');
+    if (typeof value === 'number' && Number.isFinite(value)) {
+      const isWhole = value >= 0 && Number.isSafeInteger(value);
+      return isWhole ? this.number(value) : this.text(String(value));
+    }
+    return this.text(typeof value === 'boolean' ? String(value) : JSON.stringify(value));
+  }
+
+  /** A list as JSON has it. */
+  list(values: readonly unknown[]): this {
+    this.byte(openBracket);
+    for (let i = 0; i < values.length; i++) {
+      if (i > 0) this.byte(comma);
+      this.value(values[i]);
+    }
+    return this.byte(closeBracket);
+  }
+
+  byte(byte: number): this {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = byte;
+    return this;
+  }
+
+  /** @param number below ten million. */
+  #digits(number: number, least: number): this {
+    this.#reserve(7);
+    let digits = 1;
+    for (let rest = number; rest >= 10; rest = (rest / 10) | 0) digits++;
+    if (digits < least) digits = least;
+    this.#length += digits;
+    let rest = number;
+    for (let at = this.#length - 1; digits > 0; digits--) {
+      this.#bytes[at--] = zero + (rest % 10);
+      rest = (rest / 10) | 0;
+    }
+    return this;
+  }
+
+  take(): Uint8Array {
+    if (this.#length > viewMax) return this.#bytes.subarray(0, this.#length);
+    return (this.#views[this.#length] ??= this.#bytes.subarray(0, this.#length));
+  }
+
+  #encode(text: string): this {
+    this.#length += this.#buffer.write(text, this.#length);
+    return this;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#bytes.length) return;
+    const bytes = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    bytes.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = bytes;
+    this.#buffer = Buffer.from(bytes.buffer);
+    this.#views = [];
+  }
+}
