@@ -14,7 +14,7 @@ const layers = [
   ['endpoints', 'demo'],
   ['openapi'],
   ['admin', 'stats'],
-  ['doctor'],
+  ['doctor', 'gateway-store.ts'],
   ['gateway.ts'],
   ['main.ts'],
   ['cli'],

@@ -9,6 +9,7 @@ import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
 import { Core } from './core.js';
 import { createEndpoints } from './endpoints/all.js';
+import { obstacleOf, openGatewayStore } from './gateway-store.js';
 import { createAddressOf } from './http/address-of.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
@@ -16,23 +17,20 @@ import { checkNativeBinary } from './http/native-binary.js';
 import { refusalOf } from './http/trail-fields.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen } from './http/uws.js';
-import { every, systemClock, waitUntil } from './lib/clock.js';
+import { systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { createOpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
-import { createSweep, sweeperModule } from './retention/sweep.js';
+import { createSweep } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
 import { prepareDataDirectory } from './store/data-directory.js';
 import { lockDirectory } from './store/directory-lock.js';
-import { holdRecords } from './store/held-records.js';
 import { readJwtSecret } from './store/jwt-secret.js';
-import { openStore } from './store/lmdb-store.js';
 import { StartRefused } from './store/refusal.js';
-import { StorageHealth } from './store/storage-health.js';
 import { createHostMetrics } from './telemetry/host-metrics.js';
 import { createInstruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
@@ -52,8 +50,6 @@ export interface Gateway {
 
 /** Logins that may wait for the hash pool: a second or two of work for its threads. */
 const hashQueueMax = 64;
-/** How often a commit that hangs is looked for, to be told in the log. */
-const commitLookMs = 500;
 /** Longest wait at shutdown for answers that are still owed. */
 const drainMs = 5_000;
 
@@ -74,44 +70,8 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const binary = checkNativeBinary();
   if (!binary.isKnown) log.warn(binary, 'the native HTTP server is not one that was tested');
   const lock = await lockDirectory(dataDir, 'gateway');
-  const health = new StorageHealth(clock, {
-    onChange(isHealthy) {
-      if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
-      else
-        log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
-    },
-    onOverdue(isOverdue) {
-      if (isOverdue)
-        log.error({ dataDir }, 'a commit hangs: nothing is accepted until it has ended');
-      else log.warn({ dataDir }, 'the commit that hung has ended');
-    },
-  });
-  const store = holdRecords(
-    openStore(dataDir, {
-      clock,
-      sweeper: sweeperModule,
-      commitLatency: instruments.commitLatency,
-      flushLatency: instruments.flushLatency,
-      onRecovered: ({ frames, bytes, isTorn }) => {
-        if (bytes === 0 && !isTorn) return;
-        log.info(
-          { frames, bytes, isTorn },
-          'what the last process left in the log is in the store',
-        );
-      },
-      onIndexFailed: (reason) => {
-        instruments.indexFillsFailed.add();
-        log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
-      },
-      onCommit: (succeeded) => {
-        if (!succeeded) instruments.commitsFailed.add();
-        health.noteCommit(succeeded);
-      },
-    }),
-  );
-  health.watch(store);
-  const healthLook = every(clock, commitLookMs, () => health.look());
-
+  const opened = openGatewayStore({ dataDir, clock, instruments, log });
+  const { store, health } = opened;
   const ids = createIdSource(clock);
   const trail = createTrail(log, clock);
   const core = new Core({
@@ -203,11 +163,8 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
 
   function readiness(): { ready: boolean; reason: string } {
     if (state !== 'serving') return { ready: false, reason: state };
-    if (health.isOverdue) return { ready: false, reason: 'a commit hangs' };
-    if (!health.isHealthy) return { ready: false, reason: 'the last commit failed' };
-    if (store.index().failure !== undefined) {
-      return { ready: false, reason: 'data.mdb cannot be written' };
-    }
+    const obstacle = obstacleOf(opened);
+    if (obstacle !== undefined) return { ready: false, reason: obstacle };
     return { ready: true, reason: haltText(readHalt(store)) ?? 'ready' };
   }
   const ops = createOpsServer({
@@ -235,7 +192,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
 
   async function closeAll(): Promise<void> {
-    healthLook.cancel();
+    opened.stopLooking();
     await core.stop();
     app.close();
     await admin.stop();

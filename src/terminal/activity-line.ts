@@ -1,7 +1,7 @@
 /** Formats each activity of a terminal as one line: time, kind, id, details. */
 import { toIsoTime } from '../lib/clock.js';
 import type { Evidence, SubmitFrame } from '../plugins/protocol.js';
-import type { CancelEvidence } from './journal.js';
+import type { CancelEvidence } from './journal-state.js';
 import type { Activity } from './paper-terminal.js';
 
 type Describe<K extends Activity['kind']> = (

@@ -5,47 +5,16 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
-import type { Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
-import type { ReportableCancelStatus } from '../model/cancellation.js';
-import type { ReasonCode } from '../model/reason-codes.js';
-import { isFinal, type Fill, type ReportableStatus } from '../model/execution.js';
+import { isFinal } from '../model/execution.js';
+import type { SubmitFrame } from '../plugins/protocol.js';
 import type { JournalFile } from './journal-file.js';
-
-export interface KnownExecution {
-  readonly executionId: string;
-  /** The received command; its payload is dropped once the execution is final. */
-  readonly submit: SubmitFrame;
-  readonly status: ReportableStatus;
-  /** Whether the terminal has reported on it, and so has begun to execute it. */
-  readonly isReported: boolean;
-  readonly fills: readonly Fill[];
-  readonly reasonCode?: ReasonCode;
-  readonly filledQuantity?: number;
-  readonly remainingQuantity?: number;
-  readonly averageFillPrice?: number;
-  readonly native?: NonNullable<Evidence['native']>;
-  /** Unix milliseconds on the terminal's clock. */
-  readonly updatedAt: number;
-}
-
-export interface KnownCancel {
-  readonly cancelRequestId: string;
-  readonly executionId: string;
-  /** Undefined until the terminal reports on it. */
-  readonly evidence: CancelEvidence | undefined;
-  readonly updatedAt: number;
-}
-
-type CancelReport = PluginFrameOf<'cancel_report'>;
-
-export interface CancelEvidence {
-  readonly status: ReportableCancelStatus;
-  readonly reasonCode?: ReasonCode;
-  readonly native?: NonNullable<CancelReport['native']>;
-}
-
-/** A report that is kept until it is acknowledged; its `seq` is assigned when it is first sent. */
-export type ReportFrame = Omit<PluginFrameOf<'report'>, 'seq'> | Omit<CancelReport, 'seq'>;
+import {
+  afterCancelReport,
+  afterReport,
+  type KnownCancel,
+  type KnownExecution,
+  type ReportFrame,
+} from './journal-state.js';
 
 export interface KeptReport {
   /** Sequence number within this journal. */
@@ -209,11 +178,7 @@ export class Journal {
     } else {
       const cancel = this.#cancels.get(frame.cancelRequestId);
       if (cancel !== undefined) {
-        this.#cancels.set(frame.cancelRequestId, {
-          ...cancel,
-          evidence: cancelEvidenceOf(frame),
-          updatedAt: at,
-        });
+        this.#cancels.set(frame.cancelRequestId, afterCancelReport(cancel, frame, at));
       }
     }
   }
@@ -261,44 +226,4 @@ export class Journal {
       if (now - updatedAt > keepMs) this.#cancels.delete(cancelRequestId);
     }
   }
-}
-
-function afterReport(
-  execution: KnownExecution,
-  frame: Extract<ReportFrame, { type: 'report' }>,
-  at: number,
-): KnownExecution {
-  const { fill } = frame;
-  const isNewFill =
-    fill !== undefined && !execution.fills.some(({ fillId }) => fillId === fill.fillId);
-  const hasEnded = isFinal(frame.status);
-  return {
-    ...execution,
-    ...evidenceOf(frame),
-    submit: hasEnded ? { ...execution.submit, payload: {} } : execution.submit,
-    isReported: true,
-    fills: isNewFill ? [...execution.fills, fill] : execution.fills,
-    updatedAt: at,
-  };
-}
-
-/** @returns the state of an execution or a report, without the single fill. */
-export function evidenceOf(known: KnownExecution | Evidence): Evidence {
-  const { status, reasonCode, filledQuantity, remainingQuantity, averageFillPrice, native } = known;
-  return {
-    status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(filledQuantity === undefined ? {} : { filledQuantity }),
-    ...(remainingQuantity === undefined ? {} : { remainingQuantity }),
-    ...(averageFillPrice === undefined ? {} : { averageFillPrice }),
-    ...(native === undefined ? {} : { native }),
-  };
-}
-
-function cancelEvidenceOf({ status, reasonCode, native }: CancelEvidence): CancelEvidence {
-  return {
-    status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(native === undefined ? {} : { native }),
-  };
 }

@@ -6,7 +6,8 @@
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';
 import { rounded } from './decimal.js';
-import { evidenceOf, type Journal, type KnownExecution } from './journal.js';
+import type { Journal } from './journal.js';
+import { evidenceOf, type KnownExecution } from './journal-state.js';
 import type { Outgoing } from './outgoing.js';
 
 export type HelloExecution = Evidence & { readonly executionId: string };

@@ -6,7 +6,8 @@
 import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
 import type { PluginFrameOf } from '../plugins/protocol.js';
-import type { Journal, ReportFrame } from './journal.js';
+import type { Journal } from './journal.js';
+import type { ReportFrame } from './journal-state.js';
 
 export type NumberedFrame = PluginFrameOf<'report' | 'cancel_report' | 'event'>;
 export type EventFrame = Omit<PluginFrameOf<'event'>, 'seq'>;

@@ -7,7 +7,7 @@ import type { SubmitFrame } from '../plugins/protocol.js';
 import { isFault, type CommandFault } from '../plugins/commands.js';
 import type { BrokerListener } from './broker-listener.js';
 import { instruments, type Instrument } from './instruments.js';
-import type { KnownExecution } from './journal.js';
+import type { KnownExecution } from './journal-state.js';
 import { exitFault, readPaperCommand, type OrderRequest } from './order-request.js';
 import { PaperLedger } from './paper-ledger.js';
 import { PaperOrderBook } from './paper-order-book.js';

@@ -8,7 +8,7 @@ import { isFinal } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
 import { rounded } from './decimal.js';
-import type { CancelEvidence, KnownExecution } from './journal.js';
+import type { CancelEvidence, KnownExecution } from './journal-state.js';
 import { isFault, type TimeInForce } from '../plugins/commands.js';
 import type { Instrument } from './instruments.js';
 import { readPaperCommand, type OrderRequest } from './order-request.js';

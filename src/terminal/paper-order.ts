@@ -4,7 +4,7 @@ import { dayMs } from '../lib/durations.js';
 import type { Evidence } from '../plugins/protocol.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn, rounded } from './decimal.js';
-import type { KnownExecution } from './journal.js';
+import type { KnownExecution } from './journal-state.js';
 import type { OrderRequest } from './order-request.js';
 import type { Origin } from './terminal-event.js';
 

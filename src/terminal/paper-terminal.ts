@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../lib/clock.js';
 import type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
-import type { CancelEvidence } from './journal.js';
+import type { CancelEvidence } from './journal-state.js';
 import { createPaperBroker } from './paper-broker.js';
 import type { ClientNotice } from './plugin-client.js';
 import { createPlugin, type PluginNotice } from './plugin.js';

@@ -20,7 +20,8 @@ import {
 } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
 import { GatewayLink, type LinkNotice } from './gateway-link.js';
-import { evidenceOf, type CancelEvidence, type Journal, type KnownExecution } from './journal.js';
+import type { Journal } from './journal.js';
+import { evidenceOf, type CancelEvidence, type KnownExecution } from './journal-state.js';
 import { knownExecutions } from './known-executions.js';
 import { Outgoing, type EventFrame, type OutgoingQueue } from './outgoing.js';
 import type { TerminalEventDraft } from './terminal-event.js';

@@ -11,7 +11,8 @@ import { isFinal } from '../model/execution.js';
 import type { SourceName } from '../model/source-name.js';
 import type { CancelFrame, Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
 import { openJournalFile } from './journal-file.js';
-import { Journal, type CancelEvidence, type KnownExecution } from './journal.js';
+import { Journal } from './journal.js';
+import type { CancelEvidence, KnownExecution } from './journal-state.js';
 import { createPluginClient, type ClientNotice, type PluginClient } from './plugin-client.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
@@ -26,7 +27,7 @@ export {
 } from '../plugins/commands.js';
 export type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
 export { JournalRefused } from './journal-file.js';
-export type { CancelEvidence, KnownExecution } from './journal.js';
+export type { CancelEvidence, KnownExecution } from './journal-state.js';
 export type { ClientNotice } from './plugin-client.js';
 export { logIn, type LoginRequest, type LoginResult } from './session-login.js';
 export type { TerminalEventDraft } from './terminal-event.js';

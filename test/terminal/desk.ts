@@ -1,6 +1,7 @@
 /** A plugin client at a fake gateway, with a terminal that notes what it is asked and says nothing. */
 import type { Test } from 'tap';
-import { Journal, type KnownExecution } from '../../src/terminal/journal.js';
+import { Journal } from '../../src/terminal/journal.js';
+import type { KnownExecution } from '../../src/terminal/journal-state.js';
 import {
   createPluginClient,
   type ClientNotice,

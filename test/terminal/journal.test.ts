@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/limits.js';
 import { openJournalFile } from '../../src/terminal/journal-file.js';
-import { Journal, type ReportFrame } from '../../src/terminal/journal.js';
+import { Journal } from '../../src/terminal/journal.js';
+import type { ReportFrame } from '../../src/terminal/journal-state.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { source, startTime, submitFrame } from './desk.js';
 

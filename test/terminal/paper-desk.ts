@@ -1,6 +1,6 @@
 /** A paper broker on a simulated clock that keeps what it reports. */
 import type { Evidence } from '../../src/plugins/protocol.js';
-import type { CancelEvidence } from '../../src/terminal/journal.js';
+import type { CancelEvidence } from '../../src/terminal/journal-state.js';
 import { createPaperBroker, type PaperBrokerOptions } from '../../src/terminal/paper-broker.js';
 import type { TerminalEventDraft } from '../../src/terminal/terminal-event.js';
 import { SimulatedClock } from '../support/simulated-clock.js';

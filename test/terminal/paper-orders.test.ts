@@ -2,7 +2,7 @@
 import t from 'tap';
 import { dayMs } from '../../src/lib/durations.js';
 import type { Evidence } from '../../src/plugins/protocol.js';
-import type { KnownExecution } from '../../src/terminal/journal.js';
+import type { KnownExecution } from '../../src/terminal/journal-state.js';
 import { submitFrame } from './desk.js';
 import { limit, market, setUpPaper } from './paper-desk.js';
 

@@ -1,0 +1,78 @@
+/** Opens the store of a gateway. What happens to its log, its index and the disk is told in log and metrics. */
+import { every, type Clock } from './lib/clock.js';
+import { sweeperModule } from './retention/sweep.js';
+import { holdRecords } from './store/held-records.js';
+import { openStore } from './store/lmdb-store.js';
+import { StorageHealth } from './store/storage-health.js';
+import type { Store } from './store/store.js';
+import type { Instruments } from './telemetry/instruments.js';
+import type { Log } from './telemetry/log.js';
+
+/** How often a commit that hangs is looked for. */
+const commitLookMs = 500;
+
+export interface GatewayStoreDeps {
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly instruments: Pick<
+    Instruments,
+    'commitLatency' | 'flushLatency' | 'commitsFailed' | 'indexFillsFailed'
+  >;
+  readonly log: Log;
+}
+
+export interface GatewayStore {
+  readonly store: Store;
+  readonly health: StorageHealth;
+  /** Ends the look for a commit that hangs; the store is closed by itself. */
+  stopLooking(): void;
+}
+
+export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
+  const { dataDir, clock, instruments, log } = deps;
+  const health = new StorageHealth(clock, {
+    onChange(isHealthy) {
+      if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
+      else
+        log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
+    },
+    onOverdue(isOverdue) {
+      if (isOverdue)
+        log.error({ dataDir }, 'a commit hangs: nothing is accepted until it has ended');
+      else log.warn({ dataDir }, 'the commit that hung has ended');
+    },
+  });
+  const store = holdRecords(
+    openStore(dataDir, {
+      clock,
+      sweeper: sweeperModule,
+      commitLatency: instruments.commitLatency,
+      flushLatency: instruments.flushLatency,
+      onRecovered: ({ frames, bytes, isTorn }) => {
+        if (bytes === 0 && !isTorn) return;
+        log.info(
+          { frames, bytes, isTorn },
+          'what the last process left in the log is in the store',
+        );
+      },
+      onIndexFailed: (reason) => {
+        instruments.indexFillsFailed.add();
+        log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
+      },
+      onCommit: (succeeded) => {
+        if (!succeeded) instruments.commitsFailed.add();
+        health.noteCommit(succeeded);
+      },
+    }),
+  );
+  health.watch(store);
+  const look = every(clock, commitLookMs, () => health.look());
+  return { store, health, stopLooking: () => look.cancel() };
+}
+
+/** Why the gateway is not ready, as far as its store is concerned. */
+export function obstacleOf({ store, health }: GatewayStore): string | undefined {
+  if (health.isOverdue) return 'a commit hangs';
+  if (!health.isHealthy) return 'the last commit failed';
+  return store.index().failure === undefined ? undefined : 'data.mdb cannot be written';
+}
