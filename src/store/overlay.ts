@@ -5,7 +5,7 @@
  */
 import { keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf } from './key-layout.js';
-import { noRow, VersionTable } from './version-table.js';
+import { type KeyTest, noRow, VersionTable } from './version-table.js';
 import type { Version, WriteGroup } from './write-group.js';
 
 /** Which versions count: those that are on disk, or all. */
@@ -30,11 +30,11 @@ export class Overlay {
     return this.#versionOf(this.#table.find(number, sought, 0, length), seen);
   }
 
-  /** What counts of each key, in no order. */
-  all(collection: Collection, seen: Seen): Version[] {
+  /** What counts of each key that is wanted, in no order. */
+  all(collection: Collection, seen: Seen, isWanted: KeyTest): Version[] {
     const versions: Version[] = [];
     if (this.#table.size === 0) return versions;
-    for (const row of this.#table.newest(collectionTraits[collection].number)) {
+    for (const row of this.#table.newest(collectionTraits[collection].number, isWanted)) {
       const version = this.#versionOf(row, seen);
       if (version !== undefined) versions.push(version);
     }

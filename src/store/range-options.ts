@@ -28,22 +28,35 @@ export function rangeOptions<C extends Collection>(wanted: Range<C>): KeyBounds 
   return options;
 }
 
-/** The same bounds for keys as texts of their bytes, whose order is that of the keys. */
+/** The same bounds for keys as bytes, wherever they lie. */
 export interface Bounds {
   readonly reverse: boolean;
-  contains(order: string): boolean;
+  readonly contains: (bytes: Uint8Array, start: number, end: number) => boolean;
 }
 
 export function boundsOf({ start, end, reverse = false, inclusiveEnd = false }: KeyBounds): Bounds {
-  const [from, to] = [start, end].map((bound) => bound && orderText(bound as Uint8Array));
+  const [low, high] = (reverse ? [end, start] : [start, end]) as (Uint8Array | undefined)[];
+  // Where a range begins, its key belongs to it.
+  const [withLow, withHigh] = reverse ? [inclusiveEnd, true] : [true, inclusiveEnd];
   return {
     reverse,
-    contains(order) {
-      if (from !== undefined && (reverse ? order > from : order < from)) return false;
-      if (to === undefined || (inclusiveEnd && order === to)) return true;
-      return reverse ? order > to : order < to;
+    contains(bytes, from, to) {
+      const fromLow = low === undefined ? 1 : compare(bytes, from, to, low);
+      if (fromLow < 0 || (fromLow === 0 && !withLow)) return false;
+      const fromHigh = high === undefined ? -1 : compare(bytes, from, to, high);
+      return fromHigh < 0 || (fromHigh === 0 && withHigh);
     },
   };
+}
+
+/** As `Buffer.compare`, without a view of the bytes. */
+function compare(bytes: Uint8Array, start: number, end: number, other: Uint8Array): number {
+  const length = Math.min(end - start, other.length);
+  for (let i = 0; i < length; i++) {
+    const difference = (bytes[start + i] as number) - (other[i] as number);
+    if (difference !== 0) return difference;
+  }
+  return end - start - other.length;
 }
 
 /** Texts of one character a byte sort as their bytes do. */

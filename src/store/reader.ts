@@ -39,7 +39,7 @@ export function createReader(deps: ReaderDeps): Reader {
 
   /** What the overlay holds within the bounds, in their order. */
   function versionsIn(collection: Collection, bounds: Bounds): Version[] {
-    const found = overlay.all(collection, seen).filter((each) => bounds.contains(orderOf(each)));
+    const found = overlay.all(collection, seen, bounds.contains);
     const sign = bounds.reverse ? -1 : 1;
     return found.sort((a, b) => (orderOf(a) < orderOf(b) ? -sign : sign));
   }

@@ -8,6 +8,8 @@ import type { Version, WriteGroup } from './write-group.js';
 
 /** Where there is no row. */
 export const noRow = -1;
+/** In place of the next row, where a row is not its key's newest version. */
+const replaced = -2;
 
 // The columns of a row: together half a line of the processor's cache.
 const width = 8;
@@ -24,6 +26,9 @@ const keyEndAt = 6;
 const endAt = 7;
 
 const firstRows = 1_024;
+
+/** Judges a key by its bytes where they lie. */
+export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 export class VersionTable {
   /** Whoever knows it could choose keys of one bucket. */
@@ -81,6 +86,7 @@ export class VersionTable {
       this.#buckets[bucket] = row;
     } else {
       rows[at + nextAt] = rows[older * width + nextAt] as number;
+      rows[older * width + nextAt] = replaced;
       this.#link(hash, older, row);
     }
     return row;
@@ -91,13 +97,22 @@ export class VersionTable {
     return this.#find(this.#hashOf(collection, bytes, start, end), collection, bytes, start, end);
   }
 
-  /** The newest versions of all keys of a collection. */
-  *newest(collection: number): Generator<number> {
-    for (const first of this.#buckets) {
-      for (let row = first; row !== noRow; row = this.#get(row, nextAt)) {
-        if (this.#get(row, collectionAt) === collection) yield row;
+  /** The newest versions of all keys of a collection that are wanted, at a cost for each version that there is. */
+  newest(collection: number, isWanted: KeyTest): number[] {
+    const found: number[] = [];
+    for (const group of this.#groups) {
+      if (group === undefined) continue;
+      const { block, start } = group.span;
+      for (const row of group.versions) {
+        const at = row * width;
+        const rows = this.#rows;
+        if (rows[at + collectionAt] !== collection || rows[at + nextAt] === replaced) continue;
+        const keyStart = start + (rows[at + keyStartAt] as number);
+        const keyEnd = start + (rows[at + keyEndAt] as number);
+        if (isWanted(block.bytes, keyStart, keyEnd)) found.push(row);
       }
     }
+    return found;
   }
 
   older(row: number): number {
