@@ -1,5 +1,5 @@
 /**
- * The fuzz harness: `npm run test:fuzz -- --inputs N [--target NAME] [--seed S]`. Sends N hostile
+ * The fuzz harness: `npm run test:fuzz -- --inputs N [--target NAME] [--attacks NAMES] [--seed S]`. Sends N hostile
  * inputs per target to a real gateway; without NAME all targets, one after another. Stops after the
  * first target with a violation.
  */
@@ -19,7 +19,7 @@ const targets: Readonly<Record<string, Target>> = {
   readers: fuzzReaders,
 };
 
-await runHarness('fuzz', { target: '', inputs: '500' }, async (run) => {
+await runHarness('fuzz', { target: '', inputs: '500', attacks: '' }, async (run) => {
   const { target, inputs } = run.options;
   const wanted = target === '' ? Object.keys(targets) : [target];
   const unknown = wanted.find((name) => !Object.hasOwn(targets, name));

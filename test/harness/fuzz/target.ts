@@ -1,7 +1,7 @@
 /** A target of the fuzz harness: one surface of the gateway. */
 import type { HarnessRun } from '../harness-run.js';
 
-export type FuzzRun = HarnessRun<'target' | 'inputs'>;
+export type FuzzRun = HarnessRun<'target' | 'inputs' | 'attacks'>;
 
 /**
  * Sends `inputs` inputs and compares the gateway's behaviour with a model. Uses its own child of the
