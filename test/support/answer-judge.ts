@@ -22,6 +22,7 @@ export interface SeenAnswer {
   readonly headerNames: Iterable<string>;
   /** Undefined where it was not read: a HEAD, a stream. */
   readonly text: string | undefined;
+  readonly requestBody?: string | undefined;
 }
 
 interface Documented {

@@ -1,7 +1,6 @@
 /**
  * Holds every answer that a test gets from a gateway's API port against the API's document. It wraps
- * the process's `fetch`, so that no client of a test is left out; clients on bare sockets tell it
- * themselves. An answer that does not match is an error in place of the answer.
+ * the process's `fetch`, which the bot client uses; other clients tell it themselves. An answer that does not match is an error in place of the answer.
  */
 import { noteMismatch } from './mismatches.js';
 import { mismatchOf, mismatchOfEvent, mismatchOfRequest, type SeenAnswer } from './answer-judge.js';
@@ -18,7 +17,7 @@ export function watchAnswersOf(url: string): () => void {
 }
 
 export function watchAnswer(url: string, answer: SeenAnswer): void {
-  if (apiPorts.has(new URL(url).port)) complain(mismatchOf(answer));
+  if (apiPorts.has(new URL(url).port)) judge(answer);
 }
 
 export function watchEvent(name: string, data: unknown): void {
@@ -46,12 +45,17 @@ const watchingFetch: typeof fetch = async (input, init) => {
     return response;
   }
   const header = (name: string): string | null => headers.get(name);
-  complain(mismatchOf({ request, status, header, headerNames: headers.keys(), text }));
-  if (response.ok && typeof init?.body === 'string') {
-    complain(mismatchOfRequest(request, init.body));
-  }
+  const requestBody = typeof init?.body === 'string' ? init.body : undefined;
+  judge({ request, status, header, headerNames: headers.keys(), text, requestBody });
   return response;
 };
+
+function judge(answer: SeenAnswer): void {
+  const { request, status, requestBody } = answer;
+  complain(mismatchOf(answer));
+  if (request === undefined || requestBody === undefined || status >= 300) return;
+  complain(mismatchOfRequest(request, requestBody));
+}
 
 function complain(mismatch: string | undefined): void {
   if (mismatch !== undefined) throw noteMismatch(mismatch);
