@@ -1,5 +1,5 @@
 /**
- * Every test file, four at a time, in plain Node processes that each run one file after another: `.taprc`
+ * Every test file, six at a time, in plain Node processes that each run one file after another: `.taprc`
  * makes this file the one that `tap` runs. Were tap to start the files itself, it would load a TypeScript
  * compiler, mocks and coverage into each of them and into every gateway and command that they start, and
  * none of the three is used here.
@@ -28,8 +28,8 @@ const isAll = process.env['TEST_ALL'] !== undefined;
 /** Set to a path, it is where each file's seconds are appended: of the wall, and of processors. */
 const timesFile = process.env['TEST_TIMES'];
 
-// Two more than the smallest machine has cores: many tests wait for a time to pass.
-t.jobs = 4;
+// Three times what the smallest machine has cores: most tests wait for a time to pass, or for a process.
+t.jobs = 6;
 // The bound is a file's, not the suite's.
 t.setTimeout(0);
 

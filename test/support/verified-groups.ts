@@ -1,9 +1,9 @@
 /**
- * Groups of tests whose subject rarely changes: what packages do, the benchmarks, generated clients. A group runs
- * unless `test/verified.json` has, for this platform, the fingerprint of what it depends on: the
- * lock file and the group's own folders as they were when it last passed. `npm run test:all` runs
- * every group and writes that record. The folders are read from the working tree, not from git, so
- * that an uncommitted change counts.
+ * Groups of tests whose subject rarely changes: what packages do, the benchmarks, generated clients, other
+ * people's servers. A group runs unless `test/verified.json` has, for this platform, the fingerprint of what it
+ * depends on: the lock file and the group's own folders as they were when it last passed. `npm run test:all`
+ * runs every group and writes that record. The folders are read from the working tree, not from git, so that an
+ * uncommitted change counts.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const groups: readonly Group[] = [
     tests: /^conformance\/faults\./,
   },
   {
-    name: 'fix-conformance',
+    name: 'fix',
     folders: [
       'src/conformance',
       'src/fix',
@@ -46,7 +46,12 @@ export const groups: readonly Group[] = [
       'test/conformance',
       'test/fix',
     ],
-    tests: /^fix\/fix-conformance\./,
+    tests: /^fix\/(?:fix-conformance|quickfix)\./,
+  },
+  {
+    name: 'prometheus',
+    folders: ['ops/grafana', 'ops/prometheus', 'src/telemetry', 'test/ops'],
+    tests: /^ops\/prometheus\./,
   },
   {
     name: 'sdk',
