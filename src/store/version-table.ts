@@ -31,7 +31,7 @@ const firstRows = 1_024;
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 export class VersionTable {
-  /** Whoever knows it could choose keys of one bucket. */
+  /** Unknown to clients, who could otherwise choose keys of one bucket. */
   readonly #seed = Math.floor(random() * 2 ** 32) | 0;
   #rows = new Int32Array(firstRows * width);
   /** The newest versions, by the hash of their keys. */
