@@ -40,7 +40,7 @@ export interface StoreOptions {
   readonly onRecovered?: (recovery: Recovery) => void;
   /** Told of each failure to fill the index, which is tried again. */
   readonly onIndexFailed?: (reason: string) => void;
-  /** URL of the module whose `createSweeper` makes the sweeper, for whoever calls `sweep`. */
+  /** URL of the module whose `createSweeper` makes the sweeper. Without it, nothing can be swept. */
   readonly sweeper?: string;
   /** What the disk of the directory holds; read from the system unless a test says otherwise. */
   readonly diskSpace?: () => DiskSpace | undefined;

@@ -282,7 +282,7 @@ const cases: Cases = {
       > 35=0|34=6
       = end silent`,
   },
-  '7 a reject goes to whoever has sent what it refers to': {
+  '7 a reject goes to the sender of what it refers to': {
     text: `${logon}
       ! order-1
       > 35=D|34=2|11=order-1

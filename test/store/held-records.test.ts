@@ -216,7 +216,7 @@ t.test('what is held is what the store below says, whatever happens between', as
           if (what === 'fail') memory.failNextCommits(1);
           if (what === 'keep') memory.failNextCommits(1, 'kept');
           const write = what === 'transact' ? store.transact(fill) : store.write(fill);
-          // Whoever is told of an outcome reads what is true from then on.
+          // After an outcome was told, reads agree with it.
           const told = write.then(
             () => t.strictSame(read(store), read(memory)),
             () => undefined,

@@ -1297,7 +1297,7 @@ namespace Signalbox
                     foreach (var frame in frames) Send(target, frame);
                     if (isLast) target.CloseOutputAsync(WebSocketCloseStatus.NormalClosure, "terminal_stopped", CancellationToken.None).Wait(2000);
                 }
-                catch (Exception) { target.Abort(); } // Whoever receives on it sees that, too.
+                catch (Exception) { target.Abort(); } // The receiving side ends with the same error.
             }
         }
 

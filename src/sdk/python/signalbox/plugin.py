@@ -370,7 +370,7 @@ class Plugin:
                 for frame in frames if socket is not None else ():
                     await socket.send(line_of(frame).decode())
             except ConnectionClosed:
-                pass  # Whoever receives on it sees that, too.
+                pass  # The receiving side ends with the same error.
 
     def _flush(self) -> Tuple[Any, List[Frame]]:
         """One flush for all that has come; then it is handed over. Returns what may be sent now, and on what."""
