@@ -1,7 +1,7 @@
 /**
  * Hands received frames to their connections, so many in one turn of the event loop: one read of a socket can
  * hold thousands, and would block everybody while they are handled. What is beyond waits, and each turn takes
- * from every waiting user alike. Owns the waiting frames until they are handled or their connection ends.
+ * from every waiting user alike. A close waits behind the frames that came before it. Owns what waits.
  */
 import type { Clock } from '../lib/clock.js';
 
@@ -13,6 +13,8 @@ export interface FrameReader {
   heard(): void;
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void;
+  /** The socket was closed by the peer or the network. */
+  closed(): void;
 }
 
 interface WaitingFrame {
@@ -24,8 +26,13 @@ interface WaitingFrame {
   readonly isBinary: boolean;
 }
 
+interface WaitingClose {
+  readonly reader: FrameReader;
+  readonly block: undefined;
+}
+
 interface WaitingUser {
-  readonly frames: (WaitingFrame | undefined)[];
+  readonly frames: (WaitingFrame | WaitingClose | undefined)[];
   /** Index of the next frame; those before it are handled and undefined. */
   next: number;
   bytes: number;
@@ -103,6 +110,13 @@ export class Intake {
     return 'waiting';
   }
 
+  /** The socket is closed. Its connection ends when the frames that its user sent before are handled. */
+  close(reader: FrameReader): void {
+    const user = this.#waiting.get(reader.session.userId);
+    if (user === undefined) reader.closed();
+    else user.frames.push({ reader, block: undefined });
+  }
+
   #schedule(): void {
     this.#isScheduled = true;
     setImmediate(() => this.#turn());
@@ -125,21 +139,26 @@ export class Intake {
   }
 
   #handleNext(user: WaitingUser): void {
-    const { reader, block, begin, end, isBinary } = user.frames[user.next] as WaitingFrame;
+    const waiting = user.frames[user.next] as WaitingFrame | WaitingClose;
     user.frames[user.next++] = undefined;
     if (user.next === placesPerCut) {
       user.frames.splice(0, placesPerCut);
       user.next = 0;
     }
-    const size = end - begin;
-    user.bytes -= size + overheadBytes;
-    this.#waitingBytes -= size + overheadBytes;
-    if (reader.isClosed) return;
     try {
-      this.#handle(reader, block.subarray(begin, end), isBinary);
+      if (waiting.block === undefined) waiting.reader.closed();
+      else this.#handleWaiting(user, waiting);
     } catch (error) {
       this.#onError(error);
     }
+  }
+
+  #handleWaiting(user: WaitingUser, frame: WaitingFrame): void {
+    const { reader, block, begin, end, isBinary } = frame;
+    const size = end - begin;
+    user.bytes -= size + overheadBytes;
+    this.#waitingBytes -= size + overheadBytes;
+    if (!reader.isClosed) this.#handle(reader, block.subarray(begin, end), isBinary);
   }
 
   #handle(reader: FrameReader, bytes: Uint8Array, isBinary: boolean): void {

@@ -52,6 +52,8 @@ const freeConnectionMs = 10_000;
 interface SocketData {
   readonly session: ConnectionSession;
   connection: Connection | undefined;
+  /** The native socket is closed, and throws on any use. */
+  isGone: boolean;
 }
 
 export interface PluginSocketsDeps {
@@ -137,6 +139,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const data: SocketData = {
           session: { userId, hash, expiresAt, traceId, clientAddress },
           connection: undefined,
+          isGone: false,
         };
         res.upgrade(data, key, subprotocol, extensions, context);
       });
@@ -147,7 +150,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const connection = new Connection(
           deps.nextConnectionId(),
           data.session,
-          socketOf(ws),
+          socketOf(ws, data),
           deps.connection,
         );
         data.connection = connection;
@@ -170,17 +173,22 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       guarded(() => ws.getUserData().connection?.drained());
     },
     close(ws) {
-      guarded(() => ws.getUserData().connection?.closed());
+      const data = ws.getUserData();
+      data.isGone = true;
+      guarded(() => data.connection && intake.close(data.connection));
     },
   });
 }
 
-/** The native socket throws on any use after a close by either side; Connection checks `isClosed` first. */
-function socketOf(ws: WebSocket<SocketData>): PluginSocket {
+/** After a close by the peer, what is sent is lost, as it is on the way. Connection checks `isClosed` first. */
+function socketOf(ws: WebSocket<SocketData>, data: Readonly<SocketData>): PluginSocket {
   return {
-    isCongested: () => ws.getBufferedAmount() > congestedBytes,
-    send: (text) => ws.getBufferedAmount() <= outgoingBytesMax && ws.send(text) !== dropped,
-    close: (code, reason) => ws.end(code, reason),
+    isCongested: () => data.isGone || ws.getBufferedAmount() > congestedBytes,
+    send: (text) =>
+      data.isGone || (ws.getBufferedAmount() <= outgoingBytesMax && ws.send(text) !== dropped),
+    close(code, reason) {
+      if (!data.isGone) ws.end(code, reason);
+    },
   };
 }
 

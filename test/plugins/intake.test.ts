@@ -19,6 +19,11 @@ class Reader implements FrameReader {
     this.heardCount++;
   }
 
+  closed(): void {
+    this.isClosed = true;
+    this.log.push(`${this.session.userId} closed`);
+  }
+
   receive(bytes: Uint8Array): void {
     const text = Buffer.from(bytes).toString();
     if (text.startsWith('slow')) clock.advance(0.4);
@@ -55,6 +60,22 @@ t.test('a turn handles so many frames, and the others wait, in order', async (t)
     Array.from({ length: 200 }, (_, index) => `${index}`),
   );
   t.equal(intake.waitingBytes, 0);
+});
+
+t.test('a close ends its connection behind the frames that came before it', async (t) => {
+  const intake = new Intake(clock, fail);
+  const log: string[] = [];
+  const [left, next] = [new Reader('u1', log), new Reader('u1', log)];
+  fill(intake, left, 66);
+  intake.close(left);
+  intake.take(next, bytesOf('hello'), false);
+  t.equal(left.isClosed, false);
+  await turn();
+  t.strictSame(log.slice(-4), ['u1 64', 'u1 65', 'u1 closed', 'u1 hello']);
+  t.equal(intake.waitingBytes, 0);
+  await turn();
+  intake.close(next);
+  t.equal(next.isClosed, true, 'at once where nothing waits');
 });
 
 t.test('a large frame counts as many', async (t) => {
