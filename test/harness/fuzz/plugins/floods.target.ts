@@ -2,9 +2,6 @@
  * The target `floods`: one user floods the plugin socket or the API of a gateway that has the shipped limits, from a
  * process of its own, while another user trades. An input is a request of that other user: each is answered
  * with success, and as fast as it would be alone. `--attacks events,acks` runs only these.
- *
- * The attacker has the lowest priority: it takes the place of another machine, so the processor's time is not what it
- * attacks. At the gateway's own priority, half of what the victim waits is for the attacker's process.
  */
 import { spawn } from 'node:child_process';
 import { call, bearer, signal, submit } from '../../../support/api.js';
@@ -54,8 +51,9 @@ export const fuzzFloods: Target = async (run, inputs) => {
   for (const attack of wanted) {
     const attacker = await gateway.member(emailOf(attack));
     const memoryMb = anonymousMb(pid);
-    const program = [process.execPath, flooder, gateway.url, attacker.sessionToken, attack];
-    const child = spawn('nice', ['-n', '19', ...program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [flooder, gateway.url, attacker.sessionToken, attack], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const end = (): void => void child.kill('SIGKILL');
     process.once('exit', end);
     let ends = '';
