@@ -43,6 +43,8 @@ const unitsPerTurn = 64;
 /** The same in time: an event takes longer than an ack, and the first frames of a process ten times as long. */
 const msPerTurn = 1;
 const bytesPerUnit = 1_024;
+/** Handled of a user before it is the next one's turn: events that come together leave in one write. */
+const unitsPerUser = 16;
 /** What may wait in all. Above it, a user that holds more than its share is too fast. */
 const waitingBytesMax = 32 * 1_024 * 1_024;
 /** Frames share memory: a buffer for each would be most of what a burst of ten thousand costs. */
@@ -131,7 +133,9 @@ export class Intake {
     this.#schedule();
     // A user that is moved to the end comes again: the loop ends when nothing waits or the turn is used up.
     for (const [userId, user] of this.#waiting) {
-      this.#handleNext(user);
+      const unitsMax = this.#unitsUsed + unitsPerUser;
+      do this.#handleNext(user);
+      while (user.next < user.frames.length && this.#unitsUsed < unitsMax && !this.#isUsedUp);
       this.#waiting.delete(userId);
       if (user.next < user.frames.length) this.#waiting.set(userId, user);
       if (this.#isUsedUp) return;

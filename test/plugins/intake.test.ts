@@ -149,6 +149,19 @@ t.test('a user that waits is not behind the flood of another', async (t) => {
   t.ok(log.indexOf('bystander order') <= 66, 'it comes second in the next one');
 });
 
+t.test('waiting users take turns, with some of the frames of each together', async (t) => {
+  const intake = new Intake(clock, fail);
+  const log: string[] = [];
+  fill(intake, new Reader('first', log), 100);
+  for (const user of ['second', 'third']) fill(intake, new Reader(user, log), 20);
+  log.length = 0;
+  await turn();
+  const users = log.map((line) => line.split(' ')[0]);
+  const runs = users.filter((user, index) => user !== users[index - 1]);
+  t.strictSame(runs, ['first', 'second', 'third', 'first']);
+  t.equal(users.filter((user) => user === 'second').length, 16);
+});
+
 t.test('frames of a connection that has ended are dropped', async (t) => {
   const intake = new Intake(clock, fail);
   const reader = new Reader('u1');
