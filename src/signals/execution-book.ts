@@ -73,12 +73,12 @@ export class ExecutionBook implements EntryOwner {
     }
   }
 
-  /** Reads the open executions of a user that was imported from another gateway. */
+  /** Reads and recovers the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
     for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
       if (this.#index.get(userId, record.executionId) !== undefined) continue;
       const entry = this.#enter(this.#entryFrom(userId, record, false));
-      this.settle(entry);
+      this.apply(entry, recover);
       entry.unload();
     }
   }

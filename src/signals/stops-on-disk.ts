@@ -7,13 +7,16 @@ import type { Clock } from '../lib/clock.js';
 import { isSettled } from '../model/execution.js';
 import type { Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
-import { recover, stopSending } from './moves.js';
+import { applyMove, recover, stopSending } from './moves.js';
+import { OwedCancels } from './owed-cancels.js';
 
 const rowsPerTransaction = 256;
 
 /** @param userId undefined for all users. */
 export async function enforceOnDisk(store: Store, clock: Clock, userId?: string): Promise<void> {
   const keys = [...stoppedKeys(store, userId)];
+  const owed = new OwedCancels();
+  owed.load(store, userId);
   for (let at = 0; at < keys.length; at += rowsPerTransaction) {
     await store.transact((transaction) => {
       const brakes = new Brakes(transaction);
@@ -21,9 +24,11 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         const found = transaction.get('openExecutions', key);
         const stop = found && brakes.stopOf(key[0], found.keyId);
         if (found === undefined || stop === undefined) continue;
-        // What an earlier gateway may have sent counts as sent.
-        const isMarked = found.status === 'queued' && found.maySend;
-        const sent = (isMarked ? recover(found, clock.now()) : undefined) ?? found;
+        // As at a start: first what a cancel of all orders has decided, then what may have been sent counts as sent.
+        const move = owed.take(...key);
+        const decided = (move && applyMove(found, move, clock.now())) ?? found;
+        const isMarked = decided.status === 'queued' && decided.maySend;
+        const sent = (isMarked ? recover(decided, clock.now()) : undefined) ?? decided;
         const stopped = stopSending(stop)(sent, clock.now()) ?? sent;
         if (isSettled(stopped)) {
           transaction.remove('openExecutions', key);

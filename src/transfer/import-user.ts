@@ -6,7 +6,6 @@
  */
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
-import { recover } from '../signals/moves.js';
 import {
   collectionsWith,
   collectionTraits,
@@ -173,11 +172,6 @@ async function clear(store: Store, userId: string): Promise<void> {
 }
 
 function put(transaction: Writer, row: UserRow): void {
-  if (row.collection === 'openExecutions') {
-    const { key, record } = row;
-    transaction.put('openExecutions', key, recover(record, record.updatedAt) ?? record);
-    return;
-  }
   // An execution that became final during the export has come as an open one before.
   if (row.collection === 'finalExecutions') transaction.remove('openExecutions', row.key);
   // The type of the row has paired its key and its record.

@@ -146,6 +146,25 @@ for (const name of names) {
   });
 }
 
+t.test('without a gateway, what a cancel of all orders has denied stays denied', async (t) => {
+  const { gateway, id } = await waiting();
+  const execution = gateway.execution(id);
+  gateway.deadlines.stop();
+  // The gateway was killed after the decision, and before its orders were changed.
+  await gateway.store.write((batch) => {
+    batch.put('openExecutions', ['u1', id], { ...execution, maySend: true });
+    batch.put('cancelAlls', ['u1', 'cal_1'], {
+      cause: 'cancelled_by_api',
+      requestedAt: gateway.clock.now(),
+      trail: {},
+      orders: [id],
+    });
+  });
+  await stops.trading_halted(gateway.store);
+  await enforceOnDisk(gateway.store, gateway.clock);
+  t.match(gateway.durable(id), { status: 'denied', reasonCode: 'cancelled_by_api' });
+});
+
 t.test('a revoked key ends its own executions alone, a freeze those of its user', async (t) => {
   const gateway = new SimulatedGateway();
   const [plugin, other] = [await gateway.plugin(), await gateway.plugin({}, 'u2')];
