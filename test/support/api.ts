@@ -52,7 +52,8 @@ export async function call(
   return { status, headers, text, body };
 }
 
-const agent = new Agent({ keepAlive: true });
+/** Idle connections end before the gateway ends them, after ten seconds: a request could cross that end. */
+const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 
 /** @returns the answer's head, with the body to be read. */
 function responseOf(
