@@ -34,7 +34,9 @@ export async function call(
   const response = await responseOf(url + path, method, options);
   const status = response.statusCode as number;
   const headers = headersOf(response);
-  const text = await textOf(response);
+  const text = await textOf(response).catch((error: unknown) => {
+    throw options.signal?.aborted === true ? options.signal.reason : error;
+  });
   watchAnswer(url, {
     request: { method, path },
     status,
@@ -64,7 +66,8 @@ function responseOf(
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     request(url, { agent, method, headers: { ...length, ...headers }, signal }, resolve)
-      .on('error', reject)
+      // As `fetch` does: with the reason of the abort.
+      .on('error', (error) => reject(signal?.aborted === true ? (signal.reason as Error) : error))
       .end(body);
   });
 }
