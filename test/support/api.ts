@@ -31,12 +31,9 @@ export async function call(
   // A command may just have held up this process for longer than the gateway keeps an idle connection:
   // that it is closed is noticed here, and not when the request is lost on it.
   await nextTurn();
-  const response = await responseOf(url + path, method, options);
+  const { response, text } = await exchange(url + path, method, options);
   const status = response.statusCode as number;
   const headers = headersOf(response);
-  const text = await textOf(response).catch((error: unknown) => {
-    throw options.signal?.aborted === true ? options.signal.reason : error;
-  });
   watchAnswer(url, {
     request: { method, path },
     status,
@@ -57,6 +54,20 @@ export async function call(
 /** Idle connections end before the gateway ends them, after ten seconds: a request could cross that end. */
 const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 
+/** Rejects as `fetch` does when it is aborted: with the reason. */
+async function exchange(
+  url: string,
+  method: string,
+  options: CallOptions,
+): Promise<{ response: IncomingMessage; text: string }> {
+  try {
+    const response = await responseOf(url, method, options);
+    return { response, text: await textOf(response) };
+  } catch (error) {
+    throw options.signal?.aborted === true ? options.signal.reason : error;
+  }
+}
+
 /** @returns the answer's head, with the body to be read. */
 function responseOf(
   url: string,
@@ -66,8 +77,7 @@ function responseOf(
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     request(url, { agent, method, headers: { ...length, ...headers }, signal }, resolve)
-      // As `fetch` does: with the reason of the abort.
-      .on('error', (error) => reject(signal?.aborted === true ? (signal.reason as Error) : error))
+      .on('error', reject)
       .end(body);
   });
 }
