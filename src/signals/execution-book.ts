@@ -13,7 +13,7 @@ import { BookEntry, type EntryOwner } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import type { Move } from './move.js';
-import { applyMove, recover, stopSending } from './moves.js';
+import { applyMove, recover, restart } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { fromRecord } from './stored-execution.js';
@@ -65,10 +65,8 @@ export class ExecutionBook implements EntryOwner {
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
       this.#keep(entry);
-      const recovered = this.apply(entry, recover);
       const stop = this.#deps.brakes.stopOf(userId, record.keyId);
-      const stopped = stop === undefined ? undefined : this.apply(entry, stopSending(stop));
-      if (recovered === undefined && stopped === undefined) this.#deps.timeouts.arm(entry);
+      if (this.apply(entry, restart(stop)) === undefined) this.#deps.timeouts.arm(entry);
       entry.unload();
     }
   }

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import { isSettled } from '../model/execution.js';
 import type { Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
-import { applyMove, recover, stopSending } from './moves.js';
+import { applyMove, restart } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
 
 const rowsPerTransaction = 256;
@@ -24,12 +24,10 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         const found = transaction.get('openExecutions', key);
         const stop = found && brakes.stopOf(key[0], found.keyId);
         if (found === undefined || stop === undefined) continue;
-        // As at a start: first what a cancel of all orders has decided, then what may have been sent counts as sent.
+        // As the execution book does: first what a cancel of all orders has decided.
         const move = owed.take(...key);
         const decided = (move && applyMove(found, move, clock.now())) ?? found;
-        const isMarked = decided.status === 'queued' && decided.maySend;
-        const sent = (isMarked ? recover(decided, clock.now()) : undefined) ?? decided;
-        const stopped = stopSending(stop)(sent, clock.now()) ?? sent;
+        const stopped = applyMove(decided, restart(stop), clock.now()) ?? decided;
         if (isSettled(stopped)) {
           transaction.remove('openExecutions', key);
           transaction.put('finalExecutions', key, stopped);

@@ -73,7 +73,7 @@ export function commandOf(name: ShortFormName): string[] {
   return ['--enable-source-maps', file, ...args];
 }
 
-/** One test: the program ends with 0 and its last line. @param skip why it cannot run here. */
+/** One test: the program ends with 0 and its last line, and without a violation. @param skip why it cannot run here. */
 export function testShortForm(
   t: Test,
   title: string,
@@ -92,6 +92,10 @@ export function testShortForm(
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     }
     const status = await new Promise((resolve) => child.once('close', resolve));
+    // Tests of their own, since a runner may show no more of a failure than its name.
+    for (const [violation] of output.matchAll(/^VIOLATION .*/gm)) {
+      await t.test(violation, (t) => Promise.resolve(t.fail(output)));
+    }
     t.equal(status, 0, output);
     t.match(output.trimEnd().split('\n').at(-1), lastLine, output);
   });

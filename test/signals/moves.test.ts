@@ -302,6 +302,19 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
   t.end();
 });
 
+t.test('a stop at a restart denies what was not sent, and nothing that may have been', (t) => {
+  const unsent = anExecution('queued');
+  const maybe = anExecution('queued', { maySend: true });
+  t.match(moves.restart('account_frozen')(unsent, 1), {
+    status: 'denied',
+    reasonCode: 'account_frozen',
+  });
+  t.match(moves.restart('account_frozen')(maybe, 1), { status: 'dispatched', maySend: false });
+  t.match(moves.restart(undefined)(maybe, 1), { status: 'dispatched', maySend: true });
+  t.equal(moves.restart(undefined)(unsent, 1), undefined);
+  t.end();
+});
+
 t.test('a cancel that was asked for counts as sent, one that is further on is left', (t) => {
   const cancel = aCancel('requested');
   t.match(moves.recover(anExecution('working', { cancel }), 1)?.cancel, {
