@@ -76,8 +76,10 @@ const bodies: { readonly [E in Envelope]: (code: AnyErrorCode) => ErrorBodies[E]
   }),
 };
 
+const allErrors = { ...errors, ...proxyErrors };
+
 function messageOf(code: AnyErrorCode): string {
-  return { ...errors, ...proxyErrors }[code].message;
+  return allErrors[code].message;
 }
 
 function fieldsOf(name: 'details' | 'errors', code: AnyErrorCode): object {
