@@ -9,6 +9,7 @@ import type { Conditions } from './refusals.js';
 import type { Reading, StreamLog } from './stream-log.js';
 
 const pauseMs = 50;
+const pauseMsMax = 800;
 
 export interface ResumingReaderDeps {
   readonly identity: TerminalIdentity;
@@ -27,6 +28,9 @@ export class ResumingReader {
   #cursor: { readonly id: string; readonly startNumber: number } | undefined;
   #reader: EventReader | undefined;
   #connectedTo = 0;
+  /** Attempts in a row that found nobody. */
+  #failures = 0;
+  #wake: (() => void) | undefined;
 
   constructor(deps: ResumingReaderDeps) {
     this.#deps = deps;
@@ -46,13 +50,23 @@ export class ResumingReader {
     const isNew = this.#url === undefined;
     this.#url = url;
     this.#startNumber = startNumber;
+    this.#wake?.();
     if (isNew) void this.#follow();
   }
 
   async #follow(): Promise<void> {
     for (;;) {
-      await this.#readOnce().catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const began = this.#startNumber;
+      const hasRead = await this.#readOnce().then(
+        () => true,
+        () => false,
+      );
+      // Nobody listens at the port of a gateway that is gone.
+      this.#failures = hasRead || began !== this.#startNumber ? 0 : this.#failures + 1;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        setTimeout(resolve, Math.min(pauseMsMax, pauseMs * 2 ** this.#failures));
+      });
     }
   }
 
@@ -75,7 +89,8 @@ export class ResumingReader {
       const isRefusing =
         mayBeClosed || conditions.mayBeClosed || isDraining || conditions.isDraining;
       // Another program may answer at the port of a gateway that is gone.
-      const isExcused = (reader.status === 503 && isRefusing) || !gateway.isAlive;
+      const isGone = !gateway.isAlive || reading.startNumber !== this.#startNumber;
+      const isExcused = (reader.status === 503 && isRefusing) || isGone;
       log.verdict.hold('a reader may come back', isExcused, () => [identity, reader.status]);
       return reader.close();
     }

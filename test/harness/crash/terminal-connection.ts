@@ -7,6 +7,9 @@ import { UnacknowledgedFrames } from '../../support/unacknowledged.js';
 import type { Chance } from '../chance.js';
 import type { ObservationDetails, TerminalIdentity } from './observation.js';
 
+/** The pause between two attempts doubles as often as this. */
+const failuresMax = 4;
+
 export interface TerminalConnectionDeps {
   readonly identity: TerminalIdentity;
   readonly chance: Chance;
@@ -24,6 +27,9 @@ export class TerminalConnection {
   #plugin: Plugin | undefined;
   #isWelcomed = false;
   #connection = 0;
+  /** Attempts since the last one that found a gateway. */
+  #failures = 0;
+  #waiting: NodeJS.Timeout | undefined;
   readonly #unacknowledged = new UnacknowledgedFrames();
 
   constructor(deps: TerminalConnectionDeps) {
@@ -45,7 +51,9 @@ export class TerminalConnection {
 
   connectTo(url: string): void {
     this.#url = url;
+    this.#failures = 0;
     if (this.#plugin === undefined) this.#connect();
+    else if (this.#waiting !== undefined) this.#reconnectLater();
   }
 
   observe(details: ObservationDetails): void {
@@ -68,12 +76,14 @@ export class TerminalConnection {
   }
 
   #connect(): void {
+    this.#waiting = undefined;
     const { identity, observe } = this.#deps;
     const connection = ++this.#connection;
     let helloAt = 0;
     this.#plugin = dialPlugin(this.#url as string, identity.sessionToken, {
       onOpen: (plugin) => {
         helloAt = Date.now();
+        this.#failures = 0;
         this.#hello(plugin);
       },
       onFrame: (frame, plugin) => {
@@ -126,8 +136,10 @@ export class TerminalConnection {
 
   #reconnectLater(): void {
     this.#isWelcomed = false;
+    clearTimeout(this.#waiting);
     const pauseMs = this.#deps.chance.between(0, this.cutsConnections ? 150 : 40);
-    setTimeout(() => this.#connect(), pauseMs);
+    this.#waiting = setTimeout(() => this.#connect(), pauseMs * 2 ** this.#failures);
+    this.#failures = Math.min(failuresMax, this.#failures + 1);
   }
 
   #cutAtRandom(): void {
