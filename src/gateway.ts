@@ -20,7 +20,7 @@ import { createApp, listen } from './http/uws.js';
 import { systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
-import { createOpenApiDocument } from './openapi/document.js';
+import { createOpenApiDocument, type OpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
 import { registerPluginSockets } from './plugins/socket.js';
@@ -103,7 +103,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
 
   const gate = createGate({ store, clock, limits, rights: core.rights, userTokens, keyUses });
-  const openApi31 = createOpenApiDocument({ limits, platforms, version });
+  const openApi31 = (): OpenApiDocument => createOpenApiDocument({ limits, platforms, version });
   const endpoints = createEndpoints({
     core,
     store,
@@ -116,7 +116,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     userTokens,
     keyUses,
     trail,
-    documents: { openApi31, openApi30: toOpenApi30(openApi31) },
+    documents: { openApi31, openApi30: () => toOpenApi30(openApi31()) },
     acceptLatency: instruments.acceptLatency,
   });
 

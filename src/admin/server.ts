@@ -3,7 +3,6 @@
  * `admin.sock` in the data directory from `listen` to `stop`. An operation whose request was read is
  * performed to its end even when the command is gone, unless it needs rows from that command.
  */
-import type { TSchema } from 'typebox';
 import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -11,7 +10,7 @@ import { join } from 'node:path';
 import { type Clock, every } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { privateFileMode } from '../lib/private-modes.js';
-import { compileSchema } from '../lib/schema.js';
+import { compileSchemas } from '../lib/schema.js';
 import { StoreRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
 import type { Operation, OperationContext, Rows } from './operation.js';
@@ -217,16 +216,8 @@ async function end(
 }
 
 function shippedTable(): OperationTable {
-  const judges = new Map<string, (value: unknown) => boolean>();
-  // Compiled at its first request: most processes serve few of the operations.
-  function judgeOf(name: string): ((value: unknown) => boolean) | undefined {
-    const schema = Object.hasOwn(requests, name)
-      ? requests[name as keyof typeof requests]
-      : undefined;
-    if (schema !== undefined && !judges.has(name)) judges.set(name, compileSchema<TSchema>(schema));
-    return judges.get(name);
-  }
-  return { operations, isRequest: (name, request) => judgeOf(name)?.(request) === true };
+  const isValid = compileSchemas(requests);
+  return { operations, isRequest: (name, request) => isValid(name, request) === true };
 }
 
 function rowsOver(socket: Socket, lines: AsyncGenerator<unknown, void, void>): Rows {

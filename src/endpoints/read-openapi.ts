@@ -4,9 +4,10 @@ import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import { BucketMap } from '../quota/token-bucket.js';
 
+/** Makes each document, once, at its first request. */
 export interface ApiDocuments {
-  readonly openApi31: object;
-  readonly openApi30: object;
+  readonly openApi31: () => object;
+  readonly openApi30: () => object;
 }
 
 export interface ReadOpenApiDeps {
@@ -27,12 +28,12 @@ export function createReadOpenApi({ clock, limits, documents }: ReadOpenApiDeps)
     'read-openapi-3-0': read(documents.openApi30),
   };
 
-  function read(document: object): OpenEndpoint {
-    const text = JSON.stringify(document);
+  function read(create: () => object): OpenEndpoint {
+    let text: string | undefined;
     return (exchange) => {
       const now = clock.monotonic();
       const bucket = requests.of(exchange.partition, now);
-      if (bucket.take(now)) return exchange.reply(200, text);
+      if (bucket.take(now)) return exchange.reply(200, (text ??= JSON.stringify(create())));
       exchange.fail('rate_limit_exceeded', {
         message: 'Too many requests from this address; wait for Retry-After.',
         retryAfter: bucket.retryAfterMs(now) / 1000,

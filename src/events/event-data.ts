@@ -4,7 +4,7 @@
  * type at every terminal, so that a bot can rely on it.
  */
 import Type, { type TSchema } from 'typebox';
-import { compileSchema } from '../lib/schema.js';
+import { compileSchemas } from '../lib/schema.js';
 import type { PluginEventName } from './event-names.js';
 
 const text = Type.Unsafe<string | null>({ type: 'string', nullable: true });
@@ -33,14 +33,16 @@ export const eventDataFields = {
   terminal_message:  { text: text, level: text, dropped: number, reason: text },
 } as const satisfies Record<PluginEventName, Record<string, TSchema>>;
 
-const validators = new Map<string, (data: unknown) => boolean>(
-  Object.entries(eventDataFields).map(([name, fields]) => [
-    name,
-    compileSchema(Type.Partial(Type.Object(fields))),
-  ]),
+const isValid = compileSchemas(
+  Object.fromEntries(
+    Object.entries<Record<string, TSchema>>(eventDataFields).map(([name, fields]) => [
+      name,
+      Type.Partial(Type.Object(fields)),
+    ]),
+  ),
 );
 
 /** Whether `data` is valid for an event of this name. */
 export function isEventData(name: PluginEventName, data: object): boolean {
-  return validators.get(name)?.(data) === true;
+  return isValid(name, data) === true;
 }

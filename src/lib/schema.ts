@@ -21,3 +21,22 @@ export function compileSchema<S extends TSchema>(
   const validate = ajv.compile(schema);
   return (value): value is Static<S> => validate(value);
 }
+
+/**
+ * Validators by name. Each schema is compiled at its first use, since a process uses few of them.
+ * @returns a function that says whether the value is valid; undefined for a name without a schema.
+ */
+export function compileSchemas(
+  schemas: Readonly<Record<string, TSchema>>,
+): (name: string, value: unknown) => boolean | undefined {
+  const validators = new Map<string, (value: unknown) => boolean>();
+  return (name, value) => {
+    let validate = validators.get(name);
+    if (validate === undefined) {
+      if (!Object.hasOwn(schemas, name)) return undefined;
+      validate = compileSchema(schemas[name] as TSchema);
+      validators.set(name, validate);
+    }
+    return validate(value);
+  };
+}

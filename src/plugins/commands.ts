@@ -5,7 +5,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { oneOf } from '../lib/json-types.js';
-import { compileSchema } from '../lib/schema.js';
+import { compileSchemas } from '../lib/schema.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { amountMax, type SubmitFrame } from './protocol.js';
 
@@ -114,8 +114,7 @@ export const fieldFaults: Readonly<Record<FieldName, readonly [must: string, wro
   comment:       ['be text of at most 64 characters', 'invalid_field'],
 };
 
-/** Compiled when a terminal first judges the field: the gateway never does. */
-const validators = new Map<FieldName, (value: unknown) => boolean>();
+const isValid = compileSchemas(orderFields);
 
 export interface TerminalFields {
   /** Optional fields of the catalog that the terminal does not support. */
@@ -188,15 +187,9 @@ function wrong(
   payload: Readonly<Record<string, unknown>>,
 ): CommandFault | undefined {
   const value = payload[field];
-  if (value === undefined || isValid(field, value)) return undefined;
+  if (value === undefined || isValid(field, value) === true) return undefined;
   const [must, reasonCode] = fieldFaults[field];
   return { reasonCode, text: `${field} must ${must}, not ${shown(value)}.` };
-}
-
-function isValid(field: FieldName, value: unknown): boolean {
-  const validate = validators.get(field) ?? compileSchema<TSchema>(orderFields[field]);
-  validators.set(field, validate);
-  return validate(value);
 }
 
 function first<T>(

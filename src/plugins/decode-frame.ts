@@ -1,15 +1,13 @@
 /** Parses and validates a frame of a plugin: the frame, or the code of the error that answers it. */
 import { isEventData } from '../events/event-data.js';
 import { scanJson } from '../lib/json-scan.js';
-import { compileSchema } from '../lib/schema.js';
+import { compileSchemas } from '../lib/schema.js';
 import { pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
 
 /** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
 const frameDepthMax = 64;
 
-const validators = new Map<string, (frame: unknown) => boolean>(
-  Object.entries(pluginFrames).map(([type, schema]) => [type, compileSchema(schema)]),
-);
+const isValid = compileSchemas(pluginFrames);
 
 export type DecodedFrame =
   | { readonly frame: PluginFrame; readonly error?: undefined }
@@ -29,9 +27,9 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   }
   const { type = '' } = value as { type?: unknown };
   if (typeof type !== 'string') return { error: 'invalid_frame' };
-  const validate = validators.get(type);
-  if (validate === undefined) return { error: 'unknown_type' };
-  if (!validate(value)) return { error: 'invalid_frame' };
+  const isFrame = isValid(type, value);
+  if (isFrame === undefined) return { error: 'unknown_type' };
+  if (!isFrame) return { error: 'invalid_frame' };
   const frame = value as PluginFrame;
   const isBadEvent = frame.type === 'event' && !isEventData(frame.event, frame.data ?? {});
   return isBadEvent ? { error: 'invalid_frame' } : { frame };
