@@ -1,8 +1,8 @@
 /**
  * Program: writes what a store retains, by the store code of the tree named as its argument. Each
  * user's signals of the last 29 days, with their signalIds and filled orders, those of the last day
- * with their idempotency records, and the mark of the sweep where it would be; or signals of the day before
- * the last 31, with all of their records, as if no sweep had been. User by user, since in
+ * with their idempotency records; or signals of the day before the last 31, with all of their records, as if no
+ * sweep had been. The mark of the sweep is where it would be, or where it would be behind. User by user, since in
  * the order of acceptance every commit would rewrite pages of all users, many times over.
  */
 import { once } from 'node:events';
@@ -20,6 +20,7 @@ interface Order {
   readonly userIds: readonly string[];
   readonly requests: number;
   readonly isDue: boolean;
+  readonly isBehind: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -36,7 +37,7 @@ console.log('{}');
 const order = JSON.parse((await asked)[0]) as Order;
 console.log(JSON.stringify({ requestIds: await write(order) }));
 
-async function write({ dataDir, userIds, requests, isDue }: Order): Promise<string[]> {
+async function write({ dataDir, userIds, requests, isDue, isBehind }: Order): Promise<string[]> {
   const { createIdSource, requestIdOf, executionIdOf, orderRefOf } = await loadModule<typeof ids>(
     root,
     'lib/ids.js',
@@ -44,6 +45,8 @@ async function write({ dataDir, userIds, requests, isDue }: Order): Promise<stri
   const { openStore } = await loadModule<typeof lmdbStore>(root, 'store/lmdb-store.js');
   const now = systemClock.now();
   const firstAt = now - (isDue ? dueMs + dayMs : retainedMs);
+  /** Where the idempotency records are swept up to. */
+  const sweptTo = isDue ? (isBehind ? firstAt : now) : now - dayMs - quietMs;
   const intervalMs = (isDue ? dayMs : retainedMs - quietMs) / requests;
 
   const newest = userIds.map(() => '');
@@ -94,7 +97,7 @@ async function write({ dataDir, userIds, requests, isDue }: Order): Promise<stri
 
   const store = openStore(dataDir);
   await store.write((batch) => {
-    if (!isDue) batch.put('meta', 'sweep:idempotency', now - dayMs - quietMs);
+    batch.put('meta', 'sweep:idempotency', sweptTo);
     userIds.forEach((userId, user) => {
       const name = { platform: 'terminal_a', instanceId: 'desk-1', accountName: `account-${user}` };
       batch.put('sources', [userId, name.platform, name.instanceId, name.accountName], {

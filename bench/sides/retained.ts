@@ -19,6 +19,8 @@ export interface Retention {
   readonly requests: number;
   /** All of them were accepted within a day so long ago that everything of them is due to be removed. */
   readonly isDue?: boolean;
+  /** Of those that are due, whether the last sweep was before all of them; otherwise it was right now. */
+  readonly isBehind?: boolean;
 }
 
 /**
@@ -32,12 +34,13 @@ const program = fileURLToPath(new URL('./retain.js', import.meta.url));
 
 /** @returns the newest requestId of each user; '' where there are fewer requests than users. */
 export async function retain(retention: Retention): Promise<string[]> {
-  const { product, population, requests, isDue = false } = retention;
+  const { product, population, requests, isDue = false, isBehind = false } = retention;
   const writer = await startSide({ name: 'retained requests', program, args: [product.root] });
   try {
     const { dataDir, users } = population;
     const userIds = users.map(({ userId }) => userId);
-    return (await writer.ask({ dataDir, userIds, requests, isDue }))['requestIds'] as string[];
+    const order = { dataDir, userIds, requests, isDue, isBehind };
+    return (await writer.ask(order))['requestIds'] as string[];
   } finally {
     await writer.stop();
   }

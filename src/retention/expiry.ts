@@ -1,5 +1,6 @@
 /** Removes what has expired and is small: sessions, idempotency records, switches of keys that are no more. */
 import { firstRequestIdAt, firstUlidAt } from '../lib/ids.js';
+import type { Reader } from '../store/store.js';
 import { eachRow, eachUser, type Pass, type RetentionLimits, type Slice } from './pass.js';
 
 /** Lag of the idempotency pass, so that it does not skip an acceptance whose flush is delayed. */
@@ -36,6 +37,17 @@ export function* expiredIdempotency(slice: Slice, now: number, limits: Retention
   });
   // Without this check an idle gateway would write in each cycle.
   if (scanned > 0) slice.put('meta', positionKey, reached);
+}
+
+/** How long ago was due what the last complete pass has removed; 0 before the first one. */
+export function idempotencyLagMs(
+  records: Pick<Reader, 'get'>,
+  now: number,
+  limits: RetentionLimits,
+): number {
+  const position = records.get('meta', positionKey);
+  if (position === undefined) return 0;
+  return Math.max(0, now - limits.idempotencyRetentionMs - lagMs - Number(position));
 }
 
 /** The records of cancels: `requests` does not lead to their Idempotency-Keys. */

@@ -1,11 +1,13 @@
 /**
- * Removes expired records and the rows of deleted users. A cycle of passes over the store begins every minute and
- * runs in slices, in the thread that fills the store's index. Between two of them the thread does what has come
- * meanwhile, so that what is accepted and what is due share it. Owns the number of the current cycle,
- * which a restart begins anew.
+ * Removes expired records and the rows of deleted users. A cycle of passes over the store runs in slices, in the
+ * thread that fills the store's index; the next one begins a minute after its end. A slice takes processor time
+ * from what is accepted meanwhile, and what is due can wait: so each is followed by a rest, which is the longer the
+ * less the sweep is behind. Owns the number of the current cycle, which a restart begins anew.
  */
 import type { Clock, Timer } from '../lib/clock.js';
+import { minuteMs } from '../lib/durations.js';
 import type { Store } from '../store/store.js';
+import { idempotencyLagMs } from './expiry.js';
 import type { RetentionLimits } from './pass.js';
 import { RetentionClock } from './retention-clock.js';
 
@@ -24,8 +26,8 @@ export interface Sweep {
   /** Runs one slice. Must not be called while another one runs. @returns whether it completed a cycle. */
   slice(): Promise<boolean>;
   /**
-   * How far it is behind, in milliseconds: all that was due as long ago as this has been removed, or has become due
-   * before the start.
+   * How far it is behind, in milliseconds: all that was due as long ago as this has been removed. At the start it is
+   * what the idempotency records of the last process show.
    */
   lagMs(): number;
   /** Records that were removed since the start. */
@@ -35,10 +37,15 @@ export interface Sweep {
 /** For `openStore`: where the sweeper is. */
 export const sweeperModule = new URL('./sweeper.js', import.meta.url).href;
 
-const cycleIntervalMs = 60_000;
-/** A slice is followed by as much time for what is accepted, which the same disk has to take. */
-const restFactor = 1;
-const restMsMax = 200;
+const cycleIntervalMs = minuteMs;
+/** A rest is so many times as long as the slice before it, up to the first lag, from the second one on, and in between. */
+const paces = {
+  easy: { lagMs: 2 * minuteMs, restFactor: 9 },
+  // The alert fires after an hour.
+  full: { lagMs: 20 * minuteMs, restFactor: 1 },
+} as const;
+/** After a slice that the machine has held up. */
+const restMsMax = 1_000;
 const sliceGapMsMin = 1;
 const sliceGapMsMax = 20;
 /** What the index lacks fills memory that all writes share. */
@@ -52,7 +59,7 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
     | { readonly number: number; readonly now: number; readonly begunAt: number }
     | undefined;
   /** Monotonic begin of the last one that was completed. */
-  let completedUpTo = clock.monotonic();
+  let completedUpTo = clock.monotonic() - idempotencyLagMs(store, retentionClock.now(), limits);
   let removals = 0;
   let spentMs = 0;
   let timer: Timer | undefined;
@@ -77,6 +84,14 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
     }
   }
 
+  function lagMs(): number {
+    return clock.monotonic() - completedUpTo;
+  }
+
+  function restMs(): number {
+    return Math.min(restMsMax, Math.max(sliceGapMsMin, spentMs * restFactorAt(lagMs())));
+  }
+
   function runLater(delayMs: number): void {
     timer?.cancel();
     if (running) timer = clock.setTimer(delayMs, run);
@@ -91,8 +106,7 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
     void slice()
       .then(
         (hasEnded) => {
-          const restMs = Math.min(restMsMax, Math.max(sliceGapMsMin, spentMs * restFactor));
-          runLater(hasEnded ? cycleIntervalMs : restMs);
+          runLater(hasEnded ? cycleIntervalMs : restMs());
         },
         (error: unknown) => {
           onError(error);
@@ -113,7 +127,14 @@ export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep
       timer?.cancel();
     },
     slice,
-    lagMs: () => clock.monotonic() - completedUpTo,
+    lagMs,
     removals: () => removals,
   };
+}
+
+function restFactorAt(lagMs: number): number {
+  const { easy, full } = paces;
+  const share = (lagMs - easy.lagMs) / (full.lagMs - easy.lagMs);
+  const hurry = Math.min(1, Math.max(0, share));
+  return easy.restFactor + hurry * (full.restFactor - easy.restFactor);
 }
