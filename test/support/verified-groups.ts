@@ -1,6 +1,6 @@
 /**
- * Groups of tests whose subject rarely changes: what packages do, the benchmarks, generated clients, other
- * people's servers. A group runs unless `test/verified.json` has, for this platform, the fingerprint of what it
+ * Groups of tests whose subject rarely changes: what packages do, the store, the benchmarks, generated clients,
+ * other people's servers. A group runs unless `test/verified.json` has, for this platform, the fingerprint of what it
  * depends on: the lock file and the group's own folders as they were when it last passed. `npm run test:all`
  * runs every group and writes that record. The folders are read from the working tree, not from git, so that an
  * uncommitted change counts.
@@ -58,6 +58,12 @@ export const groups: readonly Group[] = [
     folders: ['src/conformance', 'src/plugins', 'src/sdk', 'test/conformance', 'test/sdk'],
     // At the gateway the plugin base in Python is always tested, by the tests that the one for .NET has.
     tests: /^sdk\/(?:csharp-|python-conformance\.)/,
+  },
+  {
+    name: 'store',
+    // The store imports from no other room. Whole processes on it are killed by the programs, in every run.
+    folders: ['src/lib', 'src/model', 'src/store', 'test/store'],
+    tests: /^store\//,
   },
   {
     name: 'generators',
