@@ -60,7 +60,12 @@ async function startNode(t: Test, dataDir: string, trusted: string): Promise<Nod
   };
 }
 
-export async function openEdge(t: Test, trustedBySecond = '127.0.0.1'): Promise<Edge> {
+/** @param environment settings of HAProxy beside those of this machine. */
+export async function openEdge(
+  t: Test,
+  trustedBySecond = '127.0.0.1',
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Edge> {
   const directory = t.testdir();
   const issued = await issueCertificate('*.trade.example.com', 'elsewhere.example.com');
   const files = {
@@ -81,6 +86,7 @@ export async function openEdge(t: Test, trustedBySecond = '127.0.0.1'): Promise<
   const first = await startNode(t, dataDirs[0], '127.0.0.1');
   const second = await startNode(t, dataDirs[1], trustedBySecond);
   const haproxy = await startHaproxy(t, files, {
+    ...environment,
     NODE_1: new URL(first.gateway.url).host,
     NODE_1_OPS: new URL(first.gateway.opsUrl).port,
     NODE_2: new URL(second.gateway.url).host,

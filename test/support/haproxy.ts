@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { eventually } from './eventually.js';
+import { missing } from './installed.js';
 import { socketFolder } from './socket-folder.js';
 
 export const haproxyFolder = new URL('../../../ops/haproxy/', import.meta.url).pathname;
@@ -25,6 +26,17 @@ export interface Haproxy {
   readonly log: () => string;
   /** One command on its admin socket. @returns its answer. */
   admin(command: string): Promise<string>;
+}
+
+/** For a subtest's `skip`. @returns false when the HAProxy in PATH is of this version or later. */
+export function haproxyBefore(major: number, minor: number): string | false {
+  const reason = missing('haproxy', ['-v']);
+  if (reason !== false) return reason;
+  const { stdout } = spawnSync('haproxy', ['-v'], { encoding: 'utf8' });
+  const [, text = '', hasMajor, hasMinor] = /version ((\d+)\.(\d+)\S*)/.exec(stdout) ?? [];
+  const isBefore =
+    Number(hasMajor) < major || (Number(hasMajor) === major && Number(hasMinor) < minor);
+  return isBefore && `HAProxy ${text} is too old: it takes ${major}.${minor}`;
 }
 
 /** @returns what HAProxy itself says of the configuration, and whether it accepts it. */

@@ -102,7 +102,7 @@ export async function tlsReader(
 
 /** Connects, says hello and waits for the welcome. Rejects when the upgrade is refused. */
 export async function tlsPlugin(
-  { host, port, authority: ca }: TlsServer,
+  { host, port, authority: ca, from: localAddress }: TlsServer,
   sessionToken: string,
   fields: object = {},
 ): Promise<Plugin> {
@@ -111,6 +111,7 @@ export async function tlsPlugin(
     ca,
     lookup,
     headers,
+    localAddress,
   });
   const plugin = new Plugin(socket);
   await once(socket, 'open');
