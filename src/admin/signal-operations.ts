@@ -3,7 +3,7 @@ import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
 import { isFinal, type Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
-import { readExecution } from '../signals/execution-book.js';
+import { readExecution } from '../signals/stored-execution.js';
 import type { Reader } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import { type Operation, pause } from './operation.js';

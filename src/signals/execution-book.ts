@@ -16,7 +16,7 @@ import type { Move } from './move.js';
 import { applyMove, recover, restart } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
-import { fromRecord } from './stored-execution.js';
+import { fromRecord, recordOf } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
 
 export interface ApplyOptions {
@@ -251,24 +251,4 @@ export class ExecutionBook implements EntryOwner {
     this.#deps.timeouts.disarm(entry);
     if (this.#index.remove(entry)) this.openOrders.update(entry, undefined);
   }
-}
-
-/** @returns the durable record of an execution. */
-export function readExecution(
-  store: Reader,
-  userId: string,
-  executionId: string,
-): Execution | undefined {
-  const record = recordOf(store, userId, executionId);
-  return record && fromRecord(store, userId, record);
-}
-
-/** @returns the record without the fills that have rows of their own. */
-export function recordOf(
-  store: Reader,
-  userId: string,
-  executionId: string,
-): Execution | undefined {
-  const key: [string, string] = [userId, executionId];
-  return store.get('openExecutions', key) ?? store.get('finalExecutions', key);
 }

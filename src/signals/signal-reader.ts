@@ -6,10 +6,9 @@ import { executionIdOf } from '../lib/ids.js';
 import { isFinal, type Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Reader } from '../store/store.js';
-import { recordOf } from './execution-book.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { type ShownExecution, toSignalView } from './signal-view.js';
-import { firstFills } from './stored-execution.js';
+import { firstFills, recordOf } from './stored-execution.js';
 
 export interface ReadSignal {
   /** The executions, without the fills that have rows of their own. */

@@ -63,3 +63,23 @@ function readRows(reader: Reader, userId: string, executionId: string, limit: nu
 function fillName(n: number): string {
   return String(n).padStart(8, '0');
 }
+
+/** @returns the durable record of an execution. */
+export function readExecution(
+  store: Reader,
+  userId: string,
+  executionId: string,
+): Execution | undefined {
+  const record = recordOf(store, userId, executionId);
+  return record && fromRecord(store, userId, record);
+}
+
+/** @returns the record without the fills that have rows of their own. */
+export function recordOf(
+  store: Reader,
+  userId: string,
+  executionId: string,
+): Execution | undefined {
+  const key: [string, string] = [userId, executionId];
+  return store.get('openExecutions', key) ?? store.get('finalExecutions', key);
+}

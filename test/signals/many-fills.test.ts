@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { Fill } from '../../src/model/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
-import { readExecution } from '../../src/signals/execution-book.js';
+import { readExecution } from '../../src/signals/stored-execution.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { type signalSchema, toExecutionView } from '../../src/signals/signal-view.js';
 import { anExecution, aFill } from './an-execution.js';
