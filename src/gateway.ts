@@ -14,6 +14,7 @@ import { createAddressOf } from './http/address-of.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
+import { loadBoundReceiveBuffers } from './http/receive-buffer.js';
 import { refusalOf } from './http/trail-fields.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen } from './http/uws.js';
@@ -207,8 +208,17 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     const opsUrl = await ops.listen();
     core.load();
     await admin.listen();
+    const boundReceiveBuffers = await loadBoundReceiveBuffers().catch(() => undefined);
     const listener = await listen(app, settings.host, settings.port);
-    if (listener !== undefined) return { listener, opsUrl };
+    if (listener !== undefined) {
+      if (boundReceiveBuffers?.(listener.port) !== true) {
+        log.warn(
+          'a connection that sends very fast can make the others wait: install the optional package koffi, or bound ' +
+            'net.ipv4.tcp_rmem (ops/security.md)',
+        );
+      }
+      return { listener, opsUrl };
+    }
     throw new StartRefused(
       `Cannot listen on ${settings.host}:${settings.port}. Is another program using this port? ` +
         'Choose another with --port.',

@@ -45,6 +45,7 @@ interface Attack {
   /** Sent once, before the first of them. */
   readonly first?: Buffer;
   readonly repeats: boolean;
+  readonly isUnlimited?: boolean;
 }
 
 const of = (bytes: Buffer): Attack => ({ frame: () => bytes, repeats: true });
@@ -65,6 +66,8 @@ const attacks: Readonly<Record<string, Attack>> = {
   empty:         of(frame(opcodes.text)),
   pings:         of(frame(opcodes.ping)),
   pongs:         of(frame(opcodes.pong)),
+  // As fast as the gateway takes it.
+  fast_continuations: { ...of(frame(opcodes.continuation, '', false)), first: frame(opcodes.text, '{', false), isUnlimited: true },
   continuations: { ...of(frame(opcodes.continuation, '', false)), first: frame(opcodes.text, '{', false) },
   connections:   of(frame(opcodes.close)),
   requests:      of(Buffer.from('GET /nothing HTTP/1.1\r\nHost: gateway\r\n\r\n')),
@@ -93,13 +96,13 @@ function open(): void {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let received = '';
-  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   socket.setNoDelay(true);
   socket.on('error', () => undefined);
   socket.on('connect', () => {
     // No credential is needed for these.
     if (attack === 'requests') {
-      timer = sendOn(socket);
+      stop = sendOn(socket);
       return;
     }
     const lines = Object.entries(handshakeLines(token)).map((line) => line.join(': '));
@@ -107,23 +110,23 @@ function open(): void {
   });
   socket.on('data', (bytes: Buffer) => {
     received = (received + bytes.toString('latin1')).slice(-4_096);
-    if (timer !== undefined) return;
+    if (stop !== undefined) return;
     const status = /^HTTP\/1.1 (\d+)/.exec(received)?.[1];
     if (status !== '101') {
       count(`status ${status ?? 'none'}`);
       socket.destroy();
       return;
     }
-    timer = flood(socket);
+    stop = flood(socket);
   });
   socket.on('close', () => {
-    clearInterval(timer);
+    stop?.();
     count(/too_\w+|bad_protocol/.exec(received)?.[0] ?? 'closed');
     setTimeout(open, reconnectMs);
   });
 }
 
-function flood(socket: Socket): NodeJS.Timeout {
+function flood(socket: Socket): () => void {
   const hello = { platform: 'terminal_a', accountName: 'flood', capabilities: ['submit'] };
   const instanceId = attack === 'connections' ? `f-${++sources}` : `f-${++sources % connections}`;
   socket.write(say({ type: 'hello', ...hello, instanceId }));
@@ -131,12 +134,25 @@ function flood(socket: Socket): NodeJS.Timeout {
   return sendOn(socket);
 }
 
-function sendOn(socket: Socket): NodeJS.Timeout {
-  return setInterval(() => {
+/** @returns a function that ends it. */
+function sendOn(socket: Socket): () => void {
+  if (chosen?.isUnlimited === true)
+    return sendAllTo(socket, Buffer.concat(Array(16).fill(repeated)));
+  const timer = setInterval(() => {
     for (let sent = 0; sent < bytesPerTick && !socket.writableNeedDrain; sent += chunkBytes) {
       socket.write(repeated ?? chunkOf(chosen as Attack));
     }
   }, tickMs);
+  return () => clearInterval(timer);
+}
+
+function sendAllTo(socket: Socket, bytes: Buffer): () => void {
+  const send = (): void => {
+    while (socket.write(bytes));
+  };
+  socket.on('drain', send);
+  send();
+  return () => socket.off('drain', send);
 }
 
 for (let index = 0; index < connections; index++) open();

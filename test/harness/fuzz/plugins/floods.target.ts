@@ -19,6 +19,7 @@ const attacks: readonly string[] = [
   'pings',
   'pongs',
   'continuations',
+  'fast_continuations',
   'connections',
   'requests',
 ];

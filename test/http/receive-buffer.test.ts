@@ -1,0 +1,55 @@
+/** What the system keeps of a connection that is not read. */
+import { readdirSync, readlinkSync } from 'node:fs';
+import koffi from 'koffi';
+import t from 'tap';
+import { loadBoundReceiveBuffers } from '../../src/http/receive-buffer.js';
+import { serve } from '../native/tiny-app.js';
+import { RawClient, request } from '../support/raw-client.js';
+
+/** Of the native server. */
+const readBytes = 512 * 1024;
+const getsockopt = koffi
+  .load(null)
+  .func(
+    'int getsockopt(int fd, int level, int name, _Out_ int *value, _Inout_ unsigned int *size)',
+  );
+
+/** File descriptors of this process. */
+function sockets(): string[] {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:');
+    } catch {
+      return false;
+    }
+  });
+}
+
+function receiveBufferOf(fd: string): number {
+  const value = [0];
+  getsockopt(Number(fd), 1, 8, value, [4]);
+  return value[0] as number;
+}
+
+t.test('what a connection has sent and nobody has read never fills a read', async (t) => {
+  const app = await serve(t, (app) => {
+    app.get('/', (res) => void res.end('x'));
+  });
+  const bound = await loadBoundReceiveBuffers();
+  t.equal(bound(app.port), true);
+  const before = sockets();
+  const client = await RawClient.connect(app.url);
+  t.teardown(() => client.cut());
+  await client.send(request('GET', '/'));
+  t.equal((await client.answer())?.status, 200);
+  // The client's, and the server's.
+  const added = sockets().filter((fd) => !before.includes(fd));
+  t.equal(added.length, 2);
+  const sizes = added.map(receiveBufferOf);
+  t.ok(sizes.includes(256 * 1024) && 256 * 1024 < readBytes, `${sizes.join(' and ')} bytes`);
+});
+
+t.test('a port at which this process does not listen', async (t) => {
+  const bound = await loadBoundReceiveBuffers();
+  t.equal(bound(1), false);
+});
