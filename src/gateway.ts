@@ -28,6 +28,7 @@ import { registerPluginSockets } from './plugins/socket.js';
 import { createSweep } from './retention/sweep.js';
 import { routes } from './routes.js';
 import type { Settings } from './settings.js';
+import { newestRequestId } from './signals/newest-request.js';
 import { prepareDataDirectory } from './store/data-directory.js';
 import { lockDirectory } from './store/directory-lock.js';
 import { readJwtSecret } from './store/jwt-secret.js';
@@ -73,7 +74,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const lock = await lockDirectory(dataDir, 'gateway');
   const opened = openGatewayStore({ dataDir, clock, instruments, log });
   const { store, health } = opened;
-  const ids = createIdSource(clock);
+  const ids = createIdSource(clock, newestRequestId(store, clock.now()));
   const trail = createTrail(log, clock);
   const core = new Core({
     store,

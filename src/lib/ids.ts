@@ -1,7 +1,7 @@
 /**
  * Creates and parses identifiers and secrets. Each signal request has a ULID; the ids of its executions, orders
- * and cancels are derived from it, so the store needs no index between them. ULIDs are monotonic within the
- * process, even if the wall clock steps back: their order is the order of acceptance.
+ * and cancels are derived from it, so the store needs no index between them. ULIDs are monotonic even if the wall clock steps
+ * back: their order is the order of acceptance.
  */
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { decodeTime, monotonicFactory } from 'ulid';
@@ -12,9 +12,11 @@ export interface IdSource {
   ulid(): string;
 }
 
-export function createIdSource(clock: Clock): IdSource {
+/** @param newest the requestId that all ids have to follow, as one from before a restart. */
+export function createIdSource(clock: Pick<Clock, 'now'>, newest?: string): IdSource {
   const next = monotonicFactory(pooledRandom());
-  return { ulid: () => next(clock.now()) };
+  const earliest = newest === undefined ? 0 : acceptedAtOf(newest) + 1;
+  return { ulid: () => next(Math.max(clock.now(), earliest)) };
 }
 
 /**
