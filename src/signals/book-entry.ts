@@ -52,8 +52,8 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
   countedFor: number | undefined;
   heapIndex = -1;
-  /** Undefined while the entry is not in the book. */
-  source: SourceEntries | undefined;
+  /** Undefined before the entry is in the book, null once it has left: another may then stand for its execution. */
+  source: SourceEntries | null | undefined;
   readonly executionId: string;
   readonly #owner: EntryOwner;
   /** Undefined while unloaded. */

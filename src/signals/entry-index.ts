@@ -33,7 +33,7 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
-  /** @returns false when it is there already. */
+  /** @returns false when it is there already, or has left. */
   add(entry: BookEntry): boolean {
     if (entry.source !== undefined) return false;
     const { userId } = entry;
@@ -57,9 +57,9 @@ export class EntryIndex {
   /** @returns false when it is not there. */
   remove(entry: BookEntry): boolean {
     const { source } = entry;
-    if (source === undefined) return false;
+    if (source == null) return false;
     source.entries.delete(entry.executionId);
-    entry.source = undefined;
+    entry.source = null;
     this.#size--;
     if (source.entries.size > 0) return true;
     const sources = this.#sources.get(source.userId);

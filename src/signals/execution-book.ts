@@ -134,10 +134,13 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Applies a move: changes memory at once, queues the write, publishes after the flush.
+   * Applies a move: changes memory at once, queues the write, publishes after the flush. Applies it to the execution
+   * as it is now, also where the entry has left the book since it was found.
    * @returns the changed execution; undefined when the move does not apply and nothing changed.
    */
-  apply(entry: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
+  apply(found: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
+    const entry = found.source === null ? this.find(found.userId, found.executionId) : found;
+    if (entry === undefined) return undefined;
     this.settle(entry);
     const before = entry.execution;
     const after = this.#move(entry, move);

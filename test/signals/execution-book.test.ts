@@ -1,6 +1,8 @@
 import t from 'tap';
 import { sourceKey } from '../../src/model/source-name.js';
 import type { Execution } from '../../src/model/execution.js';
+import type { BookEntry } from '../../src/signals/book-entry.js';
+import { stopSending } from '../../src/signals/moves.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
@@ -94,6 +96,26 @@ t.test('a report ends the wait for good', async (t) => {
   await gateway.pass(3_600_000, 600_000);
   t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed' });
 });
+
+t.test(
+  'who holds an entry that has left the book changes its execution as it is now',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit({ ttlMs: 5_000 });
+    const [entry] = gateway.book.entries();
+    await heartbeats(gateway, plugin, 60_000);
+    t.equal(gateway.durable(id)?.status, 'unknown');
+    t.equal(gateway.book.size, 0);
+    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'rejected' });
+    await turns();
+    // As a stop does that takes many turns.
+    gateway.book.apply(entry as BookEntry, stopSending('trading_halted'));
+    await turns();
+    t.match(gateway.durable(id), { status: 'rejected', delivery: 'confirmed' });
+    t.equal(gateway.book.size, 0);
+  },
+);
 
 t.test('evidence that comes late corrects unknown, also when memory has let it go', async (t) => {
   const gateway = new SimulatedGateway();
