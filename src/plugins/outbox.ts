@@ -15,6 +15,7 @@ import type { ExecutionBook } from '../signals/execution-book.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { dispatchCancel, dropCancel } from '../signals/cancel-moves.js';
 import { allowSending, dispatch } from '../signals/moves.js';
+import type { OwedCancels } from '../signals/owed-cancels.js';
 import type { Stops } from '../signals/stops.js';
 import type { Reader } from '../store/store.js';
 import type { Registry } from './registry.js';
@@ -28,13 +29,14 @@ export interface OutboxDeps {
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
+  readonly owed: Pick<OwedCancels, 'isDeciding'>;
   readonly submitsSent: Counter;
   /** Time from acceptance to the written frame, in seconds. */
   readonly dispatchLatency: Histogram;
 }
 
-/** What a backlog waits for: the flush of its `maySend` marks, or the end of backpressure. */
-type Backlog = 'marking' | 'congested';
+/** What a backlog waits for: the flush of a cancel of all orders, of its `maySend` marks, or the end of backpressure. */
+type Backlog = 'deciding' | 'marking' | 'congested';
 
 export class Outbox {
   readonly #deps: OutboxDeps;
@@ -54,7 +56,7 @@ export class Outbox {
       const source = this.#deps.registry.sourceOf(userId, entry.execution);
       const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) entry.unload();
-      else if (this.hasBacklog(connection)) continue;
+      else if (this.hasBacklog(connection) || this.#isDeciding(connection, source)) continue;
       else if (entry.execution.maySend) this.#send(connection, entry, request);
       else this.#sendBacklog(connection, source);
     }
@@ -116,6 +118,7 @@ export class Outbox {
   /** Sends the backlog, oldest first, once the `maySend` marks of all its executions are durable. */
   #sendBacklog(connection: SourceConnection, source: Source): void {
     const { book } = this.#deps;
+    if (this.#isDeciding(connection, source)) return;
     const entries = connection.isClosed ? [] : this.#undelivered(connection, source);
     const unmarked = entries.filter((entry) => !isMarkDurable(entry));
     if (unmarked.length === 0) {
@@ -129,6 +132,15 @@ export class Outbox {
       if (--open === 0) this.#sendBacklog(connection, source);
     };
     for (const entry of unmarked) book.apply(entry, allowSending, { done });
+  }
+
+  /** Whether a cancel of all orders is not on disk yet. The backlog, which it may concern, goes on after it. */
+  #isDeciding(connection: SourceConnection, source: Source): boolean {
+    const isDeciding = this.#deps.owed.isDeciding(source.userId, () =>
+      this.#sendBacklog(connection, source),
+    );
+    if (isDeciding) this.#backlogs.set(connection, 'deciding');
+    return isDeciding;
   }
 
   /** @returns the executions that may be sent and that this connection has not sent yet. */

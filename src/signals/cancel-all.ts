@@ -86,7 +86,7 @@ export class CancelAll {
       ...options,
       alongside: alongside === undefined ? debt : both(alongside, debt),
     });
-    debt.isDurable = true;
+    debt.becomeDurable();
     while (!debt.isOver) {
       await this.#nextTurn();
       await this.#settleSome(debt, executionIds, { alongside: debt });

@@ -34,8 +34,9 @@ const refused = 'not_sent ';
 export class CancelDebt implements Stored {
   /** Whether its last write left nothing owed, and so no record. */
   isOver = false;
-  /** Whether its record is known to be in the store. */
-  isDurable = false;
+  /** Runs when its record is known to be in the store. */
+  readonly #onDurable: (() => void)[] = [];
+  #isDurable = false;
   readonly #taken = new Set<string>();
   /** What readers see of the records that do not show it yet. */
   readonly #shown = new WeakMap<Execution, Execution>();
@@ -45,6 +46,21 @@ export class CancelDebt implements Stored {
     readonly decision: CancelDecision,
     readonly orders: OwedOrders,
   ) {}
+
+  /** Whether its record is known to be in the store. */
+  get isDurable(): boolean {
+    return this.#isDurable;
+  }
+
+  becomeDurable(): void {
+    this.#isDurable = true;
+    for (const run of this.#onDurable.splice(0)) run();
+  }
+
+  /** Only while it is not durable. */
+  onceDurable(run: () => void): void {
+    this.#onDurable.push(run);
+  }
 
   get isTaken(): boolean {
     return this.#taken.size === this.orders.size;
@@ -99,7 +115,7 @@ export class OwedCancels {
     return reader.range('cancelAlls', range).map(({ key, record: { orders, ...decision } }) => {
       const [userId, cancelAllId] = key;
       const debt = new CancelDebt({ ...decision, userId, cancelAllId }, toOwed(orders));
-      debt.isDurable = true;
+      debt.becomeDurable();
       this.add(debt);
       return debt;
     });
@@ -119,6 +135,17 @@ export class OwedCancels {
   take(userId: string, executionId: string): Move | undefined {
     if (this.#debts.size === 0) return undefined;
     return this.#debts.get(userId)?.take(executionId);
+  }
+
+  /**
+   * Whether a decision of the user is not on disk yet; `run` follows its flush then. What was accepted after the orders
+   * that it covers must not be sent meanwhile: after a crash they would follow.
+   */
+  isDeciding(userId: string, run: () => void): boolean {
+    const debt = this.#debts.get(userId);
+    if (debt === undefined || debt.isDurable) return false;
+    debt.onceDurable(run);
+    return true;
   }
 
   /** @returns the execution as it is by a decision that its record does not show yet. */

@@ -392,6 +392,27 @@ t.test('what is queued never leaves once it is decided, be there a kill or not',
   }
 });
 
+t.test('nothing overtakes the orders of a decision that is not on disk', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [order = ''] = await gateway.submit({ signalId: 'order' });
+  await gateway.submit({ signalId: 'command', type: 'position', cmd: 'close' });
+  const plugin = gateway.connect();
+  plugin.room = 1;
+  plugin.hello();
+  await turns();
+  const release = gateway.memory.hang();
+  gateway.cancelAllNow();
+  await turns(100);
+  plugin.drain(Infinity);
+  await turns();
+  t.strictSame(plugin.submitted, [], 'after a kill now, the order would follow the command');
+  release();
+  await turns(100);
+  t.strictSame(plugin.submitted, ['command']);
+  t.match(gateway.durable(order), { status: 'denied', reasonCode: 'cancelled_by_api' });
+});
+
 t.test('what was sent and not acknowledged is not sent again once it is decided', async (t) => {
   const { gateway, plugin } = await withOrders(500, 'sent');
   plugin.drop();
