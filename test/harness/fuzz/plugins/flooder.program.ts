@@ -54,6 +54,11 @@ const numbered = (value: object): Attack => ({
   repeats: false,
 });
 const event = { type: 'event', event: 'terminal_message' };
+/** Of a message that never ends. */
+const fragments: Attack = {
+  ...of(frame(opcodes.continuation, '', false)),
+  first: frame(opcodes.text, '{', false),
+};
 
 // oxfmt-ignore
 const attacks: Readonly<Record<string, Attack>> = {
@@ -66,9 +71,9 @@ const attacks: Readonly<Record<string, Attack>> = {
   empty:         of(frame(opcodes.text)),
   pings:         of(frame(opcodes.ping)),
   pongs:         of(frame(opcodes.pong)),
+  continuations: fragments,
   // As fast as the gateway takes it.
-  fast_continuations: { ...of(frame(opcodes.continuation, '', false)), first: frame(opcodes.text, '{', false), isUnlimited: true },
-  continuations: { ...of(frame(opcodes.continuation, '', false)), first: frame(opcodes.text, '{', false) },
+  fast_continuations: { ...fragments, isUnlimited: true },
   connections:   of(frame(opcodes.close)),
   requests:      of(Buffer.from('GET /nothing HTTP/1.1\r\nHost: gateway\r\n\r\n')),
 };
