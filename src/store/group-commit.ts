@@ -37,6 +37,7 @@ export class GroupCommit {
   #filling: WriteGroup | undefined;
   #underWay: WriteGroup | undefined;
   #isScheduled = false;
+  #failure: StoreFailure | undefined;
   #idle: (() => void)[] = [];
 
   constructor(readonly deps: GroupCommitDeps) {}
@@ -53,6 +54,11 @@ export class GroupCommit {
   /** The group that the newest write is in, until its outcome is told. */
   get last(): WriteGroup | undefined {
     return this.#filling ?? this.#underWay;
+  }
+
+  /** Why the newest write of the log failed; undefined when it did not, or had no room. */
+  get failure(): StoreFailure | undefined {
+    return this.#failure;
   }
 
   /** Bytes that are not on disk yet. */
@@ -105,6 +111,7 @@ export class GroupCommit {
 
   #end(group: WriteGroup, failure: StoreFailure | undefined): void {
     this.#underWay = undefined;
+    this.#failure = failure instanceof WriteRefused ? undefined : failure;
     if (failure === undefined) {
       this.deps.overlay.flushed(group);
       this.deps.onFlushed(group);

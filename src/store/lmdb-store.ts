@@ -74,12 +74,14 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
   const refusal = (bytes?: number): WriteRefused | undefined => reserve.refusal(bytes);
   const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
+  /** Why nothing may be passed to lmdb now. A disk that fails the log fails it, too: native-notes/lmdb.md. */
+  const indexRefusal = (): StoreFailure | undefined => commits.failure ?? reserve.refusal();
   const thread = new IndexThread({ directory, sweeper: options.sweeper });
   const filler = new IndexFiller(
     {
       clock,
       thread,
-      refusal,
+      refusal: indexRefusal,
       onApplied(groups, position) {
         // Readers look into the index from here on, and not into an older state of it.
         root.resetReadTxn();
@@ -100,7 +102,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     log,
     overlay,
     memory,
-    isHeld: () => !closed && filler.waitingBytes > waitingBytesMax,
+    // The log is tried again in any case: the index waits for it.
+    isHeld: () => !closed && commits.failure === undefined && filler.waitingBytes > waitingBytesMax,
     onFlushed: (group) => filler.add(group),
     onCommit: options.onCommit,
     commitLatency: options.commitLatency,
@@ -149,7 +152,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     const lacking = await filler.close();
     await thread.end();
     await log.close();
-    if (lacking.length > 0 && reserve.refusal() === undefined) fillNow(lacking);
+    if (lacking.length > 0 && indexRefusal() === undefined) fillNow(lacking);
     await root.close();
   }
 
@@ -192,7 +195,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     },
 
     async sweep(order) {
-      const refused = refusalNow();
+      const refused = refusalNow() ?? commits.failure;
       if (refused !== undefined) throw refused;
       return new Promise((resolve, reject) => {
         thread.ask({ sweep: order }, (answer) => {

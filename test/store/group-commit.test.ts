@@ -119,7 +119,7 @@ for (const failure of [undefined, new StoreFailure('EIO')]) {
 }
 
 t.test('after a failure what waited is refused, and what was there before is seen', async (t) => {
-  const { put, end, told, seen, frames } = setUp();
+  const { put, end, told, seen, frames, commits } = setUp();
   void put('a', 1);
   await turn();
   end();
@@ -144,16 +144,18 @@ t.test('after a failure what waited is refused, and what was there before is see
     'b WriteRefused',
     false,
   ]);
+  t.match(commits.failure, { message: 'EIO' });
   void put('a', 4);
   await turn();
   t.equal(frames.length, 3);
   end();
   await turn();
   t.equal(seen('a'), '4');
+  t.equal(commits.failure, undefined);
 });
 
 t.test('a log that has no room refuses the group and what waits behind it', async (t) => {
-  const { put, end, told } = setUp();
+  const { put, end, told, commits } = setUp();
   void put('a', 1);
   await turn();
   void put('b', 1);
@@ -161,6 +163,7 @@ t.test('a log that has no room refuses the group and what waits behind it', asyn
   await turn();
   await turn();
   t.same(told.sort(), ['a WriteRefused', 'b WriteRefused', false]);
+  t.equal(commits.failure, undefined, 'the index may still make room');
 });
 
 t.test('a write that throws half-way leaves nothing in its group', async (t) => {

@@ -73,7 +73,7 @@ const skip = canBreakDisk ? false : 'needs prlimit';
 t.test('when the disk fails, writes reject and the process lives', { skip }, async (t) => {
   const directory = t.testdir();
   const other = startProgram(t, 'store/overflowing-writer', [directory]);
-  const { messages, ...rest } = JSON.parse(await other.next()) as { messages: string[] };
+  const { messages, indexFailure, sweepFailure, ...rest } = JSON.parse(await other.next());
   const kept = { 'before a': 'resolved', 'before b': 'resolved', after: 'resolved' };
   t.strictSame(rest, {
     unhandled: [],
@@ -85,6 +85,8 @@ t.test('when the disk fails, writes reject and the process lives', { skip }, asy
     lastCommitOkInTheEnd: true,
   });
   t.match(messages.sort(), [/^the log was not written: EFBIG/, /^the write before it failed/]);
+  t.equal(indexFailure, messages[0], 'lmdb gets nothing until the log is written again');
+  t.equal(sweepFailure, messages[0]);
   const store = openStore(directory);
   t.equal(store.get('emails', 'under way'), undefined, 'replaced by the next write');
   t.not(store.get('emails', 'after'), undefined);

@@ -4,7 +4,10 @@
  * write fails as it does on a disk that is broken.
  */
 import { spawnSync } from 'node:child_process';
+import { errorText } from '../../src/lib/error-text.js';
 import { openStore } from '../../src/store/lmdb-store.js';
+import type { SweepOrder } from '../../src/store/sweeper.js';
+import { eventually } from '../support/eventually.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 process.on('SIGXFSZ', () => undefined);
@@ -19,10 +22,10 @@ function limitFiles(bytes: string): void {
 }
 
 let lastCommitOk: boolean | undefined;
+const clock = new SimulatedClock();
 const store = openStore(process.argv[2] as string, {
   segmentBytes: 64 * 1024,
-  // Nothing is passed to lmdb meanwhile, which may end the process when a write of its own fails.
-  clock: new SimulatedClock(),
+  clock,
   onCommit: (ok) => {
     lastCommitOk = ok;
   },
@@ -56,6 +59,9 @@ await Promise.all([put('before a'), put('before b')]);
 limitFiles(`${firstRefusedByte}`);
 await putBehind();
 const lastCommitOkAfterFailure = lastCommitOk;
+clock.advance(100);
+const indexFailure = store.index().failure;
+const sweepFailure = await store.sweep({} as SweepOrder).catch(errorText);
 let failedTransaction = 'none';
 await store
   .transact((transaction) => {
@@ -66,6 +72,10 @@ await store
   });
 limitFiles('unlimited');
 await put('after');
+await eventually(() => {
+  clock.advance(1_000);
+  return store.index().waitingBytes === 0;
+});
 const isVisible = (key: string): boolean => store.get('emails', key) !== undefined;
 process.send?.(
   JSON.stringify({
@@ -74,6 +84,8 @@ process.send?.(
     visible: [...fates.keys()].filter(isVisible),
     messages,
     lastCommitOkAfterFailure,
+    indexFailure,
+    sweepFailure,
     failedTransaction,
     transactionVisible: store.get('meta', 'too late') !== undefined,
     lastCommitOkInTheEnd: lastCommitOk,

@@ -7,24 +7,28 @@ const pauseMs = 200;
 
 /** Retries every open operation under its Idempotency-Key until an answer says how it ended. */
 export async function retryOpenOperations({
+  gateway,
   ledger,
   traders,
   verdict,
-}: Pick<TestRun, 'ledger' | 'traders' | 'verdict'>): Promise<void> {
+}: Pick<TestRun, 'ledger' | 'traders' | 'verdict'> &
+  Partial<Pick<TestRun, 'gateway'>>): Promise<void> {
   for (const operation of [...ledger.open]) {
     for (let i = 0; operation.isOpen && i < attemptsMax; i++) {
       if (i > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       await traders.get(operation.name.user)?.attempt(operation);
     }
+    if (gateway?.hasAborted === true) return;
     verdict.hold('a retry with the same key settles it', !operation.isOpen, () => operation);
   }
 }
 
 /** Submits one signal after another: exactly as many must be accepted as the daily limit allows. */
 export async function exhaustDailyQuota(run: TestRun): Promise<void> {
-  const { counted, quota, verdict, operator } = run;
+  const { counted, gateway, quota, verdict, operator } = run;
   if (!(await operator.stops.endAll())) return;
   for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
+  if (gateway.hasAborted) return;
   const isExact = quota.acceptedToday === quota.limit;
   verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({
     limit: quota.limit,
