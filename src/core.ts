@@ -149,7 +149,7 @@ export class Core {
       announcer,
       idempotency,
       quota,
-      dispatch: (userId, request, entries) => outbox.dispatch(userId, request, entries),
+      dispatch: (request, entries) => outbox.dispatch(request, entries),
     }));
     this.cancels = new CancelAcceptance({
       ...parts,

@@ -1,8 +1,9 @@
 /** POST /api/v1/orders/cancel-all: requests the cancel of every open order of the user that the filter means. */
 import { hash } from 'node:crypto';
+import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Gate, KeyCaller } from '../http/gate.js';
+import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -26,7 +27,7 @@ export interface CancelAllEndpointDeps {
 export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
   const { clock, gate, limits, filters, idempotency, acceptance, storage } = deps;
 
-  function cancelAll(exchange: Exchange, caller: KeyCaller, key: string, body: Uint8Array): void {
+  function cancelAll(exchange: Exchange, caller: KeyOwner, key: string, body: Uint8Array): void {
     const { userId } = caller.user;
     const fingerprint = `cancel-all ${hash('sha256', body, 'base64url')}`;
     const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());

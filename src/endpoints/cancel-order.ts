@@ -1,7 +1,8 @@
 /** POST /api/v1/orders/{orderRef}/cancel: requests the cancel of exactly one API-tracked order. */
+import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Gate, KeyCaller } from '../http/gate.js';
+import type { Gate } from '../http/gate.js';
 import type { Clock } from '../lib/clock.js';
 import { executionIdFrom } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
@@ -32,7 +33,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
 
   function cancel(
     exchange: Exchange,
-    { user: { userId }, key: apiKey }: KeyCaller,
+    { user: { userId }, key: apiKey }: KeyOwner,
     key: string,
   ): void {
     const orderRef = exchange.request.parameter;

@@ -23,7 +23,7 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
 
   function answer(exchange: Exchange, userId: string, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
-    else if (!read.isLong) exchange.reply(200, read.text());
+    else if (!read.isLong) exchange.reply(200, read.json());
     else turns.run(userId, () => replyLater(exchange, read));
   }
 
@@ -65,7 +65,7 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
 /** A turn of the event loop makes one long text of a user's. */
 function replyLater(exchange: Exchange, read: ReadSignal): true {
   exchange.run(() => {
-    if (!exchange.isOver) exchange.reply(200, read.text());
+    if (!exchange.isOver) exchange.reply(200, read.json());
   });
   return true;
 }

@@ -4,10 +4,11 @@
  */
 import { hash } from 'node:crypto';
 import Type from 'typebox';
+import type { KeyOwner } from '../auth/api-key.js';
 import type { Brakes } from '../auth/brakes.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Gate, KeyCaller } from '../http/gate.js';
+import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
 import { isoTime } from '../lib/json-types.js';
@@ -18,7 +19,6 @@ import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
 import type { Idempotency } from '../signals/idempotency.js';
-import { targetKey } from '../model/source-name.js';
 import { route, type ActiveSource } from '../signals/routing.js';
 import type { RiskLimits } from '../signals/risk-limits.js';
 import type { ViolationAdvice } from '../signals/violation-advice.js';
@@ -64,7 +64,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
 
   function submit(
     exchange: Exchange,
-    { user, key: apiKey }: KeyCaller,
+    { user, key: apiKey }: KeyOwner,
     key: string,
     body: Uint8Array,
   ): void {
@@ -113,10 +113,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
         envelope,
         payload,
         targets,
-        isConnected: (target) => {
-          const targeted = targetKey(target);
-          return targeted !== undefined && terminals.isConnected(userId, targeted);
-        },
+        isConnected: (sourceKey) => terminals.isConnected(userId, sourceKey),
         acceptedAt: now,
         trail: exchange.trailOf(apiKey.id),
       },

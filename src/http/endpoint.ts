@@ -1,13 +1,13 @@
 /** Defines endpoints: functions of the exchange and, by the route's credential, of the authenticated caller. */
+import type { KeyOwner } from '../auth/api-key.js';
 import type { Operation, routes } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Exchange } from './exchange.js';
-import type { KeyCaller } from './gate.js';
 
 type Work = void | Promise<void>;
 export type OpenEndpoint = (exchange: Exchange) => Work;
 export type UserEndpoint = (exchange: Exchange, user: User) => Work;
-export type KeyEndpoint = (exchange: Exchange, caller: KeyCaller) => Work;
+export type KeyEndpoint = (exchange: Exchange, caller: KeyOwner) => Work;
 
 interface EndpointFor {
   none: OpenEndpoint;

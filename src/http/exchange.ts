@@ -37,6 +37,8 @@ export interface ExchangeHost {
   readonly addressOf: AddressOf;
   /** Bytes of an answer that may wait for a client that does not read. */
   readonly unsentBytesMax: number;
+  /** Whether it is still that turn. */
+  isIn(turn: number): boolean;
   /** Whether an answer to a request of that turn has to wait for the next one. */
   mustWait(turn: number): boolean;
   /** Called for every refusal, before its response is written. */
@@ -116,6 +118,11 @@ export class Exchange {
     return this.#isOver || this.#isWaiting;
   }
 
+  /** Whether the turn in which the request came is not over. */
+  get isInFirstTurn(): boolean {
+    return this.#host.isIn(this.request.turn);
+  }
+
   /** The client's full address, as text. Read it in the first tick: later the client may be gone. */
   get clientAddress(): string {
     return addressText(this.address);
@@ -182,8 +189,8 @@ export class Exchange {
     this.run(() => then(body));
   }
 
-  /** Responds with JSON text. */
-  reply(status: number, body: string, headers = noHeaders): void {
+  /** Responds with JSON text. Bytes stay as they are until the response is written. */
+  reply(status: number, body: string | Uint8Array, headers = noHeaders): void {
     if (!this.isOver) this.#answer(status, body, headers, false);
   }
 

@@ -10,7 +10,6 @@ import { isAddressAllowed } from '../auth/key-limits.js';
 import type { KeyRights } from '../auth/key-rights.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
 import type { Clock } from '../lib/clock.js';
-import { LoopTurns } from '../lib/loop-turns.js';
 import type { Limits } from '../limits.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
@@ -28,14 +27,9 @@ export interface GateDeps {
   readonly keyUses: KeyUses;
 }
 
-export interface KeyCaller extends KeyOwner {
-  /** The turn of the event loop in which it was admitted. */
-  readonly turn: number;
-}
-
 export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
-  admitKey(exchange: Exchange, route: Route): KeyCaller | undefined;
+  admitKey(exchange: Exchange, route: Route): KeyOwner | undefined;
   /**
    * Passes the whole body to `then`, with the caller as it is by now: its key may have been revoked, or its
    * account frozen, since the head came. Otherwise the request has its response. The bytes are valid only until
@@ -43,8 +37,8 @@ export interface Gate {
    */
   readBody(
     exchange: Exchange,
-    caller: KeyCaller,
-    then: (caller: KeyCaller, body: Uint8Array) => void,
+    caller: KeyOwner,
+    then: (caller: KeyOwner, body: Uint8Array) => void,
   ): void;
   /** @returns undefined when the request was rejected and has its response. */
   admitUser(exchange: Exchange): User | undefined;
@@ -61,7 +55,6 @@ const windowSeconds = 60;
 
 export function createGate(deps: GateDeps): Gate {
   const { store, clock, limits, rights } = deps;
-  const turns = new LoopTurns();
   const keyBuckets = new BucketMap<number>(limits.keyRequestsPerMinute, { entriesMax: Infinity });
   const userBuckets = new BucketMap<string>(limits.userRequestsPerMinute, { entriesMax: Infinity });
   const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
@@ -103,13 +96,12 @@ export function createGate(deps: GateDeps): Gate {
     return isGranted;
   }
 
-  function confirm(exchange: Exchange, caller: KeyCaller): KeyCaller | undefined {
+  function confirm(exchange: Exchange, caller: KeyOwner): KeyOwner | undefined {
     // In the same packet as its head: nothing that changes a right can have been told in between.
-    const turn = turns.current();
-    if (turn === caller.turn) return caller;
+    if (exchange.isInFirstTurn) return caller;
     const owner = identify(exchange);
     if (owner === undefined) return undefined;
-    if (rights.isPlanAllowed(owner.user)) return callerOf(owner, turn);
+    if (rights.isPlanAllowed(owner.user)) return owner;
     exchange.fail('business_plan_required');
     return undefined;
   }
@@ -121,7 +113,7 @@ export function createGate(deps: GateDeps): Gate {
       if (!takeRequest(exchange, owner.key.id)) return undefined;
       deps.keyUses.touch(owner.key, clock.now());
       const refusal = rights.refusal(owner, route.scope);
-      if (refusal === undefined) return callerOf(owner, turns.current());
+      if (refusal === undefined) return owner;
       exchange.fail(refusal);
       return undefined;
     },
@@ -165,9 +157,4 @@ export function createGate(deps: GateDeps): Gate {
       return false;
     },
   };
-}
-
-/** Member by member: a spread makes a hidden class anew for every request. */
-function callerOf({ user, key }: KeyOwner, turn: number): KeyCaller {
-  return { user, key, turn };
 }

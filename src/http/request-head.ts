@@ -82,9 +82,8 @@ export class RequestHead {
   get bearer(): string {
     if (this.authorizationCount !== 1) return '';
     const value = this.authorization;
-    return value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer '
-      ? value.slice(7).trim()
-      : '';
+    const isBearer = value.startsWith('Bearer ') || bearerScheme.test(value);
+    return isBearer ? value.slice(7).trim() : '';
   }
 
   /** Whether a body is announced, of a length that may be unknown. */
@@ -96,6 +95,8 @@ export class RequestHead {
     return this.contentType === 'application/json' || jsonType.test(this.contentType);
   }
 }
+
+const bearerScheme = /^bearer /i;
 
 /** Digits alone, as many as the native parser takes. */
 const wholeLength = /^[0-9]{1,18}$/;

@@ -60,6 +60,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const host: ExchangeHost = {
     addressOf: deps.addressOf,
     unsentBytesMax: deps.unsentBytesMax,
+    isIn: (turn) => turn === answers.current(),
     mustWait: (turn) => answers.isUsedUp(turn),
     refused: deps.onRefused,
     ended({ request }, status) {

@@ -50,10 +50,10 @@ export class Outbox {
   }
 
   /** Sends newly accepted executions to the connected plugins. */
-  dispatch(userId: string, request: SignalRequest, entries: readonly BookEntry[]): void {
+  dispatch(request: SignalRequest, entries: readonly BookEntry[]): void {
     for (const entry of entries) {
       if (this.#deps.stops.holds(entry)) continue;
-      const source = this.#deps.registry.sourceOf(userId, entry.execution);
+      const source = this.#sourceOf(entry);
       const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) entry.unload();
       else if (this.hasBacklog(connection) || this.#isDeciding(connection, source)) continue;
@@ -91,13 +91,12 @@ export class Outbox {
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
   sendCancel(entry: BookEntry): void {
-    const { book, registry } = this.#deps;
     const { execution } = entry;
     const { cancel } = execution;
     if (cancel?.status !== 'requested') return;
-    const connection = connectionFor('cancel', registry.sourceOf(entry.userId, execution));
+    const connection = connectionFor('cancel', this.#sourceOf(entry));
     const isSent = connection !== undefined && sendCancelFrame(connection, execution, cancel);
-    book.apply(entry, isSent ? dispatchCancel : dropCancel);
+    this.#deps.book.apply(entry, isSent ? dispatchCancel : dropCancel);
   }
 
   /**
@@ -107,8 +106,7 @@ export class Outbox {
   sendWaitingCancel(entry: BookEntry): void {
     const { execution } = entry;
     if (!isWaiting(execution.cancel)) return;
-    const { registry } = this.#deps;
-    const connection = connectionFor('cancel', registry.sourceOf(entry.userId, execution));
+    const connection = connectionFor('cancel', this.#sourceOf(entry));
     if (connection === undefined || !mayTakeCancel(connection, entry)) return;
     const backlog = this.#cancelBacklogs.get(connection);
     if (backlog === undefined) this.#sendCancels(connection, [entry]);
@@ -203,6 +201,14 @@ export class Outbox {
     submitsSent.add();
     if (book.apply(entry, dispatch) === undefined) return;
     dispatchLatency.observe((clock.monotonic() - entry.enteredAt) / 1000);
+  }
+
+  #sourceOf({ userId, execution, source }: BookEntry): Source | undefined {
+    const { registry } = this.#deps;
+    // What has left the book may still have a cancel to be sent.
+    return source == null
+      ? registry.sourceOf(userId, execution)
+      : registry.find(userId, source.source);
   }
 
   #requestOf({ userId, executionId }: BookEntry): SignalRequest | undefined {

@@ -1,7 +1,7 @@
 /**
  * Accepts signals: stores request, executions, idempotency record and signalId in one transaction; the 202
- * and the submit frames follow its flush. Owns the acceptances in flight: the signalIds that they reserve,
- * and those in doubt, whose commit failed or hangs. Both end with the process.
+ * and the submit frames follow its flush. Owns the acceptances in flight and those in doubt, whose
+ * commit failed or hangs; both reserve their signalIds, and end with the process.
  */
 import { requestIdOf, type IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
@@ -9,6 +9,7 @@ import type { SignalRequest } from '../model/records.js';
 import { StoreFailure, type Store, type Writer, WriteRefused } from '../store/store.js';
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Counter } from '../lib/instruments.js';
+import { PairMap } from '../lib/pair-map.js';
 import { isFinal } from '../model/execution.js';
 import type { AccountQuota } from '../quota/account-quota.js';
 import { acceptedOf, type SignalSubmission } from './accepted-signal.js';
@@ -32,11 +33,7 @@ export interface AcceptanceDeps {
   readonly quota: AccountQuota;
   readonly signalsAccepted: Counter;
   /** Sends durable executions to their terminals; called in the order of acceptance. */
-  readonly dispatch: (
-    userId: string,
-    request: SignalRequest,
-    entries: readonly BookEntry[],
-  ) => void;
+  readonly dispatch: (request: SignalRequest, entries: readonly BookEntry[]) => void;
 }
 
 /** Something that waits for acceptances of a user. */
@@ -47,12 +44,11 @@ interface Barrier {
 
 export class Acceptance {
   readonly #deps: AcceptanceDeps;
-  readonly #takenSignalIds = new Set<string>();
   readonly #doubts: Doubts<PendingSignal>;
   readonly #commits: SharedCommits<PendingSignal>;
   #begun = 0;
-  /** In flight or in doubt. */
-  readonly #pending = new Set<PendingSignal>();
+  /** In flight or in doubt, by userId and signalId. */
+  readonly #pending = new PairMap<PendingSignal>();
   #barriers: Barrier[] = [];
 
   constructor(deps: AcceptanceDeps) {
@@ -75,7 +71,7 @@ export class Acceptance {
 
   isSignalIdTaken(userId: string, signalId: string): boolean {
     return (
-      this.#takenSignalIds.has(`${userId} ${signalId}`) ||
+      this.#pending.get(userId, signalId) !== undefined ||
       this.#deps.store.get('signalIds', [userId, signalId]) !== undefined
     );
   }
@@ -89,19 +85,10 @@ export class Acceptance {
     const { user, idempotencyKey, fingerprint, envelope } = submission;
     const requestId = requestIdOf(ids.ulid());
     const accepted = acceptedOf(submission, requestId, quota.count(user.userId, requestId));
-    const signal = `${user.userId} ${envelope.signalId}`;
     const openOrders = orderCount(accepted.executions);
-    const pending = new PendingSignal(
-      submission,
-      accepted,
-      answer,
-      signal,
-      ++this.#begun,
-      openOrders,
-    );
+    const pending = new PendingSignal(submission, accepted, answer, ++this.#begun, openOrders);
     idempotency.begin(user.userId, idempotencyKey, fingerprint);
-    this.#takenSignalIds.add(signal);
-    this.#pending.add(pending);
+    this.#pending.set(user.userId, envelope.signalId, pending);
     this.#countOrders(pending, 1);
     const stored = store.write((batch) => this.#put(batch, pending));
     this.#commits.add(pending, stored);
@@ -138,7 +125,7 @@ export class Acceptance {
   /** Runs `then` when each acceptance of the user that is in flight or in doubt now is in the book, or is not accepted. */
   afterPending(userId: string, then: () => void): void {
     const open = new Set<PendingSignal>();
-    for (const pending of this.#pending) {
+    for (const pending of this.#pending.values()) {
       if (pending.submission.user.userId === userId) open.add(pending);
     }
     if (open.size === 0) then();
@@ -146,7 +133,9 @@ export class Acceptance {
   }
 
   #end(pending: PendingSignal): void {
-    this.#pending.delete(pending);
+    const { user, envelope } = pending.submission;
+    this.#countOrders(pending, -1);
+    this.#pending.delete(user.userId, envelope.signalId);
     if (this.#barriers.length === 0) return;
     const passed = this.#barriers.filter(({ open }) => open.delete(pending) && open.size === 0);
     this.#barriers = this.#barriers.filter(({ open }) => open.size > 0);
@@ -172,16 +161,18 @@ export class Acceptance {
 
   /** Adds durable executions to the book, publishes them and dispatches them. */
   #enter({ submission, accepted }: PendingSignal): void {
-    const { userId } = submission.user;
+    const { targets, user } = submission;
+    const { userId } = user;
     const { request, executions } = accepted;
     const { book, announcer, dispatch, signalsAccepted } = this.#deps;
     signalsAccepted.add();
     const entries: BookEntry[] = [];
-    for (const execution of executions) {
-      if (execution.status === 'queued') entries.push(book.add(userId, execution));
+    for (const [index, execution] of executions.entries()) {
+      if (execution.status === 'queued')
+        entries.push(book.add(userId, execution, targets[index]?.sourceKey));
       announcer.announce(userId, undefined, execution);
     }
-    dispatch(userId, request, entries);
+    dispatch(request, entries);
   }
 
   #settleFromStore(pending: PendingSignal): void {
@@ -206,8 +197,6 @@ export class Acceptance {
     pending.isSettled = true;
     this.#deps.quota.decide(user.userId, pending.accepted.request.requestId, isAccepted);
     this.#deps.idempotency.settle(user.userId, idempotencyKey);
-    this.#takenSignalIds.delete(pending.signal);
-    this.#countOrders(pending, -1);
   }
 
   /** Until the book has its orders they count here. */

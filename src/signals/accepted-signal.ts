@@ -19,8 +19,8 @@ export interface SignalSubmission {
   /** The payload's JSON text as the bot sent it. */
   readonly payload: string;
   readonly targets: readonly Target[];
-  /** Whether the target's plugin is connected now, so that the submit frame can be sent after the flush. */
-  readonly isConnected: (target: Target) => boolean;
+  /** Whether the source's plugin is connected now, so that the submit frame can be sent after the flush. */
+  readonly isConnected: (sourceKey: string) => boolean;
   /** Wall time in Unix ms. */
   readonly acceptedAt: number;
   readonly trail: Trail;
@@ -93,7 +93,7 @@ export function acceptedOf(
       cancel: null,
       keyId: trail.keyId,
       expiresAt: request.expiresAt,
-      maySend: target.deniedFor === null && submission.isConnected(target),
+      maySend: mayBeSent(submission, target),
     };
   });
   // Neither an id nor a time has a character that JSON escapes.
@@ -101,6 +101,10 @@ export function acceptedOf(
     `{"requestId":"${requestId}","signalId":${JSON.stringify(envelope.signalId)},` +
     `"status":"accepted","acceptedAt":"${toIsoTime(acceptedAt)}"}`;
   return { request, executions, answer };
+}
+
+function mayBeSent({ isConnected }: SignalSubmission, { deniedFor, sourceKey }: Target): boolean {
+  return deniedFor === null && sourceKey !== undefined && isConnected(sourceKey);
 }
 
 /**

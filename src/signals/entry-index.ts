@@ -34,7 +34,7 @@ export class EntryIndex {
   }
 
   /** @returns false when it is there already, or has left. */
-  add(entry: BookEntry): boolean {
+  add(entry: BookEntry, sourceKey?: string): boolean {
     if (entry.source !== undefined) return false;
     const { userId } = entry;
     let sources = this.#sources.get(userId);
@@ -42,7 +42,7 @@ export class EntryIndex {
       sources = new Map();
       this.#sources.set(userId, sources);
     }
-    const source = targetKey(entry.execution) ?? '';
+    const source = sourceKey ?? targetKey(entry.execution) ?? '';
     let found = sources.get(source);
     if (found === undefined) {
       found = { userId, source, entries: new Map() };

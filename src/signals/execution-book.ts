@@ -82,12 +82,12 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /** Adds a newly durable execution. */
-  add(userId: string, execution: Execution): BookEntry {
-    return this.#enter(this.#entryOf(userId, execution, false));
+  add(userId: string, execution: Execution, sourceKey?: string): BookEntry {
+    return this.#enter(this.#entryOf(userId, execution, false), sourceKey);
   }
 
-  #enter(entry: BookEntry): BookEntry {
-    this.#keep(entry);
+  #enter(entry: BookEntry, sourceKey?: string): BookEntry {
+    this.#keep(entry, sourceKey);
     this.#deps.timeouts.arm(entry);
     return entry;
   }
@@ -246,8 +246,8 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  #keep(entry: BookEntry): void {
-    if (this.#index.add(entry)) this.openOrders.update(entry, entry.execution);
+  #keep(entry: BookEntry, sourceKey?: string): void {
+    if (this.#index.add(entry, sourceKey)) this.openOrders.update(entry, entry.execution);
   }
 
   #drop(entry: BookEntry): void {

@@ -3,6 +3,7 @@
  * in doubt are held in memory, from the write to the store until its outcome is known. A key is not bound
  * earlier, so a rejected request leaves its key free.
  */
+import { PairMap } from '../lib/pair-map.js';
 import type { IdempotencyRecord } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
@@ -33,7 +34,8 @@ export function readIdempotencyKey(
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export class Idempotency {
-  readonly #unsettled = new Map<string, Unsettled>();
+  /** By userId and key. */
+  readonly #unsettled = new PairMap<Unsettled>();
 
   constructor(readonly store: Reader) {}
 
@@ -42,8 +44,7 @@ export class Idempotency {
    * that is then refused, costs no hash of the body.
    */
   lookUp(userId: string, key: string, fingerprintOf: () => string, now: number): IdempotencyState {
-    const unsettled =
-      this.#unsettled.size === 0 ? undefined : this.#unsettled.get(`${userId} ${key}`);
+    const unsettled = this.#unsettled.get(userId, key);
     if (unsettled !== undefined) {
       if (unsettled.fingerprint !== fingerprintOf()) return { kind: 'idempotency_conflict' };
       return { kind: unsettled.inDoubt ? 'idempotency_outcome_unknown' : 'request_in_progress' };
@@ -55,17 +56,17 @@ export class Idempotency {
   }
 
   begin(userId: string, key: string, fingerprint: string): void {
-    this.#unsettled.set(`${userId} ${key}`, { fingerprint, inDoubt: false });
+    this.#unsettled.set(userId, key, { fingerprint, inDoubt: false });
   }
 
   /** The outcome is known: the operation is in the store, or did not happen and the key is free. */
   settle(userId: string, key: string): void {
-    this.#unsettled.delete(`${userId} ${key}`);
+    this.#unsettled.delete(userId, key);
   }
 
   /** The outcome is unknown until `settle`. */
   doubt(userId: string, key: string): void {
-    const unsettled = this.#unsettled.get(`${userId} ${key}`);
+    const unsettled = this.#unsettled.get(userId, key);
     if (unsettled !== undefined) unsettled.inDoubt = true;
   }
 }

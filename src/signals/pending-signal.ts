@@ -15,8 +15,6 @@ export class PendingSignal {
     readonly submission: SignalSubmission,
     readonly accepted: Accepted,
     answer: Answer,
-    /** Its entry among the signalIds that are taken. */
-    readonly signal: string,
     /** Its place among all acceptances. */
     readonly number: number,
     readonly openOrders: number,

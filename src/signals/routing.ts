@@ -8,6 +8,8 @@ import type { SourceName } from '../model/source-name.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 
 export interface ActiveSource extends SourceName {
+  /** As `sourceKey` gives it. */
+  readonly key: string;
   readonly capabilities: readonly Capability[];
 }
 
@@ -15,6 +17,8 @@ export interface Target {
   readonly platform: string;
   readonly instanceId: string | null;
   readonly accountName: string | null;
+  /** Undefined where routing found no terminal. */
+  readonly sourceKey: string | undefined;
   /** Why it is not sent; null when it may be. */
   readonly deniedFor: ReasonCode | null;
 }
@@ -42,16 +46,19 @@ export function route(
         platform,
         instanceId: source.instanceId,
         accountName: source.accountName,
+        sourceKey: source.key,
         deniedFor: source.capabilities.includes('submit') ? null : 'terminal_capability_missing',
       });
     }
     if (targets.length > before) continue;
     if (targets.length === max) return [...targets, tooMany(platform)];
-    targets.push({ platform, instanceId, accountName: null, deniedFor: 'no_active_terminal' });
+    targets.push({ ...nowhere, platform, instanceId, deniedFor: 'no_active_terminal' });
   }
   return targets;
 }
 
+const nowhere = { instanceId: null, accountName: null, sourceKey: undefined };
+
 function tooMany(platform: string): Target {
-  return { platform, instanceId: null, accountName: null, deniedFor: 'too_many_executions' };
+  return { ...nowhere, platform, deniedFor: 'too_many_executions' };
 }

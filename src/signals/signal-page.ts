@@ -84,7 +84,7 @@ export class SignalPage {
     if (read === undefined) return;
     this.#records += read.records.length + recordsPerRequest;
     if (filter === 'open' && read.isCompleted) return;
-    const text = read.text();
+    const text = read.json().toString();
     this.#texts.push(text);
     this.#textLength += text.length;
   }

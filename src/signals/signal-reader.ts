@@ -1,6 +1,6 @@
 /**
  * Reads signal requests as clients see them. Bots read the same request again and again, mostly without a change:
- * so its text is kept with the records that it was made from, for as long as the store keeps those.
+ * so its JSON is kept, as bytes, with the records that it was made from, for as long as the store keeps those.
  */
 import { executionIdOf } from '../lib/ids.js';
 import { isFinal, type Execution } from '../model/execution.js';
@@ -15,10 +15,10 @@ export interface ReadSignal {
   readonly records: readonly Execution[];
   /** Whether every execution is final. */
   readonly isCompleted: boolean;
-  /** Whether it takes milliseconds to make the text. */
+  /** Whether it takes milliseconds to make the JSON. */
   readonly isLong: boolean;
-  /** JSON of the request and its executions. */
-  text(): string;
+  /** Of the request and its executions. The bytes stay as they are. */
+  json(): Buffer;
 }
 
 export interface SignalReaderDeps {
@@ -29,7 +29,7 @@ export interface SignalReaderDeps {
   readonly owed?: Pick<OwedCancels, 'decided'>;
 }
 
-/** A long text is made anew for each reader, which costs time instead of memory. */
+/** A long JSON text is made anew for each reader, which costs time instead of memory. */
 const longFromFillRows = 500;
 
 export class SignalReader {
@@ -59,18 +59,18 @@ export class SignalReader {
   }
 
   #readOf(userId: string, request: SignalRequest, records: readonly Execution[]): ReadSignal {
-    let kept: string | undefined;
+    let kept: Buffer | undefined;
     const isLong = records.reduce((sum, { fillRows = 0 }) => sum + fillRows, 0) > longFromFillRows;
     return {
       records,
       isCompleted: records.every(({ status }) => isFinal(status)),
       isLong,
-      text: () => {
+      json: () => {
         if (kept !== undefined) return kept;
         const executions = this.#withFills(userId, records);
-        const text = JSON.stringify(toSignalView(request, executions));
-        if (!isLong) kept = text;
-        return text;
+        const json = Buffer.from(JSON.stringify(toSignalView(request, executions)));
+        if (!isLong) kept = json;
+        return json;
       },
     };
   }

@@ -29,6 +29,7 @@ function setUp(
     {
       unsentBytesMax: 100,
       addressOf: () => Uint8Array.of(192, 0, 2, 1),
+      isIn: () => true,
       mustWait: (turn) => turn === usedUpTurn,
       refused: (_, code) => refused.push(code),
       ended: (_, status) => statuses.push(status),

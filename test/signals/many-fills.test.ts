@@ -106,7 +106,8 @@ t.test(
       [50, [50, 0]],
       [8, [8, 0]],
     ] as const) {
-      const text = new SignalReader({ store, fillsMax }).read('u1', requestId)?.text() ?? '{}';
+      const text =
+        new SignalReader({ store, fillsMax }).read('u1', requestId)?.json().toString() ?? '{}';
       const { executions } = JSON.parse(text) as Static<typeof signalSchema>;
       const shown = executions.map(({ fills }) => fills.length);
       t.same(shown, listed, `${fillsMax} at most`);

@@ -71,11 +71,18 @@ for (const [name, tokens, instanceId, expected, accountName] of rows) {
 t.test('each token is served for itself', async (t) => {
   const targets = route(['terminal_a', 'terminal_c'], 'desk-1', null, sources, max);
   t.strictSame(targets, [
-    { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101', deniedFor: null },
+    {
+      platform: 'terminal_a',
+      instanceId: 'desk-1',
+      accountName: 'Sim101',
+      sourceKey: sources[0]?.key,
+      deniedFor: null,
+    },
     {
       platform: 'terminal_c',
       instanceId: 'desk-1',
       accountName: null,
+      sourceKey: undefined,
       deniedFor: 'no_active_terminal',
     },
   ]);
@@ -110,6 +117,7 @@ t.test('what is beyond the limit is one denied target, of the first token affect
     platform: 'terminal_a',
     instanceId: null,
     accountName: null,
+    sourceKey: undefined,
     deniedFor: 'too_many_executions',
   });
 });
@@ -132,5 +140,6 @@ t.test('a source’s key is equal for equal names only', async () => {
 });
 
 function source(platform: string, instanceId: string, accountName: string): ActiveSource {
-  return { platform, instanceId, accountName, capabilities: ['submit'] };
+  const name = { platform, instanceId, accountName };
+  return { ...name, key: sourceKey(name), capabilities: ['submit'] };
 }

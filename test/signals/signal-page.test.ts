@@ -109,7 +109,7 @@ t.test('a signal on a page is as its own answer', async (t) => {
   const reader = new SignalReader({ store, fillsMax: 10_000 });
   const { signals } = read(store);
   for (const signal of signals) {
-    t.same(signal, JSON.parse(reader.read('u1', signal.requestId)?.text() ?? ''));
+    t.same(signal, JSON.parse(reader.read('u1', signal.requestId)?.json().toString() ?? ''));
   }
   t.equal(reader.read('u2', idOf(7)), undefined, 'another user has none of them');
 });

@@ -7,7 +7,7 @@ import { createIdSource } from '../../src/lib/ids.js';
 import type { Limits } from '../../src/limits.js';
 import type { Execution } from '../../src/model/execution.js';
 import type { User } from '../../src/model/records.js';
-import { sourceKey, targetKey } from '../../src/model/source-name.js';
+import { sourceKey } from '../../src/model/source-name.js';
 import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { Connection } from '../../src/plugins/connection.js';
@@ -220,7 +220,7 @@ export class SimulatedGateway {
           this.registry.active(owner.userId),
           this.limits.executionsPerSignal,
         ),
-        isConnected: (target) => this.registry.isConnected(owner.userId, targetKey(target) ?? ''),
+        isConnected: (source) => this.registry.isConnected(owner.userId, source),
         acceptedAt: this.clock.now(),
         trail: { keyId: wish.keyId ?? 1, traceId: 'a'.repeat(32), clientAddress: '192.0.2.1' },
       },

@@ -117,7 +117,9 @@ function judgeRequests(
   );
   const views = new Map<string, RequestView>();
   for (const requestId of store.keys('requests', { prefix: [userId] }).map(([, id]) => id)) {
-    const view = JSON.parse(signals.read(userId, requestId)?.text() ?? '{}') as RequestView;
+    const view = JSON.parse(
+      signals.read(userId, requestId)?.json().toString() ?? '{}',
+    ) as RequestView;
     views.set(requestId, view);
     const { signalId } = view;
     verdict.hold('only what was sent is there', sent.has(signalId), () => view);
