@@ -26,6 +26,8 @@ export class TextBytes {
   /** The same memory, for native code that writes texts. */
   #buffer = Buffer.from(this.#bytes.buffer);
   #length = 0;
+  #latestNumber = 0;
+  #latestText = '0';
   /** By length: to make one costs more than to fill it. */
   #views: (Uint8Array | undefined)[] = [];
 
@@ -99,11 +101,22 @@ export class TextBytes {
   value(value: unknown): this {
     if (typeof value === 'string') return this.json(value);
     if (value === null || value === undefined) return this.text('null');
+    if (value === true) return this.text('true');
+    if (value === false) return this.text('false');
     if (typeof value === 'number' && Number.isFinite(value)) {
       const isWhole = value >= 0 && Number.isSafeInteger(value);
-      return isWhole ? this.number(value) : this.text(String(value));
+      return isWhole ? this.number(value) : this.text(this.#textOf(value));
     }
-    return this.text(typeof value === 'boolean' ? String(value) : JSON.stringify(value));
+    return this.text(JSON.stringify(value));
+  }
+
+  /** The last one is kept: a record often has the same number twice. */
+  #textOf(number: number): string {
+    if (number !== this.#latestNumber) {
+      this.#latestNumber = number;
+      this.#latestText = String(number);
+    }
+    return this.#latestText;
   }
 
   /** A list as JSON has it. */
