@@ -29,7 +29,7 @@ export interface OutboxDeps {
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
-  readonly owed: Pick<OwedCancels, 'isDeciding'>;
+  readonly owed: Pick<OwedCancels, 'awaitDecision'>;
   readonly submitsSent: Counter;
   /** Time from acceptance to the written frame, in seconds. */
   readonly dispatchLatency: Histogram;
@@ -56,7 +56,7 @@ export class Outbox {
       const source = this.#sourceOf(entry);
       const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) entry.unload();
-      else if (this.hasBacklog(connection) || this.#isDeciding(connection, source)) continue;
+      else if (this.hasBacklog(connection) || this.#awaitDecision(connection, source)) continue;
       else if (entry.execution.maySend) this.#send(connection, entry, request);
       else this.#sendBacklog(connection, source);
     }
@@ -116,7 +116,7 @@ export class Outbox {
   /** Sends the backlog, oldest first, once the `maySend` marks of all its executions are durable. */
   #sendBacklog(connection: SourceConnection, source: Source): void {
     const { book } = this.#deps;
-    if (this.#isDeciding(connection, source)) return;
+    if (this.#awaitDecision(connection, source)) return;
     const entries = connection.isClosed ? [] : this.#undelivered(connection, source);
     const unmarked = entries.filter((entry) => !isMarkDurable(entry));
     if (unmarked.length === 0) {
@@ -132,13 +132,13 @@ export class Outbox {
     for (const entry of unmarked) book.apply(entry, allowSending, { done });
   }
 
-  /** Whether a cancel of all orders is not on disk yet. The backlog, which it may concern, goes on after it. */
-  #isDeciding(connection: SourceConnection, source: Source): boolean {
-    const isDeciding = this.#deps.owed.isDeciding(source.userId, () =>
+  /** Lets the backlog wait for a cancel of all orders that is not on disk yet. @returns whether there is one. */
+  #awaitDecision(connection: SourceConnection, source: Source): boolean {
+    const waits = this.#deps.owed.awaitDecision(source.userId, () =>
       this.#sendBacklog(connection, source),
     );
-    if (isDeciding) this.#backlogs.set(connection, 'deciding');
-    return isDeciding;
+    if (waits) this.#backlogs.set(connection, 'deciding');
+    return waits;
   }
 
   /** @returns the executions that may be sent and that this connection has not sent yet. */

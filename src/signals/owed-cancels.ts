@@ -138,13 +138,14 @@ export class OwedCancels {
   }
 
   /**
-   * Whether a decision of the user is not on disk yet; `run` follows its flush then. What was accepted after the orders
-   * that it covers must not be sent meanwhile: after a crash they would follow.
+   * Waits for a decision of the user that is not on disk yet: what was accepted after the orders that it covers must
+   * not be sent meanwhile, since after a crash they would follow.
+   * @returns false when there is none; otherwise `then` runs after its flush.
    */
-  isDeciding(userId: string, run: () => void): boolean {
+  awaitDecision(userId: string, then: () => void): boolean {
     const debt = this.#debts.get(userId);
     if (debt === undefined || debt.isDurable) return false;
-    debt.onceDurable(run);
+    debt.onceDurable(then);
     return true;
   }
 
