@@ -25,7 +25,9 @@ export type IndexRequest =
 export type IndexAnswer =
   | { readonly position: number }
   | { readonly swept: Swept; readonly removed: RemovedKeys }
-  | { readonly failure: string };
+  | { readonly failure: string }
+  /** Why lmdb failed: nothing may be written by this process any more. */
+  | { readonly broken: string };
 
 const { directory, sweeper, guard } = workerData as IndexThreadData;
 const root = openIndex(directory);
@@ -51,8 +53,14 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
     return { swept, removed: index.removed() };
   } catch (error) {
     index.removed();
-    return { failure: errorText(error) };
+    const text = errorText(error);
+    return isOfLmdb(error) ? { broken: text } : { failure: text };
   }
+}
+
+/** Its errors, and the system's by way of it, have numbers. */
+function isOfLmdb(error: unknown): boolean {
+  return typeof (error as { code?: unknown }).code === 'number';
 }
 
 parentPort?.on('message', (request: IndexRequest) => {

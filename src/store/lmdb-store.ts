@@ -89,11 +89,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         log.release(position);
         commits.next();
       },
-      onFailed(reason) {
-        options.onIndexFailed?.(reason);
-        // Throws when lmdb has given up for good: the process ends.
-        databases.meta.get('format');
-      },
+      onFailed: (reason) => options.onIndexFailed?.(reason),
     },
     recovery.end,
   );

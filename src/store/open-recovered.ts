@@ -4,6 +4,7 @@ import type { RootDatabase } from 'lmdb';
 import { errorText } from '../lib/error-text.js';
 import { endStore } from './data-directory.js';
 import type { DiskSpace } from './disk-reserve.js';
+import { stirFreePages } from './free-pages.js';
 import { type ApplyFrames, createApplyFrames, openDatabase, openIndex } from './lmdb-index.js';
 import { recover, type Recovery } from './log/recovery.js';
 import { replay } from './log/replay.js';
@@ -31,7 +32,7 @@ export function openRecovered(directory: string, space: DiskSpace | undefined): 
     const found = files.find();
     const recovery = recover(found, index);
     const apply = createApplyFrames(root);
-    replay(recovery, apply, space);
+    replay(recovery, apply, space, () => stirFreePages(root));
     return { root, apply, files, found, logId: index.logId, recovery };
   } catch (error) {
     void root.close();

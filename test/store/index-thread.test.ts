@@ -6,6 +6,7 @@ import { holdRecords } from '../../src/store/held-records.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { type Store, StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
+import { canBreakDisk } from '../harness/disk/write-failure.js';
 import { eventually } from '../support/eventually.js';
 
 const sweeper = new URL('./slow-sweeper.js', import.meta.url).href;
@@ -57,11 +58,31 @@ t.test('writes go on beside a sweep, and it is over when the store is closed', a
   await t.rejects(sweepOf(store, 0), WriteRefused);
 });
 
-t.test('a process that exits within a transaction ends', async (t) => {
-  const program = new URL('./exiting-sweep.program.js', import.meta.url).pathname;
-  const run = promisify(execFile)(process.execPath, [program, t.testdir()], {
+function run(name: string, directory: string) {
+  const program = new URL(`./${name}.program.js`, import.meta.url).pathname;
+  return promisify(execFile)(process.execPath, [program, directory], {
     env: { ...process.env, NODE_OPTIONS: '' },
     timeout: 60_000,
   });
-  await t.rejects(run, { code: 7, killed: false });
+}
+
+t.test('a process that exits within a transaction ends', async (t) => {
+  await t.rejects(run('exiting-sweep', t.testdir()), { code: 7, killed: false });
+});
+
+const skip = canBreakDisk ? false : 'needs prlimit';
+t.test('a process ends when lmdb fails, and the next open has all of it', { skip }, async (t) => {
+  const directory = t.testdir();
+  const ended = await run('failing-index', directory).catch((error: unknown) => error);
+  const { code, signal, stderr } = ended as Record<'code' | 'signal' | 'stderr', unknown>;
+  // It may have damaged the heap before.
+  if (signal === null) {
+    t.equal(code, 1);
+    t.match(stderr, /IndexBroken: data.mdb could not be written: File too large/);
+  } else {
+    t.match(signal, /SIGABRT|SIGSEGV/);
+  }
+  const store = openStore(directory);
+  t.equal(store.get('emails', 'ann'), 'u');
+  await store.close();
 });

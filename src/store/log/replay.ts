@@ -11,11 +11,15 @@ const bytesPerTransaction = 2 ** 20;
 /** What the index may grow by for each byte of the log, and for a transaction as such. */
 const growthMax = 4;
 
-/** @throws StoreRefused when the index cannot be written. */
+/**
+ * @param prepare runs before the first transaction, if there is one.
+ * @throws StoreRefused when the index cannot be written.
+ */
 export function replay(
   { stretches, end, bytes }: Recovery,
   apply: (frames: readonly Uint8Array[], position: number) => void,
   space: DiskSpace | undefined,
+  prepare: () => void,
 ): void {
   const needed = growthMax * (bytes + bytesPerTransaction);
   if (bytes > 0 && space !== undefined && space.freeBytes < needed) {
@@ -34,6 +38,7 @@ export function replay(
     length = 0;
   };
   try {
+    if (bytes > 0) prepare();
     for (const { segment, from, to } of stretches) {
       for (const frame of eachFrame(segment.read().subarray(from, to))) {
         frames.push(frame);

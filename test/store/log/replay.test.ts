@@ -1,0 +1,27 @@
+import t from 'tap';
+import { frameHeaderBytes, sealFrame } from '../../../src/store/log/frame.js';
+import type { Recovery } from '../../../src/store/log/recovery.js';
+import { replay } from '../../../src/store/log/replay.js';
+
+function lacking(bytes: number): Recovery {
+  const frame = Buffer.alloc(bytes);
+  if (bytes > 0) sealFrame(frame, { position: 0, sequence: 1 });
+  const segment = { read: () => frame } as unknown as Recovery['stretches'][number]['segment'];
+  const stretches = [{ segment, from: 0, to: bytes }];
+  return { stretches, frames: 1, bytes, end: bytes, newest: undefined, isTorn: false };
+}
+
+t.test('what prepares the index comes before the first change, and only with one', async (t) => {
+  const done: string[] = [];
+  const run = (bytes: number): void =>
+    replay(
+      lacking(bytes),
+      () => void done.push('applied'),
+      undefined,
+      () => void done.push('prepared'),
+    );
+  run(0);
+  t.strictSame(done, []);
+  run(frameHeaderBytes);
+  t.strictSame(done, ['prepared', 'applied']);
+});
