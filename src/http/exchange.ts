@@ -41,6 +41,8 @@ export interface ExchangeHost {
   isIn(turn: number): boolean;
   /** Whether an answer to a request of that turn has to wait for the next one. */
   mustWait(turn: number): boolean;
+  /** Whether the connection may go on after the answer to a HEAD. */
+  keepsAfterHead(exchange: Exchange): boolean;
   /** Called for every refusal, before its response is written. */
   refused(exchange: Exchange, code: ErrorCode): void;
   /** Called once, with the status, or 0 when the client disconnected before its response. */
@@ -205,21 +207,23 @@ export class Exchange {
   #write(status: number, body: string | Uint8Array, headers: Headers, closeNow: boolean): void {
     if (this.#isOver) return;
     const head = this.#head(status, headers, body.length > 0);
+    const isLast = closeNow || (this.request.isHead && !this.#host.keepsAfterHead(this));
     let written: Written = 'ended';
-    if (this.#isCorked) written = this.#put(status, head, body, closeNow);
-    else this.#res.cork(() => (written = this.#put(status, head, body, closeNow)));
+    if (this.#isCorked) written = this.#put(status, head, body, isLast);
+    else this.#res.cork(() => (written = this.#put(status, head, body, isLast)));
     this.#isEnded = written !== 'owed';
     this.#end(written === 'unread' ? 0 : status);
     if (written === 'unread') this.#res.close();
   }
 
-  #put(status: number, head: Uint8Array, body: string | Uint8Array, closeNow: boolean): Written {
+  /** @param isLast whether the connection ends with it. */
+  #put(status: number, head: Uint8Array, body: string | Uint8Array, isLast: boolean): Written {
     const res = this.#res;
     res.writeStatus(head);
     if (status === noContent) {
       // A 204 must not have a Content-Length.
       res.endWithoutBody();
-    } else if (closeNow) {
+    } else if (isLast) {
       res.end(this.request.isHead ? '' : body, true);
     } else if (this.request.isHead) {
       // With an argument it writes a length of its own.

@@ -6,6 +6,7 @@ import type { ErrorCode } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { Route } from '../routes.js';
 import type { AddressOf } from './address-of.js';
+import { BucketMap } from '../quota/token-bucket.js';
 import { AnswersPerTurn } from './answers-per-turn.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 import { RequestHead } from './request-head.js';
@@ -48,6 +49,12 @@ interface Place {
 }
 const nowhere: Place = { route: undefined, index: -1, hasParameter: false, hasQuery: false };
 
+/**
+ * Of one address: each further answer to a HEAD ends its connection, and has the length 0. Nothing tells whether the
+ * client reads them, and the native server keeps all that it does not (native-notes/backpressure.md).
+ */
+const headsPerMinuteMax = 600;
+
 /** Retry-After in seconds while draining: a restart takes no longer. */
 const drainRetryAfter = 1;
 
@@ -56,12 +63,17 @@ const apiPrefix = /^\/api\/v1(?:\/|$)/;
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let openExchanges = 0;
   const answers = new AnswersPerTurn();
+  const heads = new BucketMap<string>(headsPerMinuteMax);
 
   const host: ExchangeHost = {
     addressOf: deps.addressOf,
     unsentBytesMax: deps.unsentBytesMax,
     isIn: (turn) => turn === answers.current(),
     mustWait: (turn) => answers.isUsedUp(turn),
+    keepsAfterHead(exchange) {
+      const now = deps.clock.monotonic();
+      return heads.of(exchange.partition, now).take(now);
+    },
     refused: deps.onRefused,
     ended({ request }, status) {
       openExchanges--;

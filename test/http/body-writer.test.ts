@@ -63,6 +63,26 @@ t.test('a client that sends request after request and reads nothing is cut off',
   t.equal(other.status, 200, 'nobody else notices');
 });
 
+t.test('heads that nobody reads are so many; then their connection ends', async (t) => {
+  const { url } = await startTestGateway(t);
+  const unread = await RawClient.connect(url);
+  const reader = await RawClient.connect(url);
+  unread.socket.pause();
+  const perTurn = 50;
+  let sent = 0;
+  for (; sent < 5_000 && !unread.socket.destroyed; sent += perTurn) {
+    await unread.send(request('HEAD', '/nothing').repeat(perTurn));
+    // Its answer shows that the gateway has gone on.
+    await reader.send(request('GET', '/nothing'));
+    t.equal((await reader.answer())?.status, 404);
+  }
+  t.ok(sent >= 600 && sent < 1_000, `${sent} heads`);
+  await reader.send(request('HEAD', '/nothing'));
+  const last = await reader.answer({ isHead: true });
+  t.strictSame(last?.headers['connection'], ['close']);
+  await reader.closed();
+});
+
 t.test('a client that reads late gets all of a long answer', async (t) => {
   const whole = await (await fetch(`${gateway.url}/openapi.json`)).text();
   const client = await RawClient.connect(gateway.url);

@@ -12,7 +12,10 @@ const traceId = '0'.repeat(31) + '1';
 
 function setUp(
   /** `isNew`: the native server's call for it has not begun. */
-  change: Partial<RequestContext> & { readonly isNew?: boolean } = {},
+  change: Partial<RequestContext> & {
+    readonly isNew?: boolean;
+    readonly keepsAfterHead?: boolean;
+  } = {},
   headers: Readonly<Record<string, string>> = {},
 ) {
   const response = new RecordedResponse();
@@ -31,6 +34,7 @@ function setUp(
       addressOf: () => Uint8Array.of(192, 0, 2, 1),
       isIn: () => true,
       mustWait: (turn) => turn === usedUpTurn,
+      keepsAfterHead: () => change.keepsAfterHead ?? true,
       refused: (_, code) => refused.push(code),
       ended: (_, status) => statuses.push(status),
       failed: (_, error) => errors.push(error),
@@ -176,17 +180,25 @@ t.test('a refusal is told once, before its answer, with the client’s address',
   t.equal(refusalOf(setUp().exchange, 'not_found').route, 'none');
 });
 
-t.test('a HEAD gets the length and no body; 204 gets neither', async (t) => {
-  const head = setUp({ isHead: true });
-  head.exchange.reply(200, '{"a":"ü"}');
-  t.equal(head.response.body, undefined);
-  t.ok(head.response.headers.includes('Content-Length: 10'));
-  const none = setUp();
-  none.exchange.reply(204, '');
-  t.equal(none.response.isEnded, true);
-  t.equal(none.response.body, undefined);
-  t.same(none.response.headers, [`X-Trace-Id: ${traceId}`]);
-});
+t.test(
+  'a HEAD gets the length and no body, and may be the last one; 204 gets neither',
+  async (t) => {
+    const head = setUp({ isHead: true });
+    head.exchange.reply(200, '{"a":"ü"}');
+    t.equal(head.response.body, undefined);
+    t.ok(head.response.headers.includes('Content-Length: 10'));
+    t.notOk(head.response.closesAfter);
+    const last = setUp({ isHead: true, keepsAfterHead: false });
+    last.exchange.reply(200, '{"a":"ü"}');
+    t.equal(last.response.body, '');
+    t.ok(last.response.closesAfter);
+    const none = setUp();
+    none.exchange.reply(204, '');
+    t.equal(none.response.isEnded, true);
+    t.equal(none.response.body, undefined);
+    t.same(none.response.headers, [`X-Trace-Id: ${traceId}`]);
+  },
+);
 
 t.test('a line break in a header’s value becomes a space', async (t) => {
   const { exchange, response } = setUp();

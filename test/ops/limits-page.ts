@@ -27,6 +27,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'nameLengthMax', file: 'signals/envelope.ts', unit: 'characters', why: 'longest `type` and `cmd` of a signal' },
   { constant: 'sessionLifetimeMs', file: 'auth/session-token.ts', unit: 'milliseconds', why: 'how long a terminal’s login lasts' },
   { constant: 'hashQueueMax', file: 'gateway.ts', unit: 'logins', why: 'wait for the hash pool; one more gets a 503 and a Retry-After' },
+  { constant: 'headsPerMinuteMax', file: 'http/server.ts', unit: 'requests', why: 'HEADs of an address in a minute; the answer to each further one ends its connection' },
   { constant: 'frameBytesMax', file: 'plugins/protocol.ts', unit: 'bytes', why: 'largest frame of a plugin; a larger one closes the connection' },
   { constant: 'frameDepthMax', file: 'plugins/decode-frame.ts', unit: 'levels', why: 'deepest nesting of a plugin’s frame' },
   { constant: 'badFramesMax', file: 'plugins/protocol.ts', unit: 'frames', why: 'bad frames at which a plugin’s connection is closed' },
