@@ -1,8 +1,8 @@
 /**
  * The thread that writes to the index: answers what it is asked, in the order of the questions. Owns the thread,
  * which starts when it is first needed, again after it has failed, and keeps the process alive while it owes an
- * answer, or for as long as it is held. When lmdb fails, an `IndexBroken` is thrown that nobody catches: the process ends,
- * because lmdb damages the file when it goes on (native-notes/lmdb.md).
+ * answer, or for as long as it is held. When lmdb fails, an `IndexBroken` is thrown that nothing catches: the process
+ * ends, because lmdb may have damaged its memory (native-notes/lmdb.md).
  */
 import { Worker } from 'node:worker_threads';
 import type { IndexAnswer, IndexRequest, IndexThreadData } from './index-thread.worker.js';
@@ -16,8 +16,8 @@ class IndexBroken extends Error {
 
   constructor(reason: string) {
     super(
-      `data.mdb could not be written: ${reason}. The process ends, so that the file stays as it was; ` +
-        'the log has what it lacks, and the next start brings that in',
+      `data.mdb could not be written: ${reason}. The process ends, since lmdb may have damaged its memory; ` +
+        'the log has what data.mdb lacks, and the next start brings that in',
     );
   }
 }
