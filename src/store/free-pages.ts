@@ -1,6 +1,6 @@
 /**
  * lmdb 3.5.6 can fail within a commit, or end the process, for what its list of free pages is just then
- * (native-notes/lmdb.md). What a log holds is the same at each start, and so such a commit would fail each time. A
+ * (native-notes/lmdb.md). What the log holds is the same at each try, and so such a commit would fail each time. A
  * commit of a random size before it leaves another list.
  */
 import type { RootDatabase } from 'lmdb';

@@ -1,26 +1,13 @@
 /**
  * The thread that writes to the index: answers what it is asked, in the order of the questions. Owns the thread,
  * which starts when it is first needed, again after it has failed, and keeps the process alive while it owes an
- * answer, or for as long as it is held. When lmdb fails, an `IndexBroken` is thrown that nothing catches: the process
- * ends, because lmdb may have damaged its memory (native-notes/lmdb.md).
+ * answer, or for as long as it is held.
  */
 import { Worker } from 'node:worker_threads';
 import type { IndexAnswer, IndexRequest, IndexThreadData } from './index-thread.worker.js';
 import { beginExit, createExitGuard } from './exit-guard.js';
 
-export type Answered = (answer: Exclude<IndexAnswer, { readonly broken: string }>) => void;
-
-/** What the index lacks is in the log, and brought in by the next open. */
-class IndexBroken extends Error {
-  override readonly name = 'IndexBroken';
-
-  constructor(reason: string) {
-    super(
-      `data.mdb could not be written: ${reason}. The process ends, since lmdb may have damaged its memory; ` +
-        'the log has what data.mdb lacks, and the next start brings that in',
-    );
-  }
-}
+export type Answered = (answer: IndexAnswer) => void;
 
 export class IndexThread {
   #worker: Worker | undefined;
@@ -65,7 +52,6 @@ export class IndexThread {
     process.once('exit', leave);
     worker.once('exit', () => process.off('exit', leave));
     worker.on('message', (answer: IndexAnswer) => {
-      if ('broken' in answer) throw new IndexBroken(answer.broken);
       this.#asked.shift()?.(answer);
       if (this.#asked.length === 0 && !this.#isHeld) worker.unref();
     });

@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorText } from '../lib/error-text.js';
+import { stirFreePages } from './free-pages.js';
 import { createIndexWriter } from './index-writer.js';
 import { createApplyFrames, openDatabases, openIndex } from './lmdb-index.js';
 import type { Sweeper } from './store.js';
@@ -25,9 +26,7 @@ export type IndexRequest =
 export type IndexAnswer =
   | { readonly position: number }
   | { readonly swept: Swept; readonly removed: RemovedKeys }
-  | { readonly failure: string }
-  /** Why lmdb failed: nothing may be written by this process any more. */
-  | { readonly broken: string };
+  | { readonly failure: string };
 
 const { directory, sweeper, guard } = workerData as IndexThreadData;
 const root = openIndex(directory);
@@ -40,11 +39,22 @@ async function load(url: string): Promise<Sweeper> {
   return module.createSweeper();
 }
 
+/** After a failure the same changes are tried again, and might fail for the same free pages. */
+let hasFailed = false;
+
+function applyNext(frames: readonly Uint8Array[], position: number): void {
+  const wasFailure = hasFailed;
+  hasFailed = true;
+  if (wasFailure) stirFreePages(root);
+  apply(frames, position);
+  hasFailed = false;
+}
+
 function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   try {
     if ('frames' in request) {
       const { frames, position } = request;
-      runGuarded(guard, () => apply(frames, position));
+      runGuarded(guard, () => applyNext(frames, position));
       return { position };
     }
     if (sweep === undefined) return { failure: 'there is no sweeper' };
@@ -53,14 +63,8 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
     return { swept, removed: index.removed() };
   } catch (error) {
     index.removed();
-    const text = errorText(error);
-    return isOfLmdb(error) ? { broken: text } : { failure: text };
+    return { failure: errorText(error) };
   }
-}
-
-/** Its errors, and the system's by way of it, have numbers. */
-function isOfLmdb(error: unknown): boolean {
-  return typeof (error as { code?: unknown }).code === 'number';
 }
 
 parentPort?.on('message', (request: IndexRequest) => {

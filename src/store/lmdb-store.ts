@@ -89,7 +89,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         log.release(position);
         commits.next();
       },
-      onFailed: (reason) => options.onIndexFailed?.(reason),
+      onFailed(reason) {
+        options.onIndexFailed?.(reason);
+        // Throws when lmdb has given up for good: the process ends.
+        databases.meta.get('format');
+      },
     },
     recovery.end,
   );

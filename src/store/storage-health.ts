@@ -83,6 +83,8 @@ export class StorageHealth {
       this.#isProbing = false;
       const store = this.#store;
       if (this.isHealthy || store === undefined) return;
+      // Throws when lmdb has given up for good, where a write would never settle: the process ends.
+      store.get('meta', 'probe');
       store
         .write((batch) => batch.put('meta', 'probe', this.clock.now()))
         .catch((error: unknown) => {

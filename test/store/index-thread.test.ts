@@ -71,17 +71,13 @@ t.test('a process that exits within a transaction ends', async (t) => {
 });
 
 const skip = canBreakDisk ? false : 'needs prlimit';
-t.test('a process ends when lmdb fails, and the next open has all of it', { skip }, async (t) => {
+t.test('what lmdb could not take is tried again, and nothing is lost', { skip }, async (t) => {
   const directory = t.testdir();
   const ended = await run('failing-index', directory).catch((error: unknown) => error);
-  const { code, signal, stderr } = ended as Record<'code' | 'signal' | 'stderr', unknown>;
-  // It may have damaged the heap before.
-  if (signal === null) {
-    t.equal(code, 1);
-    t.match(stderr, /IndexBroken: data.mdb could not be written: File too large/);
-  } else {
-    t.match(signal, /SIGABRT|SIGSEGV/);
-  }
+  const { signal, stdout } = ended as { signal?: string | null; stdout: string };
+  // lmdb may have ended the process: native-notes/lmdb.md.
+  if (typeof signal === 'string') t.match(signal, /SIGABRT|SIGSEGV/);
+  else t.match(stdout, /^File too large/);
   const store = openStore(directory);
   t.equal(store.get('emails', 'ann'), 'u');
   await store.close();

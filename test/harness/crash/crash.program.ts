@@ -40,7 +40,7 @@ await runHarness(
     if (isClean()) await finish(run);
     console.log(
       `${gateway.starts} starts, slowest start ${Math.round(gateway.slowestReadyMs)} ms, ` +
-        `${gateway.endedByDisk} ended by lmdb on a dead disk, ` +
+        `${gateway.nativeAborts} ended by lmdb on a dead disk, ` +
         `nearest submit to its TTL ${Math.round(consistency.latestMs)} ms\n` +
         `${readers.events} events read on ${readers.readings} connections, ` +
         `${operator.confirmed} commands confirmed and ${operator.killed} killed, ` +

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { isQuiet } from '../quiet-log.js';
 import type { Verdict } from '../verdict.js';
-import { breakDisk, isAlive, hasEndedByDisk, mendDisk } from '../disk/write-failure.js';
+import { breakDisk, isAlive, isNativeAbort, mendDisk } from '../disk/write-failure.js';
 
 /** A start takes about a second; more on a busy machine. */
 const readyWithinMs = 30_000;
@@ -18,8 +18,8 @@ const unreadyWithinMs = 2_000;
 export class GatewayUnderTest {
   starts = 0;
   slowestReadyMs = 0;
-  /** Processes that ended because lmdb failed on a dead disk. */
-  endedByDisk = 0;
+  /** Processes that lmdb aborted on a dead disk. */
+  nativeAborts = 0;
   #gateway: GatewayProcess | undefined;
   #isDiskBroken = false;
 
@@ -107,14 +107,14 @@ export class GatewayUnderTest {
 
   async waitMended(): Promise<void> {
     const isReady = await this.#waitFor(200, mendedWithinMs);
-    this.verdict.hold('it recovers without a restart', isReady || this.hasEnded, () =>
+    this.verdict.hold('it recovers without a restart', isReady || this.hasAborted, () =>
       this.#running.log(),
     );
   }
 
   async waitUnready(): Promise<void> {
     const isUnready = await this.#waitFor(503, unreadyWithinMs);
-    this.verdict.hold('it is not ready while the disk is dead', isUnready || this.hasEnded, () =>
+    this.verdict.hold('it is not ready while the disk is dead', isUnready || this.hasAborted, () =>
       this.#running.log(),
     );
   }
@@ -123,16 +123,16 @@ export class GatewayUnderTest {
     return isAlive(this.#running.process);
   }
 
-  /** Whether the process has ended because lmdb failed, as it may once a disk was dead under it. */
-  get hasEnded(): boolean {
-    return this.#isDiskBroken && hasEndedByDisk(this.#running.process);
+  /** Whether lmdb has ended the process, as it may once a disk was dead under it. */
+  get hasAborted(): boolean {
+    return this.#isDiskBroken && isNativeAbort(this.#running.process);
   }
 
   #checkAlive(): void {
     const { process, log } = this.#running;
-    const { hasEnded } = this;
-    if (hasEnded) this.endedByDisk++;
-    this.verdict.hold('it never ends by itself', this.isAlive || hasEnded, () => [
+    const { hasAborted } = this;
+    if (hasAborted) this.nativeAborts++;
+    this.verdict.hold('it never ends by itself', this.isAlive || hasAborted, () => [
       process.exitCode,
       process.signalCode,
       log(),

@@ -18,7 +18,7 @@ export async function retryOpenOperations({
       if (i > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       await traders.get(operation.name.user)?.attempt(operation);
     }
-    if (gateway?.hasEnded === true) return;
+    if (gateway?.hasAborted === true) return;
     verdict.hold('a retry with the same key settles it', !operation.isOpen, () => operation);
   }
 }
@@ -28,7 +28,7 @@ export async function exhaustDailyQuota(run: TestRun): Promise<void> {
   const { counted, gateway, quota, verdict, operator } = run;
   if (!(await operator.stops.endAll())) return;
   for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
-  if (gateway.hasEnded) return;
+  if (gateway.hasAborted) return;
   const isExact = quota.acceptedToday === quota.limit;
   verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({
     limit: quota.limit,

@@ -10,12 +10,12 @@ import {
   canBreakDisk,
   firstDataByte,
   isAlive,
-  hasEndedByDisk,
+  isNativeAbort,
   mendDisk,
 } from './write-failure.js';
 import { codeOf } from '../crash/operation.js';
 
-/** The process may end on a failed write of lmdb: then the test tries again. */
+/** lmdb may abort the process on a failed write: then the test tries again. */
 const triesMax = 12;
 
 /** What a bot has before the disk fails. */
@@ -47,7 +47,7 @@ async function readiness(gateway: TestGateway): Promise<number> {
   return (await fetch(`${gateway.process.opsUrl}/readyz`)).status;
 }
 
-/** Repeats `work` until the process does not end. */
+/** Repeats `work` until lmdb does not abort the process. */
 async function untilWhole<T>(gateway: TestGateway, work: () => Promise<T>): Promise<T> {
   for (let i = 1; ; i++) {
     try {
@@ -55,7 +55,7 @@ async function untilWhole<T>(gateway: TestGateway, work: () => Promise<T>): Prom
     } catch (error) {
       const { process } = gateway.process;
       await eventually(() => !isAlive(process), 2_000).catch(() => undefined);
-      if (i === triesMax || !hasEndedByDisk(process)) throw error;
+      if (i === triesMax || !isNativeAbort(process)) throw error;
       await gateway.restart('SIGKILL');
     }
   }

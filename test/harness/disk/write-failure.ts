@@ -25,12 +25,12 @@ export function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /**
- * The gateway ends itself when lmdb fails. lmdb 3.5.6 formats its message about a failed page write into a buffer that
- * is too short (`mdb_page_flush`: 100 bytes), and malloc sometimes aborts the process for it before. Nothing
- * acknowledged may be lost either way.
+ * lmdb 3.5.6 formats its message about a failed page write into a buffer that is too short
+ * (`mdb_page_flush`: 100 bytes), and malloc sometimes aborts the process for it. Nothing acknowledged
+ * may be lost then either.
  */
-export function hasEndedByDisk({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode === 1 || signalCode === 'SIGABRT' || signalCode === 'SIGSEGV';
+export function isNativeAbort({ signalCode }: ChildProcess): boolean {
+  return signalCode === 'SIGABRT' || signalCode === 'SIGSEGV';
 }
 
 function limitFiles(process: ChildProcess, bytes: string): void {
