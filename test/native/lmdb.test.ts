@@ -39,7 +39,7 @@ t.test('threads share an environment, and a turn its snapshot until it is reset'
   t.strictSame(JSON.parse(await program.next()), [1, 1, 2]);
 });
 
-t.test('a value in memory that threads share comes to nothing good', async (t) => {
+t.test('a value in memory that threads share comes to nothing good in Node 20', async (t) => {
   const file = fileURLToPath(new URL('./shared-value.program.js', import.meta.url));
   const child = spawn('/bin/sh', [
     '-c',
@@ -50,7 +50,8 @@ t.test('a value in memory that threads share comes to nothing good', async (t) =
     t.testdir(),
   ]);
   const [code] = (await once(child, 'close')) as [number | null];
-  t.not(code, 0, 'it is another value, or the process ends');
+  const isNewer = Number(process.versions.node.split('.')[0]) > 20;
+  t.equal(code === 0, isNewer, 'it is another value, or the process ends');
 });
 
 t.test('its own encoding makes one key of two, in strings from 64 characters on', async (t) => {
