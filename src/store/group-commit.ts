@@ -34,10 +34,11 @@ export interface GroupCommitDeps {
 }
 
 export class GroupCommit {
+  /** Why the newest write of the log failed; undefined when it did not, or had no room. */
+  failure: StoreFailure | undefined;
   #filling: WriteGroup | undefined;
   #underWay: WriteGroup | undefined;
   #isScheduled = false;
-  #failure: StoreFailure | undefined;
   #idle: (() => void)[] = [];
 
   constructor(readonly deps: GroupCommitDeps) {}
@@ -54,11 +55,6 @@ export class GroupCommit {
   /** The group that the newest write is in, until its outcome is told. */
   get last(): WriteGroup | undefined {
     return this.#filling ?? this.#underWay;
-  }
-
-  /** Why the newest write of the log failed; undefined when it did not, or had no room. */
-  get failure(): StoreFailure | undefined {
-    return this.#failure;
   }
 
   /** Bytes that are not on disk yet. */
@@ -111,7 +107,7 @@ export class GroupCommit {
 
   #end(group: WriteGroup, failure: StoreFailure | undefined): void {
     this.#underWay = undefined;
-    this.#failure = failure instanceof WriteRefused ? undefined : failure;
+    this.failure = failure instanceof WriteRefused ? undefined : failure;
     if (failure === undefined) {
       this.deps.overlay.flushed(group);
       this.deps.onFlushed(group);

@@ -39,13 +39,11 @@ async function load(url: string): Promise<Sweeper> {
   return module.createSweeper();
 }
 
-/** After a failure the same changes are tried again, and might fail for the same free pages. */
+/** The same changes are tried again then, and might fail for the same free pages. */
 let hasFailed = false;
 
 function applyNext(frames: readonly Uint8Array[], position: number): void {
-  const wasFailure = hasFailed;
-  hasFailed = true;
-  if (wasFailure) stirFreePages(root);
+  if (hasFailed) stirFreePages(root);
   apply(frames, position);
   hasFailed = false;
 }
@@ -62,6 +60,7 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
     const swept = runGuarded(guard, () => root.transactionSync(() => sweep(index.records, order)));
     return { swept, removed: index.removed() };
   } catch (error) {
+    hasFailed = true;
     index.removed();
     return { failure: errorText(error) };
   }
