@@ -1,24 +1,21 @@
 /** Fills the index on a disk that fails, and again once it is mended: a limit on the size of files stands in for it. */
-import { spawnSync } from 'node:child_process';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { firstDataByte } from '../harness/disk/write-failure.js';
+import { breakDisk, mendDisk, thisProcess } from '../harness/disk/write-failure.js';
 import { eventually } from '../support/eventually.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 process.on('SIGXFSZ', () => undefined);
 const clock = new SimulatedClock();
 const store = openStore(process.argv[2] as string, { clock });
-const limitFiles = (bytes: string): void =>
-  void spawnSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${bytes}:`]);
 
 await store.write((batch) => batch.put('emails', 'ann', 'u'));
-limitFiles(`${firstDataByte}`);
+breakDisk(thisProcess);
 await eventually(() => {
   clock.advance(100);
   return store.index().failure !== undefined;
 });
 console.log(store.index().failure);
-limitFiles('unlimited');
+mendDisk(thisProcess);
 await eventually(() => {
   clock.advance(1_000);
   return store.index().waitingBytes === 0;

@@ -3,23 +3,16 @@
  * stands in for the disk; the signal that the system sends with the refused write is ignored, so that the
  * write fails as it does on a disk that is broken.
  */
-import { spawnSync } from 'node:child_process';
 import { errorText } from '../../src/lib/error-text.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { SweepOrder } from '../../src/store/sweeper.js';
+import { breakDisk, mendDisk, thisProcess } from '../harness/disk/write-failure.js';
 import { eventually } from '../support/eventually.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 process.on('SIGXFSZ', () => undefined);
 const unhandled: string[] = [];
 process.on('unhandledRejection', (error) => unhandled.push(String(error)));
-
-/** The header of a segment and its first block are below it. */
-const firstRefusedByte = 8192;
-
-function limitFiles(bytes: string): void {
-  spawnSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${bytes}:`]);
-}
 
 let lastCommitOk: boolean | undefined;
 const clock = new SimulatedClock();
@@ -56,7 +49,7 @@ async function putBehind(): Promise<void> {
 }
 
 await Promise.all([put('before a'), put('before b')]);
-limitFiles(`${firstRefusedByte}`);
+breakDisk(thisProcess);
 await putBehind();
 const lastCommitOkAfterFailure = lastCommitOk;
 clock.advance(100);
@@ -70,7 +63,7 @@ await store
   .catch((error: unknown) => {
     failedTransaction = (error as Error).name;
   });
-limitFiles('unlimited');
+mendDisk(thisProcess);
 await put('after');
 await eventually(() => {
   clock.advance(1_000);

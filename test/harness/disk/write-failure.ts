@@ -12,15 +12,20 @@ export const firstDataByte = 8192;
 
 export const canBreakDisk = spawnSync('prlimit', ['--version']).status === 0;
 
-export function breakDisk(process: ChildProcess): void {
+type LimitedProcess = Pick<ChildProcess, 'pid' | 'exitCode' | 'signalCode'>;
+
+/** The process that calls; it has to ignore SIGXFSZ. */
+export const thisProcess: LimitedProcess = { pid: process.pid, exitCode: null, signalCode: null };
+
+export function breakDisk(process: LimitedProcess): void {
   limitFiles(process, `${firstDataByte}`);
 }
 
-export function mendDisk(process: ChildProcess): void {
+export function mendDisk(process: LimitedProcess): void {
   limitFiles(process, 'unlimited');
 }
 
-export function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
+export function isAlive({ exitCode, signalCode }: LimitedProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
@@ -33,7 +38,7 @@ export function isNativeAbort({ signalCode }: ChildProcess): boolean {
   return signalCode === 'SIGABRT' || signalCode === 'SIGSEGV';
 }
 
-function limitFiles(process: ChildProcess, bytes: string): void {
+function limitFiles(process: LimitedProcess, bytes: string): void {
   if (!isAlive(process)) return;
   const { status, stderr } = spawnSync('prlimit', [
     '--pid',
