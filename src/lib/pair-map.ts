@@ -4,7 +4,8 @@
  */
 interface Entry<V> {
   readonly owner: string;
-  value: V;
+  /** Undefined once it is deleted: V8 keeps the tables that a map has outgrown, and they keep the entry. */
+  value: V | undefined;
   next: Entry<V> | undefined;
 }
 
@@ -25,21 +26,23 @@ export class PairMap<V> {
   }
 
   delete(owner: string, name: string): void {
-    const first = this.#byName.get(name);
-    if (first?.owner === owner) {
-      if (first.next === undefined) this.#byName.delete(name);
-      else this.#byName.set(name, first.next);
-      return;
+    let before: Entry<V> | undefined;
+    let entry = this.#byName.get(name);
+    while (entry !== undefined && entry.owner !== owner) {
+      before = entry;
+      entry = entry.next;
     }
-    for (let entry = first; entry !== undefined; entry = entry.next) {
-      if (entry.next?.owner === owner) entry.next = entry.next.next;
-    }
+    if (entry === undefined) return;
+    if (before !== undefined) before.next = entry.next;
+    else if (entry.next !== undefined) this.#byName.set(name, entry.next);
+    else this.#byName.delete(name);
+    entry.value = entry.next = undefined;
   }
 
   *values(): Generator<V> {
     for (const first of this.#byName.values()) {
       for (let entry: Entry<V> | undefined = first; entry !== undefined; entry = entry.next) {
-        yield entry.value;
+        yield entry.value as V;
       }
     }
   }

@@ -20,8 +20,8 @@ interface Account {
   day: number;
   /** Of the day, for certain. */
   accepted: number;
-  /** Requests of the day that are in flight or in doubt, oldest first. */
-  undecided: Set<string>;
+  /** Requests of the day that are in flight or in doubt, oldest first; mostly decided in that order. */
+  undecided: string[];
 }
 
 /** What a request keeps of the day's count, as the record says. */
@@ -49,11 +49,11 @@ export class AccountQuota {
     const day = Math.floor(now / dayMs);
     if (day > account.day) {
       account.accepted = 0;
-      account.undecided = new Set();
+      account.undecided = [];
     }
     // After a step back of the clock the count stays, and ends at the next midnight of that clock.
     account.day = day;
-    if (account.accepted + account.undecided.size >= plan.signalsPerDay) {
+    if (account.accepted + account.undecided.length >= plan.signalsPerDay) {
       const retryAfterMs = (account.day + 1) * dayMs - now;
       return { granted: false, code: 'daily_signal_limit_exceeded', retryAfterMs };
     }
@@ -69,7 +69,7 @@ export class AccountQuota {
   count(userId: string, requestId: string): CountOfDay {
     const { accepted, undecided } = this.#accounts.get(userId) as Account;
     const [undecidedFrom] = undecided;
-    undecided.add(requestId);
+    undecided.push(requestId);
     return { signalsToday: accepted + 1, undecidedFrom };
   }
 
@@ -77,7 +77,9 @@ export class AccountQuota {
   decide(userId: string, requestId: string, isAccepted: boolean): void {
     const account = this.#accounts.get(userId);
     // Of an earlier day, or of a user who was deleted meanwhile.
-    if (account === undefined || !account.undecided.delete(requestId)) return;
+    const place = account?.undecided.indexOf(requestId) ?? -1;
+    if (account === undefined || place < 0) return;
+    account.undecided.splice(place, 1);
     if (isAccepted) account.accepted++;
   }
 
@@ -108,7 +110,7 @@ export class AccountQuota {
     const ages = this.#acceptedSince(userId, now - windowMs).map((at) => Math.max(0, now - at));
     bucket.restore(ages.map((ageMs) => monotonic - ageMs));
     const accepted = latest === undefined ? 0 : this.#countAt(userId, latest.record);
-    return { capacity, bucket, day, accepted, undecided: new Set() };
+    return { capacity, bucket, day, accepted, undecided: [] };
   }
 
   /** What was undecided when the request was accepted is in the store by now, or was not accepted. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import t from 'tap';
 import { PairMap } from '../../src/lib/pair-map.js';
@@ -31,3 +33,26 @@ t.test('it is a map by owner and name', async (t) => {
   });
   fc.assert(property);
 });
+
+t.test(
+  'a deleted value does not wait for a full collection, as what a map outgrew does',
+  async (t) => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as (how?: { type: 'minor' }) => void;
+    const pairs = new PairMap<number[]>();
+    const [count, length, held] = [2_000, 256, 20];
+    let before = 0;
+    for (let i = -count; i < count; i++) {
+      if (i === 0) {
+        collect();
+        before = process.memoryUsage().heapUsed;
+      }
+      pairs.set('user', `name ${i}`, new Array<number>(length).fill(i));
+      pairs.delete('user', `name ${i - held}`);
+      if (i % 50 === 0) collect({ type: 'minor' });
+    }
+    collect({ type: 'minor' });
+    const kept = process.memoryUsage().heapUsed - before;
+    t.ok(kept < 0.25 * count * length * 8, `${kept} bytes of 2,000 values are kept`);
+  },
+);
