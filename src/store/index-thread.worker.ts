@@ -39,26 +39,25 @@ async function load(url: string): Promise<Sweeper> {
   return module.createSweeper();
 }
 
-/** The same changes are tried again then, and might fail for the same free pages. */
+/** What failed is tried again, and might fail for the same free pages. */
 let hasFailed = false;
 
-function applyNext(frames: readonly Uint8Array[], position: number): void {
+function perform(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   if (hasFailed) stirFreePages(root);
-  apply(frames, position);
-  hasFailed = false;
+  if ('frames' in request) {
+    apply(request.frames, request.position);
+    return { position: request.position };
+  }
+  if (sweep === undefined) return { failure: 'there is no sweeper' };
+  const swept = root.transactionSync(() => sweep(index.records, request.sweep));
+  return { swept, removed: index.removed() };
 }
 
 function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   try {
-    if ('frames' in request) {
-      const { frames, position } = request;
-      runGuarded(guard, () => applyNext(frames, position));
-      return { position };
-    }
-    if (sweep === undefined) return { failure: 'there is no sweeper' };
-    const { sweep: order } = request;
-    const swept = runGuarded(guard, () => root.transactionSync(() => sweep(index.records, order)));
-    return { swept, removed: index.removed() };
+    const answer = runGuarded(guard, () => perform(request));
+    hasFailed = false;
+    return answer;
   } catch (error) {
     hasFailed = true;
     index.removed();
