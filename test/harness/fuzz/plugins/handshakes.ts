@@ -8,6 +8,9 @@ import type { TestBed } from '../test-bed.js';
 import { withDeadline } from '../deadline.js';
 import { handshake, handshakeLines } from './raw-websocket.js';
 
+/** From the request line to the empty line; the native server refuses more. */
+const headBytesMax = 4_096;
+
 interface Mutation {
   readonly line: string;
   /** Replaces the line; empty removes it. */
@@ -118,6 +121,7 @@ export async function tryHandshake(bed: TestBed, chance: Chance): Promise<number
     if (refusing.length > 1) due = [...due, 400, 401, 404, 405, 426];
     bytes = handshake(lines);
   }
+  if (bytes.length > headBytesMax) due = [431];
   if (chance.happens(0.1)) {
     await client.send(bytes.slice(0, chance.between(0, bytes.length - 3)));
     client.cut();
