@@ -10,10 +10,15 @@ export function writeAll(file: number, text: string): void {
 
 /** A new, linked or renamed file is durable only after a flush of its directory. */
 export function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
+  syncFile(path);
+}
+
+/** Returns when all that can be read of the file is on disk, whichever process wrote it. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r');
   try {
-    fsyncSync(directory);
+    fsyncSync(file);
   } finally {
-    closeSync(directory);
+    closeSync(file);
   }
 }

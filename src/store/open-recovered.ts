@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { errorText } from '../lib/error-text.js';
-import { endStore } from './data-directory.js';
+import { syncFile } from '../lib/durable-file.js';
+import { dataFile, endStore } from './data-directory.js';
 import type { DiskSpace } from './disk-reserve.js';
 import { stirFreePages } from './free-pages.js';
 import { type ApplyFrames, createApplyFrames, openDatabase, openIndex } from './lmdb-index.js';
@@ -26,6 +27,8 @@ export interface RecoveredStore {
 export function openRecovered(directory: string, space: DiskSpace | undefined): RecoveredStore {
   const root = openIndex(directory);
   try {
+    // Its position says which files of the log may be used again. Who wrote it may have been killed before its flush.
+    syncFile(join(directory, dataFile));
     const index = claimFormat(root, (name) => openDatabase(root, name), directory);
     endStore(directory);
     const files = createSegmentFiles(join(directory, logDirectory));

@@ -55,6 +55,7 @@ export function createMemoryDisk(): MemoryDisk {
         bytes: bytes.length,
         header: readSegmentHeader(bytes.subarray(0, segmentHeaderBytes)),
         read: () => Buffer.from(bytes),
+        sync: () => undefined,
       })),
 
     async make(number, bytes) {

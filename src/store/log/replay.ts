@@ -38,6 +38,8 @@ export function replay(
     length = 0;
   };
   try {
+    // What the index has, the log must keep: a power cut would take from it what is not on disk.
+    for (const { segment } of stretches) segment.sync();
     if (bytes > 0) prepare();
     for (const { segment, from, to } of stretches) {
       for (const frame of eachFrame(segment.read().subarray(from, to))) {

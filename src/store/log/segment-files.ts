@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readSync, write } from 'node:fs';
 import { open as openFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { syncDirectory } from '../../lib/durable-file.js';
+import { syncDirectory, syncFile } from '../../lib/durable-file.js';
 import { privateFileMode } from '../../lib/private-modes.js';
 import {
   type FoundSegment,
@@ -87,6 +87,7 @@ function found(path: string): FoundSegment {
       bytes: fstatSync(file).size,
       header: readSegmentHeader(block.subarray(0, length)),
       read: () => readFileSync(path),
+      sync: () => syncFile(path),
     };
   } finally {
     closeSync(file);

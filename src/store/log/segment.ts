@@ -35,6 +35,8 @@ export interface FoundSegment extends SegmentFile {
   readonly header: SegmentHeader | undefined;
   /** The whole file. */
   read(): Buffer;
+  /** Returns when what `read` gives is on disk. A process that was killed in a write leaves bytes that need not be. */
+  sync(): void;
 }
 
 export function segmentHeader({ logId, sequence, first }: SegmentHeader): Buffer {

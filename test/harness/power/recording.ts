@@ -43,7 +43,7 @@ const actions = {
   duplicate: 2,
 } as const;
 const endings = {
-  'the power stays on': 1,
+  'the power stays on': 3,
   'what is synced': 1,
   'little, torn': 2,
   'most, torn': 2,

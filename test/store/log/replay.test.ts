@@ -3,11 +3,11 @@ import { frameHeaderBytes, sealFrame } from '../../../src/store/log/frame.js';
 import type { Recovery } from '../../../src/store/log/recovery.js';
 import { replay } from '../../../src/store/log/replay.js';
 
-function lacking(bytes: number): Recovery {
+function lacking(bytes: number, sync: () => void = () => undefined): Recovery {
   const frame = Buffer.alloc(bytes);
   if (bytes > 0) sealFrame(frame, { position: 0, sequence: 1 });
-  const segment = { read: () => frame } as unknown as Recovery['stretches'][number]['segment'];
-  const stretches = [{ segment, from: 0, to: bytes }];
+  const segment = { path: '', bytes, header: undefined, read: () => frame, sync };
+  const stretches = bytes === 0 ? [] : [{ segment, from: 0, to: bytes }];
   return { stretches, frames: 1, bytes, end: bytes, newest: undefined, isTorn: false };
 }
 
@@ -24,4 +24,15 @@ t.test('what prepares the index comes before the first change, and only with one
   t.strictSame(done, []);
   run(frameHeaderBytes);
   t.strictSame(done, ['prepared', 'applied']);
+});
+
+t.test('what the index gets is on disk in the log, although its writer was killed', async (t) => {
+  const done: string[] = [];
+  replay(
+    lacking(frameHeaderBytes, () => void done.push('synced')),
+    () => void done.push('applied'),
+    undefined,
+    () => undefined,
+  );
+  t.strictSame(done, ['synced', 'applied']);
 });
