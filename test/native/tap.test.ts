@@ -1,7 +1,7 @@
 /** What the test runner does that our scripts rely on: native-notes/tests.md. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import t from 'tap';
 
@@ -61,15 +61,17 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
 t.test(
   'a directory goes before the teardowns that come after it, unless one came before it',
   async (t) => {
-    for (const hasOneBefore of [false, true]) {
-      let wasThere: boolean | undefined;
-      await t.test(`${hasOneBefore}`, (t) => {
-        if (hasOneBefore) t.teardown(() => undefined);
-        const directory = t.testdir();
-        t.teardown(() => (wasThere = existsSync(directory)));
-        t.end();
+    for (const before of ['', 't.teardown(() => undefined);']) {
+      const directory = t.testdir({
+        'package.json': '{"type":"module"}',
+        '.taprc': 'include:\n  - a.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
+        'a.js':
+          "import { existsSync } from 'node:fs'; import t from 'tap';" +
+          `${before} const directory = t.testdir();` +
+          't.teardown(() => console.log(`there: ${existsSync(directory)}`)); t.pass();',
       });
-      t.equal(wasThere, hasOneBefore);
+      const { output } = await runTap(directory);
+      t.match(output, `there: ${before !== ''}`);
     }
   },
 );

@@ -33,12 +33,24 @@ async function run(file: string): Promise<void> {
     },
   };
   const test = new tap.Test(options);
+  removeDirectoriesLast(test);
   test.on('data', (output: Buffer | string) => tell({ tap: output.toString() }));
   await new Promise<void>((resolve) => test.runMain(resolve));
   test.setTimeout(0);
   const complaint = (await neverClosed()) ?? failureUntold(test);
   const ok = complaint === undefined && test.results?.ok === true;
   tell({ ended: { ok, complaint, cpuSeconds: cpuSeconds() - began } });
+}
+
+/**
+ * tap removes a test's directory before it runs the teardowns, unless there was one before the directory: a process
+ * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone.
+ */
+function removeDirectoriesLast(test: tap.Test): void {
+  test.teardown(() => undefined);
+  test.on('subtestAdd', (subtest) => {
+    if (subtest instanceof tap.Test) removeDirectoriesLast(subtest);
+  });
 }
 
 /** Waits until the file has nothing open that would keep a process of its own alive, or for too long. */

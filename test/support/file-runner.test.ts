@@ -9,6 +9,11 @@ const bodies = {
   third: passing,
   failing: "t.test('a part', (t) => { t.fail('on purpose'); t.end(); });",
   directory: "t.comment(t.testdir()); t.test('x', async (t) => t.comment(t.testdir()));",
+  directories:
+    "import { existsSync } from 'node:fs';" +
+    'const seen = []; t.teardown(() => t.comment(`seen: ${seen}`));' +
+    'const watch = (t) => { const dir = t.testdir(); t.teardown(() => seen.push(existsSync(dir))); };' +
+    "watch(t); t.test('x', async (t) => { watch(t); await t.test('y', async (t) => watch(t)); });",
   deadly: "t.pass(); process.kill(process.pid, 'SIGKILL');",
   open: 't.pass(); setInterval(() => {}, 1000);',
   slow: "t.test('waits', () => new Promise((resolve) => setTimeout(resolve, 60_000)));",
@@ -45,6 +50,10 @@ t.test('one process runs file after file; what a file asks of t is its own', asy
   t.match(first, /^1\.\.1$/m);
   t.match(await run('directory'), /# \/.*-directory\.js\n[^]*# \/.*-directory\.js-x\n/);
   t.equal(processOf(await run('second')), processOf(first));
+});
+
+t.test('the directory of a test goes after its teardowns', async (t) => {
+  t.match(await start(t)('directories'), /^# seen: true,true,true$/m);
 });
 
 t.test('after a file that failed, the next one gets a new process', async (t) => {

@@ -115,11 +115,7 @@ export async function addUser(
 
 export const password = 'correct horse';
 
-/**
- * A data directory's path inside the test's own directory; it need not exist yet. tap removes that directory after
- * the teardowns, and so after the processes that work in it, only if there is a teardown before it.
- */
+/** A data directory's path inside the test's own directory; it need not exist yet. */
 export function dataDirOf(t: Test): string {
-  t.teardown(() => undefined);
   return join(t.testdir(), 'data');
 }
