@@ -58,7 +58,7 @@ export async function wrkSubmits({ url, keys, connections, seconds }: WrkSubmits
 
 async function wrk(connections: number, seconds: number, rest: readonly string[]) {
   const { stdout } = await promisify(execFile)('wrk', [
-    ...['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`],
+    ...['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '30s'],
     ...rest,
   ]);
   const perSecond = /^Requests\/sec:\s+([\d.]+)$/m.exec(stdout)?.[1];

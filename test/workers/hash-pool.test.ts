@@ -1,7 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { parseOptions } from '@node-rs/argon2';
 import t, { type Test } from 'tap';
 import { argon2Cost, dummyHash } from '../../src/auth/password.js';
-import { createHashPool, type HashPool } from '../../src/workers/hash-pool.js';
+import { createHashPool, niceIncrement, type HashPool } from '../../src/workers/hash-pool.js';
 
 function poolFor(
   t: Pick<Test, 'teardown'>,
@@ -95,3 +96,23 @@ t.test('closing finishes what was admitted and takes no more', async (t) => {
   for (const answer of await Promise.all(admitted)) t.match(answer, /^\$argon2id\$/);
   t.equal(await pool.hash('later'), 'busy');
 });
+
+/** Of any thread. */
+const nicest = 19;
+const skip = process.platform !== 'linux' && 'threads have no priority of their own here';
+t.test('hashing yields the processor to the threads that serve orders', { skip }, async (t) => {
+  const nicesOf = (): number[] => readdirSync('/proc/self/task').map(niceOf);
+  const pool = poolFor(t, { threads: 1, queueMax: 8 });
+  await pool.hash('correct horse');
+  const own = niceOf(`${process.pid}`);
+  t.same(
+    nicesOf().filter((nice) => nice !== own),
+    [Math.min(nicest, own + niceIncrement)],
+  );
+});
+
+function niceOf(thread: string): number {
+  // The fields that follow the command's name begin with the state; nice is the 17th.
+  const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
+  return Number(stat.split(') ').at(-1)?.split(' ')[16]);
+}
