@@ -5,6 +5,7 @@ import { eventsCeiling } from './events-ceiling.js';
 import { events } from './events.js';
 import { generator } from './generator.js';
 import { growth } from './growth.js';
+import { indexLag } from './index-lag.js';
 import { loginStorm } from './login-storm.js';
 import { keyLimit } from './key-limit.js';
 import { memory } from './memory.js';
@@ -27,6 +28,7 @@ export const benches: readonly Bench[] = [
   eventsCeiling,
   memory,
   growth,
+  indexLag,
   retention,
   loginStorm,
 ];

@@ -67,6 +67,50 @@ export function summarizeProfile({ nodes, samples, timeDeltas }: CpuProfile): Pr
   return { busyShare: busy / total, self: lines(self), inclusive: lines(inclusive) };
 }
 
+/** A time without a break in which certain functions ran, or functions that they called. */
+export interface Stretch {
+  readonly clockMs: number;
+  /** Without the time in which the thread waited for a processor. */
+  readonly processorMs: number;
+}
+
+/** A thread that waits for a processor is not sampled; one that runs is, hardly later than it should be. */
+const lateIntervals = 2;
+
+/**
+ * Every stretch in the functions of these files, shortest last.
+ * @param files the ends of their addresses, such as `store/overlay.js`.
+ * @param intervalUs between two samples, as the profile was taken.
+ */
+export function stretchesIn(
+  { nodes, samples, timeDeltas }: CpuProfile,
+  files: readonly string[],
+  intervalUs: number,
+): Stretch[] {
+  const children = new Map(nodes.map((node) => [node.id, node.children ?? []]));
+  const inside = new Set<number>();
+  const enter = (id: number): void => {
+    inside.add(id);
+    children.get(id)?.forEach(enter);
+  };
+  for (const { id, callFrame } of nodes) {
+    if (files.some((file) => callFrame.url.endsWith(`/${file}`))) enter(id);
+  }
+  const stretches: Stretch[] = [];
+  samples.forEach((sample, index) => {
+    if (!inside.has(sample)) return;
+    const goesOn = index > 0 && inside.has(samples[index - 1] as number);
+    const before = (goesOn && stretches.pop()) || { clockMs: 0, processorMs: 0 };
+    // A sample stands for the time until the next one.
+    const us = timeDeltas[index + 1] ?? 0;
+    stretches.push({
+      clockMs: before.clockMs + us / 1000,
+      processorMs: before.processorMs + Math.min(us, lateIntervals * intervalUs) / 1000,
+    });
+  });
+  return stretches.sort((a, b) => b.clockMs - a.clockMs);
+}
+
 function placeOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
   const name = functionName === '' ? '(anonymous)' : functionName;
   if (url === '') return name;
