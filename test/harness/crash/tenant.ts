@@ -69,11 +69,11 @@ export class Tenant {
   }
 
   /** With a dead disk, or draining, the gateway may answer with 5xx. */
-  #isImpaired({ login, plan, keys, tokens }: AccessStatuses): boolean {
+  #isImpaired({ login, plan, keys, tokens, sessions }: AccessStatuses): boolean {
     const { isDiskDead, isDraining } = this.conditions;
     return (
       (isDiskDead || isDraining) &&
-      [login, plan, ...keys, ...tokens].some((status) => status >= 500)
+      [login, plan, ...keys, ...tokens, ...sessions].some((status) => status >= 500)
     );
   }
 }
