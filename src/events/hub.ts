@@ -56,16 +56,15 @@ export class EventHub {
     return count;
   }
 
-  /** @returns the event's SSE frame. */
-  publish(userId: string, event: TerminalEvent): string {
+  /** @returns the event's SSE frame, valid until the next call. */
+  publish(userId: string, event: TerminalEvent): Uint8Array {
     const { clock, limits } = this.#deps;
     const ring = this.ringOf(userId);
     const seq = ring.lastSeq + 1;
     const source = event.sourceKey;
     const receivedAt = toIsoTime(clock.now());
     const eventId = formatCursor(ring.epoch, seq);
-    const text = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
-    const frame = Buffer.from(text);
+    const frame = encodeEvent(event, eventId, receivedAt, limits.rawTextLengthMax);
     // One turn can publish more than a ring buffer holds, and would evict events that no reader has seen.
     if (this.#unpumpedBytes + frame.length > this.#pumpedAtBytes) this.#pumpNotified();
     this.#unpumpedBytes += frame.length;
@@ -75,7 +74,7 @@ export class EventHub {
       if (subscriber.source === source) this.#notify(subscriber);
     }
     if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
-    return text;
+    return frame;
   }
 
   ringOf(userId: string): EventRing {

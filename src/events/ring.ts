@@ -12,18 +12,31 @@ export interface PublishedEvent {
   readonly at: number;
   /** Key of its source. */
   readonly source: string;
-  /** The whole SSE frame as bytes outside V8's heap, which the garbage collector does not copy. */
+  /** The whole SSE frame, valid during the call that passes it. */
   readonly frame: Uint8Array;
+}
+
+interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
+  /** Has its frame from `begin` to `end`, and those of the user's events before and behind it. */
+  readonly block: Uint8Array;
+  readonly begin: number;
+  readonly end: number;
 }
 
 /** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
+/** A block is a quarter of what the ring buffer holds, so that all blocks are hardly more than that. */
+const blockBytesMin = 1_024;
+const blockBytesMax = 64 * 1024;
 
 export class EventRing implements Held {
-  #events: PublishedEvent[] = [];
+  #events: (HeldEvent | undefined)[] = [];
+  /** The newest one. The garbage collector copies none of them, unlike texts. */
+  #block = noBlock;
+  #blockUsed = 0;
   /** Of the frames that it holds. */
   #bytes = 0;
-  /** Index of the oldest event; those before it are evicted. */
+  /** Index of the oldest event; those before it are evicted and undefined. */
   #first = 0;
   #lastSeq = 0;
   /** Source → `seq` of its latest evicted event. */
@@ -42,11 +55,17 @@ export class EventRing implements Held {
     return this.#lastSeq;
   }
 
-  push(event: PublishedEvent): void {
-    this.#lastSeq = event.seq;
-    this.#events.push(event);
-    this.#resize(event.frame.length);
-    this.#evict(event.at);
+  push({ seq, at, source, frame }: PublishedEvent): void {
+    const { length } = frame;
+    if (this.#blockUsed + length > this.#block.length) this.#renewBlock(length);
+    const begin = this.#blockUsed;
+    const end = begin + length;
+    this.#block.set(frame, begin);
+    this.#blockUsed = end;
+    this.#events.push({ seq, at, source, block: this.#block, begin, end });
+    this.#lastSeq = seq;
+    this.#resize(length);
+    this.#evict(at);
     this.memory.trim();
   }
 
@@ -78,29 +97,33 @@ export class EventRing implements Held {
     const { latest } = this.memory;
     const isOurs = latest?.ring === this && latest.source === source;
     if (isOurs && latest.after === seq && latest.upTo === this.#lastSeq) return latest.slice;
-    const events = this.#after(seq, source);
-    const frames: Uint8Array[] = [];
+    const events: HeldEvent[] = [];
     let size = 0;
-    for (const { frame } of events) {
-      if (size >= sliceBytesMax) break;
-      frames.push(frame);
-      size += frame.length;
+    let remaining = 0;
+    for (let index = this.#indexAfter(seq); index < this.#events.length; index++) {
+      const event = this.#events[index] as HeldEvent;
+      if (event.source !== source) continue;
+      if (size < sliceBytesMax) {
+        events.push(event);
+        size += event.end - event.begin;
+      } else {
+        remaining++;
+      }
     }
-    const slice = {
-      bytes: Buffer.concat(frames, size),
-      lastSeq: events[frames.length - 1]?.seq ?? seq,
-      remaining: events.length - frames.length,
-    };
+    const slice = { bytes: joined(events, size), lastSeq: events.at(-1)?.seq ?? seq, remaining };
     this.memory.latest = { ring: this, after: seq, source, upTo: this.#lastSeq, slice };
     return slice;
   }
 
-  #after(seq: number, source: string): PublishedEvent[] {
-    const kept = this.#events.length - this.#first;
-    const oldest = this.#lastSeq - kept + 1;
-    return this.#events
-      .slice(this.#first + Math.max(0, seq - oldest + 1))
-      .filter((event) => event.source === source);
+  #indexAfter(seq: number): number {
+    const oldest = this.#lastSeq - (this.#events.length - this.#first) + 1;
+    return this.#first + Math.max(0, seq - oldest + 1);
+  }
+
+  #renewBlock(length: number): void {
+    const size = Math.min(Math.max(this.#bytes / 4, blockBytesMin), blockBytesMax);
+    this.#block = Buffer.allocUnsafeSlow(Math.max(Math.ceil(size), length));
+    this.#blockUsed = 0;
   }
 
   #evict(now: number): void {
@@ -126,16 +149,32 @@ export class EventRing implements Held {
       this.#evictedOfAny = oldest.seq;
     }
     this.#evicted.set(oldest.source, oldest.seq);
-    this.#first++;
+    this.#events[this.#first++] = undefined;
     if (this.#first > this.#events.length / 2) {
       this.#events = this.#events.slice(this.#first);
       this.#first = 0;
     }
-    this.#resize(-oldest.frame.length);
+    if (this.isEmpty) this.#block = noBlock;
+    this.#resize(oldest.begin - oldest.end);
   }
 
   #resize(change: number): void {
     this.#bytes += change;
     this.memory.resized(this, this.#bytes - change, this.#bytes);
   }
+}
+
+const noBlock = new Uint8Array(0);
+
+/** The frames of these events, which have so many bytes: not copied where they lie side by side. */
+function joined(events: readonly HeldEvent[], size: number): Uint8Array {
+  const [first] = events;
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return noBlock;
+  const isOnePiece = first.block === last.block && last.end - first.begin === size;
+  if (isOnePiece) return first.block.subarray(first.begin, last.end);
+  return Buffer.concat(
+    events.map(({ block, begin, end }) => block.subarray(begin, end)),
+    size,
+  );
 }

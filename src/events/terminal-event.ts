@@ -1,4 +1,5 @@
 /** Encodes a terminal event as an SSE frame (section 5 of the contract). */
+import { constantBytes, TextBytes } from '../lib/text-bytes.js';
 import type { SourceName } from '../model/source-name.js';
 import type { EventName } from './event-names.js';
 
@@ -18,40 +19,65 @@ export interface TerminalEvent {
   readonly data: object;
 }
 
-/** `eventId` is the cursor, `<epoch>-<seq>`; `receivedAt` is ISO 8601 UTC on the gateway's clock. */
+/**
+ * `eventId` is the cursor, `<epoch>-<seq>`; `receivedAt` is ISO 8601 UTC on the gateway's clock.
+ * @returns the frame, valid until the next call.
+ */
 export function encodeEvent(
   event: TerminalEvent,
   eventId: string,
   receivedAt: string,
   rawTextLengthMax: number,
-): string {
+): Uint8Array {
+  const { source } = event;
   const rawText = event.rawText ?? null;
   const isTruncated = rawText !== null && rawText.length > rawTextLengthMax;
-  const data = JSON.stringify({
-    eventId,
-    event: event.name,
-    occurredAt: event.occurredAt,
-    receivedAt,
-    platform: event.source.platform,
-    instanceId: event.source.instanceId,
-    accountName: event.source.accountName,
-    requestId: event.requestId ?? null,
-    signalId: event.signalId ?? null,
-    executionId: event.executionId ?? null,
-    orderRef: event.orderRef ?? null,
-    rawText: isTruncated ? cut(rawText, rawTextLengthMax) : rawText,
-    rawTextTruncated: isTruncated,
-    data: event.data,
-  });
-  return `id: ${eventId}\nevent: ${event.name}\ndata: ${data}\n\n`;
+  bytes.begin().constant(parts.id).text(eventId).constant(parts.event).text(event.name);
+  bytes.constant(parts.data).text(eventId).constant(parts.name).text(event.name);
+  bytes.constant(parts.occurredAt).json(event.occurredAt);
+  bytes.constant(parts.receivedAt).json(receivedAt);
+  bytes.constant(parts.platform).json(source.platform);
+  bytes.constant(parts.instanceId).json(source.instanceId);
+  bytes.constant(parts.accountName).json(source.accountName);
+  bytes.constant(parts.requestId).value(event.requestId);
+  bytes.constant(parts.signalId).value(event.signalId);
+  bytes.constant(parts.executionId).value(event.executionId);
+  bytes.constant(parts.orderRef).value(event.orderRef);
+  bytes.constant(parts.rawText).value(isTruncated ? cut(rawText, rawTextLengthMax) : rawText);
+  bytes.constant(isTruncated ? parts.truncated : parts.whole).value(event.data);
+  return bytes.constant(parts.end).take();
 }
 
 /** @returns the JSON text in the `data` line of an encoded event. */
-export function eventJson(frame: string): string {
-  return frame.slice(frame.indexOf(dataMark) + dataMark.length, -2);
+export function eventJson(frame: Uint8Array): string {
+  const { buffer, byteOffset, length } = frame;
+  const text = Buffer.from(buffer, byteOffset, length).toString();
+  return text.slice(text.indexOf(dataMark) + dataMark.length, -2);
 }
 
+const bytes = new TextBytes();
 const dataMark = '\ndata: ';
+
+/** What stands before the values of a frame, in their order, and behind the last one. */
+const parts = {
+  id: constantBytes('id: '),
+  event: constantBytes('\nevent: '),
+  data: constantBytes(`${dataMark}{"eventId":"`),
+  name: constantBytes('","event":"'),
+  occurredAt: constantBytes('","occurredAt":'),
+  receivedAt: constantBytes(',"receivedAt":'),
+  platform: constantBytes(',"platform":'),
+  instanceId: constantBytes(',"instanceId":'),
+  accountName: constantBytes(',"accountName":'),
+  requestId: constantBytes(',"requestId":'),
+  signalId: constantBytes(',"signalId":'),
+  executionId: constantBytes(',"executionId":'),
+  orderRef: constantBytes(',"orderRef":'),
+  rawText: constantBytes(',"rawText":'),
+  whole: constantBytes(',"rawTextTruncated":false,"data":'),
+  truncated: constantBytes(',"rawTextTruncated":true,"data":'),
+  end: constantBytes('}\n\n'),
+};
 
 /** Cuts at `length` UTF-16 code units, one earlier where that would split a surrogate pair. */
 function cut(text: string, length: number): string {

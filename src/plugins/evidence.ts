@@ -25,9 +25,9 @@ function toFill({ fillId, price, quantity, filledAt }: NonNullable<Evidence['fil
   return { fillId, price, quantity, filledAt: toUtc(filledAt) };
 }
 
-/** Fast path: already ISO 8601 UTC with milliseconds, and a valid date in every month (day 1 to 28). */
+/** Fast path: already ISO 8601 UTC with milliseconds, on a day that its month has in every year. */
 const plainUtc =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /** Converts a time with any offset to ISO 8601 UTC. */
 export function toUtc(time: string): string {

@@ -65,7 +65,7 @@ export class Intake {
   /** The one whose frames were the last to wait in this turn. */
   #heard: FrameReader | undefined;
   /** New frames are copied behind the used bytes. */
-  #block = new Uint8Array(blockBytes);
+  #block: Uint8Array = new Uint8Array(0);
   #blockUsed = 0;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onError: (error: unknown) => void;
@@ -180,7 +180,7 @@ export class Intake {
   }
 
   #renewBlock(size: number): void {
-    this.#block = new Uint8Array(Math.max(blockBytes, size));
+    this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, size));
     this.#blockUsed = 0;
   }
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import t from 'tap';
 import { ReplayMemory } from '../../src/events/replay-memory.js';
@@ -189,5 +191,67 @@ t.test(
     t.equal(ring.reaches(0, 's1', 0), false);
     t.equal(ring.reaches(4_980, 's4980', 0), true);
     t.equal(ring.reaches(4_999, 's1', 0), true, 'nothing was lost after that');
+  },
+);
+
+t.test('every frame comes out as it was, wherever it lies', async () => {
+  const frames = fc.array(
+    fc.record({ source: fc.constantFrom('a', 'a', 'b'), length: fc.nat({ max: 3_000 }) }),
+    { minLength: 1, maxLength: 120 },
+  );
+  const many = { replayEventsMax: 1_000, replayAgeMs: 100, replayBytesPerUser: 1_000_000 };
+  const passed = new Uint8Array(3_000);
+  fc.assert(
+    fc.property(frames, (frames) => {
+      const ring = new EventRing(many, 'e');
+      frames.forEach(({ source, length }, index) => {
+        // The bytes that are passed are those of the next frame, too.
+        const frame = passed.subarray(0, length).fill(index);
+        ring.push({ seq: index + 1, at: 0, source, frame });
+      });
+      const expected = frames.flatMap(({ source, length }, index) =>
+        source === 'a' ? [Buffer.alloc(length, index)] : [],
+      );
+      const slices: Uint8Array[] = [];
+      for (let at = 0, remaining = 1; remaining > 0;) {
+        const slice = ring.next(at, 'a', 0);
+        assert.ok(slice);
+        slices.push(slice.bytes);
+        ({ lastSeq: at, remaining } = slice);
+      }
+      assert.ok(Buffer.concat(slices).equals(Buffer.concat(expected)));
+    }),
+  );
+});
+
+t.test(
+  'memory is in proportion to the frames that are held, and none is left by what is old',
+  async (t) => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    /** What the first collection has found is freed by another thread; the next one waits for it. */
+    const held = (): number => {
+      collect();
+      collect();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = held();
+    const memory = new ReplayMemory(Infinity);
+    const large = { ...limits, replayEventsMax: 1_000, replayBytesPerUser: 100_000 };
+    const rings = Array.from({ length: 200 }, () => new EventRing(large, 'e', memory));
+    const pushAll = (count: number, length: number): void => {
+      for (let seq = 1; seq <= count; seq++) {
+        for (const ring of rings) ring.push({ seq, at: 0, source: 'a', frame: frame(length) });
+      }
+    };
+    pushAll(1, 500);
+    const few = held() - before;
+    t.ok(few < 200 * 1_500, `${few} bytes for 200 users with one event`);
+    pushAll(500, 500);
+    const many = held() - before;
+    t.ok(many < 1.6 * memory.bytes, `${many} bytes for ${memory.bytes} of frames`);
+    for (const ring of rings) ring.age(1_000);
+    const none = held() - before;
+    t.ok(none < 100_000, `${none} bytes for nothing`);
   },
 );

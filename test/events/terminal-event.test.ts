@@ -13,7 +13,7 @@ const event: TerminalEvent = {
 };
 
 t.test('an event is one SSE frame with the contract’s fields, unknown ones null', async (t) => {
-  const frame = encodeEvent(event, 'ab-7', '2026-01-15T12:00:01.000Z', 8_192);
+  const frame = textOf(encodeEvent(event, 'ab-7', '2026-01-15T12:00:01.000Z', 8_192));
   const data = {
     eventId: 'ab-7',
     event: 'order_update',
@@ -42,7 +42,7 @@ const cuts: [string, string, string][] = [
 ];
 for (const [name, rawText, expected] of cuts) {
   t.test(`rawText is cut to its limit and marked: ${name}`, async (t) => {
-    const parsed = decode(encodeEvent({ ...event, rawText }, 'e-1', '', 4));
+    const parsed = decode(textOf(encodeEvent({ ...event, rawText }, 'e-1', '', 4)));
     t.equal(parsed['rawText'], expected);
     t.equal(parsed['rawTextTruncated'], rawText !== expected);
   });
@@ -53,7 +53,7 @@ t.test('whatever a terminal writes, the frame stays one frame and says the same'
   fc.assert(
     fc.property(texts, fc.dictionary(texts, fc.jsonValue()), texts, (rawText, data, name) => {
       const source = { ...event.source, accountName: name };
-      const frame = encodeEvent({ ...event, source, rawText, data }, 'e-1', '', 1_000);
+      const frame = textOf(encodeEvent({ ...event, source, rawText, data }, 'e-1', '', 1_000));
       assert.equal(frame.split(/\r\n|\r|\n/).length, 5, 'three lines and the empty one');
       const parsed = decode(frame);
       assert.equal(parsed['rawText'], rawText);
@@ -62,6 +62,10 @@ t.test('whatever a terminal writes, the frame stays one frame and says the same'
     }),
   );
 });
+
+function textOf(frame: Uint8Array): string {
+  return Buffer.from(frame).toString();
+}
 
 function decode(frame: string): Record<string, unknown> {
   return JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Record<string, unknown>;
