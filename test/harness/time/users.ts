@@ -15,6 +15,7 @@ export const limits = {
   keyRequestsPerMinute: 500,
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
+  userRequestsPerMinute: 1_000_000,
 };
 const business = { publicApi: true, signalsPerMinute: 100_000, signalsPerDay: 100_000_000 };
 export const signalsPerMinute = 40;
