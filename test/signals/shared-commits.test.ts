@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { Deadlines } from '../../src/lib/deadlines.js';
+import { type Deadline, Deadlines } from '../../src/lib/deadlines.js';
 import { SharedCommits } from '../../src/signals/shared-commits.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { commitAnswerMs } from '../../src/store/storage-health.js';
@@ -76,4 +78,43 @@ t.test('a commit that fails is told to each of its changes, and to no other', as
   t.strictSame(told.sort(), ['a full', 'b full', 'c stored']);
   clock.advance(staleMs);
   t.equal(told.length, 3);
+});
+
+t.test('a commit whose outcome was told holds none of its changes', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept: Deadline[] = [];
+  class KeptDeadlines extends Deadlines {
+    override at(due: number, task: () => void): Deadline {
+      const deadline = super.at(due, task);
+      kept.push(deadline);
+      return deadline;
+    }
+  }
+  const ignore = () => undefined;
+  const commits = new SharedCommits<object>({
+    deadlines: new KeptDeadlines(new SimulatedClock()),
+    staleMs,
+    late: ignore,
+    stale: ignore,
+    stored: ignore,
+    failed: ignore,
+  });
+  const { promise, resolve } = commit();
+  const [succeeding, failing] = [addedTo(promise), addedTo(Promise.reject(new Error('full')))];
+  await turns();
+  collect();
+  t.not(succeeding.deref(), undefined, 'nothing was told yet');
+  await turns();
+  resolve();
+  await turns();
+  collect();
+  t.equal(kept.length, 2);
+  t.strictSame([succeeding.deref(), failing.deref()], [undefined, undefined]);
+
+  function addedTo(stored: Promise<void>): WeakRef<object> {
+    const change = { payload: 'of a signal' };
+    commits.add(change, stored);
+    return new WeakRef(change);
+  }
 });
