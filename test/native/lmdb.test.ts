@@ -69,6 +69,8 @@ t.test('a key has at most 1978 bytes', async (t) => {
   const { root } = openIn(t);
   await root.put('k'.repeat(1978), 1);
   t.throws(() => root.put('k'.repeat(1979), 1), /larger than the maximum key size \(1978\)/);
+  // The refused put has left a turn of lmdb's scheduled, which fails in an environment that is closed before it.
+  await root.put('short', 1);
 });
 
 t.test('mapSize is no limit: the file grows beyond it', async (t) => {
