@@ -16,6 +16,10 @@ const shortMax = 64;
 /** A view of so many bytes is kept. */
 const viewMax = 4_096;
 const million = 1_000_000;
+/** The digits of the numbers below a hundred. */
+const tens = Uint8Array.from({ length: 100 }, (_, pair) => zero + Math.floor(pair / 10));
+const ones = Uint8Array.from({ length: 100 }, (_, pair) => zero + (pair % 10));
+
 /** A text that all of a kind have, encoded once. */
 export function constantBytes(text: string): Uint8Array {
   return encoder.encode(text);
@@ -28,6 +32,9 @@ export class TextBytes {
   #length = 0;
   #latestNumber = 0;
   #latestText = '0';
+  /** Of a time; it changes every 17 minutes. */
+  #latestMillions = 0;
+  #millionsDigits = '0';
   /** By length: to make one costs more than to fill it. */
   #views: (Uint8Array | undefined)[] = [];
 
@@ -91,23 +98,40 @@ export class TextBytes {
 
   /** @param number a whole number, not negative. */
   number(number: number): this {
-    if (number < million) return this.#digits(number, 1);
+    if (number < million) return this.#digits(number);
     const millions = Math.floor(number / million);
     if (millions >= million * 1_000) return this.text(String(number));
-    return this.number(millions).#digits(number - millions * million, 6);
+    if (millions !== this.#latestMillions) {
+      this.#latestMillions = millions;
+      this.#millionsDigits = String(millions);
+    }
+    return this.text(this.#millionsDigits).#sixDigits(number - millions * million);
   }
 
   /** A value as JSON has it in a list, where what has no text is null. */
   value(value: unknown): this {
     if (typeof value === 'string') return this.json(value);
-    if (value === null || value === undefined) return this.text('null');
+    if (value === null || value === undefined) return this.#null();
     if (value === true) return this.text('true');
     if (value === false) return this.text('false');
     if (typeof value === 'number' && Number.isFinite(value)) {
       const isWhole = value >= 0 && Number.isSafeInteger(value);
       return isWhole ? this.number(value) : this.text(this.#textOf(value));
     }
+    if (Array.isArray(value)) return this.list(value);
     return this.text(JSON.stringify(value));
+  }
+
+  #null(): this {
+    this.#reserve(4);
+    const bytes = this.#bytes;
+    const at = this.#length;
+    bytes[at] = 0x6e;
+    bytes[at + 1] = 0x75;
+    bytes[at + 2] = 0x6c;
+    bytes[at + 3] = 0x6c;
+    this.#length = at + 4;
+    return this;
   }
 
   /** The last one is kept: a record often has the same number twice. */
@@ -135,18 +159,31 @@ export class TextBytes {
     return this;
   }
 
-  /** @param number below ten million. */
-  #digits(number: number, least: number): this {
-    this.#reserve(7);
+  /** @param number below a million. */
+  #digits(number: number): this {
+    this.#reserve(6);
     let digits = 1;
     for (let rest = number; rest >= 10; rest = (rest / 10) | 0) digits++;
-    if (digits < least) digits = least;
     this.#length += digits;
     let rest = number;
     for (let at = this.#length - 1; digits > 0; digits--) {
       this.#bytes[at--] = zero + (rest % 10);
       rest = (rest / 10) | 0;
     }
+    return this;
+  }
+
+  /** @param number below a million; with leading zeros. */
+  #sixDigits(number: number): this {
+    this.#reserve(6);
+    const bytes = this.#bytes;
+    for (let rest = number | 0, at = this.#length + 4; at >= this.#length; at -= 2) {
+      const pair = rest % 100;
+      bytes[at] = tens[pair] as number;
+      bytes[at + 1] = ones[pair] as number;
+      rest = (rest / 100) | 0;
+    }
+    this.#length += 6;
     return this;
   }
 
