@@ -16,7 +16,7 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
   const workload = workloads[spec.workload];
   const startsAt = performance.now() + spec.warmupSeconds * 1000;
   const endsAt = startsAt + spec.seconds * 1000;
-  const measurement = new Measurement(startsAt, workload.expected);
+  const measurement = new Measurement(startsAt, workload.expected, spec.serverPid);
   const sources = new Map<Connection, RequestSource>();
   let sequence = 0;
   let isOver = false;

@@ -14,16 +14,14 @@ const saturated = 0.9;
 
 export interface Loaded {
   readonly report: LoadReport;
-  /** Processor time of the server's event loop by the wall time of the load. */
+  /** Processor time of the server's event loop by the wall time, without the warm-up. */
   readonly loopShare: number;
 }
 
 /** Loads a server and watches its event loop meanwhile. */
 export async function loadSide(side: Side, spec: Omit<LoadSpec, 'url'>): Promise<Loaded> {
-  const before = side.loopSeconds();
-  const report = await runLoad({ ...spec, url: side.url });
-  const wall = spec.warmupSeconds + report.seconds;
-  return { report, loopShare: (side.loopSeconds() - before) / wall };
+  const report = await runLoad({ ...spec, url: side.url, serverPid: side.pid });
+  return { report, loopShare: (report.serverLoopSeconds as number) / report.seconds };
 }
 
 /** Answers a second that the generator gets from the bare handler with the same requests. */

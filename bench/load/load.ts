@@ -24,6 +24,8 @@ export interface LoadSpec {
   readonly seconds: number;
   /** Open loop: whether the report lists each caller's grants. */
   readonly listsGrants?: boolean;
+  /** Whose event loop is watched. */
+  readonly serverPid?: number;
 }
 
 export interface LoadReport {
@@ -43,6 +45,8 @@ export interface LoadReport {
   readonly seconds: number;
   /** Processor time of the generator by the wall time: near 1 it can do no more. */
   readonly busyShare: number;
+  /** Processor time of the event loop of the server that is watched, in the measured time. */
+  readonly serverLoopSeconds?: number;
   /** For each caller its requests that had an expected answer, if the spec asks for them. */
   readonly grants?: readonly (readonly Grant[])[];
 }

@@ -1,4 +1,5 @@
 /** What a generator counts during the measured time, and the report that it makes of it. */
+import { loopSeconds } from '../measure/processor-time.js';
 import { LatencyHistogram } from '../measure/statistics.js';
 import type { Grant } from './grants.js';
 import type { LoadReportJson } from './load.js';
@@ -12,6 +13,8 @@ export class Measurement {
   #unanswered = 0;
   #lastAnswerAt: number;
   #cpu = process.cpuUsage();
+  readonly #serverPid: number | undefined;
+  #serverLoopSeconds = 0;
   readonly #grants: Grant[][] | undefined;
 
   /**
@@ -21,9 +24,11 @@ export class Measurement {
   constructor(
     readonly startedAt: number,
     expected: readonly number[],
+    serverPid: number | undefined,
     grantsOf?: number,
   ) {
     this.#expected = expected;
+    this.#serverPid = serverPid;
     this.#lastAnswerAt = startedAt;
     if (grantsOf !== undefined) this.#grants = Array.from({ length: grantsOf }, () => []);
   }
@@ -35,6 +40,7 @@ export class Measurement {
   /** The measured time begins now: what was done before is not the measurement's. */
   begin(): void {
     this.#cpu = process.cpuUsage();
+    if (this.#serverPid !== undefined) this.#serverLoopSeconds = loopSeconds(this.#serverPid);
   }
 
   answer(status: number, intendedAt: number, now: number): void {
@@ -76,6 +82,9 @@ export class Measurement {
       lateness: this.lateness.toJSON(),
       seconds,
       busyShare: (user + system) / 1e6 / seconds,
+      ...(this.#serverPid === undefined
+        ? {}
+        : { serverLoopSeconds: loopSeconds(this.#serverPid) - this.#serverLoopSeconds }),
       ...(this.#grants === undefined ? {} : { grants: this.#grants }),
     };
   }

@@ -44,7 +44,7 @@ export function runOpenLoop(
     const begin = (): void => {
       firstAt = performance.now();
       const startedAt = firstAt + warmups * intervalMs;
-      measurement = new Measurement(startedAt, workload.expected, grantsOf);
+      measurement = new Measurement(startedAt, workload.expected, spec.serverPid, grantsOf);
       setTimeout(() => measurement?.begin(), warmups * intervalMs);
       setTimeout(finish, total * intervalMs + drainMs).unref();
       turn();

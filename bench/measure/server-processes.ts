@@ -3,6 +3,7 @@
  * the start of a server of several processes, those below it.
  */
 import { readFileSync } from 'node:fs';
+import { loopSeconds, processSeconds } from './processor-time.js';
 import type { Side } from './side.js';
 
 export interface Usage {
@@ -14,9 +15,6 @@ export interface Usage {
   readonly loopSeconds: readonly number[];
 }
 
-/** What /proc counts processor time in; fixed on every Linux that Node runs on. */
-const ticksPerSecond = 100;
-
 export function serverPids(side: Side): number[] {
   const below = descendantsOf(side.pid);
   return below.length === 0 ? [side.pid] : below;
@@ -25,8 +23,8 @@ export function serverPids(side: Side): number[] {
 export function usageOf(pids: readonly number[]): Usage {
   return {
     atMs: performance.now(),
-    cpuSeconds: pids.reduce((sum, pid) => sum + processorSeconds(`/proc/${pid}/stat`), 0),
-    loopSeconds: pids.map((pid) => processorSeconds(`/proc/${pid}/task/${pid}/stat`)),
+    cpuSeconds: pids.reduce((sum, pid) => sum + processSeconds(pid), 0),
+    loopSeconds: pids.map(loopSeconds),
   };
 }
 
@@ -53,11 +51,4 @@ function descendantsOf(pid: number): number[] {
     .filter((text) => text !== '')
     .map(Number);
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
-}
-
-/** User and system time. The command's name may hold spaces, so fields count from its closing bracket. */
-function processorSeconds(file: string): number {
-  const stat = readFileSync(file, 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
+import { processSeconds } from './processor-time.js';
 
 export interface SideOptions {
   readonly name: string;
@@ -29,8 +30,6 @@ export interface Side {
   rssBytes(): number;
   /** Processor seconds of all threads since the start. */
   cpuSeconds(): number;
-  /** Of the main thread alone, where the event loop runs: near the wall time it is saturated. */
-  loopSeconds(): number;
   /** Sends one line and waits for the next one. Rejects when the process ends first. */
   ask(command: object): Promise<Line>;
   /** Ends the process and waits for its end. */
@@ -41,8 +40,6 @@ export interface Side {
 const readyWithinMs = 60_000;
 const stopWithinMs = 15_000;
 const logCharactersMax = 8_192;
-/** What /proc counts processor time in; fixed on every Linux that Node runs on. */
-const ticksPerSecond = 100;
 
 const endWithParent = new URL('./end-with-parent.js', import.meta.url).href;
 const running = new Set<ChildProcess>();
@@ -95,8 +92,7 @@ export async function startSide(options: SideOptions): Promise<Side> {
       pid,
       info,
       rssBytes: () => residentBytes(pid),
-      cpuSeconds: () => processorSeconds(`/proc/${pid}/stat`),
-      loopSeconds: () => processorSeconds(`/proc/${pid}/task/${pid}/stat`),
+      cpuSeconds: () => processSeconds(pid),
       ask(command) {
         const answer = next();
         child.stdin.write(`${JSON.stringify(command)}\n`);
@@ -133,11 +129,4 @@ async function within<T>(ms: number, work: Promise<T>, complaint: string): Promi
 function residentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
-
-/** User and system time. The command's name may hold spaces, so fields count from its closing bracket. */
-function processorSeconds(file: string): number {
-  const stat = readFileSync(file, 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
