@@ -4,6 +4,7 @@
  * over enough users and keys, and the plan is one that allows as much.
  */
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { type Product, productModule } from '../measure/product.js';
 import { type Side, startSide } from '../measure/side.js';
 import { removeDirectory } from '../measure/workspace.js';
@@ -27,10 +28,19 @@ const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_440_000_000 },
 };
 
+/** What `ops/systemd/two-processors.conf` starts Node with. */
+export function gatewayFlags(processors: number): readonly string[] {
+  return processors > 2 ? [] : ['--no-concurrent-marking', '--no-parallel-scavenge'];
+}
+
 /** `info.opsUrl` is where its metrics are. */
 export async function startGateway(options: GatewayOptions): Promise<Side> {
   const { product, population, config = {}, nodeFlags = [] } = options;
-  const flags = [...(product.nodeFlags ?? []), ...nodeFlags];
+  const flags = [
+    ...gatewayFlags(availableParallelism()),
+    ...(product.nodeFlags ?? []),
+    ...nodeFlags,
+  ];
   const file = `${population.dataDir}.config.json`;
   writeFileSync(file, JSON.stringify({ plans, ...config }));
   return startSide({

@@ -90,6 +90,19 @@ t.test(
   },
 );
 
+t.test('flags of Node in a drop-in are for the service alone', async (t) => {
+  const { unit } = machine(t, userInfo().username);
+  const start = /^ExecStart=(\S+) (.*) serve$/m.exec(readFileSync(unit, 'utf8'));
+  mkdirSync(`${unit}.d`);
+  writeFileSync(
+    `${unit}.d/two-processors.conf`,
+    `[Service]\nExecStart=\nExecStart=${start?.[1]} --no-a --no-b ${start?.[2]} serve\n`,
+  );
+  const { status, lines, stderr } = run(unit, ['doctor']);
+  t.equal(status, 0, stderr);
+  t.equal(lines[1], 'args doctor');
+});
+
 t.test('root’s command runs as the user of the service', { skip: !isRoot }, async (t) => {
   const { unit, path } = machine(t, 'nobody', ['Group=']);
   writeFileSync(join(path, 'environment'), 'SIGNALBOX_PORT=9000\n', { mode: 0o600 });

@@ -1,7 +1,8 @@
 /** ops/systemd: held against systemd's own tools, and the notices against a real socket. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
+import { gatewayFlags } from '../../bench/sides/gateway.js';
 import { exitCodes } from '../../src/cli/command.js';
 import { knownEnvironment } from '../../src/settings/table.js';
 import { dataDirOf, startGateway } from '../support/gateway-process.js';
@@ -12,6 +13,7 @@ const ops = new URL('../../../ops/', import.meta.url).pathname;
 const unitFile = `${ops}systemd/signalbox.service`;
 const unit = readFileSync(unitFile, 'utf8');
 const dropIn = readFileSync(`${ops}systemd/tls.conf`, 'utf8');
+const twoProcessors = readFileSync(`${ops}systemd/two-processors.conf`, 'utf8');
 const installGuide = readFileSync(`${ops}install.md`, 'utf8');
 const noAnalyze = missing('systemd-analyze', ['--version']);
 
@@ -20,19 +22,26 @@ function valuesOf(text: string, key: string): string[] {
   return [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map((match) => match[1] as string);
 }
 
-/** The unit with its drop-in, as installed, but with the Node and the files that this machine has. */
+const onThisMachine = (text: string): string =>
+  text
+    .replace('/usr/bin/node', process.execPath)
+    .replace('/opt/signalbox/current/build/bin', new URL('../../bin', import.meta.url).pathname);
+
+/** The unit with its drop-ins, as installed, but with the Node and the files that this machine has. */
 function installedUnits(t: Test): string {
   const directory = t.testdir({ 'signalbox.service.d': {} });
-  const here = unit
-    .replace('/usr/bin/node', process.execPath)
-    .replace('/opt/signalbox/current/build/bin', new URL('../../bin', import.meta.url).pathname)
-    .replace(/^Documentation=.*\n/m, '');
+  const here = onThisMachine(unit).replace(/^Documentation=.*\n/m, '');
   writeFileSync(`${directory}/signalbox.service`, here);
-  copyFileSync(`${ops}systemd/tls.conf`, `${directory}/signalbox.service.d/tls.conf`);
+  for (const name of ['tls.conf', 'two-processors.conf']) {
+    writeFileSync(
+      `${directory}/signalbox.service.d/${name}`,
+      onThisMachine(readFileSync(`${ops}systemd/${name}`, 'utf8')),
+    );
+  }
   return directory;
 }
 
-t.test('systemd finds nothing wrong with the unit and its drop-in', { skip: noAnalyze }, (t) => {
+t.test('systemd finds nothing wrong with the unit and its drop-ins', { skip: noAnalyze }, (t) => {
   const directory = installedUnits(t);
   const verify = (): { status: number | null; output: string } => {
     const { status, stdout, stderr } = spawnSync(
@@ -94,6 +103,27 @@ t.test('the unit says what the gateway does: its variables, its time, its exit c
   t.ok(Number(valuesOf(unit, 'TimeoutStopSec')[0]) > 10, 'longer than a drain may take');
   t.same(valuesOf(unit, 'RestartPreventExitStatus'), [`${exitCodes.usage}`], 'a wrong setting');
   t.same(valuesOf(unit, 'User'), ['signalbox']);
+  t.end();
+});
+
+t.test('on two processors Node gets flags that it knows, and the pages name them', (t) => {
+  const [program] = valuesOf(unit, 'ExecStart');
+  const [emptied, start = ''] = valuesOf(twoProcessors, 'ExecStart');
+  const flags = start.match(/ --\S+/g) ?? [];
+  t.equal(emptied, '', 'systemd would run both');
+  t.equal(
+    flags.reduce((text, flag) => text.replace(flag, ''), start),
+    program,
+  );
+  t.same(
+    gatewayFlags(2),
+    flags.map((flag) => flag.trim()),
+    'the benchmarks use them, too',
+  );
+  t.same(gatewayFlags(4), []);
+  t.match(installGuide, flags.map((flag) => flag.trim()).join(', '));
+  const { status, stderr } = spawnSync(process.execPath, [...gatewayFlags(2), '--eval', '0']);
+  t.equal(status, 0, String(stderr));
   t.end();
 });
 
