@@ -11,7 +11,7 @@ import type { Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
 import type { Trail } from '../model/trail.js';
 import type { BookEntry } from './book-entry.js';
-import { awaitCommit } from './commit-deadline.js';
+import { CommitDeadline } from './commit-deadline.js';
 import type { ExecutionBook } from './execution-book.js';
 import type { Idempotency } from './idempotency.js';
 import { nextCancelAttempt, requestCancel } from './cancel-moves.js';
@@ -74,10 +74,11 @@ export class CancelAcceptance {
       expiresAt: now + limits.idempotencyRetentionMs,
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
-    const deadline = awaitCommit(deadlines, limits.staleProcessingMs, {
+    const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
       late: () => answer(undefined),
       stale: () => idempotency.doubt(userId, idempotencyKey),
     });
+    deadline.begin();
     const cancelKey: [string, string] = [userId, ids.ulid()];
     book.apply(entry, requestCancel(cancelRequestId, now, trail), {
       alongside: {
@@ -87,7 +88,7 @@ export class CancelAcceptance {
         },
       },
       done: () => {
-        deadlines.remove(deadline);
+        deadline.end();
         idempotency.settle(userId, idempotencyKey);
         answer(body);
         this.#deps.send(entry);

@@ -12,7 +12,7 @@ import type { TrailLog } from '../model/trail-events.js';
 import type { Trail } from '../model/trail.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
-import { awaitCommit } from './commit-deadline.js';
+import { CommitDeadline } from './commit-deadline.js';
 import type { Idempotency } from './idempotency.js';
 import { matches, type OrderFilter } from './order-filter.js';
 
@@ -51,13 +51,14 @@ export class CancelAllAcceptance {
       answer(undefined);
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
-    const deadline = awaitCommit(deadlines, limits.staleProcessingMs, {
+    const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
       late: () => answer(undefined),
       stale: doubt,
     });
+    deadline.begin();
     acceptance.afterPending(userId, () => {
       this.#cancel(request, doubt, (body) => {
-        deadlines.remove(deadline);
+        deadline.end();
         idempotency.settle(userId, idempotencyKey);
         answer(body);
       });

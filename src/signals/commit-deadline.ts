@@ -1,28 +1,51 @@
 /**
  * The deadline of an operation whose commit is under way: first that of its answer, then that after which its
- * outcome counts as unknown. One object for both, as the hot path makes one for each request.
+ * outcome counts as unknown. One object for both, which may be used again for the next commit: the hot path needs
+ * one for each write of the log.
  */
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { commitAnswerMs } from '../store/storage-health.js';
 
-export interface CommitDeadline {
+export interface CommitEvents {
   /** The answer must not wait any longer. */
   readonly late: () => void;
   /** After `staleProcessingMs`. */
   readonly stale: () => void;
 }
 
-/** @returns what to remove from `deadlines` when the commit has ended. */
-export function awaitCommit(
-  deadlines: Deadlines,
-  staleMs: number,
-  { late, stale }: CommitDeadline,
-): Deadline {
-  const answerMs = Math.min(commitAnswerMs, staleMs);
-  const deadline = deadlines.after(answerMs, () => {
-    late();
-    deadline.task = stale;
-    deadlines.set(deadline, deadlines.clock.monotonic() + staleMs - answerMs);
-  });
-  return deadline;
+export class CommitDeadline implements Deadline {
+  heapIndex = -1;
+  #isLate = false;
+
+  constructor(
+    readonly deadlines: Deadlines,
+    readonly staleMs: number,
+    readonly events: CommitEvents,
+  ) {}
+
+  get #answerMs(): number {
+    return Math.min(commitAnswerMs, this.staleMs);
+  }
+
+  /** The commit is under way from now on. */
+  begin(): void {
+    this.#isLate = false;
+    this.#after(this.#answerMs);
+  }
+
+  /** The commit has ended. */
+  end(): void {
+    this.deadlines.remove(this);
+  }
+
+  task(): void {
+    if (this.#isLate) return this.events.stale();
+    this.#isLate = true;
+    this.events.late();
+    this.#after(this.staleMs - this.#answerMs);
+  }
+
+  #after(delayMs: number): void {
+    this.deadlines.set(this, this.deadlines.clock.monotonic() + delayMs);
+  }
 }

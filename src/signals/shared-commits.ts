@@ -4,7 +4,7 @@
  * is under way.
  */
 import type { Deadlines } from '../lib/deadlines.js';
-import { awaitCommit } from './commit-deadline.js';
+import { CommitDeadline } from './commit-deadline.js';
 
 export interface SharedCommitsDeps<Change> {
   readonly deadlines: Deadlines;
@@ -17,18 +17,24 @@ export interface SharedCommitsDeps<Change> {
   readonly failed: (change: Change, error: unknown) => void;
 }
 
+/**
+ * Used again for later commits. V8 makes a list for each of them in the old space, once most of the lists before have
+ * survived a scavenge, and all that the same function makes with it: there it keeps what it refers to until the next
+ * full collection, such as the commit's promise (native-notes/profile.md).
+ */
 interface Commit<Change> {
-  readonly stored: Promise<void>;
-  /**
-   * Emptied when they are told: V8 makes the list in the old space once most lists have survived a scavenge, and a
-   * list there keeps all that it holds until the next full collection (native-notes/profile.md).
-   */
+  /** Emptied when they are told. */
   readonly changes: Change[];
+  stored: Promise<void> | undefined;
+  readonly deadline: CommitDeadline;
+  readonly succeeded: () => void;
+  readonly failed: (error: unknown) => void;
 }
 
 export class SharedCommits<Change> {
   readonly #deps: SharedCommitsDeps<Change>;
   #newest: Commit<Change> | undefined;
+  readonly #spare: Commit<Change>[] = [];
 
   constructor(deps: SharedCommitsDeps<Change>) {
     this.#deps = deps;
@@ -36,31 +42,40 @@ export class SharedCommits<Change> {
 
   /** @param stored what the store gave for the change: the same promise for all of a commit. */
   add(change: Change, stored: Promise<void>): void {
-    if (this.#newest?.stored === stored) this.#newest.changes.push(change);
-    else this.#begin({ stored, changes: [change] });
+    if (this.#newest?.stored !== stored) this.#newest = this.#begin(stored);
+    this.#newest.changes.push(change);
   }
 
-  #begin(commit: Commit<Change>): void {
+  #begin(stored: Promise<void>): Commit<Change> {
+    const commit = this.#spare.pop() ?? this.#make();
+    commit.stored = stored;
+    commit.deadline.begin();
+    stored.then(commit.succeeded, commit.failed);
+    return commit;
+  }
+
+  #make(): Commit<Change> {
     const { deadlines, staleMs, late, stale, stored, failed } = this.#deps;
-    const { changes } = commit;
-    this.#newest = commit;
-    const deadline = awaitCommit(deadlines, staleMs, {
-      late: () => changes.forEach(late),
-      stale: () => changes.forEach(stale),
-    });
-    const end = (): void => {
-      deadlines.remove(deadline);
-      if (this.#newest === commit) this.#newest = undefined;
+    const changes: Change[] = [];
+    const commit: Commit<Change> = {
+      changes,
+      stored: undefined,
+      deadline: new CommitDeadline(deadlines, staleMs, {
+        late: () => changes.forEach(late),
+        stale: () => changes.forEach(stale),
+      }),
+      succeeded: () => this.#end(commit, stored),
+      failed: (error) => this.#end(commit, (change) => failed(change, error)),
     };
-    commit.stored.then(
-      () => {
-        end();
-        for (const change of changes.splice(0)) stored(change);
-      },
-      (error: unknown) => {
-        end();
-        for (const change of changes.splice(0)) failed(change, error);
-      },
-    );
+    return commit;
+  }
+
+  #end(commit: Commit<Change>, tell: (change: Change) => void): void {
+    commit.deadline.end();
+    commit.stored = undefined;
+    if (this.#newest === commit) this.#newest = undefined;
+    for (const change of commit.changes) tell(change);
+    commit.changes.length = 0;
+    this.#spare.push(commit);
   }
 }

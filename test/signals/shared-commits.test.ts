@@ -67,6 +67,23 @@ t.test('a commit that hangs is told late, then stale, and still of its outcome',
   t.strictSame(told.slice(4), ['a stored', 'b stored']);
 });
 
+t.test(
+  'a commit that is the second to hang is told late and stale as the first one was',
+  async (t) => {
+    const { clock, told, commits } = waiting();
+    const hanging = (change: string): Promise<void> => {
+      const { promise, resolve } = commit();
+      commits.add(change, promise);
+      clock.advance(staleMs);
+      resolve();
+      return turns();
+    };
+    await hanging('a');
+    await hanging('b');
+    t.strictSame(told, ['a late', 'a stale', 'a stored', 'b late', 'b stale', 'b stored']);
+  },
+);
+
 t.test('a commit that fails is told to each of its changes, and to no other', async (t) => {
   const { clock, told, commits } = waiting();
   const { promise, reject } = commit();
@@ -85,10 +102,9 @@ t.test('a commit whose outcome was told holds none of its changes', async (t) =>
   const collect = runInNewContext('gc') as () => void;
   const kept: Deadline[] = [];
   class KeptDeadlines extends Deadlines {
-    override at(due: number, task: () => void): Deadline {
-      const deadline = super.at(due, task);
+    override set(deadline: Deadline, due: number): void {
+      super.set(deadline, due);
       kept.push(deadline);
-      return deadline;
     }
   }
   const ignore = () => undefined;
