@@ -9,6 +9,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Answer, createKey, login, signal, submit } from '../../support/api.js';
+import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { isNativeAbort } from './write-failure.js';
 
@@ -45,6 +46,11 @@ WRAP(pwrite64, off64_t)
  * again. A supervisor sees either exit, so the test also passes when lmdb aborts every time.
  */
 const triesMax = 4;
+
+async function hasWholeIndex(opsUrl: string): Promise<boolean> {
+  const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
+  return metrics.includes('\nsignalbox_index_waiting_bytes 0\n');
+}
 
 const hasCompiler = spawnSync('cc', ['--version']).status === 0 && process.platform === 'linux';
 if (!hasCompiler) console.error('NOT TESTED: there is no C compiler to make a disk fail with');
@@ -85,6 +91,8 @@ t.test(
         ({ key } = await createKey(gateway.url, token));
         accepted = (await submit(gateway.url, key, body, 'kept')).text;
       }
+      // Else that would meet the broken disk first, and end the store before the signal has come.
+      await eventually(() => hasWholeIndex(gateway.opsUrl));
       const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
       writeFileSync(flag, '');
       // Into the log, and from there into the store.
