@@ -11,6 +11,7 @@ import t from 'tap';
 import { type Answer, createKey, login, signal, submit } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
+import { askOps } from '../ask-ops.js';
 import { isNativeAbort } from './write-failure.js';
 
 /** An LD_PRELOAD library that fails writes to the first two pages of the store while a file exists. */
@@ -48,8 +49,8 @@ WRAP(pwrite64, off64_t)
 const triesMax = 4;
 
 async function hasWholeIndex(opsUrl: string): Promise<boolean> {
-  const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
-  return metrics.includes('\nsignalbox_index_waiting_bytes 0\n');
+  const { text } = await askOps(opsUrl, '/metrics');
+  return text.includes('\nsignalbox_index_waiting_bytes 0\n');
 }
 
 const hasCompiler = spawnSync('cc', ['--version']).status === 0 && process.platform === 'linux';
