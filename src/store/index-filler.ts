@@ -8,11 +8,13 @@ import type { IndexThread } from './index-thread.js';
 import type { IndexAnswer } from './index-thread.worker.js';
 import type { WriteGroup } from './write-group.js';
 
-/** Groups are gathered for so long, since a large transaction costs less for each of them. */
+/** A transaction begins once it has so much, or after `gatherMs`: a write of the log waits behind its pages (native-notes/log.md). */
+const bytesPerTransaction = 128 * 1024;
 const gatherMs = 40;
+/** When behind, it takes a part of what waits, since a larger one costs less for each of its groups; in some 30 ms at most. */
+const partWhenBehind = 1 / 8;
+const bytesWhenBehind = 2 * 1024 * 1024;
 const retryMs = 1_000;
-/** A transaction takes some 30 ms with it. */
-const bytesPerTransaction = 2 * 1024 * 1024;
 
 interface Settling {
   readonly position: number;
@@ -62,7 +64,8 @@ export class IndexFiller {
   add(group: WriteGroup): void {
     this.#waiting.push(group);
     this.waitingBytes += group.bytes;
-    this.#fillAfter(this.failure === undefined ? gatherMs : retryMs);
+    if (this.failure !== undefined) this.#fillAfter(retryMs);
+    else this.#fillSoon();
   }
 
   /** Resolves with a position that the index has reached, when it holds all that was added before. */
@@ -83,6 +86,11 @@ export class IndexFiller {
     return this.#waiting;
   }
 
+  #fillSoon(): void {
+    if (this.waitingBytes >= bytesPerTransaction) this.#fill();
+    else this.#fillAfter(gatherMs);
+  }
+
   #fillAfter(delayMs: number): void {
     if (this.#timer !== undefined || this.#underWay > 0 || this.#isClosing) return;
     this.#timer = this.deps.clock.setTimer(delayMs, () => this.#fill());
@@ -94,7 +102,8 @@ export class IndexFiller {
     if (this.#underWay > 0 || this.#isClosing || this.#waiting.length === 0) return;
     const refusal = this.deps.refusal();
     if (refusal !== undefined) return this.#failed(refusal.message);
-    const groups = this.#waiting.slice(0, this.#countFor(bytesPerTransaction));
+    const partBytes = Math.min(this.waitingBytes * partWhenBehind, bytesWhenBehind);
+    const groups = this.#waiting.slice(0, this.#countFor(Math.max(bytesPerTransaction, partBytes)));
     this.#underWay = groups.length;
     const position = (groups.at(-1) as WriteGroup).end;
     const frames = groups.map(({ frame }) => frame);
@@ -128,8 +137,8 @@ export class IndexFiller {
     for (const { resolve } of this.#settled.filter(isSettled)) resolve(position);
     this.#settled = this.#settled.filter((each) => !isSettled(each));
     if (this.#waiting.length === 0) this.deps.thread.hold(false);
-    else if (this.waitingBytes >= bytesPerTransaction || this.#settled.length > 0) this.#fill();
-    else this.#fillAfter(gatherMs);
+    else if (this.#settled.length > 0) this.#fill();
+    else this.#fillSoon();
   }
 
   #failed(reason: string): void {

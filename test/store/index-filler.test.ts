@@ -37,6 +37,21 @@ t.test('what the index lacks is counted, with the age of its oldest write', asyn
   t.strictSame(store.index(), { lagMs: 0, waitingBytes: 0, failure: undefined });
 });
 
+t.test('a transaction begins after 40 ms, or at once when 128 KiB wait', async (t) => {
+  const { clock, store, put } = setUp(t, { segmentBytes: 1024 * 1024 });
+  const isFilled = (): boolean => store.index().waitingBytes === 0;
+  await put('a', 1);
+  clock.advance(39);
+  t.equal(clock.timerCount, 1);
+  t.notOk(isFilled());
+  clock.advance(1);
+  await eventually(isFilled);
+  await store.write((batch) => {
+    for (let i = 0; i < 128; i++) batch.put('meta', `k${i}`, 'x'.repeat(1024));
+  });
+  await eventually(isFilled);
+});
+
 function contentOf(store: Store): unknown {
   const range = { start: 'k', end: 'l' };
   return {
