@@ -7,6 +7,7 @@ import type { FrameMemory } from './frame-memory.js';
 import type { GroupCommit } from './group-commit.js';
 import { assertKeyFits, keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf, type RecordOf } from './key-layout.js';
+import type { KnownGaps } from './known-gaps.js';
 import { changeHeaderBytes, writeChangeHeader } from './log/frame.js';
 import type { Overlay } from './overlay.js';
 import { bytesOfRecord } from './record-text.js';
@@ -20,6 +21,7 @@ export interface FrameWriterDeps {
   readonly commits: GroupCommit;
   readonly memory: FrameMemory;
   readonly overlay: Overlay;
+  readonly gaps: Pick<KnownGaps, 'leave'>;
 }
 
 export class FrameWriter implements Writer {
@@ -59,6 +61,7 @@ export class FrameWriter implements Writer {
   }
 
   put<C extends Collection>(collection: C, key: KeyOf<C>, record: RecordOf<C>): void {
+    this.deps.gaps.leave(collection, key);
     this.#note(collection, key, bytesOfRecord(collection, record));
   }
 

@@ -17,6 +17,8 @@ import { FrameWriter } from './frame-writer.js';
 import { GroupCommit } from './group-commit.js';
 import { IndexFiller } from './index-filler.js';
 import { IndexThread } from './index-thread.js';
+import type { Collection, KeyOf, RecordOf } from './key-layout.js';
+import { KnownGaps } from './known-gaps.js';
 import { openDatabases } from './lmdb-index.js';
 import { writeLogCopy } from './log/copy.js';
 import { Log } from './log/log.js';
@@ -54,6 +56,8 @@ const segmentBytesShipped = 16 * 2 ** 20;
 const waitingBytesShipped = 64 * 2 ** 20;
 /** Takes half a millisecond. */
 const versionsPerTurn = 2_000;
+/** A range looks through all versions. */
+const versionsPerGapMax = 2_000;
 
 /**
  * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
@@ -109,18 +113,31 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     commitLatency: options.commitLatency,
     flushLatency: options.flushLatency,
   });
-  const writer = new FrameWriter({ commits, memory, overlay });
 
   const reading = { databases, overlay, assertOpen };
   const reader = createReader({ ...reading, seen: 'flushed' });
+  const newest = createReader({ ...reading, seen: 'written' });
+  const gaps = new KnownGaps({
+    readers: [reader, newest],
+    isDear: () => overlay.size > versionsPerGapMax,
+  });
+  const writer = new FrameWriter({ commits, memory, overlay, gaps });
   const transaction: Reader & Writer = {
-    ...createReader({ ...reading, seen: 'written' }),
+    ...newest,
     put: (collection, key, record) => writer.put(collection, key, record),
     remove: (collection, key) => writer.remove(collection, key),
   };
 
   function assertOpen(): void {
     if (closed) throw closedFailure();
+  }
+
+  function get<C extends Collection>(collection: C, key: KeyOf<C>): RecordOf<C> | undefined {
+    assertOpen();
+    if (gaps.contain(collection, key)) return undefined;
+    const record = reader.get(collection, key);
+    if (record === undefined) gaps.missed(collection, key);
+    return record;
   }
 
   /** Why nothing may be written now. */
@@ -169,6 +186,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
   return {
     ...reader,
+    get,
 
     write(fill) {
       const refused = refusalNow();

@@ -10,6 +10,8 @@ import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { textOf } from '../../src/store/write-group.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
+const noGaps = { leave: () => undefined };
+
 function setUp() {
   const clock = new SimulatedClock();
   const overlay = new Overlay();
@@ -37,7 +39,7 @@ function setUp() {
     commitLatency: undefined,
     flushLatency: undefined,
   });
-  const writer = new FrameWriter({ commits, memory, overlay });
+  const writer = new FrameWriter({ commits, memory, overlay, gaps: noGaps });
   const put = (key: string, value: number): Promise<unknown> => {
     writer.run((batch) => batch.put('meta', key, value));
     const settled = writer.group?.settled;

@@ -8,13 +8,15 @@ import { Overlay, type Seen } from '../../src/store/overlay.js';
 import type { Writer } from '../../src/store/store.js';
 import { textOf, WriteGroup } from '../../src/store/write-group.js';
 
+const noGaps = { leave: () => undefined };
+
 function setUp() {
   const overlay = new Overlay();
   const memory = new FrameMemory();
   const begin = (): WriteGroup => new WriteGroup(memory.begin(), 0);
   const writeTo = (group: WriteGroup, fill: (batch: Writer) => void): void => {
     const commits = { join: () => group } as unknown as GroupCommit;
-    new FrameWriter({ commits, memory, overlay }).run(fill);
+    new FrameWriter({ commits, memory, overlay, gaps: noGaps }).run(fill);
     memory.close(group.span);
   };
   const putTo = (group: WriteGroup, key: string, value: number): void =>

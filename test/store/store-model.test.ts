@@ -118,8 +118,13 @@ class Run {
     const number = ++this.#count;
     const work = (batch: Writer, reader?: Reader): void => {
       for (const { key, value } of deeds) {
-        if (value === undefined) batch.remove('meta', `k${key}`);
-        else batch.put('meta', `k${key}`, value);
+        if (value === undefined) {
+          batch.remove('meta', `k${key}`);
+          batch.remove('signalIds', ['user', key]);
+        } else {
+          batch.put('meta', `k${key}`, value);
+          batch.put('signalIds', ['user', key], String(value));
+        }
         if (value === undefined) next.delete(key);
         else next.set(key, value);
         if (reader !== undefined) this.#compare(reader, next);
@@ -181,6 +186,10 @@ class Run {
     for (const name of ['a', 'ab', 'b', 'ba', 'c', 'ca', 'd']) {
       const found = reader.get('meta', `k${name}`);
       if (found !== expected.get(name)) throw new Error(`${name}: ${found}`);
+      // Look-ups of these that find nothing lead to known gaps.
+      const signal = reader.get('signalIds', ['user', name]);
+      if (signal !== (found === undefined ? undefined : String(found)))
+        throw new Error(`signal ${name}: ${signal}, not ${found}`);
     }
   }
 }

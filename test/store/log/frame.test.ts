@@ -16,6 +16,8 @@ import { Overlay } from '../../../src/store/overlay.js';
 import type { Writer } from '../../../src/store/store.js';
 import { WriteGroup } from '../../../src/store/write-group.js';
 
+const noGaps = { leave: () => undefined };
+
 const place = { position: 2 ** 45 + 7, sequence: 4_000_000_000 };
 
 /** A frame as the store makes it. */
@@ -23,7 +25,7 @@ function frameOf(fill: (batch: Writer) => void): Buffer {
   const memory = new FrameMemory();
   const group = new WriteGroup(memory.begin(), 0);
   const commits = { join: () => group } as unknown as GroupCommit;
-  new FrameWriter({ commits, memory, overlay: new Overlay() }).run(fill);
+  new FrameWriter({ commits, memory, overlay: new Overlay(), gaps: noGaps }).run(fill);
   const frame = Buffer.from(group.frame);
   sealFrame(frame, place);
   return frame;

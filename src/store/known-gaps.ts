@@ -1,0 +1,192 @@
+/**
+ * Stretches between a user's keys in which nothing is stored. A bot counts its signals up, or names them by the time:
+ * the next name lies in the stretch behind the one before, and needs no look-up to be new. A stretch is found after
+ * look-ups that found nothing, and each key that is put leaves it. Owns a bounded number of stretches.
+ *
+ * Only names of printable ASCII lie in one: as texts they have the order that their keys have as bytes.
+ */
+import type { Collection, KeyOf } from './key-layout.js';
+import type { Reader } from './store.js';
+
+/** Their keys are a userId and a name that a bot has chosen for each of its signals. */
+const gapCollections = ['idempotency', 'signalIds'] as const;
+type GapCollection = (typeof gapCollections)[number];
+
+/** Those of a user that sends more at once come out of their order. */
+const putMax = 8;
+/** Of a user: each of its bots may count by itself. */
+const gapsMax = 16;
+const usersMax = 10_000;
+/** To find a stretch costs as much as tens of look-ups: so many, in a row without use, are made before. */
+const missesMin = 2;
+const missesMax = 256;
+/** A stretch that was used so often was worth it. */
+const usesMin = 8;
+
+const printable = /^[ -~]*$/;
+
+class Gap {
+  uses = 0;
+  /** The newest keys that were put, ascending. */
+  readonly #put: string[] = [];
+  #low: string;
+
+  /** Nothing is stored between both, each excluded; `high` is undefined behind the user's last key. */
+  constructor(
+    low: string,
+    readonly high: string | undefined,
+  ) {
+    this.#low = low;
+  }
+
+  contains(name: string): boolean {
+    const newest = this.#put.at(-1);
+    const isIn =
+      newest !== undefined && name > newest
+        ? this.#isBelow(name)
+        : this.#isWithin(name) && !this.#put.includes(name);
+    return isIn && printable.test(name);
+  }
+
+  leave(name: string): void {
+    if (!this.#isWithin(name) || !printable.test(name)) return;
+    const put = this.#put;
+    let at = put.length;
+    while (at > 0 && (put[at - 1] as string) > name) at--;
+    if (put[at - 1] === name) return;
+    if (at === put.length) put.push(name);
+    else put.splice(at, 0, name);
+    if (put.length > putMax) this.#low = put.shift() as string;
+  }
+
+  #isWithin(name: string): boolean {
+    return name > this.#low && this.#isBelow(name);
+  }
+
+  #isBelow(name: string): boolean {
+    return this.high === undefined || name < this.high;
+  }
+}
+
+interface UserGaps {
+  /** The newest one first. */
+  readonly gaps: Gap[];
+  /** Look-ups in vain since the newest stretch was found. */
+  misses: number;
+  /** How many of them lead to the next one. */
+  missesNeeded: number;
+}
+
+/** Of one collection. */
+class CollectionGaps {
+  readonly #byUser = new Map<string, UserGaps>();
+  /** The one that was asked for last. */
+  #userId = '';
+  #user: UserGaps | undefined;
+
+  contains(userId: string, name: string): boolean {
+    const user = this.#of(userId);
+    if (user === undefined) return false;
+    for (const gap of user.gaps) {
+      if (!gap.contains(name)) continue;
+      if (++gap.uses === usesMin) user.missesNeeded = missesMin;
+      return true;
+    }
+    return false;
+  }
+
+  leave(userId: string, name: string): void {
+    const gaps = this.#of(userId)?.gaps;
+    if (gaps !== undefined) for (const gap of gaps) gap.leave(name);
+  }
+
+  /** @returns whether the stretch behind the name is worth to be found. */
+  missed(userId: string, name: string): boolean {
+    const user = this.#of(userId) ?? this.#begin(userId);
+    if (++user.misses < user.missesNeeded || !printable.test(name)) return false;
+    user.misses = 0;
+    user.missesNeeded = Math.min(2 * user.missesNeeded, missesMax);
+    return true;
+  }
+
+  found(userId: string, gap: Gap): void {
+    const gaps = this.#of(userId)?.gaps ?? [];
+    gaps.unshift(gap);
+    if (gaps.length > gapsMax) gaps.pop();
+  }
+
+  #of(userId: string): UserGaps | undefined {
+    if (this.#userId !== userId) {
+      this.#userId = userId;
+      this.#user = this.#byUser.get(userId);
+    }
+    return this.#user;
+  }
+
+  #begin(userId: string): UserGaps {
+    if (this.#byUser.size >= usersMax) this.#byUser.clear();
+    const user = { gaps: [], misses: 0, missesNeeded: missesMin };
+    this.#byUser.set(userId, user);
+    this.#user = user;
+    return user;
+  }
+}
+
+export interface KnownGapsDeps {
+  /** All that count what is stored in their own way, since what is on its way may still fail. */
+  readonly readers: readonly Reader[];
+  /** Whether a range costs too much now. */
+  readonly isDear: () => boolean;
+}
+
+export class KnownGaps {
+  readonly #deps: KnownGapsDeps;
+  readonly #byCollection: Readonly<Partial<Record<Collection, CollectionGaps>>>;
+
+  constructor(deps: KnownGapsDeps) {
+    this.#deps = deps;
+    this.#byCollection = Object.fromEntries(
+      gapCollections.map((collection) => [collection, new CollectionGaps()]),
+    );
+  }
+
+  /** Whether it is known that nothing is stored at the key, nor on its way. */
+  contain<C extends Collection>(collection: C, key: KeyOf<C>): boolean {
+    const gaps = this.#byCollection[collection];
+    if (gaps === undefined) return false;
+    const [userId, name] = key as KeyOf<GapCollection>;
+    return gaps.contains(userId, name);
+  }
+
+  /** The key is put. */
+  leave<C extends Collection>(collection: C, key: KeyOf<C>): void {
+    const gaps = this.#byCollection[collection];
+    if (gaps === undefined) return;
+    const [userId, name] = key as KeyOf<GapCollection>;
+    gaps.leave(userId, name);
+  }
+
+  /** A look-up has found nothing at the key. */
+  missed<C extends Collection>(collection: C, key: KeyOf<C>): void {
+    const gaps = this.#byCollection[collection];
+    if (gaps === undefined || this.#deps.isDear()) return;
+    const [userId, name] = key as KeyOf<GapCollection>;
+    if (!gaps.missed(userId, name)) return;
+    const first = this.#firstFrom(collection as GapCollection, userId, name);
+    if (first !== name) gaps.found(userId, new Gap(name, first));
+  }
+
+  /** @returns the name of the user's first key from the given one on, for any reader; undefined where there is none. */
+  #firstFrom(collection: GapCollection, userId: string, name: string): string | undefined {
+    const range = { prefix: [userId], start: [userId, name] as [string, string], limit: 1 };
+    const names = this.#deps.readers.flatMap((reader) =>
+      reader.keys(collection, range).map(([, first]) => first),
+    );
+    return names.sort(byUnits)[0];
+  }
+}
+
+/** As texts are compared above. */
+function byUnits(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
