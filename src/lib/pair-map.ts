@@ -1,16 +1,29 @@
 /**
- * A map by two texts: an owner, and a name that the owner chose. One key joined of both would be made, and hashed,
- * anew for each look-up. Owners that chose the same name are looked through one after the other.
+ * A map by two texts: an owner, and a name that the owner chose. For what comes and goes all the time: a map of V8's
+ * leaves the tables that it has outgrown behind, and one that has come into the old space keeps the next one, and so
+ * on, with all their keys, until a full collection (native-notes/profile.md).
  */
+import { random } from './ids.js';
+
 interface Entry<V> {
   readonly owner: string;
-  /** Undefined once it is deleted: V8 keeps the tables that a map has outgrown, and they keep the entry. */
+  readonly name: string;
+  readonly hash: number;
   value: V | undefined;
   next: Entry<V> | undefined;
 }
 
+const firstBuckets = 64;
+
 export class PairMap<V> {
-  readonly #byName = new Map<string, Entry<V>>();
+  /** Unknown to owners, who could otherwise choose names of one bucket. */
+  readonly #seed = Math.floor(random() * 2 ** 32) | 0;
+  /** As many as entries at least. */
+  #buckets = emptyBuckets<V>(firstBuckets);
+  #size = 0;
+  /** Of the last look-up. */
+  #name = '';
+  #hash = this.#seed;
 
   get(owner: string, name: string): V | undefined {
     return this.#find(owner, name)?.value;
@@ -18,38 +31,80 @@ export class PairMap<V> {
 
   set(owner: string, name: string, value: V): void {
     const found = this.#find(owner, name);
-    if (found === undefined) {
-      this.#byName.set(name, { owner, value, next: this.#byName.get(name) });
-    } else {
+    if (found !== undefined) {
       found.value = value;
+      return;
     }
+    if (this.#size === this.#buckets.length) this.#grow();
+    this.#size++;
+    this.#link({ owner, name, hash: this.#hashOf(name), value, next: undefined });
   }
 
   delete(owner: string, name: string): void {
+    const bucket = this.#bucketOf(this.#hashOf(name));
     let before: Entry<V> | undefined;
-    let entry = this.#byName.get(name);
-    while (entry !== undefined && entry.owner !== owner) {
+    let entry = this.#buckets[bucket];
+    while (entry !== undefined && !isOf(entry, owner, name)) {
       before = entry;
       entry = entry.next;
     }
     if (entry === undefined) return;
-    if (before !== undefined) before.next = entry.next;
-    else if (entry.next !== undefined) this.#byName.set(name, entry.next);
-    else this.#byName.delete(name);
+    if (before === undefined) this.#buckets[bucket] = entry.next;
+    else before.next = entry.next;
+    this.#size--;
+    // It may be in the old space, where it would keep both until a full collection.
     entry.value = entry.next = undefined;
   }
 
   *values(): Generator<V> {
-    for (const first of this.#byName.values()) {
-      for (let entry: Entry<V> | undefined = first; entry !== undefined; entry = entry.next) {
-        yield entry.value as V;
-      }
+    for (const first of this.#buckets) {
+      for (let entry = first; entry !== undefined; entry = entry.next) yield entry.value as V;
     }
   }
 
   #find(owner: string, name: string): Entry<V> | undefined {
-    let entry = this.#byName.get(name);
-    while (entry !== undefined && entry.owner !== owner) entry = entry.next;
+    let entry = this.#buckets[this.#bucketOf(this.#hashOf(name))];
+    while (entry !== undefined && !isOf(entry, owner, name)) entry = entry.next;
     return entry;
   }
+
+  #link(entry: Entry<V>): void {
+    const bucket = this.#bucketOf(entry.hash);
+    entry.next = this.#buckets[bucket];
+    this.#buckets[bucket] = entry;
+  }
+
+  #grow(): void {
+    const old = this.#buckets;
+    this.#buckets = emptyBuckets(2 * old.length);
+    for (let entry of old) {
+      while (entry !== undefined) {
+        const { next } = entry;
+        this.#link(entry);
+        entry = next;
+      }
+    }
+  }
+
+  /** FNV-1a. */
+  #hashOf(name: string): number {
+    if (name === this.#name) return this.#hash;
+    let hash = this.#seed;
+    for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16_777_619);
+    this.#name = name;
+    this.#hash = hash;
+    return hash;
+  }
+
+  #bucketOf(hash: number): number {
+    return (hash ^ (hash >>> 15)) & (this.#buckets.length - 1);
+  }
+}
+
+function isOf<V>(entry: Entry<V>, owner: string, name: string): boolean {
+  return entry.name === name && entry.owner === owner;
+}
+
+function emptyBuckets<V>(count: number): (Entry<V> | undefined)[] {
+  return new Array<Entry<V> | undefined>(count).fill(undefined);
 }

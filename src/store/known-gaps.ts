@@ -1,7 +1,7 @@
 /**
  * Stretches between a user's keys in which nothing is stored. A bot counts its signals up, or names them by the time:
  * the next name lies in the stretch behind the one before, and needs no look-up to be new. A stretch is found after
- * look-ups that found nothing, and each key that is put leaves it. Owns a bounded number of stretches.
+ * look-ups that found nothing, and begins behind each key that is put in it. Owns a bounded number of stretches.
  *
  * Only names of printable ASCII lie in one: as texts they have the order that their keys have as bytes.
  */
@@ -12,8 +12,6 @@ import type { Reader } from './store.js';
 const gapCollections = ['idempotency', 'signalIds'] as const;
 type GapCollection = (typeof gapCollections)[number];
 
-/** Those of a user that sends more at once come out of their order. */
-const putMax = 8;
 /** Of a user: each of its bots may count by itself. */
 const gapsMax = 16;
 const usersMax = 10_000;
@@ -25,46 +23,26 @@ const usesMin = 8;
 
 const printable = /^[ -~]*$/;
 
+/** Nothing is stored between both, each excluded; `high` is undefined behind the user's last key. */
 class Gap {
   uses = 0;
-  /** The newest keys that were put, ascending. */
-  readonly #put: string[] = [];
   #low: string;
+  readonly #high: string | undefined;
 
-  /** Nothing is stored between both, each excluded; `high` is undefined behind the user's last key. */
-  constructor(
-    low: string,
-    readonly high: string | undefined,
-  ) {
+  constructor(low: string, high: string | undefined) {
     this.#low = low;
+    this.#high = high;
   }
 
   contains(name: string): boolean {
-    const newest = this.#put.at(-1);
-    const isIn =
-      newest !== undefined && name > newest
-        ? this.#isBelow(name)
-        : this.#isWithin(name) && !this.#put.includes(name);
-    return isIn && printable.test(name);
+    return (
+      name > this.#low && (this.#high === undefined || name < this.#high) && printable.test(name)
+    );
   }
 
+  /** What lies below the name is left, too: a name that comes late is looked up. */
   leave(name: string): void {
-    if (!this.#isWithin(name) || !printable.test(name)) return;
-    const put = this.#put;
-    let at = put.length;
-    while (at > 0 && (put[at - 1] as string) > name) at--;
-    if (put[at - 1] === name) return;
-    if (at === put.length) put.push(name);
-    else put.splice(at, 0, name);
-    if (put.length > putMax) this.#low = put.shift() as string;
-  }
-
-  #isWithin(name: string): boolean {
-    return name > this.#low && this.#isBelow(name);
-  }
-
-  #isBelow(name: string): boolean {
-    return this.high === undefined || name < this.high;
+    if (this.contains(name)) this.#low = name;
   }
 }
 

@@ -34,25 +34,36 @@ t.test('it is a map by owner and name', async (t) => {
   fc.assert(property);
 });
 
-t.test(
-  'a deleted value does not wait for a full collection, as what a map outgrew does',
-  async (t) => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as (how?: { type: 'minor' }) => void;
-    const pairs = new PairMap<number[]>();
-    const [count, length, held] = [2_000, 256, 20];
-    let before = 0;
-    for (let i = -count; i < count; i++) {
-      if (i === 0) {
-        collect();
-        before = process.memoryUsage().heapUsed;
-      }
-      pairs.set('user', `name ${i}`, new Array<number>(length).fill(i));
-      pairs.delete('user', `name ${i - held}`);
-      if (i % 50 === 0) collect({ type: 'minor' });
+t.test('nothing of a deleted entry waits for a full collection', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (how?: { type: 'minor' }) => void;
+  const pairs = new PairMap<number[]>();
+  const [count, length, held] = [2_000, 256, 20];
+  const nameOf = (i: number): string => Buffer.alloc(length * 8, `name ${i} `).toString('latin1');
+  let before = 0;
+  for (let i = -count; i < count; i++) {
+    if (i === 0) {
+      collect();
+      before = process.memoryUsage().heapUsed;
     }
-    collect({ type: 'minor' });
-    const kept = process.memoryUsage().heapUsed - before;
-    t.ok(kept < 0.25 * count * length * 8, `${kept} bytes of 2,000 values are kept`);
+    pairs.set('user', nameOf(i), new Array<number>(length).fill(i));
+    pairs.delete('user', nameOf(i - held));
+    if (i % 50 === 0) collect({ type: 'minor' });
+  }
+  collect({ type: 'minor' });
+  const kept = process.memoryUsage().heapUsed - before;
+  t.ok(kept < 0.25 * count * length * 8, `${kept} bytes of 2,000 names and values are kept`);
+});
+
+t.test(
+  'it has as many buckets as entries, so that a look-up does not grow with them',
+  async (t) => {
+    const pairs = new PairMap<number>();
+    for (let i = 0; i < 100_000; i++) pairs.set(`owner ${i % 7}`, `name ${i}`, i);
+    for (let i = 0; i < 100_000; i++) {
+      if (pairs.get(`owner ${i % 7}`, `name ${i}`) !== i) t.fail(`name ${i}`);
+      pairs.delete(`owner ${i % 7}`, `name ${i}`);
+    }
+    t.same([...pairs.values()], []);
   },
 );
