@@ -21,29 +21,54 @@ const missesMax = 256;
 /** A stretch that was used so often was worth it. */
 const usesMin = 8;
 
-const printable = /^[ -~]*$/;
+const firstBytes = 64;
 
 /** Nothing is stored between both, each excluded; `high` is undefined behind the user's last key. */
 class Gap {
   uses = 0;
-  #low: string;
+  /** The characters of `low`. Its text would outlive the young generation, of each signal anew. */
+  #low = new Uint8Array(firstBytes);
+  #lowLength = 0;
   readonly #high: string | undefined;
 
   constructor(low: string, high: string | undefined) {
-    this.#low = low;
+    this.#begin(low);
     this.#high = high;
   }
 
   contains(name: string): boolean {
-    return (
-      name > this.#low && (this.#high === undefined || name < this.#high) && printable.test(name)
-    );
+    return this.#isBehindLow(name) && (this.#high === undefined || name < this.#high);
   }
 
   /** What lies below the name is left, too: a name that comes late is looked up. */
   leave(name: string): void {
-    if (this.contains(name)) this.#low = name;
+    if (this.contains(name)) this.#begin(name);
   }
+
+  #isBehindLow(name: string): boolean {
+    const low = this.#low;
+    const both = Math.min(name.length, this.#lowLength);
+    let at = 0;
+    while (at < both && name.charCodeAt(at) === low[at]) at++;
+    if (at === name.length) return false;
+    if (at < both && name.charCodeAt(at) < (low[at] as number)) return false;
+    return isPrintable(name, at);
+  }
+
+  #begin(low: string): void {
+    if (low.length > this.#low.length) this.#low = new Uint8Array(2 * low.length);
+    for (let i = 0; i < low.length; i++) this.#low[i] = low.charCodeAt(i);
+    this.#lowLength = low.length;
+  }
+}
+
+/** @param from so many characters are known to be. */
+function isPrintable(name: string, from = 0): boolean {
+  for (let i = from; i < name.length; i++) {
+    const unit = name.charCodeAt(i);
+    if (unit < 0x20 || unit > 0x7e) return false;
+  }
+  return true;
 }
 
 interface UserGaps {
@@ -81,7 +106,7 @@ class CollectionGaps {
   /** @returns whether the stretch behind the name is worth to be found. */
   missed(userId: string, name: string): boolean {
     const user = this.#of(userId) ?? this.#begin(userId);
-    if (++user.misses < user.missesNeeded || !printable.test(name)) return false;
+    if (++user.misses < user.missesNeeded || !isPrintable(name)) return false;
     user.misses = 0;
     user.missesNeeded = Math.min(2 * user.missesNeeded, missesMax);
     return true;
