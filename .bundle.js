@@ -19,7 +19,6 @@ const external = [
   'uWebSockets.js',
 ];
 
-rmSync(outdir, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: [
     'src/cli/signalbox.ts',
@@ -45,7 +44,12 @@ const { metafile } = await build({
   },
 });
 chmodSync(`${outdir}/signalbox.js`, 0o755);
-writeFileSync(`${outdir}/LICENSES`, licencesOf(Object.keys(metafile.inputs)));
+const licences = `${outdir}/LICENSES`;
+writeFileSync(licences, licencesOf(Object.keys(metafile.inputs)));
+// Not before: a process that starts meanwhile would find nothing.
+for (const file of readdirSync(outdir).map((name) => `${outdir}/${name}`)) {
+  if (file !== licences && metafile.outputs[file] === undefined) rmSync(file);
+}
 
 /** The licence of each package that one of the files belongs to. */
 function licencesOf(files) {
