@@ -13,12 +13,12 @@ const gapCollections = ['idempotency', 'signalIds'] as const;
 type GapCollection = (typeof gapCollections)[number];
 
 /** Of a user: each of its bots may count by itself. */
-const gapsMax = 16;
+const gapsMax = 8;
 const usersMax = 10_000;
-/** To find a stretch costs as much as tens of look-ups: so many, in a row without use, are made before. */
+/** To find a stretch costs as much as tens of look-ups: so many in vain are made before, twice as many each time. */
 const missesMin = 2;
 const missesMax = 256;
-/** A stretch that was used so often was worth it. */
+/** A stretch that was used so often was worth it, and the next one is found sooner. */
 const usesMin = 8;
 
 const firstBytes = 64;
@@ -103,7 +103,7 @@ class CollectionGaps {
     if (gaps !== undefined) for (const gap of gaps) gap.leave(name);
   }
 
-  /** @returns whether the stretch behind the name is worth to be found. */
+  /** @returns whether the stretch behind the name is worth finding. */
   missed(userId: string, name: string): boolean {
     const user = this.#of(userId) ?? this.#begin(userId);
     if (++user.misses < user.missesNeeded || !isPrintable(name)) return false;
