@@ -27,6 +27,23 @@ t.test('what was flushed is there after a reopen', async (t) => {
   await second.close();
 });
 
+t.test('a signalId is new only if neither a flushed nor a written one is there', async (t) => {
+  const store = openStore(t.testdir());
+  const put = (user: string, name: string): Promise<void> =>
+    store.write((batch) => batch.put('signalIds', [user, name], 'r'));
+  await put('one', 'b');
+  const removed = store.write((batch) => batch.remove('signalIds', ['one', 'b']));
+  const added = put('other', 'b');
+  // Two look-ups that find nothing lead to a stretch in which nothing is.
+  for (const user of ['one', 'one', 'other', 'other'])
+    t.equal(store.get('signalIds', [user, 'a']), undefined);
+  t.equal(store.get('signalIds', ['one', 'b']), 'r', 'its removal is not on disk');
+  await Promise.all([removed, added]);
+  t.equal(store.get('signalIds', ['one', 'b']), undefined);
+  t.equal(store.get('signalIds', ['other', 'b']), 'r', 'it was on its way');
+  await store.close();
+});
+
 t.test('the writes of one turn are one write of the log, however many', async (t) => {
   const [commitLatency, flushLatency] = [
     new Histogram(latencyBounds),
