@@ -3,7 +3,7 @@
  * leaves the tables that it has outgrown behind, and one that has come into the old space keeps the next one, and so
  * on, with all their keys, until a full collection (native-notes/profile.md).
  */
-import { random } from './ids.js';
+import { bucketOf, hashSeed, hashWith } from './table-hash.js';
 
 interface Entry<V> {
   readonly owner: string;
@@ -16,8 +16,7 @@ interface Entry<V> {
 const firstBuckets = 64;
 
 export class PairMap<V> {
-  /** Unknown to owners, who could otherwise choose names of one bucket. */
-  readonly #seed = Math.floor(random() * 2 ** 32) | 0;
+  readonly #seed = hashSeed();
   /** As many as entries at least. */
   #buckets = emptyBuckets<V>(firstBuckets);
   #size = 0;
@@ -86,18 +85,17 @@ export class PairMap<V> {
     }
   }
 
-  /** FNV-1a. */
   #hashOf(name: string): number {
     if (name === this.#name) return this.#hash;
     let hash = this.#seed;
-    for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16_777_619);
+    for (let i = 0; i < name.length; i++) hash = hashWith(hash, name.charCodeAt(i));
     this.#name = name;
     this.#hash = hash;
     return hash;
   }
 
   #bucketOf(hash: number): number {
-    return (hash ^ (hash >>> 15)) & (this.#buckets.length - 1);
+    return bucketOf(hash, this.#buckets.length);
   }
 }
 

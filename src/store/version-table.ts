@@ -3,7 +3,7 @@
  * object and a map's entry for each would live just long enough to be copied by the garbage collector, and cost a
  * seventh of an accepted signal (native-notes/profile.md). Owns the rows from `add` to `remove`.
  */
-import { random } from '../lib/ids.js';
+import { bucketOf, hashSeed, hashWith } from '../lib/table-hash.js';
 import type { Version, WriteGroup } from './write-group.js';
 
 /** Where there is no row. */
@@ -31,8 +31,7 @@ const firstRows = 1_024;
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 export class VersionTable {
-  /** Unknown to clients, who could otherwise choose keys of one bucket. */
-  readonly #seed = Math.floor(random() * 2 ** 32) | 0;
+  readonly #seed = hashSeed();
   #rows = new Int32Array(firstRows * width);
   /** The newest versions, by the hash of their keys. */
   #buckets = new Int32Array(firstRows).fill(noRow);
@@ -211,15 +210,14 @@ export class VersionTable {
     return true;
   }
 
-  /** FNV-1a. */
   #hashOf(collection: number, bytes: Uint8Array, start: number, end: number): number {
     let hash = this.#seed ^ collection;
-    for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 16_777_619);
+    for (let at = start; at < end; at++) hash = hashWith(hash, bytes[at] as number);
     return hash;
   }
 
   #bucketOf(hash: number): number {
-    return (hash ^ (hash >>> 15)) & (this.#buckets.length - 1);
+    return bucketOf(hash, this.#buckets.length);
   }
 
   #take(): number {
