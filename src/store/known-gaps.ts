@@ -11,6 +11,7 @@ import type { Reader } from './store.js';
 /** Their keys are a userId and a name that a bot has chosen for each of its signals. */
 const gapCollections = ['idempotency', 'signalIds'] as const;
 type GapCollection = (typeof gapCollections)[number];
+type NameKey = KeyOf<GapCollection>;
 
 /** Of a user: each of its bots may count by itself. */
 const gapsMax = 8;
@@ -80,14 +81,22 @@ interface UserGaps {
   missesNeeded: number;
 }
 
+/** @returns the name of the user's first key from the given one on; undefined where there is none. */
+type FirstFrom = (userId: string, name: string) => string | undefined;
+
 /** Of one collection. */
 class CollectionGaps {
+  readonly #firstFrom: FirstFrom;
   readonly #byUser = new Map<string, UserGaps>();
   /** The one that was asked for last. */
   #userId = '';
   #user: UserGaps | undefined;
 
-  contains(userId: string, name: string): boolean {
+  constructor(firstFrom: FirstFrom) {
+    this.#firstFrom = firstFrom;
+  }
+
+  contains([userId, name]: NameKey): boolean {
     const user = this.#of(userId);
     if (user === undefined) return false;
     for (const gap of user.gaps) {
@@ -98,24 +107,20 @@ class CollectionGaps {
     return false;
   }
 
-  leave(userId: string, name: string): void {
+  leave([userId, name]: NameKey): void {
     const gaps = this.#of(userId)?.gaps;
     if (gaps !== undefined) for (const gap of gaps) gap.leave(name);
   }
 
-  /** @returns whether the stretch behind the name is worth finding. */
-  missed(userId: string, name: string): boolean {
+  missed([userId, name]: NameKey): void {
     const user = this.#of(userId) ?? this.#begin(userId);
-    if (++user.misses < user.missesNeeded || !isPrintable(name)) return false;
+    if (++user.misses < user.missesNeeded || !isPrintable(name)) return;
     user.misses = 0;
     user.missesNeeded = Math.min(2 * user.missesNeeded, missesMax);
-    return true;
-  }
-
-  found(userId: string, gap: Gap): void {
-    const gaps = this.#of(userId)?.gaps ?? [];
-    gaps.unshift(gap);
-    if (gaps.length > gapsMax) gaps.pop();
+    const first = this.#firstFrom(userId, name);
+    if (first === name) return;
+    user.gaps.unshift(new Gap(name, first));
+    if (user.gaps.length > gapsMax) user.gaps.pop();
   }
 
   #of(userId: string): UserGaps | undefined {
@@ -149,39 +154,31 @@ export class KnownGaps {
   constructor(deps: KnownGapsDeps) {
     this.#deps = deps;
     this.#byCollection = Object.fromEntries(
-      gapCollections.map((collection) => [collection, new CollectionGaps()]),
+      gapCollections.map((collection) => [
+        collection,
+        new CollectionGaps((userId, name) => this.#firstFrom(collection, userId, name)),
+      ]),
     );
   }
 
   /** Whether it is known that nothing is stored at the key, nor on its way. */
   contain<C extends Collection>(collection: C, key: KeyOf<C>): boolean {
-    const gaps = this.#byCollection[collection];
-    if (gaps === undefined) return false;
-    const [userId, name] = key as KeyOf<GapCollection>;
-    return gaps.contains(userId, name);
+    return this.#byCollection[collection]?.contains(key as NameKey) ?? false;
   }
 
   /** The key is put. */
   leave<C extends Collection>(collection: C, key: KeyOf<C>): void {
-    const gaps = this.#byCollection[collection];
-    if (gaps === undefined) return;
-    const [userId, name] = key as KeyOf<GapCollection>;
-    gaps.leave(userId, name);
+    this.#byCollection[collection]?.leave(key as NameKey);
   }
 
   /** A look-up has found nothing at the key. */
   missed<C extends Collection>(collection: C, key: KeyOf<C>): void {
-    const gaps = this.#byCollection[collection];
-    if (gaps === undefined || this.#deps.isDear()) return;
-    const [userId, name] = key as KeyOf<GapCollection>;
-    if (!gaps.missed(userId, name)) return;
-    const first = this.#firstFrom(collection as GapCollection, userId, name);
-    if (first !== name) gaps.found(userId, new Gap(name, first));
+    if (!this.#deps.isDear()) this.#byCollection[collection]?.missed(key as NameKey);
   }
 
-  /** @returns the name of the user's first key from the given one on, for any reader; undefined where there is none. */
+  /** @returns the lowest name that any reader has. */
   #firstFrom(collection: GapCollection, userId: string, name: string): string | undefined {
-    const range = { prefix: [userId], start: [userId, name] as [string, string], limit: 1 };
+    const range = { prefix: [userId], start: [userId, name] as NameKey, limit: 1 };
     const names = this.#deps.readers.flatMap((reader) =>
       reader.keys(collection, range).map(([, first]) => first),
     );

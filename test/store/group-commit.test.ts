@@ -9,8 +9,7 @@ import { Overlay, type Seen } from '../../src/store/overlay.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { textOf } from '../../src/store/write-group.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-
-const noGaps = { leave: () => undefined };
+import { noGaps } from './no-gaps.js';
 
 function setUp() {
   const clock = new SimulatedClock();

@@ -7,8 +7,7 @@ import type { GroupCommit } from '../../src/store/group-commit.js';
 import { Overlay, type Seen } from '../../src/store/overlay.js';
 import type { Writer } from '../../src/store/store.js';
 import { textOf, WriteGroup } from '../../src/store/write-group.js';
-
-const noGaps = { leave: () => undefined };
+import { noGaps } from './no-gaps.js';
 
 function setUp() {
   const overlay = new Overlay();

@@ -121,12 +121,12 @@ class Run {
         if (value === undefined) {
           batch.remove('meta', `k${key}`);
           batch.remove('signalIds', ['user', key]);
+          next.delete(key);
         } else {
           batch.put('meta', `k${key}`, value);
           batch.put('signalIds', ['user', key], String(value));
+          next.set(key, value);
         }
-        if (value === undefined) next.delete(key);
-        else next.set(key, value);
         if (reader !== undefined) this.#compare(reader, next);
       }
       if (throws) throw new Bug('no');

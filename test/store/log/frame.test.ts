@@ -15,8 +15,7 @@ import {
 import { Overlay } from '../../../src/store/overlay.js';
 import type { Writer } from '../../../src/store/store.js';
 import { WriteGroup } from '../../../src/store/write-group.js';
-
-const noGaps = { leave: () => undefined };
+import { noGaps } from '../no-gaps.js';
 
 const place = { position: 2 ** 45 + 7, sequence: 4_000_000_000 };
 
