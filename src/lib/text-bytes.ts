@@ -16,6 +16,11 @@ const shortMax = 64;
 /** A view of so many bytes is kept. */
 const viewMax = 4_096;
 const million = 1_000_000;
+const point = 0x2e;
+/** Below, a number's text has an exponent. */
+const plainMin = 0.000001;
+/** Of a price. */
+const decimalsMax = 8;
 /** The digits of the numbers below a hundred. */
 const tens = Uint8Array.from({ length: 100 }, (_, pair) => zero + Math.floor(pair / 10));
 const ones = Uint8Array.from({ length: 100 }, (_, pair) => zero + (pair % 10));
@@ -30,8 +35,6 @@ export class TextBytes {
   /** The same memory, for native code that writes texts. */
   #buffer = Buffer.from(this.#bytes.buffer);
   #length = 0;
-  #latestNumber = 0;
-  #latestText = '0';
   /** Of a time; it changes every 17 minutes. */
   #latestMillions = 0;
   #millionsDigits = '0';
@@ -116,7 +119,7 @@ export class TextBytes {
     if (value === false) return this.text('false');
     if (typeof value === 'number' && Number.isFinite(value)) {
       const isWhole = value >= 0 && Number.isSafeInteger(value);
-      return isWhole ? this.number(value) : this.text(this.#textOf(value));
+      return isWhole ? this.number(value) : this.#decimal(value);
     }
     if (Array.isArray(value)) return this.list(value);
     return this.text(JSON.stringify(value));
@@ -134,13 +137,31 @@ export class TextBytes {
     return this;
   }
 
-  /** The last one is kept: a record often has the same number twice. */
-  #textOf(number: number): string {
-    if (number !== this.#latestNumber) {
-      this.#latestNumber = number;
-      this.#latestText = String(number);
+  /** The shortest text that means the number; most prices have few decimals. */
+  #decimal(number: number): this {
+    if (number < plainMin || number >= million) return this.text(String(number));
+    let scale = 1;
+    for (let decimals = 1; decimals <= decimalsMax; decimals++) {
+      scale *= 10;
+      const scaled = Math.round(number * scale);
+      // A quotient is rounded as the text of its decimals is when it is read.
+      if (scaled / scale !== number) continue;
+      const whole = Math.floor(number);
+      return this.#digits(whole).byte(point).#lastDigits(scaled - whole * scale, decimals);
     }
-    return this.#latestText;
+    return this.text(String(number));
+  }
+
+  /** @param number below 2^31; with leading zeros. */
+  #lastDigits(number: number, count: number): this {
+    this.#reserve(count);
+    let rest = number | 0;
+    for (let at = this.#length + count - 1; at >= this.#length; at--) {
+      this.#bytes[at] = zero + (rest % 10);
+      rest = (rest / 10) | 0;
+    }
+    this.#length += count;
+    return this;
   }
 
   /** A list as JSON has it. */
@@ -161,16 +182,9 @@ export class TextBytes {
 
   /** @param number below a million. */
   #digits(number: number): this {
-    this.#reserve(6);
-    let digits = 1;
-    for (let rest = number; rest >= 10; rest = (rest / 10) | 0) digits++;
-    this.#length += digits;
-    let rest = number;
-    for (let at = this.#length - 1; digits > 0; digits--) {
-      this.#bytes[at--] = zero + (rest % 10);
-      rest = (rest / 10) | 0;
-    }
-    return this;
+    let count = 1;
+    for (let rest = number; rest >= 10; rest = (rest / 10) | 0) count++;
+    return this.#lastDigits(number, count);
   }
 
   /** @param number below a million; with leading zeros. */
