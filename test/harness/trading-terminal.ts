@@ -33,6 +33,8 @@ const restMsMax = 5_000;
 export class TradingTerminal {
   submits = 0;
   #plugin: Plugin | undefined;
+  /** What was kept has been sent on this connection: what has a higher number may follow. */
+  #isWelcomed = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #hasLeft = false;
   readonly #unacknowledged = new UnacknowledgedFrames();
@@ -55,6 +57,7 @@ export class TradingTerminal {
   /** Resolves with the welcome. */
   async connect(url: string, sessionToken: string): Promise<void> {
     this.#hasLeft = false;
+    this.#isWelcomed = false;
     let welcomed: () => void = () => undefined;
     let isOpened = false;
     let helloAt = performance.now();
@@ -109,6 +112,7 @@ export class TradingTerminal {
     if (frame.type === 'welcome') {
       this.#unacknowledged.welcomed(frame['lastSeq']);
       for (const report of this.#unacknowledged.frames) this.#send(report);
+      this.#isWelcomed = true;
     } else if (frame.type === 'ack') {
       this.#unacknowledged.acknowledge(frame['seq']);
     } else if (frame.type === 'submit') {
@@ -184,7 +188,8 @@ export class TradingTerminal {
   }
 
   #sendNumbered(fields: object): void {
-    this.#send(this.#unacknowledged.add(fields));
+    const frame = this.#unacknowledged.add(fields);
+    if (this.#isWelcomed) this.#send(frame);
   }
 
   #send(frame: object): void {
