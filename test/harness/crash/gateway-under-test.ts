@@ -22,6 +22,7 @@ export class GatewayUnderTest {
   nativeAborts = 0;
   #gateway: GatewayProcess | undefined;
   #isDiskBroken = false;
+  #isKilled = false;
 
   constructor(
     readonly dataDir: string,
@@ -37,6 +38,7 @@ export class GatewayUnderTest {
     this.starts++;
     this.#isDiskBroken = false;
     this.#gateway = await startGateway({ dataDir: this.dataDir, config });
+    this.#isKilled = false;
     const ready = await this.#waitFor(200, readyWithinMs);
     const readyMs = performance.now() - startedAt;
     this.slowestReadyMs = Math.max(this.slowestReadyMs, readyMs);
@@ -76,7 +78,7 @@ export class GatewayUnderTest {
 
   async kill(): Promise<void> {
     this.#checkAlive();
-    await this.#running.kill();
+    await this.#strike();
     this.#readLog(this.#running.log());
   }
 
@@ -86,7 +88,7 @@ export class GatewayUnderTest {
     const gateway = this.#running;
     const startedAt = performance.now();
     const killer =
-      killAfterMs === Infinity ? undefined : setTimeout(() => void gateway.kill(), killAfterMs);
+      killAfterMs === Infinity ? undefined : setTimeout(() => void this.#strike(), killAfterMs);
     const code = await gateway.stop();
     clearTimeout(killer);
     const drainMs = performance.now() - startedAt;
@@ -119,13 +121,19 @@ export class GatewayUnderTest {
     );
   }
 
+  /** Not once it is killed: others may see that before its end is told here. */
   get isAlive(): boolean {
-    return isAlive(this.#running.process);
+    return !this.#isKilled && isAlive(this.#running.process);
   }
 
   /** Whether lmdb has ended the process, as it may once a disk was dead under it. */
   get hasAborted(): boolean {
     return this.#isDiskBroken && isNativeAbort(this.#running.process);
+  }
+
+  async #strike(): Promise<void> {
+    this.#isKilled = true;
+    await this.#running.kill();
   }
 
   #checkAlive(): void {

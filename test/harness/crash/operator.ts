@@ -3,7 +3,6 @@
  * data directory, logins and API keys over HTTP. A confirmed change must be in effect at once and
  * after every crash. Some commands are killed while they run, some together with the gateway.
  */
-import { nextTurn } from '../../../src/lib/turn.js';
 import type { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
 import type { ApiSwitch } from './api-switch.js';
@@ -159,8 +158,6 @@ export class Operator {
     this.#command = command;
     if (chance.happens(killedShare)) command.killAt(chance.between(50, 110) / 100);
     const { code, stderr } = await command.ended;
-    // The gateway may have been killed first: the ends of both can come in one turn, in any order.
-    await nextTurn();
     this.#command = undefined;
     this.#endedNow++;
     if (code === 0) this.confirmed++;
