@@ -58,6 +58,14 @@ t.test('each change of the lock file or of a folder makes the record stale', asy
   }
 });
 
+t.test('packages that are installed in a folder change nothing', async (t) => {
+  const root = repository(t);
+  recordVerified(root, group);
+  mkdirSync(join(root, 'notes/node_modules/peer'), { recursive: true });
+  writeFileSync(join(root, 'notes/node_modules/peer/index.js'), '');
+  t.equal(isVerified(root, group), true);
+});
+
 t.test('a change of what it depends on beside files makes the record stale', async (t) => {
   const root = repository(t);
   let subject = 'one';

@@ -107,6 +107,8 @@ function filesIn(root: string, folder: string): string[] {
       // The links of a README are tested always, and nothing else depends on it.
       .filter((entry) => entry.isFile() && entry.name !== 'README.md')
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+      // A lock file says what is installed there, if it is.
+      .filter((file) => !file.includes('/node_modules/'))
       .sort()
   );
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.js';
 import { startFakeGateway } from '../support/fake-gateway.js';
 import { Inbox } from '../support/inbox.js';
 import { signalbox } from '../support/signalbox.js';
@@ -114,7 +115,8 @@ t.test('prices come from standard input', async (t) => {
   await terminal.line(/report .*working/);
   terminal.child.stdin?.write('nonsense\nES 4980\n');
   t.match(await terminal.line(/report/), /filled, 1 filled at 4980/);
-  t.match(terminal.errors(), /no price of a known instrument: "nonsense"/);
+  const complaint = 'no price of a known instrument: "nonsense"';
+  t.ok(await eventually(() => terminal.errors().includes(complaint)), complaint);
   terminal.child.stdin?.end();
   terminal.child.kill('SIGTERM');
   t.equal(await terminal.ended(), 0);
