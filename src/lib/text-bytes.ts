@@ -8,6 +8,7 @@ const zero = 0x30;
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
+const point = 0x2e;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
@@ -16,14 +17,10 @@ const shortMax = 64;
 /** A view of so many bytes is kept. */
 const viewMax = 4_096;
 const million = 1_000_000;
-const point = 0x2e;
 /** Below, a number's text has an exponent. */
 const plainMin = 0.000001;
 /** Of a price. */
 const decimalsMax = 8;
-/** The digits of the numbers below a hundred. */
-const tens = Uint8Array.from({ length: 100 }, (_, pair) => zero + Math.floor(pair / 10));
-const ones = Uint8Array.from({ length: 100 }, (_, pair) => zero + (pair % 10));
 
 /** A text that all of a kind have, encoded once. */
 export function constantBytes(text: string): Uint8Array {
@@ -108,7 +105,7 @@ export class TextBytes {
       this.#latestMillions = millions;
       this.#millionsDigits = String(millions);
     }
-    return this.text(this.#millionsDigits).#sixDigits(number - millions * million);
+    return this.text(this.#millionsDigits).#lastDigits(number - millions * million, 6);
   }
 
   /** A value as JSON has it in a list, where what has no text is null. */
@@ -185,20 +182,6 @@ export class TextBytes {
     let count = 1;
     for (let rest = number; rest >= 10; rest = (rest / 10) | 0) count++;
     return this.#lastDigits(number, count);
-  }
-
-  /** @param number below a million; with leading zeros. */
-  #sixDigits(number: number): this {
-    this.#reserve(6);
-    const bytes = this.#bytes;
-    for (let rest = number | 0, at = this.#length + 4; at >= this.#length; at -= 2) {
-      const pair = rest % 100;
-      bytes[at] = tens[pair] as number;
-      bytes[at + 1] = ones[pair] as number;
-      rest = (rest / 100) | 0;
-    }
-    this.#length += 6;
-    return this;
   }
 
   take(): Uint8Array {
