@@ -1,14 +1,16 @@
 /**
  * The figures that a soak watches, each with its allowed growth. Read from outside: the metrics, /proc,
- * and the store's pages by a short-lived reader. A window keeps its lowest reading: of the heap that is
- * what a collection has left.
+ * and the pages of a copy of the store. A window keeps its lowest reading: of the heap that is what a
+ * collection has left.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'lmdb';
+import { withStoreCopy } from '../../../src/admin/store-copy.js';
 import { parseScrape, sumOf } from '../../../src/stats/scrape.js';
 import { collections, type Collection } from '../../../src/store/key-layout.js';
 import { askOps } from '../ask-ops.js';
 import type { GatewayProcess } from '../../support/gateway-process.js';
+import { shippedSettings } from '../../support/shipped-settings.js';
 import type { Tolerance } from './flatness.js';
 
 export interface Gauge extends Tolerance {
@@ -19,7 +21,7 @@ export interface Gauge extends Tolerance {
 
 const mb = 2 ** 20;
 /** The sweep runs once a minute, and the pages it frees must have been reused. */
-const sweptMinutes = 10;
+export const sweptMinutes = 10;
 
 /** Idle connections of a burst outlast a window of a run shorter than this. */
 const burstMinutes = 2;
@@ -43,12 +45,12 @@ export const gauges = {
 
 export type GaugeName = keyof typeof gauges;
 export type Reading = Record<GaugeName, number>;
+type StoreGauge = 'pagesUsed' | 'pagesFree' | 'rows';
 
-export async function readGauges(gateway: GatewayProcess, dataDir: string): Promise<Reading> {
+export async function readProcess(gateway: GatewayProcess): Promise<Omit<Reading, StoreGauge>> {
   const scrape = parseScrape((await askOps(gateway.opsUrl, '/metrics')).text);
   const read = (name: string): number => sumOf(scrape, name) ?? NaN;
   const pid = gateway.process.pid as number;
-  const store = readStore(dataDir);
   return {
     heapUsed: read('nodejs_heap_size_used_bytes'),
     external: read('nodejs_external_memory_bytes'),
@@ -58,9 +60,6 @@ export async function readGauges(gateway: GatewayProcess, dataDir: string): Prom
     fileDescriptors: descriptorsOf(pid),
     openExecutions: read('open_executions'),
     storeFile: read('store_size_bytes'),
-    pagesUsed: store.pagesUsed,
-    pagesFree: store.pagesFree,
-    rows: Object.values(store.rows).reduce((sum, count) => sum + count, 0),
   };
 }
 
@@ -86,35 +85,37 @@ interface EnvironmentFigures extends TreeFigures {
   readonly lastPageNumber: number;
 }
 
-export interface StoreFigures {
-  readonly pagesUsed: number;
-  readonly pagesFree: number;
-  readonly rows: Readonly<Record<Collection, number>>;
-}
+export type Rows = Readonly<Record<Collection, number>>;
 
 const metaPages = 2;
 
-/** Opens the store only for the reading: a long-lived reader keeps freed pages from being reused. */
-export function readStore(dataDir: string): StoreFigures {
-  const root = open(dataDir, { readOnly: true, noSubdir: false, maxDbs: collections.length + 1 });
-  try {
-    const figures = root.getStats() as unknown as EnvironmentFigures;
-    const trees = collections.map((name) => {
-      const database = root.openDB<string>(name, { encoding: 'string' });
-      return [name, database.getStats() as unknown as TreeFigures] as const;
-    });
-    const pagesUsed = [figures.root, figures.free, ...trees.map(([, tree]) => tree)]
-      .map((tree) => tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages)
-      .reduce((sum, count) => sum + count, metaPages);
-    return {
+/** Of a copy that the gateway makes: an open of the store beside it can undo what it commits. */
+export async function readStore(
+  dataDir: string,
+): Promise<{ readonly reading: Pick<Reading, StoreGauge>; readonly rows: Rows }> {
+  const copy = await withStoreCopy({ ...shippedSettings, dataDir }, readCopy);
+  if (!('used' in copy)) throw new Error(`no copy of the store: ${JSON.stringify(copy)}`);
+  return copy.used;
+}
+
+async function readCopy(directory: string) {
+  const root = open(directory, { readOnly: true, noSubdir: false, maxDbs: collections.length + 1 });
+  const figures = root.getStats() as unknown as EnvironmentFigures;
+  const trees = collections.map((name) => {
+    const database = root.openDB<string>(name, { encoding: 'string' });
+    return [name, database.getStats() as unknown as TreeFigures] as const;
+  });
+  await root.close();
+  const pagesUsed = [figures.root, figures.free, ...trees.map(([, tree]) => tree)]
+    .map((tree) => tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages)
+    .reduce((sum, count) => sum + count, metaPages);
+  const counts = trees.map(([name, { entryCount }]) => [name, entryCount] as const);
+  return {
+    reading: {
       pagesUsed,
       pagesFree: figures.lastPageNumber + 1 - pagesUsed,
-      rows: Object.fromEntries(trees.map(([name, { entryCount }]) => [name, entryCount])) as Record<
-        Collection,
-        number
-      >,
-    };
-  } finally {
-    void root.close();
-  }
+      rows: counts.reduce((sum, [, count]) => sum + count, 0),
+    },
+    rows: Object.fromEntries(counts) as Rows,
+  };
 }

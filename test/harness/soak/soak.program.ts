@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
 import { runHarness } from '../harness-run.js';
 import { GarbageCollector, inspectorOption } from './garbage-collector.js';
-import { descriptorsOf, readGauges, readStore, type Reading } from './gauges.js';
+import { descriptorsOf, readProcess, readStore, type Reading, sweptMinutes } from './gauges.js';
 import { Population, usersAtOnce } from './population.js';
 import { Traffic } from './traffic.js';
 import { formatted, WindowRecord } from './window-record.js';
@@ -31,9 +31,12 @@ const config = {
 };
 
 const readingMs = 1_000;
+/** The gateway makes a copy for it. */
+const storeReadingMs = 10_000;
 const windowsWanted = 40;
 const windowMsMin = 3_000;
-const windowMsMax = 60_000;
+/** Between two sweeps rows are added: windows of another length would differ by where in that time they end. */
+const sweepMs = 60_000;
 /** Time between two turnovers of users, at most a twelfth of the run. */
 const turnOverMsMax = 20_000;
 const turnOversMin = 12;
@@ -67,7 +70,8 @@ await runHarness(
   async ({ options, chance, directory, verdict, atExit }) => {
     const minutes = Number(options.minutes);
     const totalMs = minutes * 60_000;
-    const windowMs = Math.min(windowMsMax, Math.max(windowMsMin, totalMs / windowsWanted));
+    const windowMs =
+      minutes >= sweptMinutes ? sweepMs : Math.max(windowMsMin, totalMs / windowsWanted);
     const dataDir = join(directory, 'data');
     const gateway = await startGateway({
       dataDir,
@@ -107,14 +111,19 @@ await runHarness(
     })();
 
     const record = new WindowRecord();
+    let storeReadAt = 0;
     for (let end = windowMs; end <= totalMs; end += windowMs) {
       for (let at = end - windowMs + readingMs; at <= end; at += readingMs) {
         await until(at);
         // Collect before the last readings of a window; the gateway caches a scrape for a second.
         if (at + 2 * readingMs > end) await collector.collect();
-        record.take(await readGauges(gateway, dataDir));
+        record.take(await readProcess(gateway));
+        if (at + readingMs > end || at - storeReadAt >= storeReadingMs) {
+          record.take((await readStore(dataDir)).reading);
+          storeReadAt = at;
+        }
       }
-      console.log(`${line(record.endWindow() as Reading)}, ${traffic.total} actions`);
+      console.log(`${line(record.endWindow())}, ${traffic.total} actions`);
     }
     collector.close();
     state.isOver = true;
@@ -157,12 +166,13 @@ await runHarness(
     }
 
     async function inspectSwept(): Promise<void> {
-      const left = (): string[] => {
-        const { rows } = readStore(dataDir);
-        return ofUsers.filter((name) => rows[name] > 0).map((name) => `${name}: ${rows[name]}`);
-      };
-      const isGone = await eventually(() => left().length === 0, sweptWithinMs).catch(() => false);
-      verdict.hold('a user who is gone leaves nothing behind', isGone, left);
+      let left: string[] = [];
+      const isGone = await eventually(async () => {
+        const { rows } = await readStore(dataDir);
+        left = ofUsers.filter((name) => rows[name] > 0).map((name) => `${name}: ${rows[name]}`);
+        return left.length === 0;
+      }, sweptWithinMs).catch(() => false);
+      verdict.hold('a user who is gone leaves nothing behind', isGone, () => left);
     }
 
     function until(atMs: number): Promise<void> {

@@ -10,22 +10,20 @@ const names = Object.keys(gauges) as GaugeName[];
 
 export class WindowRecord {
   readonly #windows: Reading[] = [];
-  #current: Reading | undefined;
+  #least: Partial<Reading> = {};
 
-  take(reading: Reading): void {
-    const least = this.#current;
-    this.#current =
-      least === undefined
-        ? reading
-        : (Object.fromEntries(
-            names.map((name) => [name, Math.min(least[name], reading[name])]),
-          ) as Reading);
+  take(reading: Partial<Reading>): void {
+    for (const name of names) {
+      const figure = reading[name];
+      if (figure !== undefined) this.#least[name] = Math.min(this.#least[name] ?? figure, figure);
+    }
   }
 
-  endWindow(): Reading | undefined {
-    const ended = this.#current;
-    if (ended !== undefined) this.#windows.push(ended);
-    this.#current = undefined;
+  /** Each figure was taken at least once in the window. */
+  endWindow(): Reading {
+    const ended = this.#least as Reading;
+    this.#windows.push(ended);
+    this.#least = {};
     return ended;
   }
 
