@@ -28,17 +28,18 @@ export interface IndexFillerDeps {
   /** Why nothing may be passed to lmdb now. */
   readonly refusal: () => Error | undefined;
   /** The index holds these groups, durably. */
-  readonly onApplied: (groups: readonly WriteGroup[], position: number) => void;
+  readonly onApplied: (groups: readonly WriteGroup[]) => void;
   /** Told of each transaction that failed. */
   readonly onFailed: (reason: string) => void;
 }
 
 export class IndexFiller {
+  /** Everything in the log before it is in the index. */
+  position: number;
   /** Of the groups that the index lacks. */
   waitingBytes = 0;
   /** Why the last try failed. */
   failure: string | undefined;
-  #position: number;
   #waiting: WriteGroup[] = [];
   /** The first ones of those that wait, which a transaction applies now. */
   #underWay = 0;
@@ -47,12 +48,11 @@ export class IndexFiller {
   #settled: Settling[] = [];
   #stopped: () => void = () => undefined;
 
-  /** @param position that the index has reached. */
   constructor(
     readonly deps: IndexFillerDeps,
     position: number,
   ) {
-    this.#position = position;
+    this.position = position;
   }
 
   /** Milliseconds since the oldest group that the index lacks was flushed; 0 when there is none. */
@@ -71,7 +71,7 @@ export class IndexFiller {
   /** Resolves with a position that the index has reached, when it holds all that was added before. */
   settled(): Promise<number> {
     const last = this.#waiting.at(-1);
-    if (last === undefined) return Promise.resolve(this.#position);
+    if (last === undefined) return Promise.resolve(this.position);
     return new Promise((resolve, reject) => {
       this.#settled.push({ position: last.end, resolve, reject });
       this.#fill();
@@ -129,10 +129,10 @@ export class IndexFiller {
 
   #applied(groups: readonly WriteGroup[], position: number): void {
     this.failure = undefined;
-    this.#position = position;
+    this.position = position;
     this.#waiting = this.#waiting.slice(groups.length);
     for (const group of groups) this.waitingBytes -= group.bytes;
-    this.deps.onApplied(groups, position);
+    this.deps.onApplied(groups);
     const isSettled = (each: Settling): boolean => each.position <= position;
     for (const { resolve } of this.#settled.filter(isSettled)) resolve(position);
     this.#settled = this.#settled.filter((each) => !isSettled(each));

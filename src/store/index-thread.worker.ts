@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { errorText } from '../lib/error-text.js';
 import { stirFreePages } from './free-pages.js';
 import { createIndexWriter } from './index-writer.js';
-import { createApplyFrames, openDatabases, openIndex } from './lmdb-index.js';
+import { assertHolds, createApplyFrames, openDatabases, openIndex } from './lmdb-index.js';
 import type { Sweeper } from './store.js';
 import { type ExitGuard, runGuarded } from './exit-guard.js';
 import type { RemovedKeys, SweepOrder, Swept } from './sweeper.js';
@@ -31,7 +31,8 @@ export type IndexAnswer =
 const { directory, sweeper, guard } = workerData as IndexThreadData;
 const root = openIndex(directory);
 const apply = createApplyFrames(root);
-const index = createIndexWriter(openDatabases(root));
+const databases = openDatabases(root);
+const index = createIndexWriter(databases);
 const sweep = sweeper === undefined ? undefined : await load(sweeper);
 
 async function load(url: string): Promise<Sweeper> {
@@ -39,6 +40,8 @@ async function load(url: string): Promise<Sweeper> {
   return module.createSweeper();
 }
 
+/** The index holds everything before it. */
+let position = 0;
 /** What failed is tried again, and might fail for the same free pages. */
 let hasFailed = false;
 
@@ -46,10 +49,14 @@ function perform(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   if (hasFailed) stirFreePages(root);
   if ('frames' in request) {
     apply(request.frames, request.position);
-    return { position: request.position };
+    position = request.position;
+    return { position };
   }
   if (sweep === undefined) return { failure: 'there is no sweeper' };
-  const swept = root.transactionSync(() => sweep(index.records, request.sweep));
+  const swept = root.transactionSync(() => {
+    assertHolds(databases.meta, position);
+    return sweep(index.records, request.sweep);
+  });
   return { swept, removed: index.removed() };
 }
 

@@ -22,8 +22,22 @@ import { assertStoreFile, positionKey } from './store-format.js';
 
 export type Databases = Record<Collection, Database<string>>;
 
-/** Applies whole frames in one durable transaction, which also notes the position behind them. */
+/**
+ * Applies whole frames in one durable transaction, which also notes the position behind them. Throws `CommitLost`,
+ * and changes nothing, when the index lacks what came before them.
+ */
 export type ApplyFrames = (frames: readonly Uint8Array[], position: number) => void;
+
+/** Another process has opened the index, which can undo a commit: native-notes/lmdb.md. */
+export class CommitLost extends Error {
+  override readonly name = 'CommitLost';
+  constructor() {
+    super(
+      'data.mdb lacks what was committed to it: another program has opened it beside this one. The log has all of ' +
+        'it, and the next start brings it back. Keep other programs away from data.mdb.',
+    );
+  }
+}
 
 /** Throws `StoreRefused` when it cannot be opened. */
 export function openIndex(directory: string): RootDatabase {
@@ -64,6 +78,11 @@ export function openDatabases(root: RootDatabase): Databases {
   return Object.fromEntries(opened) as Databases;
 }
 
+/** @throws CommitLost when the index no longer holds everything before the position. */
+export function assertHolds(meta: Pick<Database<Buffer | string>, 'get'>, position: number): void {
+  if (Number(meta.get(positionKey)) < position) throw new CommitLost();
+}
+
 export function createApplyFrames(root: RootDatabase): ApplyFrames {
   const options = { encoding: 'binary' as const, keyEncoder: { writeKey, readKey } };
   const byNumber: Database<Buffer, Uint8Array | string>[] = [];
@@ -78,6 +97,7 @@ export function createApplyFrames(root: RootDatabase): ApplyFrames {
     // lmdb takes the address of a value's memory, and gets a wrong one for memory that threads share.
     const own = Buffer.concat(frames);
     root.transactionSync(() => {
+      assertHolds(meta, position - own.length);
       for (const frame of eachFrame(own)) {
         eachChange(frame, (collection, key, value) => {
           const database = byNumber[collection] as Database<Buffer, Uint8Array>;

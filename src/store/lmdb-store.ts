@@ -19,7 +19,7 @@ import { IndexFiller } from './index-filler.js';
 import { IndexThread } from './index-thread.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 import { KnownGaps } from './known-gaps.js';
-import { openDatabases } from './lmdb-index.js';
+import { assertHolds, openDatabases } from './lmdb-index.js';
 import { writeLogCopy } from './log/copy.js';
 import { Log } from './log/log.js';
 import type { Recovery } from './log/recovery.js';
@@ -61,7 +61,7 @@ const versionsPerGapMax = 2_000;
 
 /**
  * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
- * process that holds the directory's lock: an open beside another process loses what that one commits.
+ * process that holds the directory's lock: an open beside another process can undo what that one commits.
  */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
   removeStagedCopies(directory);
@@ -86,17 +86,17 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       clock,
       thread,
       refusal: indexRefusal,
-      onApplied(groups, position) {
+      onApplied(groups) {
         // Readers look into the index from here on, and not into an older state of it.
         root.resetReadTxn();
+        // Not up to its end: that commit may be undone until the next one has found it there.
+        log.release((groups[0] as WriteGroup).begin);
         drop(groups);
-        log.release(position);
         commits.next();
       },
       onFailed(reason) {
         options.onIndexFailed?.(reason);
-        // Throws when lmdb has given up for good: the process ends.
-        databases.meta.get('format');
+        assertIndexLives();
       },
     },
     recovery.end,
@@ -173,6 +173,12 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     await root.close();
   }
 
+  /** Looks, after a failure, whether lmdb has given up for good, or has lost a commit: the process ends then. */
+  function assertIndexLives(): void {
+    root.resetReadTxn();
+    assertHolds(databases.meta, filler.position);
+  }
+
   function fillNow(groups: readonly WriteGroup[]): void {
     try {
       apply(
@@ -218,6 +224,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       return new Promise((resolve, reject) => {
         thread.ask({ sweep: order }, (answer) => {
           if (!('swept' in answer)) {
+            assertIndexLives();
             const why = 'failure' in answer ? answer.failure : 'it was not asked for';
             return reject(new StoreFailure(`the index could not be swept: ${why}`));
           }

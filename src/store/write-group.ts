@@ -28,8 +28,9 @@ export class WriteGroup {
   reject!: (error: Error) => void;
   /** Whether it is on disk, and readers see it. */
   isFlushed = false;
-  /** Monotonic ms at which it was flushed, and the log's end then. */
+  /** Monotonic ms at which it was flushed. */
   flushedAt = 0;
+  /** The log's end then. */
   end = 0;
 
   /** @param begunAt monotonic ms of its first write. */
@@ -41,6 +42,11 @@ export class WriteGroup {
       this.resolve = resolve;
       this.reject = reject;
     });
+  }
+
+  /** The log's end before it. */
+  get begin(): number {
+    return this.end - this.bytes;
   }
 
   get bytes(): number {

@@ -58,9 +58,9 @@ t.test('writes go on beside a sweep, and it is over when the store is closed', a
   await t.rejects(sweepOf(store, 0), WriteRefused);
 });
 
-function run(name: string, directory: string) {
+function run(name: string, ...args: readonly string[]) {
   const program = new URL(`./${name}.program.js`, import.meta.url).pathname;
-  return promisify(execFile)(process.execPath, [program, directory], {
+  return promisify(execFile)(process.execPath, [program, ...args], {
     env: { ...process.env, NODE_OPTIONS: '' },
     timeout: 60_000,
   });
@@ -82,3 +82,19 @@ t.test('what lmdb could not take is tried again, and nothing is lost', { skip },
   t.equal(store.get('emails', 'ann'), 'u');
   await store.close();
 });
+
+for (const next of ['fill', 'sweep']) {
+  t.test(
+    `a commit that another process has undone ends the process at the next ${next}, and is there after a start`,
+    async (t) => {
+      const directory = t.testdir();
+      await t.rejects(run('undone-commit', directory, next), {
+        code: 1,
+        stderr: /CommitLost: data\.mdb lacks what was committed to it/,
+      });
+      const store = openStore(directory);
+      for (const name of ['a', 'b', 'c', 'd']) t.ok(store.get('emails', name), name);
+      await store.close();
+    },
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * Takes back what the store has committed to its index last, as another process that opens it can, and writes
+ * on, into every file of the log that is free. The process ends when the index is filled again, or swept.
+ */
+import { openDatabase, openIndex } from '../../src/store/lmdb-index.js';
+import { openStore } from '../../src/store/lmdb-store.js';
+import { positionKey } from '../../src/store/store-format.js';
+import { eventually } from '../support/eventually.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+
+const [directory, next] = process.argv.slice(2) as [string, 'fill' | 'sweep'];
+const sweeper = new URL('./slow-sweeper.js', import.meta.url).href;
+const clock = new SimulatedClock();
+const store = openStore(directory, { clock, segmentBytes: 64 * 1024, sweeper });
+
+/** Of which a file of the log holds one. */
+const put = (name: string): Promise<void> =>
+  store.write((batch) => batch.put('emails', name, 'u'.repeat(40_000)));
+
+async function fill(): Promise<void> {
+  await eventually(() => {
+    clock.advance(100);
+    return store.index().waitingBytes === 0;
+  });
+}
+
+await put('a');
+await put('b');
+await fill();
+const root = openIndex(directory);
+root.transactionSync(() => {
+  openDatabase(root, 'meta').putSync(positionKey, '0');
+  for (const name of ['a', 'b']) openDatabase(root, 'emails').removeSync(name);
+});
+await put('c');
+await put('d');
+if (next === 'fill') await fill();
+else {
+  const limits = { idempotencyRetentionMs: 0, executionRetentionDays: 0 };
+  await store.sweep({ cycle: 1, now: 0, limits });
+}
