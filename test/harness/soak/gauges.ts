@@ -38,9 +38,10 @@ export const gauges = {
   fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: burstMinutes },
   openExecutions:  { unit: '',   absolute: 120,     relative: 0.25, minutesMin: 0 },
   storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: sweptMinutes },
-  pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.15, minutesMin: sweptMinutes },
+  /** Whether one of three users is exchanged before a sweep or after it makes a third of the rows. */
+  pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.5,  minutesMin: sweptMinutes },
   pagesFree:       { unit: '',   absolute: 2_000,   relative: 0.25, minutesMin: sweptMinutes },
-  rows:            { unit: '',   absolute: 2_000,   relative: 0.15, minutesMin: sweptMinutes },
+  rows:            { unit: '',   absolute: 2_000,   relative: 0.5,  minutesMin: sweptMinutes },
 } as const satisfies Record<string, Gauge>;
 
 export type GaugeName = keyof typeof gauges;

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { parseScrape, sumOf } from '../../../src/stats/scrape.js';
 import { askOps } from '../ask-ops.js';
+import { checkWithDoctor } from '../crash/doctor-check.js';
 import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
 import { runHarness } from '../harness-run.js';
@@ -137,6 +138,7 @@ await runHarness(
     }
     const errors = sumOf(scrape, 'internal_errors_total');
     verdict.hold('nothing unexpected happens', errors === 0, () => gateway.log());
+    await checkWithDoctor(dataDir, verdict, 'the doctor finds it well');
     await population.deleteAll();
     await checkDescriptors();
     if (minutes >= sweptMinutesMin) await inspectSwept();
