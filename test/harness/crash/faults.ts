@@ -62,7 +62,7 @@ export const faults = {
     await run.gateway.kill();
   },
   'killed after its disk came back': async (run) => {
-    const { gateway, chance } = run;
+    const { gateway, operator, chance } = run;
     await breakDisk(run);
     gateway.mendDisk();
     await gateway.waitMended();
@@ -70,6 +70,8 @@ export const faults = {
     // A retry must settle what was in doubt without a restart.
     if (gateway.isAlive && chance.happens(0.8)) {
       await stopLoad(run);
+      // The dead disk may have kept the operator from opening the Public API again.
+      await operator.inspectSwitch();
       await retryOpenOperations(run);
       await exhaustDailyQuota(run);
     }
