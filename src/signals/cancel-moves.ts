@@ -143,9 +143,11 @@ export function reportCancel(evidence: CancelReport): Move {
   };
 }
 
-/** @returns the reason of an order that its terminal reports as cancelled; null if no cancel was open. */
+/** @returns the reason of an order that its terminal reports as cancelled; null if no cancel is open or has ended it. */
 export function causeOf(cancel: Cancellation | null): CancelCause | null {
-  if (cancel === null || !mayCancelMove(cancel.status, 'cancelled')) return null;
+  if (cancel === null) return null;
+  const { status } = cancel;
+  if (status !== 'cancelled' && !mayCancelMove(status, 'cancelled')) return null;
   return cancel.cause ?? defaultCause;
 }
 

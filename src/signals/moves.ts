@@ -4,7 +4,7 @@
  */
 import { limits } from '../limits.js';
 import type { Execution, ExecutionReport } from '../model/execution.js';
-import { mayMove } from '../model/execution.js';
+import { isFinal, mayMove } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { cancelAfterEnd, causeOf, recoveredCancel } from './cancel-moves.js';
 import { averageOf, fillsWith, remainingAfter, sumOf, type Fills } from './fills.js';
@@ -73,11 +73,18 @@ export function report(
 ): Move {
   return (execution, now) => {
     const filled = fillsWith(execution, evidence.fill, listedFillsMax);
-    const next =
-      afterReport(execution, evidence, filled, now) ?? afterLateFill(execution, filled, now);
-    if (next?.status !== 'cancelled' || next.reasonCode !== null) return next;
-    return { ...next, reasonCode: causeOf(execution.cancel) };
+    const told = evidence.status === 'cancelled' ? withCause(evidence, execution) : evidence;
+    return afterReport(execution, told, filled, now) ?? afterLateFill(execution, told, filled, now);
   };
+}
+
+/** A plugin does not know who asked for a cancel: `cancelled_by_api`, or nothing, means the cancel's cause. */
+function withCause(evidence: ExecutionReport, execution: Execution): ExecutionReport {
+  const known = execution.status === 'cancelled' ? execution.reasonCode : null;
+  const reasonCode = evidence.reasonCode ?? known;
+  if (reasonCode !== null && reasonCode !== 'cancelled_by_api') return evidence;
+  const cause = causeOf(execution.cancel);
+  return cause === null ? evidence : { ...evidence, reasonCode: cause };
 }
 
 /**
@@ -127,16 +134,22 @@ function afterReport(
   const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
+  // What ends otherwise, or has, is filled with its last fill.
+  const becomesFilled =
+    filled !== undefined &&
+    isFinal(evidence.status) &&
+    evidence.status !== 'filled' &&
+    isComplete(execution, filledQuantity);
   const next: Execution = {
     ...execution,
-    status: evidence.status,
-    reasonCode: evidence.reasonCode ?? (moves ? null : execution.reasonCode),
+    status: becomesFilled ? 'filled' : evidence.status,
+    reasonCode: becomesFilled
+      ? null
+      : (evidence.reasonCode ?? (moves ? null : execution.reasonCode)),
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: evidence.remainingQuantity ?? remainingAfter(execution, filledQuantity),
-    averageFillPrice:
-      evidence.averageFillPrice ??
-      (filled === undefined ? execution.averageFillPrice : averageOf(filled)),
+    averageFillPrice: evidence.averageFillPrice ?? averageAfter(execution, filled, filledQuantity),
     ...filled,
     native: evidence.native ?? execution.native,
     confirmedAt: execution.confirmedAt ?? now,
@@ -151,27 +164,44 @@ function afterReport(
  */
 function afterLateFill(
   execution: Execution,
+  evidence: ExecutionReport,
   filled: Fills | undefined,
   now: number,
 ): Execution | undefined {
   if (filled === undefined) return undefined;
-  const { quantity, averageFillPrice } = execution;
-  const told = sumOf(filled);
-  const filledQuantity = Math.max(told, execution.filledQuantity ?? 0);
-  const isComplete = quantity !== null && filledQuantity >= quantity;
-  const becomesFilled = isComplete && execution.status !== 'filled';
+  const filledQuantity = Math.max(
+    sumOf(filled),
+    execution.filledQuantity ?? 0,
+    evidence.filledQuantity ?? 0,
+  );
+  const becomesFilled = isComplete(execution, filledQuantity) && execution.status !== 'filled';
   return {
     ...execution,
     ...(becomesFilled ? { status: 'filled', reasonCode: null } : {}),
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: remainingAfter(execution, filledQuantity),
-    // If fills were reported only as a total, the average of the others would be wrong.
-    averageFillPrice: told < filledQuantity ? averageFillPrice : averageOf(filled),
+    averageFillPrice:
+      (evidence.filledQuantity === filledQuantity ? evidence.averageFillPrice : undefined) ??
+      averageAfter(execution, filled, filledQuantity),
     ...filled,
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
+}
+
+function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
+  return quantity !== null && (filledQuantity ?? 0) >= quantity;
+}
+
+function averageAfter(
+  { averageFillPrice }: Execution,
+  filled: Fills | undefined,
+  filledQuantity: number | null,
+): number | null {
+  // If fills were reported only as a total, the average of the others would be wrong.
+  const isWhole = filled !== undefined && sumOf(filled) >= (filledQuantity ?? 0);
+  return isWhole ? averageOf(filled) : averageFillPrice;
 }
 
 function addsInformation(before: Execution, after: Execution): boolean {

@@ -371,6 +371,75 @@ t.test('a late fill that leaves nothing makes the order filled', async (t) => {
   }
 });
 
+t.test('so does one in a report that repeats the end, or that ends the order', async (t) => {
+  const fill = aFill('f1', 4);
+  for (const status of ['cancelled', 'rejected', 'expired'] as const) {
+    for (const before of [status, 'working'] as const) {
+      const order = anExecution(before, {
+        filledQuantity: 6,
+        averageFillPrice: 99,
+        cancel: aCancel('pending'),
+      });
+      t.match(
+        applied(order, { status, filledQuantity: 10, reasonCode: 'cancelled_by_api', fill }, later),
+        {
+          status: 'filled',
+          reasonCode: null,
+          remainingQuantity: 0,
+          cancel: { status: 'too_late' },
+        },
+        `${before} → ${status}`,
+      );
+    }
+  }
+});
+
+t.test(
+  'a cancelled order has the cause of its cancel, which its terminal does not know',
+  async (t) => {
+    const cause = 'cancel_after_expired';
+    for (const reasonCode of [null, 'cancelled_by_api'] as const) {
+      const order = anExecution('working', { cancel: { ...aCancel('pending'), cause } });
+      const told = reasonCode === null ? {} : { reasonCode };
+      const cancelled = report(order, 'cancelled', told);
+      t.match(cancelled, { status: 'cancelled', reasonCode: cause });
+      const { cancelRequestId } = aCancel('pending');
+      const cancel = { cancelRequestId, status: 'cancelled', reasonCode } as const;
+      const byCancel = moves.applyMove(order, cancelMoves.reportCancel(cancel), later);
+      assert(byCancel !== undefined);
+      t.match(byCancel, { status: 'cancelled', reasonCode: cause });
+      const again = applied(
+        byCancel,
+        { status: 'cancelled', reasonCode: 'cancelled_by_api' },
+        later,
+      );
+      t.equal(again?.reasonCode ?? cause, cause, 'also when it is told again');
+    }
+    const other = anExecution('working', { cancel: { ...aCancel('pending'), cause } });
+    t.match(report(other, 'cancelled', { reasonCode: 'cancelled_by_broker' }), {
+      reasonCode: 'cancelled_by_broker',
+    });
+  },
+);
+
+t.test('a late fill brings the total that its report tells', async (t) => {
+  const order = anExecution('cancelled', { filledQuantity: 6, averageFillPrice: 99 });
+  const fill = aFill('f1', 4, 104);
+  const late = { status: 'partially_filled', filledQuantity: 10, fill } as const;
+  t.match(applied(order, { ...late, averageFillPrice: 101 }, later), {
+    status: 'filled',
+    filledQuantity: 10,
+    remainingQuantity: 0,
+    averageFillPrice: 101,
+  });
+  t.match(applied(order, { ...late, filledQuantity: 8 }, later), {
+    status: 'cancelled',
+    filledQuantity: 8,
+    remainingQuantity: 2,
+    averageFillPrice: 99,
+  });
+});
+
 t.test('a late fill keeps the average of a total that was never listed', async (t) => {
   const order = anExecution('cancelled', { filledQuantity: 6, averageFillPrice: 99 });
   t.match(applied(order, { status: 'working', fill: aFill('f1', 2, 104) }, later), {
@@ -378,6 +447,11 @@ t.test('a late fill keeps the average of a total that was never listed', async (
     filledQuantity: 6,
     averageFillPrice: 99,
     fills: [{ fillId: 'f1' }],
+  });
+  const filling = anExecution('partially_filled', { filledQuantity: 6, averageFillPrice: 99 });
+  t.match(applied(filling, { status: 'partially_filled', fill: aFill('f1', 2, 104) }, later), {
+    filledQuantity: 6,
+    averageFillPrice: 99,
   });
 });
 
