@@ -166,7 +166,8 @@ function asSent(cancel: Cancellation): Cancellation {
   return sent === undefined ? cancel : { ...sent, dispatchedAt: sent.requestedAt };
 }
 
-const defaultCause: CancelCause = 'cancelled_by_api';
+/** Of a cancel that names none. */
+export const defaultCause: CancelCause = 'cancelled_by_api';
 
 function cancelledFor(
   cause: CancelCause = defaultCause,

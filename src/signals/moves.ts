@@ -6,7 +6,7 @@ import { limits } from '../limits.js';
 import type { Execution, ExecutionReport } from '../model/execution.js';
 import { isFinal, mayMove } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
-import { cancelAfterEnd, causeOf, recoveredCancel } from './cancel-moves.js';
+import { cancelAfterEnd, causeOf, defaultCause, recoveredCancel } from './cancel-moves.js';
 import { averageOf, fillsWith, remainingAfter, sumOf, type Fills } from './fills.js';
 import type { Move } from './move.js';
 
@@ -73,16 +73,17 @@ export function report(
 ): Move {
   return (execution, now) => {
     const filled = fillsWith(execution, evidence.fill, listedFillsMax);
-    const told = evidence.status === 'cancelled' ? withCause(evidence, execution) : evidence;
+    const told = withCause(evidence, execution);
     return afterReport(execution, told, filled, now) ?? afterLateFill(execution, told, filled, now);
   };
 }
 
-/** A plugin does not know who asked for a cancel: `cancelled_by_api`, or nothing, means the cancel's cause. */
+/** A plugin does not know who asked for a cancel: the default, or nothing, means the cancel's cause. */
 function withCause(evidence: ExecutionReport, execution: Execution): ExecutionReport {
+  if (evidence.status !== 'cancelled') return evidence;
   const known = execution.status === 'cancelled' ? execution.reasonCode : null;
   const reasonCode = evidence.reasonCode ?? known;
-  if (reasonCode !== null && reasonCode !== 'cancelled_by_api') return evidence;
+  if (reasonCode !== null && reasonCode !== defaultCause) return evidence;
   const cause = causeOf(execution.cancel);
   return cause === null ? evidence : { ...evidence, reasonCode: cause };
 }
@@ -142,10 +143,9 @@ function afterReport(
     isComplete(execution, filledQuantity);
   const next: Execution = {
     ...execution,
-    status: becomesFilled ? 'filled' : evidence.status,
-    reasonCode: becomesFilled
-      ? null
-      : (evidence.reasonCode ?? (moves ? null : execution.reasonCode)),
+    status: evidence.status,
+    reasonCode: evidence.reasonCode ?? (moves ? null : execution.reasonCode),
+    ...(becomesFilled ? asFilled : {}),
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: evidence.remainingQuantity ?? remainingAfter(execution, filledQuantity),
@@ -177,7 +177,7 @@ function afterLateFill(
   const becomesFilled = isComplete(execution, filledQuantity) && execution.status !== 'filled';
   return {
     ...execution,
-    ...(becomesFilled ? { status: 'filled', reasonCode: null } : {}),
+    ...(becomesFilled ? asFilled : {}),
     delivery: 'confirmed',
     filledQuantity,
     remainingQuantity: remainingAfter(execution, filledQuantity),
@@ -189,6 +189,8 @@ function afterLateFill(
     updatedAt: now,
   };
 }
+
+const asFilled = { status: 'filled', reasonCode: null } as const;
 
 function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
   return quantity !== null && (filledQuantity ?? 0) >= quantity;

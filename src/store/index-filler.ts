@@ -34,8 +34,6 @@ export interface IndexFillerDeps {
 }
 
 export class IndexFiller {
-  /** Everything in the log before it is in the index. */
-  position: number;
   /** Of the groups that the index lacks. */
   waitingBytes = 0;
   /** Why the last try failed. */
@@ -50,10 +48,9 @@ export class IndexFiller {
 
   constructor(
     readonly deps: IndexFillerDeps,
-    position: number,
-  ) {
-    this.position = position;
-  }
+    /** Everything in the log before it is in the index. */
+    public position: number,
+  ) {}
 
   /** Milliseconds since the oldest group that the index lacks was flushed; 0 when there is none. */
   lagMs(): number {

@@ -29,7 +29,7 @@ export type Databases = Record<Collection, Database<string>>;
 export type ApplyFrames = (frames: readonly Uint8Array[], position: number) => void;
 
 /** Another process has opened the index, which can undo a commit: native-notes/lmdb.md. */
-export class CommitLost extends Error {
+class CommitLost extends Error {
   override readonly name = 'CommitLost';
   constructor() {
     super(

@@ -8,13 +8,12 @@ import { type Store, StoreFailure, WriteRefused } from '../../src/store/store.js
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { canBreakDisk } from '../harness/disk/write-failure.js';
 import { eventually } from '../support/eventually.js';
+import { slowSweep, slowSweeper } from './slow-sweep.js';
 
-const sweeper = new URL('./slow-sweeper.js', import.meta.url).href;
-const limits = { idempotencyRetentionMs: 0, executionRetentionDays: 0 };
-const sweepOf = (store: Store, takesMs: number) => store.sweep({ cycle: 1, now: takesMs, limits });
+const sweepOf = (store: Store, takesMs: number) => store.sweep(slowSweep(takesMs));
 
 function open(t: Test): Store {
-  const store = openStore(t.testdir(), { sweeper });
+  const store = openStore(t.testdir(), { sweeper: slowSweeper });
   t.teardown(() => store.close());
   return store;
 }

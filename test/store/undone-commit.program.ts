@@ -7,11 +7,11 @@ import { openStore } from '../../src/store/lmdb-store.js';
 import { positionKey } from '../../src/store/store-format.js';
 import { eventually } from '../support/eventually.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { slowSweep, slowSweeper } from './slow-sweep.js';
 
 const [directory, next] = process.argv.slice(2) as [string, 'fill' | 'sweep'];
-const sweeper = new URL('./slow-sweeper.js', import.meta.url).href;
 const clock = new SimulatedClock();
-const store = openStore(directory, { clock, segmentBytes: 64 * 1024, sweeper });
+const store = openStore(directory, { clock, segmentBytes: 64 * 1024, sweeper: slowSweeper });
 
 /** Of which a file of the log holds one. */
 const put = (name: string): Promise<void> =>
@@ -35,7 +35,4 @@ root.transactionSync(() => {
 await put('c');
 await put('d');
 if (next === 'fill') await fill();
-else {
-  const limits = { idempotencyRetentionMs: 0, executionRetentionDays: 0 };
-  await store.sweep({ cycle: 1, now: 0, limits });
-}
+else await store.sweep(slowSweep(0));

@@ -21,7 +21,7 @@ export interface Gauge extends Tolerance {
 
 const mb = 2 ** 20;
 /** The sweep runs once a minute, and the pages it frees must have been reused. */
-export const sweptMinutes = 10;
+export const longRunMinutes = 10;
 
 /** Idle connections of a burst outlast a window of a run shorter than this. */
 const burstMinutes = 2;
@@ -33,15 +33,15 @@ export const gauges = {
   external:        { unit: 'MB', absolute: 18 * mb, relative: 0.1,  minutesMin: 0 },
   /** Resident memory without the mapped store. */
   residentOwn:     { unit: 'MB', absolute: 24 * mb, relative: 0.1,  minutesMin: 0 },
-  resident:        { unit: 'MB', absolute: 32 * mb, relative: 0.1,  minutesMin: sweptMinutes },
+  resident:        { unit: 'MB', absolute: 32 * mb, relative: 0.1,  minutesMin: longRunMinutes },
   handles:         { unit: '',   absolute: 2,       relative: 0,    minutesMin: 0 },
   fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: burstMinutes },
   openExecutions:  { unit: '',   absolute: 120,     relative: 0.25, minutesMin: 0 },
-  storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: sweptMinutes },
+  storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: longRunMinutes },
   /** Whether one of three users is exchanged before a sweep or after it makes a third of the rows. */
-  pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.5,  minutesMin: sweptMinutes },
-  pagesFree:       { unit: '',   absolute: 2_000,   relative: 0.25, minutesMin: sweptMinutes },
-  rows:            { unit: '',   absolute: 2_000,   relative: 0.5,  minutesMin: sweptMinutes },
+  pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.5,  minutesMin: longRunMinutes },
+  pagesFree:       { unit: '',   absolute: 2_000,   relative: 0.25, minutesMin: longRunMinutes },
+  rows:            { unit: '',   absolute: 2_000,   relative: 0.5,  minutesMin: longRunMinutes },
 } as const satisfies Record<string, Gauge>;
 
 export type GaugeName = keyof typeof gauges;
@@ -86,7 +86,7 @@ interface EnvironmentFigures extends TreeFigures {
   readonly lastPageNumber: number;
 }
 
-export type Rows = Readonly<Record<Collection, number>>;
+type Rows = Readonly<Record<Collection, number>>;
 
 const metaPages = 2;
 

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.js';
 import { startGateway } from '../../support/gateway-process.js';
 import { runHarness } from '../harness-run.js';
 import { GarbageCollector, inspectorOption } from './garbage-collector.js';
-import { descriptorsOf, readProcess, readStore, type Reading, sweptMinutes } from './gauges.js';
+import { descriptorsOf, readProcess, readStore, longRunMinutes, type Reading } from './gauges.js';
 import { Population, usersAtOnce } from './population.js';
 import { Traffic } from './traffic.js';
 import { formatted, WindowRecord } from './window-record.js';
@@ -72,7 +72,7 @@ await runHarness(
     const minutes = Number(options.minutes);
     const totalMs = minutes * 60_000;
     const windowMs =
-      minutes >= sweptMinutes ? sweepMs : Math.max(windowMsMin, totalMs / windowsWanted);
+      minutes >= longRunMinutes ? sweepMs : Math.max(windowMsMin, totalMs / windowsWanted);
     const dataDir = join(directory, 'data');
     const gateway = await startGateway({
       dataDir,

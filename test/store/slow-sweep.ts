@@ -1,0 +1,9 @@
+/** The sweeper that is as slow as it is told to be, and orders for it. */
+import type { SweepOrder } from '../../src/store/sweeper.js';
+
+export const slowSweeper = new URL('./slow-sweeper.js', import.meta.url).href;
+
+export function slowSweep(takesMs: number): SweepOrder {
+  const limits = { idempotencyRetentionMs: 0, executionRetentionDays: 0 };
+  return { cycle: 1, now: takesMs, limits };
+}
