@@ -19,9 +19,6 @@ export interface HashPool {
   close(): Promise<void>;
 }
 
-/** Of a thread's priority: while processors are short, orders go before logins. */
-export const niceIncrement = 10;
-
 /** @param options.queueMax waiting tasks, beside those that run. */
 export function createHashPool(options: { threads: number; queueMax: number }): HashPool {
   const { threads, queueMax } = options;
@@ -34,7 +31,6 @@ export function createHashPool(options: { threads: number; queueMax: number }): 
     // Otherwise Piscina starts later tasks before one that found no free thread.
     stricterFIFO: true,
     recordTiming: false,
-    niceIncrement,
   });
   const admitted = new Set<Promise<unknown>>();
   let closing = false;

@@ -1,14 +1,28 @@
 /**
  * Runs in a worker thread: hashes one password at a time, synchronously, because the asynchronous functions
  * use the libuv thread pool, which the store's commits need. Normalizes passwords to NFC, so that a composed
- * and a decomposed é are the same.
+ * and a decomposed é are the same. While processors are short, orders go before logins: on Linux the thread
+ * lowers its own priority, unless the system forbids that.
  */
+import { getPriority, setPriority } from 'node:os';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { argon2Cost } from '../auth/password.js';
 
 export interface VerifyTask {
   readonly passwordHash: string;
   readonly password: string;
+}
+
+const niceIncrement = 10;
+const nicest = 19;
+
+/** Elsewhere it would lower the priority of the whole process. */
+if (process.platform === 'linux') {
+  try {
+    setPriority(Math.min(nicest, getPriority() + niceIncrement));
+  } catch {
+    // A filter of system calls, or a container's profile: hashing works all the same.
+  }
 }
 
 /** The library's default algorithm is Argon2id; isolatedModules cannot use its const enum. */

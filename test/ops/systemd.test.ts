@@ -5,7 +5,13 @@ import t, { type Test } from 'tap';
 import { gatewayFlags } from '../../bench/sides/gateway.js';
 import { exitCodes } from '../../src/cli/command.js';
 import { knownEnvironment } from '../../src/settings/table.js';
-import { dataDirOf, startGateway } from '../support/gateway-process.js';
+import {
+  addUser,
+  dataDirOf,
+  password,
+  signalboxCli,
+  startGateway,
+} from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { openNotifySocket } from '../support/notify-socket.js';
 
@@ -126,6 +132,59 @@ t.test('on two processors Node gets flags that it knows, and the pages name them
   t.equal(status, 0, String(stderr));
   t.end();
 });
+
+for (const allowed of [valuesOf(unit, 'SystemCallFilter'), ['@system-service', '~@resources']]) {
+  const filter = allowed.join(', ');
+  t.test(
+    `the gateway works under ${allowed.length > 2 ? "the unit's" : 'a stricter'} filter of system calls`,
+    { skip: noAnalyze || missing('strace', ['--version']) },
+    async (t) => {
+      const dataDir = dataDirOf(t);
+      await addUser(dataDir, 'bot@example.com');
+      const denied = deniedSystemCalls(allowed).map((name) => `?${name}`);
+      t.ok(denied.includes('?sched_setaffinity'), filter);
+      const gateway = await startGateway({
+        dataDir,
+        under: [
+          ...['strace', '-D', '-f', '--seccomp-bpf', '-o', '/dev/null'],
+          ...['-e', `trace=${denied.join()}`, '-e', `inject=${denied.join()}:error=EPERM`],
+        ],
+      });
+      t.teardown(() => gateway.kill());
+      const login = await fetch(`${gateway.url}/api/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: 'bot@example.com', password }),
+      });
+      t.equal(login.status, 200, await login.text());
+      const { code, stderr } = signalboxCli(dataDir, ['backup', `${dataDir}-backup`]);
+      t.equal(code, 0, stderr);
+      t.equal(await gateway.stop(), 0, gateway.log());
+    },
+  );
+}
+
+/** The names that systemd knows and `SystemCallFilter=` with these values does not allow, nor what it adds itself. */
+function deniedSystemCalls(values: readonly string[]): string[] {
+  const groups = new Map<string, string[]>();
+  const { stdout } = spawnSync('systemd-analyze', ['syscall-filter'], { encoding: 'utf8' });
+  let names: string[] = [];
+  for (const line of stdout.split('\n')) {
+    if (line.startsWith('@')) groups.set(line, (names = []));
+    else if (/^ +[@a-z]/.test(line)) names.push(line.trim());
+  }
+  const namesOf = (name: string): string[] =>
+    name.startsWith('@') ? (groups.get(name) ?? []).flatMap(namesOf) : [name];
+  const allowed = new Set(namesOf('@default'));
+  for (const value of values) {
+    const isTaken = value.startsWith('~');
+    for (const name of value.replace('~', '').split(' ').flatMap(namesOf)) {
+      if (isTaken) allowed.delete(name);
+      else allowed.add(name);
+    }
+  }
+  return [...new Set([...groups.keys()].flatMap(namesOf))].filter((name) => !allowed.has(name));
+}
 
 t.test(
   'a real gateway tells a service manager that it serves, lives and drains',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseOptions } from '@node-rs/argon2';
 import t, { type Test } from 'tap';
 import { argon2Cost, dummyHash } from '../../src/auth/password.js';
-import { createHashPool, niceIncrement, type HashPool } from '../../src/workers/hash-pool.js';
+import { createHashPool, type HashPool } from '../../src/workers/hash-pool.js';
 
 function poolFor(
   t: Pick<Test, 'teardown'>,
@@ -97,6 +97,7 @@ t.test('closing finishes what was admitted and takes no more', async (t) => {
   t.equal(await pool.hash('later'), 'busy');
 });
 
+const niceIncrement = 10;
 /** Of any thread. */
 const nicest = 19;
 const skip = process.platform !== 'linux' && 'threads have no priority of their own here';
