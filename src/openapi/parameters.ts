@@ -66,7 +66,8 @@ export function documentParameters(limits: Limits) {
       required: true,
       description:
         'Identifies the operation, so that a retry is deduplicated: use a new key for each operation, ' +
-        'and the same key for its retries. Exactly one header, without control characters.',
+        'and the same key for its retries. Exactly one header, without control characters. Use ASCII: ' +
+        'other characters at the ends are cut off, so that two keys could count as one.',
       schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyLengthMax },
     },
     platform: {

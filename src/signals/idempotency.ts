@@ -19,7 +19,10 @@ interface Unsettled {
   inDoubt: boolean;
 }
 
-/** @returns the trimmed key; undefined when the header is missing, repeated or invalid. */
+/**
+ * @returns the trimmed key; undefined when the header is missing, repeated or invalid. Different bytes that are not
+ * UTF-8 arrive as the same U+FFFD (native-notes/http-parser.md), so that two keys would count as one.
+ */
 export function readIdempotencyKey(
   value: string,
   count: number,
@@ -27,11 +30,11 @@ export function readIdempotencyKey(
 ): string | undefined {
   const key = value.trim();
   const isValid =
-    count === 1 && key.length >= 1 && key.length <= lengthMax && !controlCharacter.test(key);
+    count === 1 && key.length >= 1 && key.length <= lengthMax && !invalidCharacter.test(key);
   return isValid ? key : undefined;
 }
 
-const controlCharacter = /[\u0000-\u001f\u007f]/;
+const invalidCharacter = /[\u0000-\u001f\u007f\ufffd]/;
 
 export class Idempotency {
   /** By userId and key. */

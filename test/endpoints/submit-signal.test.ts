@@ -117,6 +117,7 @@ t.test(
     [`Idempotency-Key: ${'k'.repeat(129)}`],
     ['Idempotency-Key: a\x7fb'],
     ['Idempotency-Key: a\tb'],
+    ['Idempotency-Key: stop-\xe9-1'],
   ];
     for (const more of bad) {
       const answer = await rawCall(url, 'POST', path, lines(...more), valid());

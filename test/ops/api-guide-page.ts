@@ -20,7 +20,7 @@ export const pageFile = new URL('../../../ops/api-guide.md', import.meta.url);
 // oxfmt-ignore
 const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'Mend the bot’s HTTP: a doubled header, or a body that is framed in two ways.',
-  invalid_idempotency_key: `Send exactly one \`Idempotency-Key\`, of 1 to ${limits.idempotencyKeyLengthMax.value} characters.`,
+  invalid_idempotency_key: `Send exactly one \`Idempotency-Key\`, of 1 to ${limits.idempotencyKeyLengthMax.value} ASCII characters.`,
   malformed_json: 'Mend the body.',
   invalid_terminal_source: 'Give `platform`, `instanceId` and `accountName`, each once, as `sources` lists them.',
   invalid_event_cursor: 'Send `Last-Event-ID` once, with an `id` that the stream has given.',

@@ -8,6 +8,7 @@ const keys: [string, string, number, string | undefined][] = [
   ['outer spaces do not count', `  ${'k'.repeat(128)} `, 1, 'k'.repeat(128)],
   ['inner spaces belong to it', 'a b', 1, 'a b'],
   ['bytes above ASCII', 'é😀', 1, 'é😀'],
+  ['bytes that are not UTF-8', 'stop-\ufffd-1', 1, undefined],
   ['too long', 'k'.repeat(129), 1, undefined],
   ['counted in UTF-16 units', '😀'.repeat(65), 1, undefined],
   ['missing', '', 0, undefined],
