@@ -63,13 +63,13 @@ export class ExecutionModel {
     const moves = said['status'] !== this.status;
     const fill = said['fill'] as KnownFill | undefined;
     if (moves && executionMoves[this.status]?.includes(said['status']) !== true) {
-      return this.#lateFill(fill);
+      return this.#lateFill(said, fill);
     }
     const isNew = fill !== undefined && !this.fills.some(({ fillId }) => fillId === fill.fillId);
     const fills = isNew ? [...this.fills, utcFill(fill)] : this.fills;
     const filled: number | null =
       said['filledQuantity'] ?? this.#filledAfter(said['status'], fills, isNew);
-    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return this.#lateFill(fill);
+    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return this.#lateFill(said, fill);
 
     for (const number of [
       filled,
@@ -89,8 +89,9 @@ export class ExecutionModel {
         this.quantity === null || filled === null ? null : Math.max(0, this.quantity - filled);
     }
     if (said['averageFillPrice'] !== undefined) this.averageFillPrice = said['averageFillPrice'];
-    else if (isNew) this.averageFillPrice = averageOf(fills);
+    else if (isNew && sumOf(fills) >= (filled ?? 0)) this.averageFillPrice = averageOf(fills);
     if (said['native'] !== undefined) this.native = nativeOf(said['native']);
+    if (isNew && isEnd(said['status']) && this.#isComplete(filled)) return this.#fillUp();
     this.reasonCode = said['reasonCode'] ?? (moves ? null : this.reasonCode);
     if (moves) this.#move(said['status'], this.reasonCode === null);
   }
@@ -149,19 +150,29 @@ export class ExecutionModel {
   }
 
   /** Section 4 of the contract: a fill that comes with a backward report is never lost. */
-  #lateFill(fill: KnownFill | undefined): void {
+  #lateFill(said: SaidFrame, fill: KnownFill | undefined): void {
     if (fill === undefined || this.fills.some(({ fillId }) => fillId === fill.fillId)) return;
     this.fills = [...this.fills, utcFill(fill)];
-    const sum = Number(this.fills.reduce((all, { quantity }) => all + quantity, 0).toPrecision(12));
-    const filled = Math.max(sum, this.filledQuantity ?? 0);
+    const sum = sumOf(this.fills);
+    const filled = Math.max(sum, this.filledQuantity ?? 0, said['filledQuantity'] ?? 0);
     this.#scale = Math.max(this.#scale, filled, Math.abs(fill.price));
     if (filled !== this.filledQuantity) {
       this.filledQuantity = filled;
       this.remainingQuantity = this.quantity === null ? null : Math.max(0, this.quantity - filled);
     }
-    if (sum === filled) this.averageFillPrice = averageOf(this.fills);
+    const told = said['filledQuantity'] === filled ? said['averageFillPrice'] : undefined;
+    if (told !== undefined) this.averageFillPrice = told;
+    else if (sum === filled) this.averageFillPrice = averageOf(this.fills);
     this.delivery = 'confirmed';
-    if (this.quantity === null || filled < this.quantity || this.status === 'filled') return;
+    if (this.#isComplete(filled)) this.#fillUp();
+  }
+
+  #isComplete(filled: number | null): boolean {
+    return this.quantity !== null && (filled ?? 0) >= this.quantity;
+  }
+
+  #fillUp(): void {
+    if (this.status === 'filled') return;
     this.reasonCode = null;
     this.#move('filled');
   }
@@ -178,10 +189,7 @@ export class ExecutionModel {
   }
 
   #filledAfter(status: string, fills: readonly KnownFill[], isNew: boolean): number | null {
-    if (isNew) {
-      const sum = fills.reduce((total, { quantity }) => total + quantity, 0);
-      return Math.max(Number(sum.toPrecision(12)), this.filledQuantity ?? 0);
-    }
+    if (isNew) return Math.max(sumOf(fills), this.filledQuantity ?? 0);
     const isAll = status === 'filled' && fills.length === 0;
     return isAll ? (this.quantity ?? this.filledQuantity) : this.filledQuantity;
   }
@@ -203,6 +211,15 @@ export class ExecutionModel {
         .map((name) => [name, [shown[name], this[name]]]),
     );
   }
+}
+
+/** Whether a report of this status ends the order other than by filling it. */
+function isEnd(status: string): boolean {
+  return ['cancelled', 'completed', 'expired', 'rejected', 'unknown'].includes(status);
+}
+
+function sumOf(fills: readonly KnownFill[]): number {
+  return Number(fills.reduce((total, { quantity }) => total + quantity, 0).toPrecision(12));
 }
 
 function averageOf(fills: readonly KnownFill[]): number {
