@@ -2,7 +2,7 @@
  * Defines the cancel of an execution: its states and the transitions between them (section 4 of the contract).
  * An execution holds only its latest cancel. The transitions are implemented in signals/moves.ts.
  */
-import { dayMs } from '../lib/durations.js';
+import { dayMs, hourMs } from '../lib/durations.js';
 import type { ReasonCode } from './reason-codes.js';
 import type { Trail } from './trail.js';
 
@@ -43,6 +43,12 @@ export type CancelCause = (typeof cancelCauses)[number];
 
 /** How long a cancel of cancel-all waits for its terminal. */
 export const cancelWaitMs = dayMs;
+
+/**
+ * How long a cancel without an acknowledgement is sent again after a reconnect. Ends before its execution becomes
+ * unchangeable, however short the retention (signals/unchangeable.ts).
+ */
+export const cancelResendMs = dayMs - hourMs;
 
 export interface Cancellation extends Trail {
   readonly cancelRequestId: string;

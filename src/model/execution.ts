@@ -147,6 +147,13 @@ export function isOpenOrder(execution: Execution): boolean {
   return !isFinal(execution.status) || isCancellable(execution);
 }
 
+/** Whether its cancel was sent, is not stored by the plugin as far as is known, and its order may be live. */
+export function isCancelUnacknowledged(execution: Execution): boolean {
+  const { cancel } = execution;
+  if (cancel === null || cancel.acknowledged || cancel.dispatchedAt === null) return false;
+  return (cancel.status === 'dispatched' || cancel.status === 'unknown') && isOpenOrder(execution);
+}
+
 export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {
   return (executionStates[from].next as readonly ExecutionStatus[]).includes(to);
 }

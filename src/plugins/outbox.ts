@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.js';
 import { requestIdOfExecution } from '../lib/ids.js';
 import type { Counter, Histogram } from '../lib/instruments.js';
 import { isWaiting, type Cancellation } from '../model/cancellation.js';
-import { isFinal, type Execution } from '../model/execution.js';
+import type { Execution } from '../model/execution.js';
 import type { Capability, SignalRequest } from '../model/records.js';
 import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
@@ -26,7 +26,7 @@ export interface OutboxDeps {
   readonly store: Reader;
   readonly clock: Clock;
   readonly book: ExecutionBook;
-  readonly timeouts: Pick<ExecutionTimeouts, 'maySend'>;
+  readonly timeouts: Pick<ExecutionTimeouts, 'maySend' | 'maySendCancelAgain'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
   readonly owed: Pick<OwedCancels, 'awaitDecision'>;
@@ -167,15 +167,17 @@ export class Outbox {
 
   /** After a hello: cancels that were sent and not acknowledged, and durable ones that wait. */
   #undeliveredCancels({ userId, key }: Source): BookEntry[] {
-    return this.#deps.book
+    const { book, timeouts } = this.#deps;
+    return book
       .ofSource(userId, key)
       .filter(({ execution, pendingWrites }) =>
-        isWaiting(execution.cancel) ? pendingWrites === 0 : isCancelUnacknowledged(execution),
+        isWaiting(execution.cancel) ? pendingWrites === 0 : timeouts.maySendCancelAgain(execution),
       );
   }
 
   /** Pauses under backpressure, as `#sendPaced`. */
   #sendCancels(connection: SourceConnection, entries: BookEntry[]): void {
+    const { book, timeouts } = this.#deps;
     for (const [index, entry] of entries.entries()) {
       if (!connection.isClosed && connection.isCongested) {
         this.#cancelBacklogs.set(connection, entries.slice(index));
@@ -185,9 +187,11 @@ export class Outbox {
       const { cancel } = execution;
       if (cancel === null) continue;
       const waits = isWaiting(cancel);
-      if (waits ? !mayTakeCancel(connection, entry) : !isCancelUnacknowledged(execution)) continue;
+      if (waits ? !mayTakeCancel(connection, entry) : !timeouts.maySendCancelAgain(execution)) {
+        continue;
+      }
       if (!sendCancelFrame(connection, execution, cancel)) return;
-      if (waits) this.#deps.book.apply(entry, dispatchCancel);
+      if (waits) book.apply(entry, dispatchCancel);
     }
   }
 
@@ -232,12 +236,6 @@ function sendCancelFrame(
     executionId: execution.executionId,
     orderRef: execution.orderRef ?? '',
   });
-}
-
-/** Whether the cancel was sent and is open, and its order may be open, too. */
-function isCancelUnacknowledged({ status, cancel }: Execution): boolean {
-  if (cancel?.status !== 'dispatched' || cancel.acknowledged) return false;
-  return status === 'unknown' || !isFinal(status);
 }
 
 /**

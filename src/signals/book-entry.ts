@@ -27,6 +27,9 @@ export interface SourceEntries {
   readonly entries: Map<string, BookEntry>;
 }
 
+/** For its terminal; for the confirmation once it was sent; or for a reconnect, once it is unknown. */
+export type CancelWait = 'terminal' | 'confirmation' | 'reconnect';
+
 /** The deadlines of an entry, in monotonic ms. Only `ExecutionTimeouts` changes them. */
 export interface EntryDeadlines {
   /** No submit frame is sent after it. */
@@ -34,8 +37,8 @@ export interface EntryDeadlines {
   /** When the execution becomes unknown; undefined while it has not been sent. */
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
-  /** Whether `cancelDeadline` ends the wait for the terminal; otherwise that for its confirmation. */
-  isCancelWaiting: boolean;
+  /** What the cancel waits for until `cancelDeadline`. */
+  cancelWait: CancelWait | undefined;
 }
 
 /** Only the book changes its fields, except for `EntryDeadlines`. */
@@ -43,7 +46,7 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   expiryDue = Infinity;
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
-  isCancelWaiting = false;
+  cancelWait: CancelWait | undefined;
   /** Connection that sent the submit frame, in this process. */
   connectionId: string | undefined;
   pendingWrites = 0;

@@ -1,10 +1,11 @@
 /**
  * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it to
  * the store, and publishes the change after its flush. Applies what an execution is owed before anything else sees
- * or changes it. Rebuilt at each start from the store's open executions.
+ * or changes it. Rebuilt at each start from the store.
  */
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
+import { dayMs } from '../lib/durations.js';
 import type { Limits } from '../limits.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader } from '../store/store.js';
@@ -18,6 +19,9 @@ import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { fromRecord, recordOf } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
+
+/** No command is sent again later than this after the last change of its execution. */
+const sentAgainMaxMs = dayMs;
 
 export interface ApplyOptions {
   /** Written in the same transaction. */
@@ -58,12 +62,13 @@ export class ExecutionBook implements EntryOwner {
   /** Reads the open executions of all users, or of one, from the store, recovers them, and denies what a stop covers. */
   load(ofUserId?: string): void {
     let userId = '';
-    const range = ofUserId === undefined ? {} : { prefix: [ofUserId] };
-    for (const { key, record } of this.#deps.store.range('openExecutions', range)) {
+    for (const stored of this.#stored(ofUserId)) {
       // Shares one string per user among its entries, to save memory.
-      if (userId !== key[0]) userId = key[0];
+      if (userId !== stored.userId) ({ userId } = stored);
+      const { record } = stored;
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
+      if (!this.#isForBook(entry)) continue;
       this.#keep(entry);
       const stop = this.#deps.brakes.stopOf(userId, record.keyId);
       if (this.apply(entry, restart(stop)) === undefined) this.#deps.timeouts.arm(entry);
@@ -73,11 +78,26 @@ export class ExecutionBook implements EntryOwner {
 
   /** Reads and recovers the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
-    for (const { record } of this.#deps.store.range('openExecutions', { prefix: [userId] })) {
+    for (const { record } of this.#stored(userId)) {
       if (this.#index.get(userId, record.executionId) !== undefined) continue;
-      const entry = this.#enter(this.#entryFrom(userId, record, false));
-      this.apply(entry, recover);
+      const entry = this.#entryFrom(userId, record, false);
+      if (!this.#isForBook(entry)) continue;
+      this.apply(this.#enter(entry), recover);
       entry.unload();
+    }
+  }
+
+  /** The open executions, and the settled ones of which a command may have to be sent again. */
+  *#stored(ofUserId?: string): Generator<{ userId: string; record: Execution }, void, void> {
+    const { store, clock } = this.#deps;
+    const range = ofUserId === undefined ? {} : { prefix: [ofUserId] as [string] };
+    for (const { key, record } of store.range('openExecutions', range)) {
+      yield { userId: key[0], record };
+    }
+    for (const { key, record: updatedAt } of store.range('unknownOrders', range)) {
+      if (updatedAt < clock.now() - sentAgainMaxMs) continue;
+      const record = recordOf(store, ...key);
+      if (record !== undefined) yield { userId: key[0], record };
     }
   }
 
@@ -207,8 +227,11 @@ export class ExecutionBook implements EntryOwner {
 
   /** Drops an entry that is settled, durable and not to be redelivered. */
   release(entry: BookEntry): void {
-    if (entry.pendingWrites > 0 || !isSettled(entry.execution)) return;
-    if (!this.#deps.timeouts.mayBeSentAgain(entry)) this.#drop(entry);
+    if (entry.pendingWrites === 0 && !this.#isForBook(entry)) this.#drop(entry);
+  }
+
+  #isForBook(entry: BookEntry): boolean {
+    return !isSettled(entry.execution) || this.#deps.timeouts.mayBeSentAgain(entry);
   }
 
   /** Drops all entries of a deleted user. */

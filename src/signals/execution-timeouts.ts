@@ -6,10 +6,10 @@
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
-import { cancelWaitMs, isFinalCancel, isWaiting } from '../model/cancellation.js';
-import type { Execution } from '../model/execution.js';
+import { cancelResendMs, cancelWaitMs, isFinalCancel, isWaiting } from '../model/cancellation.js';
+import { isCancelUnacknowledged, type Execution } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
-import type { BookEntry } from './book-entry.js';
+import type { BookEntry, CancelWait } from './book-entry.js';
 import { dropCancel, timeOutCancel } from './cancel-moves.js';
 import type { Move } from './move.js';
 import { becomeUnknown, expireUnsent } from './moves.js';
@@ -46,7 +46,7 @@ export class ExecutionTimeouts {
     const { deadlines, clock } = this.#deps;
     const { execution } = entry;
     this.#armCancel(entry);
-    if (execution.status === 'queued' || this.mayBeSentAgain(entry)) {
+    if (execution.status === 'queued' || this.#maySubmitAgain(entry)) {
       deadlines.set(entry, entry.expiryDue);
     } else if (isUnconfirmed(execution)) {
       const now = clock.now();
@@ -76,10 +76,21 @@ export class ExecutionTimeouts {
     return entry.expiryDue > clock.monotonic() && entry.execution.expiresAt > clock.now();
   }
 
-  /** Whether an unknown execution without an acknowledgement may be redelivered: until its TTL passes. */
+  /** Whether a command of a settled execution may be redelivered: its submit frame, or its cancel. */
   mayBeSentAgain(entry: BookEntry): boolean {
+    return this.#maySubmitAgain(entry) || this.maySendCancelAgain(entry.execution);
+  }
+
+  /** Whether an unknown execution without an acknowledgement may be redelivered: until its TTL passes. */
+  #maySubmitAgain(entry: BookEntry): boolean {
     const { status, delivery, maySend } = entry.execution;
     return status === 'unknown' && delivery === 'sent' && maySend && this.maySend(entry);
+  }
+
+  /** Whether a cancel without an acknowledgement may be redelivered, also once it is unknown. */
+  maySendCancelAgain(execution: Execution): boolean {
+    const sentAt = execution.cancel?.dispatchedAt ?? 0;
+    return isCancelUnacknowledged(execution) && this.#deps.clock.now() - sentAt < cancelResendMs;
   }
 
   /** Milliseconds since the submit frame was sent; undefined if an earlier process sent it. */
@@ -96,38 +107,45 @@ export class ExecutionTimeouts {
   }
 
   #armCancel(entry: BookEntry): void {
+    const wait = this.#cancelWaitOf(entry.execution);
+    if (wait !== entry.cancelWait) this.#disarmCancel(entry);
     const { cancel } = entry.execution;
-    const isSent = cancel !== null && cancel.dispatchedAt !== null;
-    if (cancel === null || isFinalCancel(cancel.status) || (!isSent && !isWaiting(cancel))) {
+    if (cancel === null || wait === undefined || entry.cancelDeadline !== undefined) return;
+    const { deadlines, clock, limits, apply, release } = this.#deps;
+    const { requestedAt, dispatchedAt, updatedAt, status } = cancel;
+    const sentAt = dispatchedAt ?? requestedAt;
+    // An acknowledgement after the timeout starts the whole timeout again.
+    const confirmedFrom = status === 'pending' ? updatedAt : sentAt;
+    // oxfmt-ignore
+    const ends: Readonly<Record<CancelWait, readonly [ms: number, from: number, task: () => void]>> = {
+      terminal:     [cancelWaitMs, requestedAt, () => apply(entry, dropCancel)],
+      confirmation: [limits.cancelConfirmTimeoutMs, confirmedFrom, () => apply(entry, timeOutCancel)],
+      reconnect:    [cancelResendMs, sentAt, () => release(entry)],
+    };
+    const [ms, from, task] = ends[wait];
+    // A clock that was set back does not extend it.
+    const since = Math.max(0, clock.now() - from);
+    entry.cancelWait = wait;
+    entry.cancelDeadline = deadlines.after(ms - since, () => {
       this.#disarmCancel(entry);
-    } else if (!isSent) {
-      this.#endCancelAfter(entry, cancelWaitMs, cancel.requestedAt, dropCancel);
-      entry.isCancelWaiting = true;
-    } else {
-      // The confirmation counts from the dispatch, however long the cancel waited before it.
-      if (entry.isCancelWaiting) this.#disarmCancel(entry);
-      // An acknowledgement after the timeout starts the whole timeout again.
-      const from = cancel.status === 'pending' ? cancel.updatedAt : cancel.dispatchedAt;
-      const { cancelConfirmTimeoutMs } = this.#deps.limits;
-      this.#endCancelAfter(entry, cancelConfirmTimeoutMs, from, timeOutCancel);
+      task();
+    });
+  }
+
+  #cancelWaitOf(execution: Execution): CancelWait | undefined {
+    const { cancel } = execution;
+    if (cancel === null) return undefined;
+    if (isWaiting(cancel)) return 'terminal';
+    if (isFinalCancel(cancel.status)) {
+      return this.maySendCancelAgain(execution) ? 'reconnect' : undefined;
     }
+    return cancel.dispatchedAt === null ? undefined : 'confirmation';
   }
 
   #disarmCancel(entry: BookEntry): void {
     this.#deps.deadlines.remove(entry.cancelDeadline);
     entry.cancelDeadline = undefined;
-    entry.isCancelWaiting = false;
-  }
-
-  /** Does nothing if the deadline is set. `from`: wall time in Unix ms; a step back does not extend it. */
-  #endCancelAfter(entry: BookEntry, timeoutMs: number, from: number, move: Move): void {
-    if (entry.cancelDeadline !== undefined) return;
-    const { deadlines, clock, apply } = this.#deps;
-    const since = Math.max(0, clock.now() - from);
-    entry.cancelDeadline = deadlines.after(timeoutMs - since, () => {
-      entry.cancelDeadline = undefined;
-      apply(entry, move);
-    });
+    entry.cancelWait = undefined;
   }
 
   #unknownReason({ connectionId, isRecovered }: BookEntry): ReasonCode {

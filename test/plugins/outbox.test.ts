@@ -157,6 +157,78 @@ t.test('an order whose cancel was asked for is never sent again', async (t) => {
   t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'rejected' } });
 });
 
+t.test('after a restart, too, what is unknown is sent again before its TTL', async (t) => {
+  const first = new SimulatedGateway();
+  const plugin = await first.plugin();
+  const [id = ''] = await first.submit({ ttlMs: 100_000 });
+  plugin.drop();
+  await first.pass(60_000);
+  t.equal(first.durable(id)?.status, 'unknown');
+  const second = first.restart();
+  const back = await second.plugin();
+  t.strictSame(back.submitted, ['s1']);
+  back.drop();
+  const third = second.restart();
+  await third.pass(40_000);
+  t.strictSame((await third.plugin()).submitted, []);
+  t.equal(third.book.size, 0);
+});
+
+/** An order whose cancel left on a dead connection and was called unknown. */
+async function lostCancel(reported: boolean) {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  if (reported) plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  else await gateway.pass(59_999, 20_000);
+  await turns();
+  if (!reported) {
+    plugin.say({ type: 'ack', executionId: id });
+    await gateway.pass(1);
+  }
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.drop();
+  await gateway.pass(30_000);
+  t.match(gateway.durable(id), {
+    status: reported ? 'working' : 'unknown',
+    cancel: { status: 'unknown', reasonCode: 'cancel_timeout' },
+  });
+  return { gateway, id, cancelRequestId };
+}
+
+for (const reported of [true, false]) {
+  const order = reported ? 'a working order' : 'an order of unknown fate';
+  t.test(`an unknown cancel of ${order} is sent again until it is acknowledged`, async (t) => {
+    const { gateway, id, cancelRequestId } = await lostCancel(reported);
+    const second = gateway.restart();
+    for (const life of [gateway, second]) {
+      const back = await life.plugin();
+      t.match(back.of('cancel'), [{ cancelRequestId, executionId: id }]);
+      back.drop();
+    }
+    const back = await second.plugin();
+    back.say({ type: 'ack', cancelRequestId });
+    await turns();
+    t.match(second.durable(id), { cancel: { status: 'pending' } });
+    back.drop();
+    t.strictSame((await second.plugin()).of('cancel'), []);
+  });
+
+  t.test(`an unknown cancel of ${order} is sent again for 23 hours`, async (t) => {
+    const { gateway } = await lostCancel(reported);
+    await gateway.pass(23 * 3_600_000 - 30_001, 3_600_000);
+    const back = await gateway.plugin();
+    t.equal(back.of('cancel').length, 1);
+    back.drop();
+    await gateway.pass(1);
+    t.strictSame((await gateway.plugin()).of('cancel'), []);
+    t.equal(gateway.book.size, reported ? 1 : 0);
+    const later = gateway.restart();
+    t.strictSame((await later.plugin()).of('cancel'), []);
+    t.equal(later.book.size, reported ? 1 : 0);
+  });
+}
+
 t.test(
   'a signal accepted before the connection and flushed after it goes out in its turn',
   async (t) => {

@@ -16,7 +16,8 @@ import {
   seqJumpMax,
   subprotocol,
 } from '../../src/plugins/protocol.js';
-import { reportableCancelStatuses } from '../../src/model/cancellation.js';
+import { hourMs } from '../../src/lib/durations.js';
+import { cancelResendMs, reportableCancelStatuses } from '../../src/model/cancellation.js';
 import { executionStates, isFinal, reportableStatuses } from '../../src/model/execution.js';
 import { reasonGroups } from '../../src/model/reason-codes.js';
 import { capabilities } from '../../src/model/records.js';
@@ -125,7 +126,8 @@ t.test('numbers and names in the text', async (t) => {
   t.match(document.section('Numbers and acknowledgements').text, `${seqJumpMax} (2^42)`);
   const commands = document.section('Commands').text;
   t.match(commands, `within ${limits.executionConfirmTimeoutMs.value / 1000} seconds`);
-  t.match(commands, `${limits.cancelConfirmTimeoutMs.value / 1000}\nseconds bring no outcome`);
+  t.match(commands, `${limits.cancelConfirmTimeoutMs.value / 1000} seconds bring no outcome`);
+  t.match(commands, `or ${cancelResendMs / hourMs} hours have passed`);
   t.match(
     document.section('event', 'From the plugin').text,
     `${limits.rawTextLengthMax.value} char`,

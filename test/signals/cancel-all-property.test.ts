@@ -170,9 +170,7 @@ async function play(script: readonly Step[]): Promise<void> {
       assert.ok(isOver || cancel !== null, `${id} is ${status} without a cancel`);
       if (!isOver) {
         assert.ok(isFinalCancel(cancel?.status ?? 'requested'), `${id}: ${cancel?.status}`);
-        // One that left and was lost with its connection is called unknown after 30 s.
-        const isLost = cancel?.status === 'unknown' && cancel.dispatchedAt !== null;
-        assert.ok(isLost || !terminal.known.has(id), `${id} lives at its terminal`);
+        assert.ok(!terminal.known.has(id), `${id} lives at its terminal`);
       }
     }
   }
