@@ -24,7 +24,7 @@ export interface GatewayStoreDeps {
 export interface GatewayStore {
   readonly store: Store;
   readonly health: StorageHealth;
-  /** Ends the look for a commit that hangs; the store is closed by itself. */
+  /** Before the store is closed: ends the look for a commit that hangs, and the tries after a failure. */
   stopLooking(): void;
 }
 
@@ -67,7 +67,11 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
   );
   health.watch(store);
   const look = every(clock, commitLookMs, () => health.look());
-  return { store, health, stopLooking: () => look.cancel() };
+  const stopLooking = (): void => {
+    look.cancel();
+    health.stop();
+  };
+  return { store, health, stopLooking };
 }
 
 /** Why the gateway is not ready, as far as its store is concerned. */

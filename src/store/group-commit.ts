@@ -23,6 +23,8 @@ export interface GroupCommitDeps {
   readonly memory: FrameMemory;
   /** Whether the next group has to wait until the index has caught up. */
   readonly isHeld: () => boolean;
+  /** A group is about to be written. Throws when nothing may be, which ends the process. */
+  readonly onBegin: () => void;
   /** A group is on disk and seen by readers. */
   readonly onFlushed: (group: WriteGroup) => void;
   /** Told of the outcome of every write of the log. */
@@ -92,6 +94,7 @@ export class GroupCommit {
     const { memory, log, clock, flushLatency, commitLatency } = this.deps;
     memory.close(group.span);
     if (group.versions.length === 0) return this.#skip(group);
+    this.deps.onBegin();
     const begunAt = clock.monotonic();
     log.append(group.frame, (failure) => {
       const now = clock.monotonic();
@@ -119,7 +122,8 @@ export class GroupCommit {
       // The newer one first: its versions lie on those of the older one.
       if (waiting !== undefined) {
         this.deps.memory.close(waiting.span);
-        this.#fail(waiting, new WriteRefused(behind, { cause: failure }));
+        if (waiting.versions.length === 0) this.#release(waiting);
+        else this.#fail(waiting, new WriteRefused(behind, { cause: failure }));
       }
       this.#fail(group, failure);
     }
@@ -127,12 +131,16 @@ export class GroupCommit {
     this.#tellIdle();
   }
 
-  /** Nothing is left of it: every write to it threw. */
   #skip(group: WriteGroup): void {
     this.#underWay = undefined;
+    this.#release(group);
+    this.#tellIdle();
+  }
+
+  /** Nothing is left of it: every write to it threw, and nobody waits for it. */
+  #release(group: WriteGroup): void {
     this.deps.memory.free(group.span);
     group.resolve();
-    this.#tellIdle();
   }
 
   #tellIdle(): void {

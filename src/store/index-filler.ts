@@ -80,6 +80,8 @@ export class IndexFiller {
     this.#isClosing = true;
     this.#timer?.cancel();
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#stopped = resolve));
+    for (const { reject } of this.#settled.splice(0))
+      reject(new StoreFailure('the store is closed'));
     return this.#waiting;
   }
 

@@ -14,7 +14,11 @@ export class IndexThread {
   #asked: Answered[] = [];
   #isHeld = false;
 
-  constructor(readonly data: Omit<IndexThreadData, 'guard'>) {}
+  /** @param position before which the index holds everything, when the thread starts. */
+  constructor(
+    readonly data: Pick<IndexThreadData, 'directory' | 'sweeper'>,
+    readonly position: () => number,
+  ) {}
 
   ask(request: IndexRequest, answered: Answered): void {
     this.#worker ??= this.#start();
@@ -43,7 +47,7 @@ export class IndexThread {
   #start(): Worker {
     const file = new URL('./index-thread.worker.js', import.meta.url);
     const guard = createExitGuard();
-    const workerData: IndexThreadData = { ...this.data, guard };
+    const workerData: IndexThreadData = { ...this.data, position: this.position(), guard };
     const worker = new Worker(file, { workerData, name: 'index' });
     const leave = (): void => {
       // What it has not written is in the log, as if the process had been killed.

@@ -15,6 +15,8 @@ export interface IndexThreadData {
   readonly directory: string;
   /** URL of the module that exports `createSweeper`, when there will be sweeps. */
   readonly sweeper: string | undefined;
+  /** The index holds everything before it. */
+  readonly position: number;
   readonly guard: ExitGuard;
 }
 
@@ -28,20 +30,23 @@ export type IndexAnswer =
   | { readonly swept: Swept; readonly removed: RemovedKeys }
   | { readonly failure: string };
 
-const { directory, sweeper, guard } = workerData as IndexThreadData;
-const root = openIndex(directory);
-const apply = createApplyFrames(root);
-const databases = openDatabases(root);
+const { directory, sweeper, guard, ...data } = workerData as IndexThreadData;
+// A database is opened in a transaction.
+const { root, apply, databases } = runGuarded(guard, open);
 const index = createIndexWriter(databases);
 const sweep = sweeper === undefined ? undefined : await load(sweeper);
+
+function open() {
+  const root = openIndex(directory);
+  return { root, apply: createApplyFrames(root), databases: openDatabases(root) };
+}
 
 async function load(url: string): Promise<Sweeper> {
   const module = (await import(url)) as { createSweeper: () => Sweeper };
   return module.createSweeper();
 }
 
-/** The index holds everything before it. */
-let position = 0;
+let { position } = data;
 /** What failed is tried again, and might fail for the same free pages. */
 let hasFailed = false;
 

@@ -33,8 +33,8 @@ class CommitLost extends Error {
   override readonly name = 'CommitLost';
   constructor() {
     super(
-      'data.mdb lacks what was committed to it: another program has opened it beside this one. The log has all of ' +
-        'it, and the next start brings it back. Keep other programs away from data.mdb.',
+      'data.mdb lacks what was committed to it: another program has opened it beside this one. The next start ' +
+        'brings back what the log has of it. Keep other programs away from data.mdb.',
     );
   }
 }
@@ -80,7 +80,8 @@ export function openDatabases(root: RootDatabase): Databases {
 
 /** @throws CommitLost when the index no longer holds everything before the position. */
 export function assertHolds(meta: Pick<Database<Buffer | string>, 'get'>, position: number): void {
-  if (Number(meta.get(positionKey)) < position) throw new CommitLost();
+  // A missing position compares as one that is too low.
+  if (!(Number(meta.get(positionKey) ?? 0) >= position)) throw new CommitLost();
 }
 
 export function createApplyFrames(root: RootDatabase): ApplyFrames {

@@ -75,12 +75,13 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   const memory = new FrameMemory();
   let closed = false;
   let closing: Promise<void> | undefined;
+  const copies = new Set<Promise<void>>();
 
   const refusal = (bytes?: number): WriteRefused | undefined => reserve.refusal(bytes);
   const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
   /** Why nothing may be passed to lmdb now. A disk that fails the log fails it, too: native-notes/lmdb.md. */
   const indexRefusal = (): StoreFailure | undefined => commits.failure ?? reserve.refusal();
-  const thread = new IndexThread({ directory, sweeper: options.sweeper });
+  const thread = new IndexThread({ directory, sweeper: options.sweeper }, () => filler.position);
   const filler = new IndexFiller(
     {
       clock,
@@ -108,6 +109,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     memory,
     // The log is tried again in any case: the index waits for it.
     isHeld: () => !closed && commits.failure === undefined && filler.waitingBytes > waitingBytesMax,
+    // Otherwise what another program has undone would be taken for new, and acknowledged a second time.
+    onBegin: () => assertHolds(databases.meta, filler.position),
     onFlushed: (group) => filler.add(group),
     onCommit: options.onCommit,
     commitLatency: options.commitLatency,
@@ -170,7 +173,9 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     await thread.end();
     await log.close();
     if (lacking.length > 0 && indexRefusal() === undefined) fillNow(lacking);
-    await root.close();
+    // lmdb reads for a copy what the close would free: it is closed behind the copy, or ends with the process.
+    const isClosed = Promise.allSettled(copies).then(() => root.close());
+    if (copies.size === 0) await isClosed;
   }
 
   /** Looks, after a failure, whether lmdb has given up for good, or has lost a commit: the process ends then. */
@@ -239,7 +244,10 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       // lmdb makes the copy readable for others, so its directory is closed first.
       chmodSync(target, privateDirectoryMode);
       const first = await filler.settled();
-      await root.backup(target, false);
+      assertOpen();
+      const copy = root.backup(target, false);
+      copies.add(copy);
+      await copy.finally(() => copies.delete(copy));
       chmodSync(join(target, dataFile), privateFileMode);
       writeLogCopy(target, { logId, first, sequence: log.sequence });
     },

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { errorText } from '../lib/error-text.js';
-import { syncFile } from '../lib/durable-file.js';
+import { syncDirectory, syncFile } from '../lib/durable-file.js';
 import { dataFile, endStore } from './data-directory.js';
 import type { DiskSpace } from './disk-reserve.js';
 import { stirFreePages } from './free-pages.js';
@@ -33,6 +33,9 @@ export function openRecovered(directory: string, space: DiskSpace | undefined): 
     endStore(directory);
     const files = createSegmentFiles(join(directory, logDirectory));
     const found = files.find();
+    // Who made a file for later may have been killed before its flush, or that of its name.
+    for (const segment of found) if (segment.header === undefined) segment.sync();
+    syncDirectory(join(directory, logDirectory));
     const recovery = recover(found, index);
     const apply = createApplyFrames(root);
     replay(recovery, apply, space, () => stirFreePages(root));

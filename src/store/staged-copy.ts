@@ -35,27 +35,46 @@ export async function withStagedCopy(
   dataDirectory: string,
   use: (name: string) => Promise<void>,
 ): Promise<CopyRefusal | undefined> {
-  const refusal = spaceRefusal(dataDirectory, store.sizeBytes(), 'the copy');
-  if (refusal !== undefined) return refusal;
   const name = `${stagingPrefix}${randomHex(8)}`;
   const staging = join(dataDirectory, name);
   try {
-    try {
-      mkdirSync(staging, { mode: privateDirectoryMode });
-      await store.backup(staging);
-    } catch (error) {
-      return {
-        code: 'directory_unusable',
-        reason:
-          `The copy of the store could not be written in ${dataDirectory}: ${errorText(error)}. ` +
-          'Check the permissions and the free space of the data directory.',
-      };
-    }
-    await use(name);
-    return undefined;
+    const refusal = await inTurn(store, () => copyTo(staging, store, dataDirectory));
+    if (refusal === undefined) await use(name);
+    return refusal;
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
+}
+
+async function copyTo(
+  staging: string,
+  store: Store,
+  dataDirectory: string,
+): Promise<CopyRefusal | undefined> {
+  const refusal = spaceRefusal(dataDirectory, store.sizeBytes(), 'the copy');
+  if (refusal !== undefined) return refusal;
+  try {
+    mkdirSync(staging, { mode: privateDirectoryMode });
+    await store.backup(staging);
+    return undefined;
+  } catch (error) {
+    return {
+      code: 'directory_unusable',
+      reason:
+        `The copy of the store could not be written in ${dataDirectory}: ${errorText(error)}. ` +
+        'Check the permissions and the free space of the data directory.',
+    };
+  }
+}
+
+/** The newest copy of each store. */
+const newest = new WeakMap<Store, Promise<unknown>>();
+
+/** One copy after another: two would count on the same free space, and hold the threads that commits need. */
+async function inTurn<T>(store: Store, copy: () => Promise<T>): Promise<T> {
+  const copied = (newest.get(store) ?? Promise.resolve()).then(copy, copy);
+  newest.set(store, copied);
+  return copied;
 }
 
 /** Removes what killed processes left. Only for the process that holds the directory's lock. */

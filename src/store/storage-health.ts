@@ -3,7 +3,7 @@
  * under way. After a failure it tries a small write every second, so that the gateway recovers without traffic
  * when space returns.
  */
-import type { Clock } from '../lib/clock.js';
+import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure, type Store } from './store.js';
 
 /** Also the Retry-After of what was refused: earlier nothing is tried again. */
@@ -24,7 +24,8 @@ export class StorageHealth {
   isHealthy = true;
   /** Unix milliseconds of the last commit that reached the disk; undefined before the first. */
   committedAt: number | undefined;
-  #isProbing = false;
+  #probe: Timer | undefined;
+  #isStopped = false;
   #wasOverdue = false;
   #store: Store | undefined;
   readonly #recovered: (() => void)[] = [];
@@ -76,11 +77,16 @@ export class StorageHealth {
     else this.#probeLater();
   };
 
+  /** Before the store is closed: nothing is tried any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#probe?.cancel();
+  }
+
   #probeLater(): void {
-    if (this.#isProbing) return;
-    this.#isProbing = true;
-    this.clock.setTimer(probeIntervalMs, () => {
-      this.#isProbing = false;
+    if (this.#probe !== undefined || this.#isStopped) return;
+    this.#probe = this.clock.setTimer(probeIntervalMs, () => {
+      this.#probe = undefined;
       const store = this.#store;
       if (this.isHealthy || store === undefined) return;
       // Throws when lmdb has given up for good, where a write would never settle: the process ends.

@@ -172,6 +172,32 @@ t.test('without space for the copy nothing is begun, and the refusal says so', (
   );
 });
 
+t.test(
+  'copies are made one after another, each with a look at the space that is left',
+  async (t) => {
+    const directory = t.testdir();
+    const told: string[] = [];
+    const store = {
+      sizeBytes() {
+        told.push('space');
+        return 1;
+      },
+      async backup() {
+        told.push('begun');
+        await eventually(() => true);
+        told.push('ended');
+      },
+    } as unknown as Store;
+    const use = async (): Promise<void> => void told.push('used');
+    await Promise.all([1, 2].map(() => withStagedCopy(store, directory, use)));
+    t.same(
+      told.filter((each) => each !== 'used'),
+      ['space', 'begun', 'ended', 'space', 'begun', 'ended'],
+    );
+    t.same(readdirSync(directory), []);
+  },
+);
+
 function stagedIn(dataDir: string): string[] {
   return readdirSync(dataDir).filter((name) => name.startsWith('staging-'));
 }

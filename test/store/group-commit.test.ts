@@ -33,6 +33,7 @@ function setUp() {
     overlay,
     memory,
     isHeld: () => isHeld,
+    onBegin: () => undefined,
     onFlushed: (group) => told.push(`flushed ${group.versions.length}`),
     onCommit: (ok) => told.push(ok),
     commitLatency: undefined,
@@ -195,6 +196,22 @@ t.test('a group of which nothing is left is not written', async (t) => {
   );
   await commits.idle();
   t.same(frames, []);
+});
+
+t.test('a group of which nothing is left does not fail with the one before it', async (t) => {
+  const { writer, put, end, commits, told } = setUp();
+  void put('a', 1);
+  await turn();
+  t.throws(() =>
+    writer.run((batch) => {
+      batch.put('meta', 'b', 1);
+      throw new Error('bug');
+    }),
+  );
+  end(new StoreFailure('EIO'));
+  await commits.idle();
+  await turn();
+  t.same(told, [false, 'a StoreFailure'], 'nobody would take the failure of the other one');
 });
 
 t.test('a group waits while it is held, and its age grows', async (t) => {

@@ -60,6 +60,18 @@ t.test('failures that alternate with successes leave one probe, not many', async
   t.equal(recoveries(), 10);
 });
 
+t.test('once it is stopped, nothing is tried any more', async (t) => {
+  const { clock, health, probes } = setUp();
+  health.noteCommit(false);
+  health.stop();
+  t.equal(clock.timerCount, 0);
+  health.noteCommit(true);
+  health.noteCommit(false);
+  t.equal(clock.timerCount, 0);
+  clock.advance(10_000);
+  t.equal(probes(), 0);
+});
+
 t.test('who listens for recovery finds it healthy, and may write', async (t) => {
   const { health, store } = setUp();
   const seen: boolean[] = [];

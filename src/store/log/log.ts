@@ -44,18 +44,24 @@ export class Log {
   #proof: SegmentFile | undefined;
   readonly #segments: Segments;
 
-  /** The index holds all that was recovered. */
+  /** The index holds all that was recovered, by a commit behind which no other has begun yet. */
   constructor(
     readonly options: LogOptions,
     found: readonly FoundSegment[],
-    { end, newest }: Recovery,
+    { end, newest, stretches }: Recovery,
   ) {
     this.end = end;
     this.sequence = newest?.header.sequence ?? 0;
     this.#proof = newest;
     const others = found.filter(({ path }) => path !== newest?.path);
+    const recovered = new Set(stretches.map(({ segment }) => segment.path));
     const numbers = found.map(({ path }) => numberOfSegment(path));
-    this.#segments = new Segments(options, others, Math.max(0, ...numbers) + 1);
+    this.#segments = new Segments(
+      options,
+      others.filter(({ path }) => !recovered.has(path)),
+      Math.max(0, ...numbers) + 1,
+    );
+    for (const file of others) if (recovered.has(file.path)) this.#segments.retire(file, end);
   }
 
   /** Not to be called again before `appended` was. */

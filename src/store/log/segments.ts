@@ -24,7 +24,7 @@ export class Segments {
   #nextNumber: number;
   #making: Promise<void> | undefined;
 
-  /** @param found files that nothing needs any more, and all there are but the newest. */
+  /** @param found files that nothing needs any more. */
   constructor(
     readonly options: SegmentsOptions,
     found: readonly SegmentFile[],

@@ -26,6 +26,8 @@ interface Life {
   readonly steps: readonly Step[];
   /** Whether files that it removed are there again after it. */
   readonly revives: boolean;
+  /** Whether another program takes back the newest commit of the index. */
+  readonly undoes: boolean;
 }
 
 const sectors = fc.oneof(fc.constantFrom(0, -1, 1, -2), fc.integer());
@@ -53,6 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const life: fc.Arbitrary<Life> = fc.record({
   steps: fc.array(step, { maxLength: 14 }),
   revives: fc.boolean(),
+  undoes: fc.boolean(),
 });
 const lives = fc.array(life, { minLength: 1, maxLength: 6 });
 
@@ -64,6 +67,8 @@ class Model {
   /** Frames that failed or were under way at a kill since: at most one of them is there. */
   unknown: string[] = [];
   index: IndexPlace = { logId, position: 0 };
+  /** The position of the index before its newest commit of this life. */
+  #before = 0;
   #count = 0;
 
   /** Compares what is found with what was answered, and takes it over. */
@@ -85,12 +90,13 @@ class Model {
     }
     if (extra !== undefined) this.acknowledged.push({ content: extra, end: recovery.end });
     this.unknown = [];
+    this.#before = this.index.position;
     this.index = { logId, position: recovery.end };
     const options = { logId, files: this.disk, segmentBytes, refusal: () => undefined };
     return new Log(options, found, recovery);
   }
 
-  async live({ steps, revives }: Life): Promise<void> {
+  async live({ steps, revives, undoes }: Life): Promise<void> {
     const { disk } = this;
     const log = this.recover();
     for (const step of steps) {
@@ -103,6 +109,7 @@ class Model {
     disk.isKilled = true;
     for (let i = 0; i < 3; i++) await new Promise(setImmediate);
     if (revives) disk.revive();
+    if (undoes) this.index = { logId, position: this.#before };
     disk.restart();
   }
 
@@ -132,8 +139,9 @@ class Model {
     const lacking = this.acknowledged.filter(({ end }) => end > this.index.position);
     const last = lacking.slice(0, frames).at(-1);
     if (last === undefined) return;
+    this.#before = this.index.position;
     this.index = { logId, position: last.end };
-    log.release(last.end);
+    log.release(this.#before);
   }
 }
 
@@ -161,8 +169,10 @@ t.test('what was acknowledged is there after any lives, in order, and nothing el
 async function aLog(sizes: readonly number[], filled: number): Promise<Model> {
   const model = new Model();
   const steps = sizes.map((bytes): Step => ({ do: 'append', bytes, fates: [] }));
-  steps.splice(filled, 0, { do: 'fill', frames: filled });
-  await model.live({ steps, revives: false });
+  // The files of the second half are kept.
+  const half = filled >> 1;
+  steps.splice(filled, 0, { do: 'fill', frames: half }, { do: 'fill', frames: filled - half });
+  await model.live({ steps, revives: false, undoes: false });
   return model;
 }
 
@@ -242,7 +252,7 @@ const refusals: Record<string, { do: (model: Model) => unknown; says: RegExp }> 
 };
 for (const [what, { do: damage, says }] of Object.entries(refusals)) {
   t.test(`${what}: refused with what to do`, async (t) => {
-    const model = await aLog(new Array<number>(24).fill(1_000), 8);
+    const model = await aLog(new Array<number>(32).fill(1_000), 16);
     damage(model);
     t.throws(() => recover(model.disk.find(), model.index), {
       name: 'StoreRefused',
@@ -259,6 +269,7 @@ t.test('a torn frame is told, a clean end is not', async (t) => {
       { do: 'append', bytes: 2_000, fates: [{ kind: 'done' }, { kind: 'killed', sectors: 1 }] },
     ],
     revives: false,
+    undoes: false,
   });
   t.match(recover(model.disk.find(), model.index), { isTorn: true, frames: 0 });
 });
@@ -270,7 +281,7 @@ t.test('files are used again, however many lives there are and frames in them', 
       { do: 'append', bytes: 1_000, fates: [] },
       { do: 'fill', frames: 1 },
     ]);
-    await model.live({ steps: steps.flat(), revives: false });
+    await model.live({ steps: steps.flat(), revives: false, undoes: false });
   }
   t.ok(model.disk.contents.size <= 5, `${model.disk.contents.size} files`);
   model.recover();
