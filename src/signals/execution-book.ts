@@ -5,7 +5,6 @@
  */
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
-import { dayMs } from '../lib/durations.js';
 import type { Limits } from '../limits.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader } from '../store/store.js';
@@ -17,11 +16,9 @@ import type { Move } from './move.js';
 import { applyMove, recover, restart } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
+import { sendable } from './sendable.js';
 import { fromRecord, recordOf } from './stored-execution.js';
 import { isUnchangeable } from './unchangeable.js';
-
-/** No command is sent again later than this after the last change of its execution. */
-const sentAgainMaxMs = dayMs;
 
 export interface ApplyOptions {
   /** Written in the same transaction. */
@@ -61,11 +58,11 @@ export class ExecutionBook implements EntryOwner {
 
   /** Reads the open executions of all users, or of one, from the store, recovers them, and denies what a stop covers. */
   load(ofUserId?: string): void {
+    const { store, clock } = this.#deps;
     let userId = '';
-    for (const stored of this.#stored(ofUserId)) {
+    for (const { key, record } of sendable(store, clock.now(), ofUserId)) {
       // Shares one string per user among its entries, to save memory.
-      if (userId !== stored.userId) ({ userId } = stored);
-      const { record } = stored;
+      if (userId !== key[0]) userId = key[0];
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
@@ -78,26 +75,13 @@ export class ExecutionBook implements EntryOwner {
 
   /** Reads and recovers the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
-    for (const { record } of this.#stored(userId)) {
+    const { store, clock } = this.#deps;
+    for (const { record } of sendable(store, clock.now(), userId)) {
       if (this.#index.get(userId, record.executionId) !== undefined) continue;
       const entry = this.#entryFrom(userId, record, false);
       if (!this.#isForBook(entry)) continue;
       this.apply(this.#enter(entry), recover);
       entry.unload();
-    }
-  }
-
-  /** The open executions, and the settled ones of which a command may have to be sent again. */
-  *#stored(ofUserId?: string): Generator<{ userId: string; record: Execution }, void, void> {
-    const { store, clock } = this.#deps;
-    const range = ofUserId === undefined ? {} : { prefix: [ofUserId] as [string] };
-    for (const { key, record } of store.range('openExecutions', range)) {
-      yield { userId: key[0], record };
-    }
-    for (const { key, record: updatedAt } of store.range('unknownOrders', range)) {
-      if (updatedAt < clock.now() - sentAgainMaxMs) continue;
-      const record = recordOf(store, ...key);
-      if (record !== undefined) yield { userId: key[0], record };
     }
   }
 

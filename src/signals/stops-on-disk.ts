@@ -6,22 +6,23 @@ import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import { isSettled } from '../model/execution.js';
 import type { Store } from '../store/store.js';
-import { walk } from '../store/walk.js';
 import { applyMove, restart } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
+import { sendable } from './sendable.js';
+import { recordOf } from './stored-execution.js';
 
 const rowsPerTransaction = 256;
 
 /** @param userId undefined for all users. */
 export async function enforceOnDisk(store: Store, clock: Clock, userId?: string): Promise<void> {
-  const keys = [...stoppedKeys(store, userId)];
+  const keys = [...stoppedKeys(store, clock.now(), userId)];
   const owed = new OwedCancels();
   owed.load(store, userId);
   for (let at = 0; at < keys.length; at += rowsPerTransaction) {
     await store.transact((transaction) => {
       const brakes = new Brakes(transaction);
       for (const key of keys.slice(at, at + rowsPerTransaction)) {
-        const found = transaction.get('openExecutions', key);
+        const found = recordOf(transaction, ...key);
         const stop = found && brakes.stopOf(key[0], found.keyId);
         if (found === undefined || stop === undefined) continue;
         // As the execution book does: first what a cancel of all orders has decided.
@@ -37,11 +38,13 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
   }
 }
 
-function* stoppedKeys(store: Store, userId: string | undefined): Generator<[string, string]> {
+function* stoppedKeys(
+  store: Store,
+  now: number,
+  userId: string | undefined,
+): Generator<[string, string]> {
   const brakes = new Brakes(store);
-  for (const { key, record } of walk(store, 'openExecutions', {
-    ...(userId === undefined ? {} : { prefix: [userId] }),
-  })) {
+  for (const { key, record } of sendable(store, now, userId)) {
     if (brakes.stopOf(key[0], record.keyId) !== undefined) yield key;
   }
 }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -29,7 +30,9 @@ type Step =
   | 'a commit fails that is kept'
   | 'recover'
   | 'kill in a commit that is lost'
-  | 'kill in a commit that is kept';
+  | 'kill in a commit that is kept'
+  | 'become unknown'
+  | 'halt and resume without a gateway';
 
 const steps = fc.array(
   fc.oneof(
@@ -48,6 +51,8 @@ const steps = fc.array(
         'revoke',
         'kill in a commit that is lost',
         'kill in a commit that is kept',
+        'become unknown',
+        'halt and resume without a gateway',
       ),
     },
   ),
@@ -108,21 +113,34 @@ class Story {
     recover: () => this.gateway.pass(2_000, 1_000),
     'kill in a commit that is lost': () => this.#kill('lost'),
     'kill in a commit that is kept': () => this.#kill('kept'),
+    'become unknown': () => this.gateway.pass(61_000, 30_500),
+    'halt and resume without a gateway': () =>
+      this.#kill('lost', async ({ store, clock }) => {
+        await store.transact((transaction) => halt(transaction, null, 1));
+        await enforceOnDisk(store, clock);
+        await store.transact((transaction) => resumeTrading(transaction));
+        for (const signalId of this.keys.keys()) this.ended.add(signalId);
+      }),
   };
 
   /** What the dying process does after its commit reaches nobody. */
-  async #kill(fate: 'lost' | 'kept'): Promise<void> {
+  async #kill(
+    fate: 'lost' | 'kept',
+    meanwhile?: (dead: SimulatedGateway) => Promise<void>,
+  ): Promise<void> {
     await this.take('drop');
     this.gateway.memory.failNextCommits(1, fate);
     await turns();
     this.gateway.memory.failNextCommits(0);
+    this.gateway.deadlines.stop();
+    await meanwhile?.(this.gateway);
     this.gateway = this.gateway.restart();
   }
 
   #accept(keyId: number): void {
     const signalId = `s${this.keys.size + 1}`;
     this.keys.set(signalId, keyId);
-    const wish = { signalId, keyId, idempotencyKey: signalId };
+    const wish = { signalId, keyId, idempotencyKey: signalId, ttlMs: 300_000 };
     this.gateway.accept(wish, () => undefined);
   }
 

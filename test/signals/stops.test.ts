@@ -31,6 +31,14 @@ async function waiting(gateway = new SimulatedGateway()) {
   return { gateway, id };
 }
 
+function lift({ store }: SimulatedGateway): Promise<void> {
+  return store.transact((transaction) => {
+    resumeTrading(transaction);
+    transaction.put('users', 'u1', user);
+    transaction.remove('apiKeyHashes', ['u1', -1]);
+  });
+}
+
 async function nothingLeaves(t: Test, gateway: SimulatedGateway): Promise<void> {
   const plugin = await gateway.plugin();
   t.strictSame(plugin.of('submit'), []);
@@ -125,6 +133,26 @@ for (const name of names) {
     t.match(next.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
   });
 
+  t.test(`${name}: what became unknown is not sent again after it, whoever runs`, async (t) => {
+    for (const runs of [true, false]) {
+      const gateway = new SimulatedGateway();
+      const plugin = await gateway.plugin();
+      const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
+      plugin.drop();
+      await gateway.pass(60_000);
+      if (runs) await stop(gateway, name);
+      else {
+        gateway.deadlines.stop();
+        await stops[name](gateway.store);
+        await enforceOnDisk(gateway.store, gateway.clock);
+      }
+      await turns();
+      t.match(gateway.durable(id), { status: 'unknown', maySend: false });
+      await lift(gateway);
+      await nothingLeaves(t, gateway.restart());
+    }
+  });
+
   t.test(`${name}: without a gateway the store itself is changed`, async (t) => {
     const { gateway, id } = await waiting();
     const [second = ''] = await gateway.submit();
@@ -137,11 +165,7 @@ for (const name of names) {
     await enforceOnDisk(gateway.store, gateway.clock);
     t.match(gateway.durable(id), denied(name));
     t.match(gateway.durable(second), { status: 'dispatched', maySend: false });
-    await gateway.store.transact((transaction) => {
-      resumeTrading(transaction);
-      transaction.put('users', 'u1', user);
-      transaction.remove('apiKeyHashes', ['u1', -1]);
-    });
+    await lift(gateway);
     await nothingLeaves(t, gateway.restart());
   });
 }
