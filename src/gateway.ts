@@ -32,7 +32,6 @@ import { newestRequestId } from './signals/newest-request.js';
 import { prepareDataDirectory } from './store/data-directory.js';
 import { lockDirectory } from './store/directory-lock.js';
 import { readJwtSecret } from './store/jwt-secret.js';
-import { StartRefused } from './store/refusal.js';
 import { createHostMetrics } from './telemetry/host-metrics.js';
 import { createInstruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
@@ -211,19 +210,13 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     await admin.listen();
     const boundReceiveBuffers = await loadBoundReceiveBuffers().catch(() => undefined);
     const listener = await listen(app, settings.host, settings.port);
-    if (listener !== undefined) {
-      if (boundReceiveBuffers?.(listener.port) !== true) {
-        log.warn(
-          'a connection that sends very fast can make the others wait: install the optional package koffi, or bound ' +
-            'net.ipv4.tcp_rmem (ops/security.md)',
-        );
-      }
-      return { listener, opsUrl };
+    if (boundReceiveBuffers?.(listener.port) !== true) {
+      log.warn(
+        'a connection that sends very fast can make the others wait: install the optional package koffi, or bound ' +
+          'net.ipv4.tcp_rmem (ops/security.md)',
+      );
     }
-    throw new StartRefused(
-      `Cannot listen on ${settings.host}:${settings.port}. Is another program using this port? ` +
-        'Choose another with --port.',
-    );
+    return { listener, opsUrl };
   }
   const { listener, opsUrl } = await open().catch(async (error: unknown) => {
     await closeAll();

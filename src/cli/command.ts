@@ -40,7 +40,7 @@ export interface Description {
   readonly examples: readonly string[];
   /** The settings it takes as flags. */
   readonly settings?: readonly SettingName[];
-  /** Defaults of this command where they are not the usual ones, in words. */
+  /** Defaults of this command where only its flag changes them, in words. */
   readonly defaults?: Partial<Readonly<Record<SettingName, string>>>;
 }
 
@@ -65,10 +65,11 @@ export function examplesText(examples: readonly string[]): string {
 function settingOption(name: SettingName, ownDefault: string | undefined): Option {
   const { flag, environment, placeholder, description, fallback } = settingsTable[name];
   const usual = Array.isArray(fallback) || fallback === undefined ? 'none' : String(fallback);
-  return new Option(
-    `${String(flag)} <${placeholder}>`,
-    `${description} (environment: ${environment}; default: ${ownDefault ?? usual})`,
-  );
+  const source =
+    ownDefault === undefined
+      ? `environment: ${environment}; default: ${usual}`
+      : `default: ${ownDefault}`;
+  return new Option(`${String(flag)} <${placeholder}>`, `${description} (${source})`);
 }
 
 export function sourcesOf(io: Io, options: object): SettingsSources {
@@ -94,9 +95,13 @@ export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void 
     return;
   }
   const { code, message, exitCode } = outcome;
-  if (json) io.stdout(`${JSON.stringify({ error: { code, message } }, null, 2)}\n`);
+  if (json) io.stdout(errorJson(code, message));
   io.stderr(`${message}\n`);
   io.exitCode(exitCode);
+}
+
+export function errorJson(code: string, message: string): string {
+  return `${JSON.stringify({ error: { code, message } }, null, 2)}\n`;
 }
 
 export function refused(code: string, message: string): Outcome {

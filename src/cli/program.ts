@@ -1,7 +1,7 @@
 /** The whole command line: every command in its place, and one way of ending for all of them. */
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../version.js';
-import { examplesText, exitCodes } from './command.js';
+import { errorJson, examplesText, exitCodes } from './command.js';
 import type { Io } from './io.js';
 
 type Load = (io: Io) => Command | Promise<Command>;
@@ -92,7 +92,9 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // commander has printed the help or what was wrong.
-    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error.exitCode === 0) return exitCodes.done;
+    if (args.includes('--json')) io.stdout(errorJson('usage', error.message));
+    return exitCodes.usage;
   }
 }
 

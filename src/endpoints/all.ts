@@ -95,7 +95,11 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       acceptance: core.cancelAllAcceptance,
     }),
     'read-cancel-after': createReadCancelAfter({ ...deps, cancelAfter: core.cancelAfter }),
-    'set-cancel-after': createSetCancelAfter({ ...deps, cancelAfter: core.cancelAfter }),
+    'set-cancel-after': createSetCancelAfter({
+      ...deps,
+      storage,
+      cancelAfter: core.cancelAfter,
+    }),
     'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
     ...createReadOpenApi(deps),
     'read-snapshot': createReadSnapshot({

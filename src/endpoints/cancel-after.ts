@@ -3,28 +3,34 @@ import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Limits } from '../limits.js';
+import type { StorageHealth } from '../store/storage-health.js';
+import { failUnstored } from './stored-change.js';
 import { isCancelAfterRequest, type CancelAfter } from '../signals/cancel-after.js';
 
 export interface CancelAfterEndpointDeps {
   readonly gate: Gate;
   readonly limits: Limits;
+  readonly storage: StorageHealth;
   readonly cancelAfter: CancelAfter;
 }
 
-export function createReadCancelAfter({ cancelAfter }: CancelAfterEndpointDeps): KeyEndpoint {
+export function createReadCancelAfter({
+  cancelAfter,
+}: Pick<CancelAfterEndpointDeps, 'cancelAfter'>): KeyEndpoint {
   return (exchange, { user, key }) => {
     exchange.reply(200, JSON.stringify(cancelAfter.read(user.userId, key.id)));
   };
 }
 
 export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint {
-  const { gate, limits, cancelAfter } = deps;
+  const { gate, limits, storage, cancelAfter } = deps;
   return (exchange, caller) => {
     if (!exchange.head.isJson) return exchange.fail('unsupported_media_type');
     gate.readBody(exchange, caller, ({ user, key }, body) => {
       const parsed = parseJson(body, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
+      if (storage.refusesChanges) return failUnstored(exchange);
       cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {
         if (view === undefined) exchange.fail('signal_processing_failed');
         else exchange.reply(200, JSON.stringify(view));

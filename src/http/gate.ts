@@ -11,7 +11,7 @@ import type { KeyRights } from '../auth/key-rights.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
-import { BucketMap } from '../quota/token-bucket.js';
+import { BucketMap, type TokenBucket } from '../quota/token-bucket.js';
 import type { Route } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
@@ -78,6 +78,8 @@ export function createGate(deps: GateDeps): Gate {
       exchange.keyId = owner.key.id;
       if (isAddressAllowed(owner.key, exchange)) return owner;
       // Takes nothing from the key's rate: who stole it must not stop its owner.
+      const now = exchange.request.startedAt;
+      tellRate(exchange, keyBuckets.of(owner.key.id, now), now);
       exchange.fail('address_not_allowed');
       return undefined;
     }
@@ -90,10 +92,16 @@ export function createGate(deps: GateDeps): Gate {
     const now = exchange.request.startedAt;
     const bucket = keyBuckets.of(keyId, now);
     const isGranted = bucket.take(now);
-    const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
-    exchange.rateLimit = { start, remaining: bucket.remaining(now), seconds };
+    const seconds = tellRate(exchange, bucket, now);
     if (!isGranted) exchange.fail('api_rate_limited', { retryAfter: seconds });
     return isGranted;
+  }
+
+  /** @returns seconds until the next request is free. */
+  function tellRate(exchange: Exchange, bucket: TokenBucket, now: number): number {
+    const seconds = Math.max(1, Math.ceil(bucket.nextFreeMs(now) / 1000));
+    exchange.rateLimit = { start, remaining: bucket.remaining(now), seconds };
+    return seconds;
   }
 
   function confirm(exchange: Exchange, caller: KeyOwner): KeyOwner | undefined {

@@ -6,6 +6,8 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
+import { errorText } from '../lib/error-text.js';
+import { StartRefused } from '../store/refusal.js';
 import type {
   AppOptions,
   HttpRequest,
@@ -70,15 +72,13 @@ export interface Listener {
   close(): void;
 }
 
-/** Port 0 takes any free port. @returns undefined when the address cannot be bound. */
-export async function listen(
-  app: TemplatedApp,
-  host: string,
-  port: number,
-): Promise<Listener | undefined> {
-  const wanted = port === 0 ? await freePort(host) : port;
+/** Port 0 takes any free port. @throws StartRefused when the address cannot be bound. */
+export async function listen(app: TemplatedApp, host: string, port: number): Promise<Listener> {
+  const free = await freePort(host, port).catch((error: unknown) => {
+    throw new StartRefused(unboundText(host, port, error), { cause: error });
+  });
   let listener: Listener | undefined;
-  (app.listen as unknown as ListenWithOptions)(host, wanted, exclusivePort, (token) => {
+  (app.listen as unknown as ListenWithOptions)(host, free, exclusivePort, (token) => {
     if (token === false) return;
     listener = {
       port: native.us_socket_local_port(token),
@@ -87,16 +87,31 @@ export async function listen(
       },
     };
   });
+  if (listener === undefined) throw new StartRefused(unboundText(host, port, undefined));
   return listener;
 }
 
+function unboundText(host: string, port: number, error: unknown): string {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code === undefined || code === 'EADDRINUSE') {
+    return (
+      `Cannot listen on ${host}:${port}. Is another program using this port? ` +
+      'Choose another with --port.'
+    );
+  }
+  return code === 'EACCES'
+    ? `Cannot listen on ${host}:${port}: the system does not allow this port. Choose another with --port.`
+    : `Cannot listen on ${host}: ${errorText(error)}. Give an address of this machine with --host.`;
+}
+
 /**
- * The native server lets its own choice of a port be reused only after the last connection's minute
- * of waiting; a gateway that is started again after a crash could not have the same port.
+ * The native server tells no reason, and lets its own choice of a port be reused only after the last connection's
+ * minute of waiting; a gateway that is started again after a crash could not have the same port.
+ * Rejects with the system's error.
  */
-async function freePort(host: string): Promise<number> {
+async function freePort(host: string, wanted: number): Promise<number> {
   const probe = createServer();
-  probe.listen(0, host);
+  probe.listen({ port: wanted, host, exclusive: true });
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
   probe.close();

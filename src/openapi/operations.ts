@@ -239,7 +239,7 @@ export const operations = {
     parameters: [],
     body: 'CancelAfterRequest',
     success: { status: 200, description: 'The switch, durable.', body: 'CancelAfter' },
-    errors: [...jsonBody, 'invalid_timeout', 'signal_processing_failed'],
+    errors: [...jsonBody, 'invalid_timeout', 'signal_processing_failed', 'storage_unavailable'],
   },
   'list-sources': {
     tag: 'Terminal events',

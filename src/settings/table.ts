@@ -106,14 +106,18 @@ export const configFile = {
   description: 'config file (JSON) with settings, limits, plans and platforms',
 } as const;
 
-/** Read only by the `terminal` command. */
-const terminalEnvironment = ['SIGNALBOX_PASSWORD', 'SIGNALBOX_SESSION_TOKEN'] as const;
+/** Read by `terminal`, `fix` and `conformance`; the other commands pass over them. */
+const credentialEnvironment = [
+  'SIGNALBOX_PASSWORD',
+  'SIGNALBOX_SESSION_TOKEN',
+  'SIGNALBOX_FIX_PASSWORD',
+] as const;
 
 /** The known environment variables with the prefix SIGNALBOX_; any other is an error. */
 export const knownEnvironment: ReadonlySet<string> = new Set<string>([
   ...settingNames.map((name) => settingsTable[name].environment),
   configFile.environment,
-  ...terminalEnvironment,
+  ...credentialEnvironment,
 ]);
 
 export function isWholeNumber(value: unknown, min: number, max: number): value is number {

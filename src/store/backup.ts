@@ -19,6 +19,7 @@ import {
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errorText } from '../lib/error-text.js';
+import { makeDirectories } from '../lib/make-directories.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { dataFile, unfinishedBackup } from './data-directory.js';
 import { secretFile } from './jwt-secret.js';
@@ -49,7 +50,7 @@ export async function prepareBackup(
 ): Promise<BackupTarget | CopyRefusal> {
   const directory = resolve(target);
   try {
-    const outermost = await mkdir(directory, { recursive: true, mode: privateDirectoryMode });
+    const outermost = makeDirectories(directory, privateDirectoryMode);
     const [first] = await readdir(directory);
     if (first !== undefined) return notEmpty(directory, first);
     const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };

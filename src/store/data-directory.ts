@@ -1,16 +1,9 @@
 /** The directory that holds the store, the JWT secret and the lock: making it, and recognizing one. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
+import { makeDirectories } from '../lib/make-directories.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
@@ -29,7 +22,7 @@ export const unfinishedBackup = 'unfinished';
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
 export function prepareDataDirectory(directory: string): string | undefined {
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
+    const made = makeDirectories(directory, privateDirectoryMode);
     const isNew = made !== undefined;
     if (isNew) syncMade(made, directory);
     const mode = statSync(directory).mode & 0o777;

@@ -35,6 +35,12 @@ const contractCommands = [
 /** Those that operators have beside them. */
 const furtherCommands = ['stats', 'user export', 'user import'];
 
+t.test('wrong usage is JSON with --json', async (t) => {
+  const { code, stdout } = await signalboxIn(t.testdir(), ['key', 'list', '--json', '--nonsense']);
+  t.equal(code, 2);
+  t.match(JSON.parse(stdout), { error: { code: 'usage', message: /unknown option/ } });
+});
+
 function leaves(command: Command, path: readonly string[] = []): [string, Command][] {
   return command.commands.flatMap((child): [string, Command][] => {
     const childPath = [...path, child.name()];

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
+import { knownEnvironment } from '../../src/settings/table.js';
 import {
   addUser,
   dataDirOf,
@@ -134,6 +135,22 @@ t.test('a port that is taken is refused in words, for both ports', async (t) => 
     t.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port}.*${flag}`));
     t.notMatch(stderr, /\n {4}at /);
   }
+});
+
+t.test('an address that is not of this machine is refused in words, for both ports', async (t) => {
+  for (const port of ['0', '8080']) {
+    const { code, stderr } = serve(dataDirOf(t), '--host', '192.0.2.1', '--port', port);
+    t.equal(code, 1, port);
+    t.match(stderr, /^Cannot listen on 192\.0\.2\.1: .*EADDRNOTAVAIL.*--host\.$/m);
+    t.notMatch(stderr, /\n {4}at /);
+  }
+  t.match(serve(dataDirOf(t), '--ops-host', '192.0.2.1').stderr, /192\.0\.2\.1.*--ops-host/);
+});
+
+t.test('the credentials of a terminal in the environment are none of its settings', (t) => {
+  const names = ['SIGNALBOX_PASSWORD', 'SIGNALBOX_SESSION_TOKEN', 'SIGNALBOX_FIX_PASSWORD'];
+  for (const name of names) t.ok(knownEnvironment.has(name), name);
+  t.end();
 });
 
 t.test('wrong settings are exit code 2, and nothing is made', (t) => {

@@ -46,10 +46,16 @@ const cancelAll = (idempotencyKey: string) =>
   });
 const revokeKey = () =>
   call(url, 'DELETE', `/api/api-keys/${spare.body.id}`, { headers: bearer(user.token) });
+const armSwitch = () =>
+  call(url, 'PUT', '/api/v1/cancel-after', {
+    headers: { ...json, ...bearer(user.key) },
+    body: '{"timeoutMs":600000}',
+  });
 const changes: Record<string, () => Promise<Answer>> = {
   'submit-signal': () => submit(url, user.key, late, 'late'),
   'cancel-order': () => gateway.cancel(user, order.orderRef, 'late cancel'),
   'cancel-all': () => cancelAll('late cancel-all'),
+  'set-cancel-after': armSwitch,
   login,
   'create-key': createKey,
   'revoke-key': revokeKey,
@@ -74,6 +80,7 @@ t.test('what waits for a commit that hangs is answered: its outcome is unknown',
     'submit-signal': '500 signal_processing_failed',
     'cancel-order': '500 signal_processing_failed',
     'cancel-all': '500 signal_processing_failed',
+    'set-cancel-after': '500 signal_processing_failed',
     login: '503 storage_unavailable',
     'create-key': '500 change_not_confirmed',
     'revoke-key': '500 change_not_confirmed',
@@ -99,6 +106,7 @@ t.test('what comes after is refused at once, and known not to have happened', as
     'submit-signal': '409 request_in_progress',
     'cancel-order': '409 request_in_progress',
     'cancel-all': '409 request_in_progress',
+    'set-cancel-after': '503 storage_unavailable',
     login: '503 storage_unavailable',
     'create-key': '503 storage_unavailable',
     'revoke-key': '503 storage_unavailable',

@@ -6,6 +6,8 @@ import { readJwtSecret } from '../../src/store/jwt-secret.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 
+const noProc = existsSync('/proc/self') ? false : 'there is no /proc here';
+
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
 }
@@ -66,6 +68,12 @@ t.test('the directories above a new one are made too', async (t) => {
   const directory = join(t.testdir(), 'a', 'b');
   prepareDataDirectory(directory);
   t.ok(existsSync(directory));
+});
+
+t.test('where no directory can be made, that is said', { skip: noProc }, async (t) => {
+  for (const directory of ['/proc/signalbox', '/proc/a/b']) {
+    t.throws(() => prepareDataDirectory(directory), { message: /cannot be used: ENOENT/ });
+  }
 });
 
 t.test('a directory that is open to others is closed to them, with a warning', async (t) => {

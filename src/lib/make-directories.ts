@@ -1,0 +1,16 @@
+/** Makes a directory and those above it. */
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/**
+ * One by one: with `recursive`, Node's own never returns where the system makes no directory in one that is there,
+ * as in /proc. @returns the outermost one that was made; undefined when all were there.
+ */
+export function makeDirectories(path: string, mode: number): string | undefined {
+  const directory = resolve(path);
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
+  const parent = dirname(directory);
+  const outermost = parent === directory ? undefined : makeDirectories(parent, mode);
+  mkdirSync(directory, { mode });
+  return outermost ?? directory;
+}
