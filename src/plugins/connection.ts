@@ -86,6 +86,7 @@ export class Connection implements SourceConnection {
   readonly #budget: UserBudget;
   #source: Source | undefined;
   welcomedSeq = 0;
+  handledSeq = 0;
   #isClosed = false;
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */

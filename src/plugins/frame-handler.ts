@@ -82,12 +82,18 @@ export class FrameHandler {
   ): FrameErrorCode | undefined {
     const { seq } = frame;
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
-    const effect = this.#deps.registry.receive(source, seq)
-      ? this.#effectOf(connection, source, frame, {
-          alongside: source,
-          done: () => this.#sendAck(connection, source, seq),
-        })
-      : 'none';
+    const isNew = this.#deps.registry.receive(source, seq);
+    // What the welcome did not count may be another frame now, of a plugin without a journal; a report that is
+    // repeated changes nothing, an event would be told twice.
+    const isNewHere = frame.type !== 'event' && seq > connection.handledSeq;
+    connection.handledSeq = Math.max(connection.handledSeq, seq);
+    const effect =
+      isNew || isNewHere
+        ? this.#effectOf(connection, source, frame, {
+            alongside: source,
+            done: () => this.#sendAck(connection, source, seq),
+          })
+        : 'none';
     if (effect === 'changed') return undefined;
     const { lastSeq } = source;
     this.#deps.writer.write({

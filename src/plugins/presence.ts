@@ -87,6 +87,7 @@ export class Presence {
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
     connection.welcomedSeq = source.durableSeq;
+    connection.handledSeq = source.durableSeq;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({
       type: 'welcome',

@@ -29,6 +29,8 @@ export interface SourceConnection {
   readonly isCongested: boolean;
   /** `lastSeq` of its welcome. */
   welcomedSeq: number;
+  /** Highest `seq` that came on it, or was told in its welcome. */
+  handledSeq: number;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */

@@ -35,8 +35,11 @@ export class Announcer {
     if (isNewStatus && isFinal(after.status)) {
       this.#deps.waits.becameFinal(userId, after.requestId);
     }
-    const isNewCancelStatus = before?.cancel?.status !== after.cancel?.status;
-    if (isNewCancelStatus && after.cancel !== null) this.#publish(userId, after, 'cancel_update');
+    const { cancel } = after;
+    const isNewCancel =
+      before?.cancel?.cancelRequestId !== cancel?.cancelRequestId ||
+      before?.cancel?.status !== cancel?.status;
+    if (isNewCancel && cancel !== null) this.#publish(userId, after, 'cancel_update');
   }
 
   #count({ status, platform, orderRef, reasonCode }: Execution): void {

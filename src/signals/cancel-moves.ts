@@ -121,23 +121,23 @@ export interface CancelReport {
   readonly native?: NativeState;
 }
 
-/** The plugin reports on a cancel. Ignored for an earlier cancel, unless that one cancelled the order. */
+/** The plugin reports on a cancel. Ignored for one that is earlier or has ended, unless it cancelled the order. */
 export function reportCancel(evidence: CancelReport): Move {
   return (execution, now) => {
     if (execution.cancel === null) return undefined;
     const isLatest = execution.cancel.cancelRequestId === evidence.cancelRequestId;
     const latest = isLatest ? knownToTerminal(execution.cancel) : execution.cancel;
-    const cancel = isLatest
+    const moved = isLatest
       ? movedCancel(latest, evidence.status, evidence.reasonCode, now)
-      : latest;
+      : undefined;
     const endsOrder = evidence.status === 'cancelled' && mayMove(execution.status, 'cancelled');
     const cause = isLatest ? latest.cause : undefined;
-    if (cancel === undefined || (!isLatest && !endsOrder)) return undefined;
+    if (moved === undefined && !endsOrder) return undefined;
     return {
       ...execution,
       ...(endsOrder ? cancelledFor(cause, execution, now) : {}),
       native: evidence.native ?? execution.native,
-      cancel: isLatest ? { ...cancel, acknowledged: true } : cancel,
+      cancel: moved === undefined ? latest : { ...moved, acknowledged: true },
       updatedAt: now,
     };
   };

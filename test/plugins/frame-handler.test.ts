@@ -68,6 +68,24 @@ t.test('each seq takes effect once; a repeat is acknowledged again', async (t) =
   );
 });
 
+t.test('a number that the welcome did not count may be used for another report', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  gateway.memory.failNextCommits(1_000);
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  plugin.say({ type: 'event', seq: 2, event: 'order_update' });
+  plugin.drop();
+  const back = await gateway.plugin();
+  t.match(back.of('welcome'), [{ lastSeq: 0 }]);
+  back.say({ type: 'event', seq: 1, event: 'order_update' });
+  back.say({ type: 'report', seq: 2, executionId: id, status: 'rejected' });
+  back.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(2_000, 1_000);
+  t.equal(gateway.durable(id)?.status, 'rejected', 'of two on one connection the first counts');
+  t.equal(back.lastAck, 2);
+  t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 1);
+});
+
 t.test(
   'acknowledgements are cumulative: none overtakes an earlier frame’s failed write',
   async (t) => {
@@ -309,6 +327,15 @@ t.test(
     });
   },
 );
+
+t.test('cancelled after rejected, of one cancel, ends the order all the same', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  plugin.say({ type: 'cancel_report', seq: 2, cancelRequestId, status: 'rejected' });
+  plugin.say({ type: 'cancel_report', seq: 3, cancelRequestId, status: 'cancelled' });
+  await turns();
+  t.match(gateway.durable(id), { status: 'cancelled', cancel: { status: 'rejected' } });
+});
 
 t.test('words on a cancel that has not left are refused', async (t) => {
   const { gateway, plugin, id } = await working();

@@ -119,10 +119,10 @@ export class ExecutionModel {
     const isLatest = cancel.attempt === attempt;
     const ends =
       said['status'] === 'cancelled' && executionMoves[this.status]?.includes('cancelled');
-    const counts = isLatest ? cancelMoves[cancel.status]?.includes(said['status']) : ends;
-    if (counts !== true) return;
+    const moves = isLatest && cancelMoves[cancel.status]?.includes(said['status']) === true;
+    if (!moves && ends !== true) return;
     if (said['native'] !== undefined) this.native = nativeOf(said['native']);
-    if (isLatest) {
+    if (moves) {
       cancel.status = said['status'];
       cancel.reasonCode = said['reasonCode'] ?? null;
       cancel.acknowledged = true;
