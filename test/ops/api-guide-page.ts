@@ -52,7 +52,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   idempotency_conflict: 'The key belongs to another operation: mend the bot, which has used it twice.',
   idempotency_outcome_unknown: 'Look at the terminal or the broker. No new order for this one before you know.',
   duplicate_signal_id: 'The `signalId` is taken. If you lost the key of an earlier attempt, that attempt was accepted.',
-  order_not_cancellable: 'Read the status: the order has ended, or was never at the terminal.',
+  order_not_cancellable: `Read the status: the order has ended, was never at the terminal, or has had ${limits.cancelsPerOrder.value} cancels.`,
   terminal_unavailable: 'Nothing was sent. Read `sources`, and try anew when the terminal is connected.',
   terminal_timeout: 'Ask again; the terminal is connected, but slow or busy.',
   cancel_already_in_progress: 'Read the status until the first cancel has ended.',
@@ -90,7 +90,7 @@ const proxyAdvice: Readonly<Record<ProxyErrorCode, string>> = {
 const executionMeanings: Readonly<Record<ExecutionStatus, string>> = {
   queued: 'on disk, not yet sent',
   dispatched: 'sent to the terminal, which has not answered yet',
-  submitted: 'the terminal has it, and has passed it on',
+  submitted: 'the terminal has it',
   working: 'rests at the terminal or the broker',
   partially_filled: 'some of it is filled, the rest works',
   filled: 'all of it is filled',
@@ -109,14 +109,14 @@ const cancelMeanings: Readonly<Record<CancelStatus, string>> = {
   pending: 'the terminal works at it',
   cancelled: 'the order is cancelled',
   rejected: 'refused: the order still lives',
-  too_late: 'the order was filled first',
+  too_late: 'the order had ended first',
   not_sent: 'the terminal was gone before it could be sent: the order still lives',
   unknown: `sent, and not confirmed within ${limits.cancelConfirmTimeoutMs.value / 1_000} s`,
 };
 
 // oxfmt-ignore
 const reasonMeanings: Readonly<Record<keyof typeof reasonGroups, string>> = {
-  notSent: 'It never reached a terminal. A new signal is safe.',
+  notSent: 'It was not executed. A new signal is safe.',
   payload: 'The terminal cannot read the payload. Mend it.',
   terminal: 'The terminal cannot trade now. Somebody has to look at it.',
   broker: 'The broker said no; its own words are in `native`.',
