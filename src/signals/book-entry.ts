@@ -7,9 +7,9 @@
  */
 import { assert } from '../lib/assert.js';
 import type { Deadline } from '../lib/deadlines.js';
-import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
+import type { Execution } from '../model/execution.js';
 import type { Writer } from '../store/store.js';
-import { putFills, toRecord } from './stored-execution.js';
+import { placesOf, putFills, putRecord, toRecord, type Places } from './stored-execution.js';
 import type { Stored } from '../store/write-queue.js';
 
 /** What entries need of the book. */
@@ -61,10 +61,8 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   readonly #owner: EntryOwner;
   /** Undefined while unloaded. */
   #loaded: Execution | undefined;
-  /** Whether a write may have stored it in `finalExecutions`. */
-  #mayBeInFinal: boolean;
-  /** Whether a write may have stored it in `unknownOrders`. */
-  #mayBeUnknown: boolean;
+  /** Where a write may have stored it. */
+  #places: Places;
 
   constructor(
     owner: EntryOwner,
@@ -78,8 +76,7 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
     this.#owner = owner;
     this.executionId = execution.executionId;
     this.#loaded = execution;
-    this.#mayBeInFinal = isSettled(execution);
-    this.#mayBeUnknown = this.#mayBeInFinal && isOpenOrder(execution);
+    this.#places = placesOf(execution);
   }
 
   get execution(): Execution {
@@ -107,28 +104,14 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
     this.#owner.due(this);
   }
 
-  /** Stores open and settled executions in separate collections, so that a start reads only the open ones. */
   put(batch: Writer): void {
     const { userId, execution } = this;
-    const key: [string, string] = [userId, execution.executionId];
-    const record = toRecord(execution);
     putFills(batch, userId, execution, this.durableFills);
-    if (isSettled(execution)) {
-      this.#mayBeInFinal = true;
-      batch.remove('openExecutions', key);
-      batch.put('finalExecutions', key, record);
-    } else {
-      if (this.#mayBeInFinal) batch.remove('finalExecutions', key);
-      batch.put('openExecutions', key, record);
-    }
-    this.#indexUnknown(batch, key);
-  }
-
-  /** Settled orders that may be live are found by their index, because they are not in the book. */
-  #indexUnknown(batch: Writer, key: [string, string]): void {
-    const isUnknown = isSettled(this.execution) && isOpenOrder(this.execution);
-    if (isUnknown) batch.put('unknownOrders', key, this.execution.updatedAt);
-    else if (this.#mayBeUnknown) batch.remove('unknownOrders', key);
-    if (isUnknown) this.#mayBeUnknown = true;
+    putRecord(batch, [userId, execution.executionId], toRecord(execution), this.#places);
+    const { isFinal, isUnknown } = placesOf(execution);
+    this.#places = {
+      isFinal: isFinal || this.#places.isFinal,
+      isUnknown: isUnknown || this.#places.isUnknown,
+    };
   }
 }

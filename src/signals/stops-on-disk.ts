@@ -4,12 +4,11 @@
  */
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
-import { isSettled } from '../model/execution.js';
 import type { Store } from '../store/store.js';
 import { applyMove, restart } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
-import { recordOf } from './stored-execution.js';
+import { placesOf, putRecord, recordOf } from './stored-execution.js';
 
 const rowsPerTransaction = 256;
 
@@ -29,10 +28,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         const move = owed.take(...key);
         const decided = (move && applyMove(found, move, clock.now())) ?? found;
         const stopped = applyMove(decided, restart(stop), clock.now()) ?? decided;
-        if (isSettled(stopped)) {
-          transaction.remove('openExecutions', key);
-          transaction.put('finalExecutions', key, stopped);
-        } else transaction.put('openExecutions', key, stopped);
+        putRecord(transaction, key, stopped, placesOf(found));
       }
     });
   }

@@ -2,7 +2,7 @@
  * How an execution lies in the store: its record has the first fills, and each further one has a row of its own,
  * written once. So a record stays small however often the order is filled, for it is rewritten with every report.
  */
-import type { Execution, Fill } from '../model/execution.js';
+import { isOpenOrder, isSettled, type Execution, type Fill } from '../model/execution.js';
 import type { Reader, Writer } from '../store/store.js';
 
 /** Most orders have fewer, and so no row beside their record. */
@@ -20,6 +20,38 @@ export function putFills(
   for (let n = Math.max(inlineMax, durableFills); n < fills.length; n++) {
     batch.put('fills', [userId, executionId, fillName(n)], fills[n] as Fill);
   }
+}
+
+/** Where an execution lies: open ones apart from settled ones, so that a start reads only the open ones. */
+export interface Places {
+  /** In `finalExecutions`, otherwise in `openExecutions`. */
+  readonly isFinal: boolean;
+  /** In `unknownOrders`: settled orders that may be live are found by their index, because they are not in the book. */
+  readonly isUnknown: boolean;
+}
+
+export function placesOf(execution: Execution): Places {
+  const isFinal = isSettled(execution);
+  return { isFinal, isUnknown: isFinal && isOpenOrder(execution) };
+}
+
+/** @param before where a write may have stored it. */
+export function putRecord(
+  batch: Writer,
+  key: [userId: string, executionId: string],
+  record: Execution,
+  before: Places,
+): void {
+  const { isFinal, isUnknown } = placesOf(record);
+  if (isFinal) {
+    batch.remove('openExecutions', key);
+    batch.put('finalExecutions', key, record);
+  } else {
+    if (before.isFinal) batch.remove('finalExecutions', key);
+    batch.put('openExecutions', key, record);
+  }
+  if (isUnknown) batch.put('unknownOrders', key, record.updatedAt);
+  else if (before.isUnknown) batch.remove('unknownOrders', key);
 }
 
 /** @returns what its record holds beside the rows of its fills. */

@@ -189,6 +189,30 @@ t.test('without a gateway, what a cancel of all orders has denied stays denied',
   t.match(gateway.durable(id), { status: 'denied', reasonCode: 'cancelled_by_api' });
 });
 
+t.test('without a gateway, what is unknown gets the cancel that it is owed', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
+  plugin.drop();
+  await gateway.pass(60_000);
+  gateway.deadlines.stop();
+  const requestedAt = gateway.clock.now();
+  await gateway.store.write((batch) =>
+    batch.put('cancelAlls', ['u1', 'cal_1'], {
+      cause: 'cancelled_by_api',
+      requestedAt,
+      trail: {},
+      orders: [`can_${id.slice(4)}_1`],
+    }),
+  );
+  await stops.trading_halted(gateway.store);
+  await enforceOnDisk(gateway.store, gateway.clock);
+  t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'requested' } });
+  for (const collection of ['finalExecutions', 'unknownOrders'] as const) {
+    t.same(gateway.store.keys(collection), [], collection);
+  }
+});
+
 t.test('a revoked key ends its own executions alone, a freeze those of its user', async (t) => {
   const gateway = new SimulatedGateway();
   const [plugin, other] = [await gateway.plugin(), await gateway.plugin({}, 'u2')];
