@@ -38,6 +38,7 @@ import { Idempotency } from './signals/idempotency.js';
 import { OwedCancels } from './signals/owed-cancels.js';
 import { RiskLimits } from './signals/risk-limits.js';
 import { Stops } from './signals/stops.js';
+import { RetentionClock } from './retention/retention-clock.js';
 import type { StorageHealth } from './store/storage-health.js';
 import { StoreFailure, type Store } from './store/store.js';
 import { WriteQueue } from './store/write-queue.js';
@@ -60,6 +61,7 @@ const eventAgingMs = 30_000;
 
 export class Core {
   readonly storage: StorageHealth;
+  readonly retentionClock: RetentionClock;
   readonly deadlines: Deadlines;
   readonly rights: KeyRights;
   readonly brakes: Brakes;
@@ -101,6 +103,7 @@ export class Core {
     const rights = (this.rights = new KeyRights(deps));
     const brakes = (this.brakes = new Brakes(store));
     const quota = (this.quota = new AccountQuota(store, clock));
+    const retentionClock = (this.retentionClock = new RetentionClock(clock));
     const writer = (this.writer = new WriteQueue(store));
     const idempotency = (this.idempotency = new Idempotency(store));
 
@@ -123,6 +126,7 @@ export class Core {
       owed,
       writer,
       clock,
+      retentionClock,
       limits,
       brakes,
       timeouts,
@@ -134,7 +138,8 @@ export class Core {
 
     this.risks = new RiskLimits({ clock, openOrders: book.openOrders });
     const stops = (this.stops = new Stops({ brakes, book }));
-    const parts = { ...deps, ...instruments, writer, hub, book, owed, timeouts, stops, deadlines };
+    const own = { retentionClock, writer, hub, book, owed, timeouts, stops, deadlines };
+    const parts = { ...deps, ...instruments, ...own };
     const plugins = createTerminals(parts);
     const registry = (this.registry = plugins.registry);
     const outbox = (this.outbox = plugins.outbox);

@@ -99,6 +99,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const sweep = createSweep({
     store,
     clock,
+    retentionClock: core.retentionClock,
     limits,
     onError: (error) => unexpected({ err: error }, 'the retention sweep failed; it tries again'),
   });

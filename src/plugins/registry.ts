@@ -4,7 +4,7 @@
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { dayMs, hourMs } from '../lib/durations.js';
-import { RetentionClock } from '../retention/retention-clock.js';
+import type { RetentionClock } from '../retention/retention-clock.js';
 import type { Limits } from '../limits.js';
 import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
 import type { Execution } from '../model/execution.js';
@@ -23,19 +23,18 @@ export interface RegistryDeps {
   readonly store: Reader;
   readonly writer: WriteQueue;
   readonly clock: Clock;
+  readonly retentionClock: RetentionClock;
   readonly limits: Limits;
 }
 
 export class Registry {
   readonly #deps: RegistryDeps;
   readonly #byUser = new Map<string, Map<string, Source>>();
-  readonly #retentionClock: RetentionClock;
   #timers: Timer[] = [];
   #connected = 0;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
-    this.#retentionClock = new RetentionClock(deps.clock);
   }
 
   get connectedCount(): number {
@@ -215,7 +214,8 @@ export class Registry {
 
   /** Removes the sources that were not seen for as long as executions are kept. */
   #removeUnseen(): void {
-    const oldest = this.#retentionClock.now() - this.#deps.limits.executionRetentionDays * dayMs;
+    const { retentionClock, limits } = this.#deps;
+    const oldest = retentionClock.now() - limits.executionRetentionDays * dayMs;
     for (const source of [...this.all()]) {
       if (source.connection === undefined && source.lastSeenAt < oldest) this.#remove(source);
     }

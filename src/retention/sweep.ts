@@ -9,11 +9,12 @@ import { minuteMs } from '../lib/durations.js';
 import type { Store } from '../store/store.js';
 import { idempotencyLagMs } from './expiry.js';
 import type { RetentionLimits } from './pass.js';
-import { RetentionClock } from './retention-clock.js';
+import type { RetentionClock } from './retention-clock.js';
 
 export interface SweepDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly retentionClock: RetentionClock;
   readonly limits: RetentionLimits;
   /** Called when a slice fails; the sweep then starts a new cycle. */
   readonly onError: (error: unknown) => void;
@@ -51,8 +52,8 @@ const sliceGapMsMax = 20;
 /** What the index lacks fills memory that all writes share. */
 const indexLagMsMax = 1_000;
 
-export function createSweep({ store, clock, limits, onError }: SweepDeps): Sweep {
-  const retentionClock = new RetentionClock(clock);
+export function createSweep(deps: SweepDeps): Sweep {
+  const { store, clock, retentionClock, limits, onError } = deps;
   let cycles = 0;
   /** The one under way, with its begin: `now` in Unix time, `begunAt` monotonic. */
   let cycle:

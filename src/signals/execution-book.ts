@@ -6,6 +6,7 @@
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
+import type { RetentionClock } from '../retention/retention-clock.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
@@ -33,6 +34,7 @@ export interface ExecutionBookDeps {
   readonly store: Reader;
   readonly writer: WriteQueue;
   readonly clock: Clock;
+  readonly retentionClock: RetentionClock;
   readonly limits: Pick<Limits, 'executionRetentionDays'>;
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take'>;
@@ -106,10 +108,10 @@ export class ExecutionBook implements EntryOwner {
   #entryOfId(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#index.get(userId, executionId);
     if (entry !== undefined) return this.#exists(entry) ? entry : undefined;
-    const { store, limits, clock } = this.#deps;
+    const { store, limits, retentionClock } = this.#deps;
     const record = recordOf(store, userId, executionId);
     if (record === undefined) return undefined;
-    if (isUnchangeable(store, limits, userId, record, clock.now())) return undefined;
+    if (isUnchangeable(store, limits, userId, record, retentionClock.now())) return undefined;
     return this.#entryFrom(userId, record, true);
   }
 

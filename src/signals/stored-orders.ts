@@ -6,6 +6,7 @@ import { Deadlines } from '../lib/deadlines.js';
 import type { Clock } from '../lib/clock.js';
 import type { IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
+import { RetentionClock } from '../retention/retention-clock.js';
 import type { Execution } from '../model/execution.js';
 import { StoreFailure, type Reader, type Store } from '../store/store.js';
 import { WriteQueue } from '../store/write-queue.js';
@@ -43,6 +44,7 @@ export function cancelStoredOrders(
   const owed = new OwedCancels();
   const book = new ExecutionBook({
     ...deps,
+    retentionClock: new RetentionClock(clock),
     owed,
     writer,
     timeouts,

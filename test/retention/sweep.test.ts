@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { RetentionLimits } from '../../src/retention/pass.js';
+import { RetentionClock } from '../../src/retention/retention-clock.js';
 import { createSweep, type Sweep, sweeperModule } from '../../src/retention/sweep.js';
 import { createSweeper } from '../../src/retention/sweeper.js';
 import type { ApiKey, User } from '../../src/model/records.js';
@@ -36,6 +37,7 @@ function sweepOf(store: Store, clock: SimulatedClock): Sweep {
   return createSweep({
     store,
     clock,
+    retentionClock: new RetentionClock(clock),
     limits,
     onError: (error) => {
       throw error;
@@ -632,7 +634,9 @@ t.test('a failed commit is told, and what was due goes in the next cycle', async
   const clock = new SimulatedClock();
   const store = createMemoryStore();
   const told: unknown[] = [];
-  const sweep = createSweep({ store, clock, limits, onError: (error) => told.push(error) });
+  const retentionClock = new RetentionClock(clock);
+  const onError = (error: unknown): unknown => told.push(error);
+  const sweep = createSweep({ store, clock, retentionClock, limits, onError });
   await store.write((batch) => {
     batch.put('users', 'u', user('u'));
     for (let i = 0; i < 40; i++) {
