@@ -162,7 +162,8 @@ t.test('what was accepted comes back as data: in answers, replays and lists', as
     const text = `a${separator}${planted}`;
     const body = JSON.stringify(signal({ signalId: text, instanceId: text, type: text }));
     const [route] = routes.filter(({ operation }) => operation === 'submit-signal');
-    const key = `key${carried[name] ?? ''}`.replace('\x7f', '');
+    // Bytes that are not UTF-8 are refused in a key, as is DEL.
+    const key = `key${carried[name] ?? ''}`.replace(/\x7f|\xc0\x8a/, '');
     const lines = [...usualLines(route as Route).slice(0, 2), `Idempotency-Key: ${key}${name}`];
     for (const attempt of ['first', 'replayed']) {
       const client = await RawClient.connect(gateway.url);
