@@ -82,7 +82,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   /** Why nothing may be passed to lmdb now. A disk that fails the log fails it, too: native-notes/lmdb.md. */
   const indexRefusal = (): StoreFailure | undefined => commits.failure ?? reserve.refusal();
   const thread = new IndexThread({ directory, sweeper: options.sweeper }, () => filler.position);
-  const filler = new IndexFiller(
+  const filler: IndexFiller = new IndexFiller(
     {
       clock,
       thread,
@@ -102,7 +102,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     },
     recovery.end,
   );
-  const commits = new GroupCommit({
+  const commits: GroupCommit = new GroupCommit({
     clock,
     log,
     overlay,

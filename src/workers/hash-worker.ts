@@ -5,6 +5,7 @@
  * lowers its own priority, unless the system forbids that.
  */
 import { getPriority, setPriority } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import { argon2Cost } from '../auth/password.js';
 
@@ -16,8 +17,8 @@ export interface VerifyTask {
 const niceIncrement = 10;
 const nicest = 19;
 
-/** Elsewhere it would lower the priority of the whole process. */
-if (process.platform === 'linux') {
+/** Not of the main thread, where commands hash, too; elsewhere it would be that of the whole process. */
+if (!isMainThread && process.platform === 'linux') {
   try {
     setPriority(Math.min(nicest, getPriority() + niceIncrement));
   } catch {

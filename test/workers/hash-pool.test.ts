@@ -112,6 +112,13 @@ t.test('hashing yields the processor to the threads that serve orders', { skip }
   );
 });
 
+t.test('who hashes in the main thread keeps its priority', { skip }, async (t) => {
+  const before = niceOf(`${process.pid}`);
+  const { hash } = await import('../../src/workers/hash-worker.js');
+  hash('correct horse');
+  t.equal(niceOf(`${process.pid}`), before);
+});
+
 function niceOf(thread: string): number {
   // The fields that follow the command's name begin with the state; nice is the 17th.
   const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
