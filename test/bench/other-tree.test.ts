@@ -20,7 +20,8 @@ function repository(t: Test): {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   writeFileSync(join(root, '.gitignore'), 'node_modules\nbuild\n');
-  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+  const scripts = { build: 'node node_modules/typescript-7/bin/tsc --project tsconfig.json' };
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ type: 'module', scripts }));
   writeFileSync(join(root, 'package-lock.json'), '{"lockfileVersion":3,"packages":{}}');
   const compilerOptions = {
     module: 'nodenext',
