@@ -111,7 +111,7 @@ const cancelMeanings: Readonly<Record<CancelStatus, string>> = {
   rejected: 'refused: the order still lives',
   too_late: 'the order had ended first',
   not_sent: 'the terminal was gone before it could be sent: the order still lives',
-  unknown: `sent, and not confirmed within ${limits.cancelConfirmTimeoutMs.value / 1_000} s`,
+  unknown: `sent, and not confirmed within ${limits.cancelConfirmTimeoutMs.value / 1_000} s; if the terminal has not stored it, it gets it again when it reconnects`,
 };
 
 // oxfmt-ignore
