@@ -9,7 +9,7 @@ import { assert } from '../lib/assert.js';
 import type { Deadline } from '../lib/deadlines.js';
 import type { Execution } from '../model/execution.js';
 import type { Writer } from '../store/store.js';
-import { placesOf, putFills, putRecord, toRecord, type Places } from './stored-execution.js';
+import { type Place, placeOf, putFills, putRecord, toRecord } from './stored-execution.js';
 import type { Stored } from '../store/write-queue.js';
 
 /** What entries need of the book. */
@@ -61,8 +61,8 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   readonly #owner: EntryOwner;
   /** Undefined while unloaded. */
   #loaded: Execution | undefined;
-  /** Where a write may have stored it. */
-  #places: Places;
+  /** Where a write may have stored it: the last of `open`, `final`, `unknown`. */
+  #place: Place;
 
   constructor(
     owner: EntryOwner,
@@ -76,7 +76,7 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
     this.#owner = owner;
     this.executionId = execution.executionId;
     this.#loaded = execution;
-    this.#places = placesOf(execution);
+    this.#place = placeOf(execution);
   }
 
   get execution(): Execution {
@@ -107,11 +107,8 @@ export class BookEntry implements Stored, Deadline, EntryDeadlines {
   put(batch: Writer): void {
     const { userId, execution } = this;
     putFills(batch, userId, execution, this.durableFills);
-    putRecord(batch, [userId, execution.executionId], toRecord(execution), this.#places);
-    const { isFinal, isUnknown } = placesOf(execution);
-    this.#places = {
-      isFinal: isFinal || this.#places.isFinal,
-      isUnknown: isUnknown || this.#places.isUnknown,
-    };
+    putRecord(batch, [userId, execution.executionId], toRecord(execution), this.#place);
+    const place = placeOf(execution);
+    if (place === 'unknown' || this.#place === 'open') this.#place = place;
   }
 }

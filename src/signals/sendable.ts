@@ -13,17 +13,35 @@ export interface Sendable {
   readonly record: Execution;
 }
 
-/** @param now Unix ms. @param userId undefined for all users. */
+/** In the order of the users, and of acceptance. @param now Unix ms. @param userId undefined for all users. */
 export function* sendable(
   store: Reader,
   now: number,
   userId?: string,
 ): Generator<Sendable, void, void> {
   const range = userId === undefined ? {} : { prefix: [userId] as [string] };
-  yield* walk(store, 'openExecutions', range);
+  const open = walk(store, 'openExecutions', range);
+  let next = open.next().value;
+  for (const unknown of unknownSince(store, now - cancelResendMs, range)) {
+    for (; next !== undefined && isBefore(next.key, unknown.key); next = open.next().value) {
+      yield next;
+    }
+    yield unknown;
+  }
+  for (; next !== undefined; next = open.next().value) yield next;
+}
+
+function* unknownSince(
+  store: Reader,
+  since: number,
+  range: { readonly prefix?: [string] },
+): Generator<Sendable, void, void> {
   for (const { key, record: updatedAt } of walk(store, 'unknownOrders', range)) {
-    if (updatedAt <= now - cancelResendMs) continue;
-    const record = recordOf(store, ...key);
+    const record = updatedAt > since ? recordOf(store, ...key) : undefined;
     if (record !== undefined) yield { key, record };
   }
+}
+
+function isBefore([userId, executionId]: Sendable['key'], other: Sendable['key']): boolean {
+  return userId === other[0] ? executionId < other[1] : userId < other[0];
 }

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.js';
 import { applyMove, restart } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
-import { placesOf, putRecord, recordOf } from './stored-execution.js';
+import { placeOf, putRecord, recordOf } from './stored-execution.js';
 
 const rowsPerTransaction = 256;
 
@@ -28,7 +28,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         const move = owed.take(...key);
         const decided = (move && applyMove(found, move, clock.now())) ?? found;
         const stopped = applyMove(decided, restart(stop), clock.now()) ?? decided;
-        putRecord(transaction, key, stopped, placesOf(found));
+        putRecord(transaction, key, stopped, placeOf(found));
       }
     });
   }

@@ -22,17 +22,15 @@ export function putFills(
   }
 }
 
-/** Where an execution lies: open ones apart from settled ones, so that a start reads only the open ones. */
-export interface Places {
-  /** In `finalExecutions`, otherwise in `openExecutions`. */
-  readonly isFinal: boolean;
-  /** In `unknownOrders`: settled orders that may be live are found by their index, because they are not in the book. */
-  readonly isUnknown: boolean;
-}
+/**
+ * Where an execution lies: in `openExecutions`, so that a start reads only the open ones, or in `finalExecutions`. A
+ * settled order that may be live is in `unknownOrders` as well, by which it is found, because it is not in the book.
+ */
+export type Place = 'open' | 'final' | 'unknown';
 
-export function placesOf(execution: Execution): Places {
-  const isFinal = isSettled(execution);
-  return { isFinal, isUnknown: isFinal && isOpenOrder(execution) };
+export function placeOf(execution: Execution): Place {
+  if (!isSettled(execution)) return 'open';
+  return isOpenOrder(execution) ? 'unknown' : 'final';
 }
 
 /** @param before where a write may have stored it. */
@@ -40,18 +38,18 @@ export function putRecord(
   batch: Writer,
   key: [userId: string, executionId: string],
   record: Execution,
-  before: Places,
+  before: Place,
 ): void {
-  const { isFinal, isUnknown } = placesOf(record);
-  if (isFinal) {
+  const place = placeOf(record);
+  if (place === 'open') {
+    if (before !== 'open') batch.remove('finalExecutions', key);
+    batch.put('openExecutions', key, record);
+  } else {
     batch.remove('openExecutions', key);
     batch.put('finalExecutions', key, record);
-  } else {
-    if (before.isFinal) batch.remove('finalExecutions', key);
-    batch.put('openExecutions', key, record);
   }
-  if (isUnknown) batch.put('unknownOrders', key, record.updatedAt);
-  else if (before.isUnknown) batch.remove('unknownOrders', key);
+  if (place === 'unknown') batch.put('unknownOrders', key, record.updatedAt);
+  else if (before === 'unknown') batch.remove('unknownOrders', key);
 }
 
 /** @returns what its record holds beside the rows of its fills. */

@@ -174,6 +174,19 @@ t.test('after a restart, too, what is unknown is sent again before its TTL', asy
   t.equal(third.book.size, 0);
 });
 
+t.test(
+  'what is unknown goes before what was accepted after it, also after a restart',
+  async (t) => {
+    const first = new SimulatedGateway();
+    const plugin = await first.plugin();
+    await first.submit({ ttlMs: 300_000 });
+    plugin.drop();
+    await first.pass(60_000);
+    await first.submit({ ttlMs: 200_000 });
+    t.strictSame((await first.restart().plugin()).submitted, ['s1', 's2']);
+  },
+);
+
 /** An order whose cancel left on a dead connection and was called unknown. */
 async function lostCancel(reported: boolean) {
   const gateway = new SimulatedGateway();
