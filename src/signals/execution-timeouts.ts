@@ -59,7 +59,7 @@ export class ExecutionTimeouts {
 
   disarm(entry: BookEntry): void {
     this.#deps.deadlines.remove(entry);
-    this.#deps.deadlines.remove(entry.cancelDeadline);
+    this.#disarmCancel(entry);
   }
 
   due(entry: BookEntry): void {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { gatewayFlags } from '../../bench/sides/gateway.js';
 import { exitCodes } from '../../src/cli/command.js';
 import { knownEnvironment } from '../../src/settings/table.js';
+import { post } from '../support/api.js';
 import {
   addUser,
   dataDirOf,
@@ -151,12 +152,9 @@ for (const allowed of [valuesOf(unit, 'SystemCallFilter'), ['@system-service', '
         ],
       });
       t.teardown(() => gateway.kill());
-      const login = await fetch(`${gateway.url}/api/auth/login`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: 'bot@example.com', password }),
-      });
-      t.equal(login.status, 200, await login.text());
+      const body = { email: 'bot@example.com', password };
+      const login = await post(gateway.url, '/api/auth/login', body);
+      t.equal(login.status, 200, login.text);
       const { code, stderr } = signalboxCli(dataDir, ['backup', `${dataDir}-backup`]);
       t.equal(code, 0, stderr);
       t.equal(await gateway.stop(), 0, gateway.log());

@@ -132,10 +132,7 @@ t.test(
 
 t.test('an order whose cancel was asked for is never sent again', async (t) => {
   const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
-  plugin.drop();
-  await gateway.pass(60_000);
+  const id = await gateway.lostSubmit(300_000);
   t.equal(gateway.durable(id)?.status, 'unknown');
   const lossy = await gateway.plugin();
   t.strictSame(lossy.submitted, ['s1']);
@@ -159,10 +156,7 @@ t.test('an order whose cancel was asked for is never sent again', async (t) => {
 
 t.test('after a restart, too, what is unknown is sent again before its TTL', async (t) => {
   const first = new SimulatedGateway();
-  const plugin = await first.plugin();
-  const [id = ''] = await first.submit({ ttlMs: 100_000 });
-  plugin.drop();
-  await first.pass(60_000);
+  const id = await first.lostSubmit(100_000);
   t.equal(first.durable(id)?.status, 'unknown');
   const second = first.restart();
   const back = await second.plugin();
@@ -178,10 +172,7 @@ t.test(
   'what is unknown goes before what was accepted after it, also after a restart',
   async (t) => {
     const first = new SimulatedGateway();
-    const plugin = await first.plugin();
-    await first.submit({ ttlMs: 300_000 });
-    plugin.drop();
-    await first.pass(60_000);
+    await first.lostSubmit(300_000);
     await first.submit({ ttlMs: 200_000 });
     t.strictSame((await first.restart().plugin()).submitted, ['s1', 's2']);
   },

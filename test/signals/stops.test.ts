@@ -136,10 +136,7 @@ for (const name of names) {
   t.test(`${name}: what became unknown is not sent again after it, whoever runs`, async (t) => {
     for (const runs of [true, false]) {
       const gateway = new SimulatedGateway();
-      const plugin = await gateway.plugin();
-      const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
-      plugin.drop();
-      await gateway.pass(60_000);
+      const id = await gateway.lostSubmit(300_000);
       if (runs) await stop(gateway, name);
       else {
         gateway.deadlines.stop();
@@ -191,10 +188,7 @@ t.test('without a gateway, what a cancel of all orders has denied stays denied',
 
 t.test('without a gateway, what is unknown gets the cancel that it is owed', async (t) => {
   const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
-  plugin.drop();
-  await gateway.pass(60_000);
+  const id = await gateway.lostSubmit(300_000);
   gateway.deadlines.stop();
   const requestedAt = gateway.clock.now();
   await gateway.store.write((batch) =>

@@ -237,6 +237,15 @@ export class SimulatedGateway {
     return executions.map(({ executionId }) => executionId);
   }
 
+  /** A submit that left on a connection that broke, and became unknown. @returns its execution id. */
+  async lostSubmit(ttlMs: number): Promise<string> {
+    const plugin = await this.plugin();
+    const [executionId = ''] = await this.submit({ ttlMs });
+    plugin.drop();
+    await this.pass(60_000);
+    return executionId;
+  }
+
   /** Asks for a cancel as the endpoint does, past its checks. */
   async cancel(executionId: string, key = `cancel ${executionId}`): Promise<string | undefined> {
     const answers: (string | undefined)[] = [];

@@ -53,15 +53,12 @@ export class Log {
     this.end = end;
     this.sequence = newest?.header.sequence ?? 0;
     this.#proof = newest;
-    const others = found.filter(({ path }) => path !== newest?.path);
-    const recovered = new Set(stretches.map(({ segment }) => segment.path));
+    const recovered = stretches.map(({ segment }) => segment);
+    const needed = new Set<FoundSegment | undefined>([newest, ...recovered]);
+    const free = found.filter((file) => !needed.has(file));
     const numbers = found.map(({ path }) => numberOfSegment(path));
-    this.#segments = new Segments(
-      options,
-      others.filter(({ path }) => !recovered.has(path)),
-      Math.max(0, ...numbers) + 1,
-    );
-    for (const file of others) if (recovered.has(file.path)) this.#segments.retire(file, end);
+    this.#segments = new Segments(options, free, Math.max(0, ...numbers) + 1);
+    for (const file of recovered) if (file !== newest) this.#segments.retire(file, end);
   }
 
   /** Not to be called again before `appended` was. */
