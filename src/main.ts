@@ -18,8 +18,14 @@ const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 /** Less than the 10 s that the documents promise for a stop. */
 const stopTimeoutMs = 9_000;
 
-/** Runs until the process exits; never resolves. @throws anything but a refused start, which exits with 1. */
-export async function main(settings: Settings): Promise<void> {
+/**
+ * Runs until the process exits; never resolves. A refused start is told with `tellRefusal` and exits with 1.
+ * @throws anything else.
+ */
+export async function main(
+  settings: Settings,
+  tellRefusal: (refusal: StartRefused) => void,
+): Promise<void> {
   const log = createLog(settings.logLevel);
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error; the gateway ends');
@@ -60,7 +66,7 @@ export async function main(settings: Settings): Promise<void> {
     process.exit(exitCodes.done);
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    tellRefusal(error);
     process.exit(exitCodes.failed);
   }
 }

@@ -1,7 +1,8 @@
 /** `signalbox serve`: the gateway. */
 import type { Command } from 'commander';
 import { settingNames, settingsTable } from '../settings/table.js';
-import { describeCommand, settingsFor, type SharedOptions } from './command.js';
+import { StoreRefused } from '../store/refusal.js';
+import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 
 export function serveCommand(io: Io): Command {
@@ -23,6 +24,9 @@ export function serveCommand(io: Io): Command {
     if (settings === undefined) return;
     // Only here, so that no other command needs the native server.
     const { main } = await import('../main.js');
-    await main(settings);
+    await main(settings, (refusal) => {
+      const code = refusal instanceof StoreRefused ? 'data_directory_refused' : 'start_refused';
+      finish(io, refused(code, refusal.message), options);
+    });
   });
 }

@@ -44,7 +44,10 @@ function parse<T>(setting: string, refusal: string, read: () => T, report: Repor
     return read();
   } catch (error) {
     const reason = errorText(error);
-    report(setting, `${refusal}: ${reason}. Give the path of a PEM file that can be read.`);
+    report(
+      setting,
+      `${refusal}: ${reason}. Give the path of a PEM file that can be read, a key without a passphrase.`,
+    );
     return undefined;
   }
 }

@@ -137,6 +137,22 @@ t.test('a port that is taken is refused in words, for both ports', async (t) => 
   }
 });
 
+t.test('a refused start is JSON with --json, also on standard output', async (t) => {
+  const dataDir = dataDirOf(t);
+  await started(t, { dataDir });
+  const refusals = [
+    { code: 'start_refused', given: ['--host', '192.0.2.1'], dataDir: `${dataDir}-of-none` },
+    { code: 'data_directory_refused', given: [], dataDir },
+  ];
+  for (const { code, given, dataDir } of refusals) {
+    const { stdout, stderr, ...refused } = serve(dataDir, '--json', ...given);
+    t.equal(refused.code, 1, code);
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
+    t.equal(error.code, code);
+    t.ok(stderr.endsWith(`${error.message}\n`), stderr);
+  }
+});
+
 t.test('an address that is not of this machine is refused in words, for both ports', async (t) => {
   for (const port of ['0', '8080']) {
     const { code, stderr } = serve(dataDirOf(t), '--host', '192.0.2.1', '--port', port);
