@@ -44,7 +44,7 @@ export const accountOperations = {
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);
       if (user.frozen) await effects.endUnsent(user.userId);
-      return { user: shown(user) };
+      return { user: shown(user), isMoving: user.moving !== undefined };
     },
   },
   'user.list': {

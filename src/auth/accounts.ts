@@ -9,7 +9,7 @@ import type { Switches, User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
 import { emailKey, isEmail } from './email.js';
-import { resumed, suspended } from './moving.js';
+import { suspended, withState } from './moving.js';
 
 export interface NewUser {
   readonly email: string;
@@ -61,13 +61,11 @@ export async function setUser(
   return store.transact((transaction) => {
     const found = findUser(transaction, email);
     if (found === undefined) return undefined;
-    const user = change.frozen === false ? resumed(found) : found;
+    const user = withState(found, change);
     const raised = change.passwordHash === undefined ? 0 : 1;
     return putUser(transaction, {
       ...user,
       plan: change.plan ?? user.plan,
-      frozen: change.frozen ?? user.frozen,
-      confirmed: change.confirmed ?? user.confirmed,
       passwordHash: change.passwordHash ?? user.passwordHash,
       tokenGeneration: user.tokenGeneration + raised,
       sessionGeneration: user.sessionGeneration + raised,

@@ -1,9 +1,10 @@
 /**
  * A user that is being moved to another gateway is suspended here: its signals and logins are refused,
  * and its terminals are told to reconnect later, when they reach the other gateway. The suspension ends
- * with the user's deletion, or with `user set --frozen false`.
+ * with the user's deletion, or with `user set --frozen false`, after which the user is as it was.
  */
 import type { User } from '../model/records.js';
+import type { UserChange } from './accounts.js';
 
 /** User tokens end, since a key made with one would not be part of the move; sessions stay valid. */
 export function suspended(user: User): User {
@@ -16,6 +17,21 @@ export function suspended(user: User): User {
     tokenGeneration: tokenGeneration + 1,
     moving: { frozen, confirmed },
   };
+}
+
+/** A change to a suspended user is one to the user as it was, and `frozen: false` ends the suspension alone. */
+export function withState(
+  user: User,
+  { frozen, confirmed }: Pick<UserChange, 'frozen' | 'confirmed'>,
+): User {
+  if (user.moving === undefined) {
+    return { ...user, frozen: frozen ?? user.frozen, confirmed: confirmed ?? user.confirmed };
+  }
+  const moving = {
+    frozen: frozen === true || user.moving.frozen,
+    confirmed: confirmed ?? user.moving.confirmed,
+  };
+  return frozen === false ? resumed({ ...user, moving }) : { ...user, moving };
 }
 
 /** The user as it was before the suspension, and as it is on the gateway that it moves to. */

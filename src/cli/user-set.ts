@@ -72,17 +72,27 @@ async function change(
     ...(confirmed === undefined ? {} : { confirmed: confirmed === 'true' }),
     ...(passwordHash === undefined ? {} : { passwordHash }),
   };
-  return operate(io, settings, 'user.set', request, ({ user }) => {
+  return operate(io, settings, 'user.set', request, ({ user, isMoving }) => {
     const changes = [
       ...(plan === undefined ? [] : [`plan ${user.plan}`]),
-      ...(frozen === undefined ? [] : [user.frozen ? 'frozen' : 'not frozen']),
-      ...(confirmed === undefined ? [] : [user.confirmed ? 'confirmed' : 'not confirmed']),
+      ...(frozen === undefined ? [] : [frozenText(frozen, user.frozen)]),
+      ...(confirmed === undefined ? [] : [confirmed === 'true' ? 'confirmed' : 'not confirmed']),
       ...(passwordHash === undefined ? [] : ['a new password; its logins and sessions have ended']),
     ];
     return {
       ok: true,
       json: toUserView(user),
-      text: `User ${user.email} is changed: ${changes.join(', ')}.`,
+      text: `User ${user.email} is changed: ${changes.join(', ')}.${isMoving ? movingText : ''}`,
     };
   });
+}
+
+const movingText =
+  ' The user is being moved: a file exported before does not have this change; export the user again.';
+
+function frozenText(wanted: Flag, isFrozen: boolean): string {
+  if (wanted === 'true') return 'frozen';
+  return isFrozen
+    ? 'back from its move, and still frozen as it was before; the same command again ends that'
+    : 'not frozen';
 }

@@ -5,6 +5,7 @@
  * open to final. Open executions are read before the final ones, so one that becomes final in between
  * is sent twice and never missed; the importer keeps the final row.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { findUser } from '../auth/accounts.js';
 import { resumed } from '../auth/moving.js';
 import type { Clock } from '../lib/clock.js';
@@ -95,8 +96,10 @@ function isOwned(collection: ExportedCollection): collection is OwnedAndExported
   return collectionTraits[collection].ownedByKey;
 }
 
-/** A user that was resumed, or resumed and suspended again, has acted since its first rows were read. */
+/**
+ * A user that was resumed, or resumed and suspended again, has acted since its first rows were read; one that was
+ * frozen has orders that were denied since.
+ */
 function isSame(before: User, after: User | undefined): boolean {
-  if (after === undefined || before.moving === undefined) return after !== undefined;
-  return after.moving !== undefined && after.tokenGeneration === before.tokenGeneration;
+  return before.moving === undefined ? after !== undefined : isDeepStrictEqual(before, after);
 }

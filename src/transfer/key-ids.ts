@@ -40,6 +40,11 @@ export function withKeyIds(row: UserRow, keyIds: KeyIds): UserRow {
       const moved = cancel && { ...cancel, keyId: newKeyId(cancel.keyId, keyIds) };
       return { ...row, record: { ...row.record, keyId: newKeyId(keyId, keyIds), cancel: moved } };
     }
+    case 'cancelAlls': {
+      const { trail } = row.record;
+      const moved = { ...trail, keyId: newKeyId(trail.keyId, keyIds) };
+      return { ...row, record: { ...row.record, trail: moved } };
+    }
     default:
       return row;
   }

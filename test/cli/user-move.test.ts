@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noEffects } from '../../src/admin/operation.js';
@@ -92,6 +92,29 @@ t.test('an export can be made again, and taken back', async (t) => {
     frozen: false,
     confirmed: true,
   });
+});
+
+t.test('a user that is frozen or unconfirmed while it moves is so after it', async (t) => {
+  const move = await aMove(t);
+  await move.export('--freeze');
+  const set = (...flags: string[]) => signalboxIn(move.from, ['user', 'set', ann, ...flags]);
+  t.match(await set('--frozen', 'true', '--confirmed', 'false'), {
+    code: 0,
+    stdout: /is changed: frozen, not confirmed\. The user is being moved: .*export the user again/,
+  });
+  rmSync(move.file);
+  t.equal((await move.export('--freeze')).code, 0);
+  await move.import();
+  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
+    frozen: true,
+    confirmed: false,
+  });
+  t.match((await set('--frozen', 'false')).stdout, /back from its move, and still frozen/);
+  const shown = async () =>
+    JSON.parse((await signalboxIn(move.from, ['user', 'show', ann, '--json'])).stdout) as unknown;
+  t.match(await shown(), { frozen: true, confirmed: false });
+  t.match((await set('--frozen', 'false')).stdout, /is changed: not frozen\.$/m);
+  t.match(await shown(), { frozen: false, confirmed: false });
 });
 
 t.test('what export cannot do is refused in words', async (t) => {

@@ -121,6 +121,7 @@ for (const [name, change] of Object.entries({
     await setUser(store, ann, { frozen: false });
     await suspendUser(store, ann);
   },
+  frozen: (store: Store) => setUser(store, ann, { frozen: true }),
 })) {
   t.test(`a user that is ${name} meanwhile is not exported`, async (t) => {
     const { store } = await aSource();
@@ -210,6 +211,13 @@ t.test('the orders of a moved user keep their keys, whose ids are new', async (t
       request: { ...request, keyId: 4 },
       execution: { ...execution, keyId: 4, cancel },
     });
+    const trail = { keyId: 7, traceId: 'trace' };
+    batch.put('cancelAlls', [userId, 'cal_1'], {
+      cause: 'cancelled_by_api',
+      requestedAt: 0,
+      trail,
+      orders: [],
+    });
     for (const id of [4, 7]) {
       batch.put('apiKeys', `hash ${id}`, apiKey(id));
       batch.put('apiKeyHashes', [userId, id === 7 ? -7 : id], `hash ${id}`);
@@ -232,6 +240,7 @@ t.test('the orders of a moved user keep their keys, whose ids are new', async (t
   const moved = target.get('openExecutions', [userId, execution.executionId]);
   t.equal(moved?.keyId, 8);
   t.equal(moved?.cancel?.keyId, 11);
+  t.same(target.get('cancelAlls', [userId, 'cal_1'])?.trail, { keyId: 11, traceId: 'trace' });
   t.equal(target.get('apiKeys', 'other')?.id, 4);
 
   const again = createMemoryStore();
