@@ -24,7 +24,10 @@ export interface CancelAfterOptions {
 export interface RenewedSwitch {
   /** The result of the first call: do not trade before it is ok. */
   readonly armed: Promise<Result<CancelAfterState>>;
-  /** Renews no more. The switch stays armed, and fires, unless `disarm` is true. */
+  /**
+   * Renews no more, once the renewal under way has ended. The switch stays armed, and fires, unless `disarm` is
+   * true. Resolves when nothing more is sent.
+   */
   stop(options?: { readonly disarm?: boolean }): Promise<Result<CancelAfterState> | undefined>;
 }
 
@@ -41,21 +44,28 @@ export function renewSwitch(
   const intervalMs = timeoutMs / renewalsPerTimeout;
   let timer: Timer | undefined;
   let isStopped = false;
+  let renewal = renew();
 
   async function renew(): Promise<Result<CancelAfterState>> {
     const begunAt = clock.monotonic();
     const result = await call(timeoutMs, intervalMs);
     const elapsedMs = clock.monotonic() - begunAt;
-    if (!isStopped) timer = clock.setTimer(Math.max(0, intervalMs - elapsedMs), () => void renew());
+    if (!isStopped) timer = clock.setTimer(Math.max(0, intervalMs - elapsedMs), renewAgain);
     onRenewed?.(result);
     return result;
   }
 
+  function renewAgain(): void {
+    renewal = renew();
+  }
+
   return {
-    armed: renew(),
+    armed: renewal,
     async stop({ disarm = false } = {}) {
       isStopped = true;
       timer?.cancel();
+      // It would arm the switch again if it were sent, or repeated, behind the call that disarms it.
+      await renewal;
       return disarm ? call(0, timeoutMs) : undefined;
     },
   };

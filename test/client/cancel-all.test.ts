@@ -82,3 +82,23 @@ t.test('a switch renews itself until it is stopped', async (t) => {
   );
   t.same(pauses.slice(0, 1), [10_000], 'three times within its timeout');
 });
+
+t.test('nothing is sent behind the call that disarms a switch', async (t) => {
+  const state = { armed: true, timeoutMs: 30_000, firesAt: null, lastFiredAt: null };
+  const armed = { status: 200, body: state };
+  const disarmed = { status: 200, body: { ...state, armed: false, timeoutMs: 0 } };
+  api.play(armed, refusal(503, 'shutting_down'), armed, disarmed);
+  const kept = scripted.client().cancelAfter(30_000);
+  const result = await new Promise((resolve) => {
+    scripted.onPause = (delayMs) => {
+      // While the renewal that was refused waits for its repetition.
+      if (api.seen.length === 2) resolve(kept.stop({ disarm: true }));
+      clock.advance(delayMs);
+    };
+  });
+  t.match(result, { ok: true, value: { armed: false } });
+  t.same(
+    api.seen.map(({ body }) => String(body)),
+    [...Array.from({ length: 3 }, () => '{"timeoutMs":30000}'), '{"timeoutMs":0}'],
+  );
+});
