@@ -100,6 +100,24 @@ export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void 
   io.exitCode(exitCode);
 }
 
+export interface Failure {
+  readonly code: string;
+  /** Complete sentences. */
+  readonly message: string;
+  readonly exitCode?: 1 | 2;
+}
+
+/** As `finish` does a refusal, for a command that prints JSON lines. */
+export function fail(
+  io: Io,
+  { code, message, exitCode = exitCodes.refused }: Failure,
+  { json }: { readonly json?: boolean | undefined },
+): void {
+  if (json) io.stdout(`${JSON.stringify({ error: { code, message } })}\n`);
+  io.stderr(`${message}\n`);
+  io.exitCode(exitCode);
+}
+
 export function errorJson(code: string, message: string): string {
   return `${JSON.stringify({ error: { code, message } }, null, 2)}\n`;
 }

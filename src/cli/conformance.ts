@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { randomSecret } from '../lib/ids.js';
 import { helloTimeoutMs } from '../plugins/protocol.js';
-import { exitCodes, examplesText } from './command.js';
+import { exitCodes, examplesText, fail } from './command.js';
 import type { Io } from './io.js';
 
 interface ConformanceOptions {
@@ -102,9 +102,8 @@ async function run(io: Io, options: ConformanceOptions): Promise<void> {
         print({ waiting: true }, 'waiting for the plugin to connect: start it if it has stopped'),
     });
   } catch (error) {
-    io.stderr(`The address cannot be used: ${errorText(error)}.\n`);
-    io.exitCode(exitCodes.refused);
-    return;
+    const message = `The address cannot be used: ${errorText(error)}.`;
+    return fail(io, { code: 'address_unusable', message }, options);
   }
   const { url, email, password } = judge;
   const shown = given === undefined ? { password } : {};

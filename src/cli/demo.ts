@@ -14,7 +14,7 @@ import {
 } from '../demo/cast.js';
 import { invitation } from '../demo/invitation.js';
 import { play } from '../demo/play.js';
-import { createScreen, type Screen } from '../demo/screen.js';
+import { createJsonScreen, createScreen, type Screen } from '../demo/screen.js';
 import { systemClock } from '../lib/clock.js';
 import type { Settings } from '../settings.js';
 import { StartRefused } from '../store/refusal.js';
@@ -51,13 +51,17 @@ export function demoCommand(io: Io): Command {
         ...options,
         ...(temporary === undefined ? {} : { dataDir: temporary.path }),
       });
-      if (settings !== undefined) io.exitCode(await demo(io, settings, options.once === true));
+      if (settings !== undefined) io.exitCode(await demo(io, settings, options));
       temporary?.remove();
     });
 }
 
-async function demo(io: Io, settings: Settings, isOnce: boolean): Promise<number> {
-  const screen = createScreen(systemClock, (text) => io.stdout(text));
+async function demo(
+  io: Io,
+  settings: Settings,
+  { once: isOnce = false, json = false }: Options,
+): Promise<number> {
+  const screen = (json ? createJsonScreen : createScreen)(systemClock, (text) => io.stdout(text));
   screen.line('\nSignalbox: a bot, a gateway and two terminals, all on this machine\n');
   try {
     await perform(settings, screen, isOnce);

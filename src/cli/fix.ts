@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { JournalRefused, logIn } from '../terminal/plugin.js';
-import { exitCodes } from './command.js';
+import { exitCodes, fail } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 
@@ -54,21 +54,26 @@ Examples:
   $ signalbox fix --config fix.json --check
   $ signalbox fix --config fix.json`;
 
-async function run(
-  io: Io,
-  { config: path, check = false, json = false }: FixOptions,
-): Promise<void> {
-  const config = readConfig(io, path);
+async function run(io: Io, options: FixOptions): Promise<void> {
+  const { config: path, check = false, json = false } = options;
+  const config = readConfig(io, options);
   if (config === undefined) return;
-  const ca = config.session.tlsCa === undefined ? undefined : readText(io, config.session.tlsCa);
+  const { tlsCa } = config.session;
+  const ca = tlsCa === undefined ? undefined : readText(io, tlsCa, options);
   if (ca === null) return;
-  if (check) io.stdout(`ok      ${path}\n`);
+  const passed = (checked: string): void => {
+    if (check)
+      io.stdout(json ? `${JSON.stringify({ passed: checked })}\n` : `ok      ${checked}\n`);
+  };
+  passed(path);
 
   const { url, email } = config.gateway;
   const login = await logIn({ url, email, password: io.env[passwords.gateway] ?? '' });
-  if (!login.ok)
-    return fail(io, `${login.message} The password is taken from ${passwords.gateway}.`);
-  if (check) io.stdout(`ok      gateway ${url} as ${email}\n`);
+  if (!login.ok) {
+    const message = `${login.message} The password is taken from ${passwords.gateway}.`;
+    return fail(io, { code: 'login_refused', message }, options);
+  }
+  passed(`gateway ${url} as ${email}`);
 
   const print = check ? () => undefined : printer(io, json);
   const ending = createEnding();
@@ -85,20 +90,21 @@ async function run(
         print(notice);
         const failed = check ? checkFailure(notice) : endMessage(notice);
         if (failed !== undefined) {
-          io.stderr(`${failed}\n`);
+          fail(io, { code: 'terminal_ended', message: failed }, options);
           ending.end(exitCodes.refused);
         } else if (check && notice.kind === 'fix_logged_on') ending.end(exitCodes.done);
       },
     });
   } catch (error) {
     if (!(error instanceof JournalRefused)) throw error;
-    return fail(io, error.message, exitCodes.usage);
+    const { message } = error;
+    return fail(io, { code: 'journal_refused', message, exitCode: exitCodes.usage }, options);
   }
   terminal.start();
   const exitCode = await ending.wait();
   await terminal.stop();
-  if (check && exitCode === exitCodes.done) {
-    io.stdout(`ok      venue ${config.session.host}:${config.session.port}, logged on and out\n`);
+  if (exitCode === exitCodes.done) {
+    passed(`venue ${config.session.host}:${config.session.port}, logged on and out`);
   }
   io.exitCode(exitCode);
 }
@@ -119,12 +125,14 @@ function printer(io: Io, isJson: boolean): (notice: FixTerminalNotice) => void {
   return (notice) => io.stdout(`${format(notice, systemClock.now())}\n`);
 }
 
-function readConfig(io: Io, path: string): FixConfig | undefined {
-  const content = readText(io, path);
+function readConfig(io: Io, options: FixOptions): FixConfig | undefined {
+  const { config: path } = options;
+  const content = readText(io, path, options);
   if (content === null) return undefined;
   const config = readFixConfig(content);
   if (!isFaults(config)) return config;
-  fail(io, [`The configuration ${path} cannot be used.`, ...config].join('\n'), exitCodes.usage);
+  const message = [`The configuration ${path} cannot be used.`, ...config].join('\n');
+  fail(io, { code: 'invalid_configuration', message, exitCode: exitCodes.usage }, options);
   return undefined;
 }
 
@@ -132,16 +140,12 @@ function isFaults(config: FixConfig | readonly string[]): config is readonly str
   return Array.isArray(config);
 }
 
-function readText(io: Io, path: string): string | null {
+function readText(io: Io, path: string, options: FixOptions): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    fail(io, `The file ${path} cannot be read: ${errorText(error)}.`, exitCodes.usage);
+    const message = `The file ${path} cannot be read: ${errorText(error)}.`;
+    fail(io, { code: 'file_unreadable', message, exitCode: exitCodes.usage }, options);
     return null;
   }
-}
-
-function fail(io: Io, message: string, exitCode: number = exitCodes.refused): void {
-  io.stderr(`${message}\n`);
-  io.exitCode(exitCode);
 }

@@ -16,7 +16,7 @@ import {
 } from '../terminal/paper-terminal.js';
 import { parsePriceLine } from '../terminal/price-feed.js';
 import { logIn } from '../terminal/session-login.js';
-import { exitCodes } from './command.js';
+import { exitCodes, fail } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 import { askPassword, readPasswordInput } from './password-input.js';
@@ -130,7 +130,8 @@ async function run(io: Io, options: TerminalOptions, command: Command): Promise<
     });
   } catch (error) {
     if (!(error instanceof JournalRefused)) throw error;
-    return fail(io, error.message, exitCodes.usage);
+    const { message } = error;
+    return fail(io, { code: 'journal_refused', message, exitCode: exitCodes.usage }, options);
   }
 
   terminal.start();
@@ -143,7 +144,7 @@ async function run(io: Io, options: TerminalOptions, command: Command): Promise<
 /** @returns undefined after having said why there is none. */
 async function sessionToken(
   io: Io,
-  { url, email, tokenEnv, passwordStdin, prices }: TerminalOptions,
+  { url, email, tokenEnv, passwordStdin, prices, json }: TerminalOptions,
   command: Command,
 ): Promise<string | undefined> {
   if (email === undefined) {
@@ -166,7 +167,7 @@ async function sessionToken(
   }
   const login = await logIn({ url, email, password });
   if (login.ok) return login.sessionToken;
-  fail(io, login.message, exitCodes.refused);
+  fail(io, { code: 'login_refused', message: login.message }, { json });
   return undefined;
 }
 
@@ -198,11 +199,6 @@ function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => voi
         : activityLine(activity, now);
     io.stdout(`${line}\n`);
   };
-}
-
-function fail(io: Io, message: string, exitCode: number): void {
-  io.stderr(`${message}\n`);
-  io.exitCode(exitCode);
 }
 
 function gatewayUrl(text: string): string {

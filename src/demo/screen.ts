@@ -1,4 +1,4 @@
-/** Prints the steps of the demo, numbered, with their output and duration. */
+/** Prints the steps of the demo, numbered, with their output and duration: for people, or as JSON lines. */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 
@@ -20,33 +20,53 @@ export interface Screen {
 
 const width = 66;
 
+interface Step {
+  readonly step: number;
+  readonly title: string;
+  /** Undefined for a step that failed. */
+  readonly durationMs: number | undefined;
+  readonly output: readonly string[];
+}
+
 export function createScreen(clock: Clock, write: (text: string) => void): Screen {
+  const line = (text = ''): void => write(`${text}\n`);
+  return screenOf(clock, line, ({ step, title, durationMs, output }) => {
+    const ending = durationMs === undefined ? 'failed' : `${durationMs.toFixed(1)} ms`;
+    line(`${String(step).padStart(2)}  ${title.padEnd(width)}${ending.padStart(11)}`);
+    for (const text of output) line(`      ${text}`);
+  });
+}
+
+/** Each step is a line of JSON; what is said between them is for people. */
+export function createJsonScreen(clock: Clock, write: (text: string) => void): Screen {
+  return screenOf(
+    clock,
+    () => undefined,
+    (step) => write(`${JSON.stringify({ ...step, ok: step.durationMs !== undefined })}\n`),
+  );
+}
+
+function screenOf(clock: Clock, line: Screen['line'], show: (step: Step) => void): Screen {
   let stepCount = 0;
-
-  function line(text = ''): void {
-    write(`${text}\n`);
-  }
-
   return {
     line,
     get stepCount() {
       return stepCount;
     },
     async step(title, work) {
-      const number = String(++stepCount).padStart(2);
+      const step = ++stepCount;
       const output: string[] = [];
       const startedAt = clock.monotonic();
-      let ending = 'failed';
+      let durationMs: number | undefined;
       try {
         const result = await work((text) => output.push(text));
-        ending = `${(clock.monotonic() - startedAt).toFixed(1)} ms`;
+        durationMs = clock.monotonic() - startedAt;
         return result;
       } catch (error) {
         output.push(`✗ ${errorText(error)}`);
         throw error;
       } finally {
-        line(`${number}  ${title.padEnd(width)}${ending.padStart(11)}`);
-        for (const text of output) line(`      ${text}`);
+        show({ step, title, durationMs, output });
       }
     },
   };
