@@ -103,9 +103,8 @@ function listFault(
   return value.every(isItem) ? undefined : code;
 }
 
-/** The zone of an address (`%eth0`) is this machine's own name for a link, and is not compared. */
 function isAddress(item: unknown): boolean {
-  return typeof item === 'string' && isCidr(item) && !item.includes('%');
+  return typeof item === 'string' && isCidr(item);
 }
 
 function isInstrument(item: unknown): boolean {

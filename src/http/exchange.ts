@@ -262,7 +262,7 @@ export class Exchange {
   /** Responds with the documented error, in the envelope of the route. */
   fail(code: ErrorCode, failure = noFailure): void {
     if (this.isOver) return;
-    this.#host.refused(this, code);
+    this.#tell(code);
     const { status } = errors[code];
     const headers = headersOf(status, failure);
     const body = errorBody(this.request, code, failure);
@@ -280,6 +280,15 @@ export class Exchange {
       work(this)?.catch((error: unknown) => this.#onError(error));
     } catch (error) {
       this.#onError(error);
+    }
+  }
+
+  /** Never the reason why there is no answer. */
+  #tell(code: ErrorCode): void {
+    try {
+      this.#host.refused(this, code);
+    } catch (error) {
+      this.#host.failed(this, error);
     }
   }
 

@@ -17,20 +17,26 @@ const mappedPrefix = 12;
 
 /** Whether the text is an IP address or a CIDR range. */
 export function isCidr(text: string): boolean {
-  const slash = text.indexOf('/');
-  const version = isIP(slash === -1 ? text : text.slice(0, slash));
-  if (version === 0) return false;
-  if (slash === -1) return true;
-  const bits = text.slice(slash + 1);
-  return /^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+  return readCidr(text) !== undefined;
 }
 
 /** Throws for a text that `isCidr` does not accept. */
 export function parseCidr(text: string): Cidr {
-  if (!isCidr(text)) throw new Error(`"${text}" is not an IP address or CIDR range.`);
-  const [address, bits] = text.split('/');
-  const network = bytesOf(address as string);
-  const length = bits === undefined ? network.length * 8 : Number(bits);
+  const cidr = readCidr(text);
+  if (cidr === undefined) throw new Error(`"${text}" is not an IP address or CIDR range.`);
+  return cidr;
+}
+
+function readCidr(text: string): Cidr | undefined {
+  const slash = text.indexOf('/');
+  const address = slash === -1 ? text : text.slice(0, slash);
+  // A zone is not compared, so a range has none.
+  const network = address.includes('%') ? undefined : readAddress(address);
+  if (network === undefined) return undefined;
+  const whole = network.length * 8;
+  const bits = slash === -1 ? String(whole) : text.slice(slash + 1);
+  if (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > whole) return undefined;
+  const length = Number(bits);
   // Addresses are compared as IPv4 where they are mapped, so a mapped range must be, too.
   return isMappedIpv4(network) && length >= mappedPrefix * 8
     ? { network: network.subarray(mappedPrefix), bits: length - mappedPrefix * 8 }
@@ -47,8 +53,14 @@ export function isInRange({ network, bits }: Cidr, address: Uint8Array): boolean
   return rest === 8 || address[from + whole]! >> rest === network[whole]! >> rest;
 }
 
-/** The bytes of a valid address. */
-export function bytesOf(address: string): Uint8Array {
+/**
+ * @returns 4 or 16 bytes; undefined for a text that is no address. Its zone (`%eth0`) is the name that some machine
+ * has for a link, and is left out.
+ */
+export function readAddress(text: string): Uint8Array | undefined {
+  const [address = ''] = text.split('%', 1);
+  // Each of both takes texts that the other one refuses.
+  if (isIP(text) === 0 || !ipaddr.isValid(address)) return undefined;
   return Uint8Array.from(ipaddr.parse(address).toByteArray());
 }
 

@@ -41,6 +41,7 @@ const upgradeRefusals = {
   shutting_down: 503,
   account_moving: 503,
   bad_upgrade: 400,
+  bad_request: 400,
   too_many_connections: 429,
   too_fast: 429,
 } as const;
@@ -81,14 +82,14 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     res: HttpResponse,
     code: UpgradeRefusal,
     who: { traceId: string; clientAddress: string; userId: string | undefined },
-    retryMs: number,
+    { retryMs = 0, closes = false } = {},
   ): void {
     const status = upgradeRefusals[code];
     deps.trail.note('refused', { ...who, route, status, code, keyId: undefined });
     res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
     if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
     if (status === 426) res.writeHeader('Upgrade', 'websocket');
-    res.end();
+    res.end('', closes);
   }
 
   const intake = new Intake(deps.clock, deps.onError);
@@ -107,7 +108,8 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     idleTimeout: idleTimeoutSeconds,
     sendPingsAutomatically: true,
     upgrade(res, req, context) {
-      res.onAborted(() => undefined);
+      let isGone = false;
+      res.onAborted(() => (isGone = true));
       guarded(() => {
         const head = new RequestHead(req);
         const isUpgrade = req.getHeader('upgrade').toLowerCase() === 'websocket';
@@ -119,7 +121,15 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         const clientAddress = addressText(deps.addressOf(res, head.forwardedFor));
         const refuse = (code: UpgradeRefusal, userId?: string, retryMs = 0): void =>
-          refuseUpgrade(res, code, { traceId, clientAddress, userId }, retryMs);
+          refuseUpgrade(res, code, { traceId, clientAddress, userId }, { retryMs });
+        if (head.isAmbiguous) {
+          // Later, as in http/server.ts: nothing behind it is read while an answer is owed.
+          setImmediate(() => {
+            const who = { traceId, clientAddress, userId: undefined };
+            if (!isGone) refuseUpgrade(res, 'bad_request', who, { closes: true });
+          });
+          return;
+        }
         if (!isUpgrade) return refuse('upgrade_required');
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse('invalid_session');

@@ -4,9 +4,8 @@
  * proxy the client is the right-most untrusted address of X-Forwarded-For: a client can forge everything to the
  * left of it.
  */
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { bytesOf, isInRange, isMappedIpv4, parseCidr } from '../lib/cidr.js';
+import { isInRange, isMappedIpv4, parseCidr, readAddress } from '../lib/cidr.js';
 
 const noAddress = new Uint8Array(0);
 
@@ -89,6 +88,5 @@ const elementPattern = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}|(.
 
 function addressIn(element: string): Uint8Array | undefined {
   const match = elementPattern.exec(element.trim());
-  const text = match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
-  return isIP(text) === 0 ? undefined : bytesOf(text);
+  return readAddress(match?.[1] ?? match?.[2] ?? match?.[3] ?? '');
 }

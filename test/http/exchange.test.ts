@@ -15,6 +15,7 @@ function setUp(
   change: Partial<RequestContext> & {
     readonly isNew?: boolean;
     readonly keepsAfterHead?: boolean;
+    readonly failsToTell?: boolean;
   } = {},
   headers: Readonly<Record<string, string>> = {},
 ) {
@@ -35,7 +36,10 @@ function setUp(
       isIn: () => true,
       mustWait: (turn) => turn === usedUpTurn,
       keepsAfterHead: () => change.keepsAfterHead ?? true,
-      refused: (_, code) => refused.push(code),
+      refused(_, code) {
+        if (change.failsToTell) throw new Error('the log has failed');
+        refused.push(code);
+      },
       ended: (_, status) => statuses.push(status),
       failed: (_, error) => errors.push(error),
     },
@@ -301,3 +305,11 @@ t.test(
     t.equal(head.response.isEnded, true);
   },
 );
+
+t.test('a refusal that cannot be told is answered all the same', (t) => {
+  const { exchange, response, errors } = setUp({ failsToTell: true });
+  exchange.fail('not_found');
+  t.match(response.status, /^404/);
+  t.match(errors, [{ message: 'the log has failed' }]);
+  t.end();
+});

@@ -115,13 +115,24 @@ t.test('nor any of ten requests behind it', async (t) => {
   for (const { isAccepted } of ten) t.notOk(await isAccepted());
 });
 
+/** Each with a tail that a reader of the other framing takes for a request. */
+const lengths: Record<string, readonly string[]> = {
+  'two Content-Lengths': ['Content-Length: 0', 'Content-Length: 0'],
+  'an empty Content-Length': ['Content-Length:'],
+  'two Hosts': ['Host: gateway'],
+};
+
 t.test('nor what is behind an ambiguous upgrade', async (t) => {
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
   const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
-  const { bytes, isAccepted } = smuggled();
-  const head = request('GET', '/plugin/v1', [...upgrade, key, 'Host: gateway']);
-  await isRefused(t, (client) => client.send(head + bytes), 'two Hosts');
-  t.notOk(await isAccepted());
+  for (const [name, framing] of Object.entries(lengths)) {
+    for (const lines of [[key], [...upgrade, key]]) {
+      const { bytes, isAccepted } = smuggled();
+      const head = request('GET', '/plugin/v1', [...lines, ...framing]);
+      await isRefused(t, (client) => client.send(head + bytes), name);
+      t.notOk(await isAccepted(), name);
+    }
+  }
 });
 
 t.test('the ambiguous request itself has no effect', async (t) => {

@@ -89,6 +89,9 @@ t.test('behind a proxy the client is the right-most address that no proxy holds'
     '127.1': '10.0.0.1',
     '0x7f000001': '10.0.0.1',
     '[203.0.113.9': '10.0.0.1',
+    'fe80::1%eth0': 'fe80::1',
+    'fe80::1%eth-0': 'fe80::1',
+    '203.0.113.9, [fe80::1%br-lan.1]:443': 'fe80::1',
   };
   for (const [forwardedFor, address] of Object.entries(cases)) {
     t.equal(addressText(clientAddress(peer, forwardedFor)), address, `"${forwardedFor}"`);
