@@ -4,7 +4,6 @@
  * with the user's deletion, or with `user set --frozen false`, after which the user is as it was.
  */
 import type { User } from '../model/records.js';
-import type { UserChange } from './accounts.js';
 
 /** User tokens end, since a key made with one would not be part of the move; sessions stay valid. */
 export function suspended(user: User): User {
@@ -19,11 +18,13 @@ export function suspended(user: User): User {
   };
 }
 
+interface StateChange {
+  readonly frozen?: boolean | undefined;
+  readonly confirmed?: boolean | undefined;
+}
+
 /** A change to a suspended user is one to the user as it was, and `frozen: false` ends the suspension alone. */
-export function withState(
-  user: User,
-  { frozen, confirmed }: Pick<UserChange, 'frozen' | 'confirmed'>,
-): User {
+export function withState(user: User, { frozen, confirmed }: StateChange): User {
   if (user.moving === undefined) {
     return { ...user, frozen: frozen ?? user.frozen, confirmed: confirmed ?? user.confirmed };
   }
