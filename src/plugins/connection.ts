@@ -87,6 +87,7 @@ export class Connection implements SourceConnection {
   #source: Source | undefined;
   welcomedSeq = 0;
   handledSeq = 0;
+  uncounted: SourceConnection['uncounted'] = new Map();
   #isClosed = false;
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */

@@ -3,6 +3,7 @@
  * the `seq` of the source, and acknowledges it when its effect is durable. Accepts a report on an execution
  * only from the source that the execution was sent to.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { EventHub } from '../events/hub.js';
 import { eventJson } from '../events/terminal-event.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -22,6 +23,7 @@ import {
   seqJumpMax,
   type Evidence,
   type FrameErrorCode,
+  type NumberedFrame,
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
@@ -47,7 +49,6 @@ export interface FrameHandlerDeps {
 }
 
 type Frame = Exclude<PluginFrame, { type: 'hello' }>;
-type NumberedFrame = Extract<Frame, { seq: number }>;
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
@@ -82,13 +83,11 @@ export class FrameHandler {
   ): FrameErrorCode | undefined {
     const { seq } = frame;
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
-    const isNew = this.#deps.registry.receive(source, seq);
-    // What the welcome did not count may be another frame now, of a plugin without a journal; a report that is
-    // repeated changes nothing, an event would be told twice.
-    const isNewHere = frame.type !== 'event' && seq > connection.handledSeq;
+    const isNew = this.#deps.registry.receive(source, frame);
+    const isOther = !isNew && this.#isOther(connection, source, frame);
     connection.handledSeq = Math.max(connection.handledSeq, seq);
     const effect =
-      isNew || isNewHere
+      isNew || isOther
         ? this.#effectOf(connection, source, frame, {
             alongside: source,
             done: () => this.#sendAck(connection, source, seq),
@@ -105,6 +104,18 @@ export class FrameHandler {
     // A plugin that begins anew would otherwise be ignored without knowing.
     this.#deps.framesRepeated.add();
     return 'seq_repeated';
+  }
+
+  /**
+   * Whether a report whose number was received before is not the one that had it: a plugin without a journal goes on
+   * behind what its welcome counted. The same one has had its effect. An event would be told twice.
+   */
+  #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
+    const { uncounted, handledSeq } = connection;
+    if (frame.type === 'event' || frame.seq <= handledSeq) return false;
+    if (isDeepStrictEqual(uncounted.get(frame.seq), frame)) return false;
+    this.#deps.registry.keep(source, frame);
+    return true;
   }
 
   #effectOf(

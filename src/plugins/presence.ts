@@ -88,6 +88,7 @@ export class Presence {
     const { clock, limits } = this.#deps;
     connection.welcomedSeq = source.durableSeq;
     connection.handledSeq = source.durableSeq;
+    connection.uncounted = new Map(source.received);
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({
       type: 'welcome',

@@ -170,6 +170,8 @@ export const pluginFrames = {
 export type PluginFrameType = keyof typeof pluginFrames;
 export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFrames)[T]>;
 export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
+/** Frames of which each takes effect once. */
+export type NumberedFrame = Extract<PluginFrame, { seq: number }>;
 export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
 
 /** Frames from the gateway. Times are ISO 8601 UTC unless noted. */

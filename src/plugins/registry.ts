@@ -10,6 +10,7 @@ import { sourceKey, targetKey, type SourceName } from '../model/source-name.js';
 import type { Execution } from '../model/execution.js';
 import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
+import type { NumberedFrame } from './protocol.js';
 import { putSource, removeSource, type Source, type SourceConnection } from './source.js';
 
 /** Longest interval between two writes of the last-seen times of connected sources. */
@@ -18,6 +19,9 @@ const lastSeenIntervalMs = 15_000;
 const lastSeenWritesPerWindow = 8;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
+
+/** Of a source: as many as a plugin keeps for a gateway that does not acknowledge them. */
+const receivedMax = 1_000;
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -185,15 +189,28 @@ export class Registry {
   }
 
   /** Records the `seq` of a frame. @returns false for a duplicate: it, or a higher one, was received before. */
-  receive(source: Source, seq: number): boolean {
+  receive(source: Source, frame: NumberedFrame): boolean {
+    const { seq } = frame;
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
+    if (frame.type !== 'event') this.keep(source, frame);
     return true;
+  }
+
+  /** Until it is durable, so that a repetition is told from another report of the same number. */
+  keep({ received }: Source, frame: NumberedFrame): void {
+    received.set(frame.seq, frame);
+    const [oldest] = received.keys();
+    if (received.size > receivedMax) received.delete(oldest as number);
   }
 
   /** Everything up to `seq` is durable. */
   markDurable(source: Source, seq: number): void {
     source.durableSeq = Math.max(source.durableSeq, seq);
+    for (const each of source.received.keys()) {
+      if (each > seq) break;
+      source.received.delete(each);
+    }
   }
 
   /** Drops all sources of a deleted user. */
@@ -201,8 +218,9 @@ export class Registry {
     this.#byUser.delete(userId);
   }
 
-  #insert(fields: Omit<Source, 'put'>): Source {
-    const source: Source = { ...fields, put: (batch) => putSource(batch, source) };
+  #insert(fields: Omit<Source, 'put' | 'received'>): Source {
+    const put = (batch: Writer): void => putSource(batch, source);
+    const source: Source = { ...fields, received: new Map(), put };
     let sources = this.#byUser.get(source.userId);
     if (sources === undefined) {
       sources = new Map<string, Source>();

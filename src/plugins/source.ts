@@ -3,7 +3,7 @@ import type { Capability, SourceRecord } from '../model/records.js';
 import type { ActiveSource } from '../signals/routing.js';
 import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
-import type { CloseReason, GatewayFrame } from './protocol.js';
+import type { CloseReason, GatewayFrame, NumberedFrame } from './protocol.js';
 
 export interface Source extends ActiveSource, Stored {
   readonly userId: string;
@@ -14,6 +14,8 @@ export interface Source extends ActiveSource, Stored {
   lastSeq: number;
   /** Highest durable `seq`. */
   durableSeq: number;
+  /** Reports that are received and not yet durable, by `seq`; of very many the newest ones. */
+  readonly received: Map<number, NumberedFrame>;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
   /** The same time on the monotonic clock, in ms. */
@@ -31,6 +33,8 @@ export interface SourceConnection {
   welcomedSeq: number;
   /** Highest `seq` that came on it, or was told in its welcome. */
   handledSeq: number;
+  /** What was received before and its welcome did not count. */
+  uncounted: ReadonlyMap<number, NumberedFrame>;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */

@@ -19,7 +19,7 @@ export interface JournalFile {
   readonly path: string;
   /** Content of the file when it was opened. */
   readonly lines: readonly string[];
-  /** Durable after the next `sync`. */
+  /** Durable after the next `sync`. One that fails is the last. */
   append(line: string): void;
   sync(): void;
   /** Replaces all lines atomically. */
@@ -64,16 +64,24 @@ function open(directory: string, path: string, source: SourceName, kind: string)
   const lines = readLines(path, head);
   let file = openSync(path, 'a', privateFileMode);
   let pending: string[] = [];
+  let failure: unknown;
 
   return {
     path,
     lines,
     append: (line) => void pending.push(line),
     sync() {
+      if (failure !== undefined) throw failure;
       if (pending.length === 0) return;
-      writeAll(file, textOf(pending));
-      pending = [];
-      fsyncSync(file);
+      try {
+        writeAll(file, textOf(pending));
+        pending = [];
+        fsyncSync(file);
+      } catch (error) {
+        // It may have left a torn line, behind which nothing more may come.
+        failure = error;
+        throw error;
+      }
     },
     rewrite(newLines) {
       const draft = `${path}.new`;

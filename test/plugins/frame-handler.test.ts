@@ -86,6 +86,34 @@ t.test('a number that the welcome did not count may be used for another report',
   t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 1);
 });
 
+t.test('a report takes effect once, also when the welcome did not count it', async (t) => {
+  for (const [first, second] of [
+    ['unknown', 'working'],
+    ['working', 'unknown'],
+  ]) {
+    const { gateway, plugin, id } = await dispatched();
+    const reports = [first, second].map((status, i) => ({
+      type: 'report',
+      seq: i + 1,
+      executionId: id,
+      status,
+    }));
+    gateway.memory.failNextCommits(1_000);
+    for (const each of reports) plugin.say(each);
+    plugin.drop();
+    const back = await gateway.plugin();
+    t.match(back.of('welcome'), [{ lastSeq: 0 }]);
+    back.say(reports[0] as object);
+    gateway.memory.failNextCommits(0);
+    await gateway.pass(2_000, 1_000);
+    t.equal(gateway.durable(id)?.status, second);
+    t.equal(back.lastAck, 2, 'both are durable');
+    back.say(reports[1] as object);
+    await turns();
+    t.equal(gateway.durable(id)?.status, second);
+  }
+});
+
 t.test(
   'acknowledgements are cumulative: none overtakes an earlier frame’s failed write',
   async (t) => {

@@ -138,6 +138,24 @@ t.test('a step of the wall clock neither fires nor starves it', async (t) => {
   }
 });
 
+t.test('a switch that is armed anew when it is due stays armed', async (t) => {
+  const { gateway } = await armed();
+  await gateway.pass(9_999);
+  // Firing waits for the commit of this order.
+  gateway.accept({ keyId }, () => undefined);
+  gateway.clock.advance(1);
+  await set(gateway, 20_000);
+  t.match(gateway.core.cancelAfter.read('u1', keyId), {
+    armed: true,
+    lastFiredAt: '2026-01-15T12:00:10.000Z',
+  });
+  const [late = ''] = await gateway.submit({ keyId });
+  const next = gateway.restart();
+  await next.pass(20_001);
+  t.match(next.core.cancelAfter.read('u1', keyId), { armed: false });
+  t.ok(next.durable(late)?.cancel ?? next.durable(late)?.reasonCode);
+});
+
 t.test('an order of the key whose commit is under way is among them', async (t) => {
   const { gateway } = await armed();
   await gateway.pass(9_999);

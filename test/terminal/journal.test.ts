@@ -1,4 +1,13 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/limits.js';
@@ -47,6 +56,17 @@ function open(directory: string, at = clock): Journal {
 function pathIn(directory: string): string {
   const name = readdirSync(directory).find((file) => file.endsWith('.journal'));
   return join(directory, String(name));
+}
+
+function descriptorOf(path: string): number {
+  const { ino } = statSync(path);
+  for (let descriptor = 3; ; descriptor++) {
+    try {
+      if (fstatSync(descriptor).ino === ino) return descriptor;
+    } catch {
+      // Not open.
+    }
+  }
 }
 
 function check(t: Test, journal: Journal): void {
@@ -185,6 +205,25 @@ t.test('nothing is on disk before the flush, and all of it after', (t) => {
   journal.flush();
   t.ok(readFileSync(pathIn(directory), 'utf8').includes('exe_1'));
   journal.close();
+  t.end();
+});
+
+t.test('a journal that could not be written takes nothing more', (t) => {
+  const directory = t.testdir();
+  const file = openJournalFile(directory, source);
+  file.append('{"kind":"first"}');
+  file.sync();
+  const path = pathIn(directory);
+  const descriptor = descriptorOf(path);
+  // In place of a disk that fails, and is well again.
+  closeSync(descriptor);
+  file.append('{"kind":"second"}');
+  t.throws(() => file.sync(), { code: 'EBADF' });
+  t.equal(openSync(path, 'a'), descriptor);
+  file.append('{"kind":"third"}');
+  t.throws(() => file.sync(), { code: 'EBADF' });
+  t.equal(readFileSync(path, 'utf8'), '{"kind":"first"}\n');
+  file.close();
   t.end();
 });
 
