@@ -6,13 +6,18 @@
  */
 import { assert } from '../lib/assert.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
-import type { Reader, Store } from '../store/store.js';
+import type { Reader, Store, Writer } from '../store/store.js';
 import type { Scope } from '../model/scopes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
 const secretPrefix = 'svc_api_';
 /** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */
 const shownCharacters = 6;
+
+/** Of a user. The one that has been kept longest is revoked when a key is made beyond them: a list reads them all. */
+export const expiredKeysMax = 200;
+/** So many at once at the most, of a user that had more of them from an earlier version. */
+const retiredPerKeyMax = 20;
 
 /** An API key and the user that it belongs to. */
 export interface KeyOwner {
@@ -69,17 +74,19 @@ export async function createApiKey<Refusal extends string = never>(
   refuse: Refuse<Refusal> = refuseNothing,
 ): Promise<{ key: ApiKey; secret: string } | 'active_key_limit_reached' | NoInfer<Refusal>> {
   const { user, now } = request;
-  const isFull = (reader: Reader): boolean => {
-    const active = listApiKeys(reader, user.userId).filter((key) => !hasExpired(key, now));
-    return active.length >= request.activeMax;
-  };
+  const isFull = ({ active }: ListedKeys): boolean => active.length >= request.activeMax;
   // Looked at before as well: a refusal need not hold up the commits of others.
-  if (isFull(store)) return 'active_key_limit_reached';
+  if (isFull(listed(store, user.userId, now))) return 'active_key_limit_reached';
   const secret = newSecret(secretPrefix);
   return store.transact((transaction) => {
     const refusal = refuse(transaction);
     if (refusal !== undefined) return refusal;
-    if (isFull(transaction)) return 'active_key_limit_reached';
+    const keys = listed(transaction, user.userId, now);
+    if (isFull(keys)) return 'active_key_limit_reached';
+    const excess = Math.max(0, keys.expired.length - expiredKeysMax);
+    for (const { id } of keys.expired.slice(0, Math.min(excess, retiredPerKeyMax))) {
+      revoke(transaction, user.userId, id, now);
+    }
     const id = Number(transaction.get('meta', 'nextKeyId') ?? 1);
     const key: ApiKey = {
       id,
@@ -108,6 +115,19 @@ export function listApiKeys(reader: Reader, userId: string): ApiKey[] {
     .filter((key) => key !== undefined);
 }
 
+interface ListedKeys {
+  readonly active: readonly ApiKey[];
+  readonly expired: readonly ApiKey[];
+}
+
+function listed(reader: Reader, userId: string, now: number): ListedKeys {
+  const keys = listApiKeys(reader, userId);
+  return {
+    active: keys.filter((key) => !hasExpired(key, now)),
+    expired: keys.filter((key) => hasExpired(key, now)),
+  };
+}
+
 /** @returns whether the user has such a key, be it revoked just now or long ago. */
 export async function revokeApiKey<Refusal extends string = never>(
   store: Store,
@@ -122,15 +142,20 @@ export async function revokeApiKey<Refusal extends string = never>(
   return store.transact((transaction) => {
     const refusal = refuse(transaction);
     if (refusal !== undefined) return refusal;
-    const hash = transaction.get('apiKeyHashes', [userId, id]);
-    if (hash === undefined) return wasRevoked(transaction, userId, id);
-    const key = transaction.get('apiKeys', hash);
-    assert(key !== undefined, `API key ${id} is in the index but not in the store`);
-    transaction.put('apiKeys', hash, { ...key, revokedAt: now });
-    transaction.remove('apiKeyHashes', [userId, id]);
-    transaction.put('apiKeyHashes', [userId, -id], hash);
-    return true;
+    return revoke(transaction, userId, id, now) || wasRevoked(transaction, userId, id);
   });
+}
+
+/** @returns false when there is no such key, or no more. */
+function revoke(transaction: Reader & Writer, userId: string, id: number, now: number): boolean {
+  const hash = transaction.get('apiKeyHashes', [userId, id]);
+  if (hash === undefined) return false;
+  const key = transaction.get('apiKeys', hash);
+  assert(key !== undefined, `API key ${id} is in the index but not in the store`);
+  transaction.put('apiKeys', hash, { ...key, revokedAt: now });
+  transaction.remove('apiKeyHashes', [userId, id]);
+  transaction.put('apiKeyHashes', [userId, -id], hash);
+  return true;
 }
 
 /** Reads the index of all users: for the operator's shell alone. */

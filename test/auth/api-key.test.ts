@@ -4,6 +4,7 @@ import { addUser, deleteUser } from '../../src/auth/accounts.js';
 import {
   authenticateApiKey,
   createApiKey,
+  expiredKeysMax,
   findApiKeyOwner,
   listApiKeys,
   revokeApiKey,
@@ -166,6 +167,39 @@ t.test('only active keys count toward the limit', async (t) => {
     'object',
     'another user has a limit apart',
   );
+});
+
+t.test('of very many expired keys the oldest are revoked, a few for each new key', async (t) => {
+  const { store, user, make } = await setUp(t);
+  const count = expiredKeysMax + 30;
+  const keys = Array.from({ length: count }, (_, i): ApiKey => ({
+    id: i + 1,
+    userId: user.userId,
+    name: 'bot',
+    displayPrefix: '',
+    scopes: ['signals:write'],
+    createdAt: now,
+    expiresAt: now,
+    revokedAt: null,
+  }));
+  await store.write((batch) => {
+    for (const key of keys) {
+      batch.put('apiKeys', `hash ${key.id}`, key);
+      batch.put('apiKeyHashes', [user.userId, key.id], `hash ${key.id}`);
+    }
+    batch.put('meta', 'nextKeyId', count + 1);
+  });
+  const { key: first } = await make({ expiresAt: now + 1 });
+  t.same(
+    listApiKeys(store, user.userId).map(({ id }) => id),
+    [...keys.slice(20).map(({ id }) => id), first.id],
+  );
+  t.match(store.get('apiKeys', 'hash 1'), { revokedAt: now });
+  await make();
+  await make();
+  const kept = listApiKeys(store, user.userId).filter(({ expiresAt }) => expiresAt === now);
+  t.equal(kept.length, expiredKeysMax);
+  t.equal(await revokeApiKey(store, user.userId, 1, now), true, 'as any key that was revoked');
 });
 
 t.test('simultaneous requests cannot exceed the limit', async (t) => {
