@@ -1,5 +1,5 @@
 /** The plugin base for Python, by its paper example and by a terminal of the tests. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import t from 'tap';
 import { testPluginPromises } from './plugin-promises.js';
 import { environment, noPython, python, root, sdk } from './python.js';
@@ -32,3 +32,17 @@ await t.test('a plugin that is stopped before it runs ends', { skip: noPython },
   });
   t.match({ status, error }, { status: 0, error: undefined });
 });
+
+await t.test(
+  'the terminal reports while the disk is flushed, and not while the journal is replaced',
+  { skip: noPython },
+  async (t) => {
+    const program = `${root}test/sdk/python/compaction_program.py`;
+    const printed = execFileSync(String(python), [program, t.testdir()], {
+      env: { ...process.env, ...environment },
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    t.strictSame(JSON.parse(printed), { reported: ['fsync'], kept: ['fsync'] });
+  },
+);

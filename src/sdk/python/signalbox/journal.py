@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, ContextManager, Dict, Iterator, List, Optional
 
 from .frames import FINAL, CancelEvidence, Evidence, Fill, Frame, Source, Submit, line_of, unix_seconds
 
@@ -98,16 +98,22 @@ class Journal:
         self.note("report", id=self._report_id + 1, seq=seq, frame=frame)
         return self._report_id
 
-    def sync(self) -> None:
-        """Makes all entries durable. OSError: some are not, and none after them will be."""
-        if self._broken is not None:
-            raise self._broken
-        if not self._dirty:
-            return
-        self._dirty = False
+    def sync(self, lock: ContextManager[Any]) -> None:
+        """
+        Makes all entries durable. `lock`: that of `note`, which waits for the disk only where the file is replaced.
+        OSError: some are not, and none after them will be.
+        """
+        with lock:
+            if self._broken is not None:
+                raise self._broken
+            if not self._dirty:
+                return
+            self._dirty = False
         os.fsync(self._file)
-        if self._lines > max(self.COMPACT_AFTER, 2 * (len(self.executions) + len(self.cancels) + len(self.reports))):
-            self._compact()
+        with lock:
+            kept = len(self.executions) + len(self.cancels) + len(self.reports)
+            if self._broken is None and self._lines > max(self.COMPACT_AFTER, 2 * kept):
+                self._compact()
 
     def close(self) -> None:
         os.close(self._file)

@@ -212,7 +212,7 @@ class Plugin:
             await self._loop.run_in_executor(None, self._terminal.shutdown)
             with self._lock:
                 self._ended = True
-                self._journal.sync()
+                self._journal.sync(self._lock)
 
     async def _connect_forever(self) -> None:
         assert self._loop is not None
@@ -380,7 +380,7 @@ class Plugin:
             if socket is not None:
                 frames += self._outgoing.take()
         try:
-            self._journal.sync()
+            self._journal.sync(self._lock)
         except OSError as error:
             raise Refused("journal_failed", f"The journal cannot be written: {error}.") from error
         for work in works:
