@@ -1,4 +1,5 @@
 /** The plugin base for .NET under Mono, by its paper example and by a terminal of the tests. */
+import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { compile, noMono } from './csharp.js';
 import { testPluginPromises } from './plugin-promises.js';
@@ -15,3 +16,14 @@ await t.test('the plugin base for .NET', { skip: noMono }, (t) =>
     stop: (paper) => paper.stdin?.write('\n'),
   }),
 );
+
+await t.test('what is noted while the journal is flushed is read again', { skip: noMono }, (t) => {
+  const [mono = '', program = ''] = compile(directory, 'busy');
+  const { status, stderr } = spawnSync(mono, [program, t.testdir(), '20000'], {
+    encoding: 'utf8',
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
+  t.equal(status, 0, stderr);
+  t.end();
+});

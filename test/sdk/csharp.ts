@@ -9,6 +9,7 @@ const base = `${root}src/sdk/csharp/SignalboxPlugin.cs`;
 export const programs = {
   paper: `${root}src/sdk/csharp/examples/PaperTerminal.cs`,
   ledger: `${root}test/sdk/csharp/LedgerTerminal.cs`,
+  busy: `${root}test/sdk/csharp/BusyJournal.cs`,
 } as const;
 
 /** For a test's `skip`. */

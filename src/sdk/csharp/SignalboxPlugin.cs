@@ -391,6 +391,8 @@ namespace Signalbox
         readonly string path, head;
         readonly FileStream theLock;
         FileStream file;
+        /// <summary>The same file again, to flush it without the mutex: two threads must not use one FileStream.</summary>
+        FileStream disk;
         long lastReportId;
         int lines;
         bool isDirty;
@@ -418,6 +420,7 @@ namespace Signalbox
         public void Dispose()
         {
             file.Dispose();
+            disk.Dispose();
             theLock.Dispose();
         }
 
@@ -444,16 +447,23 @@ namespace Signalbox
             return lastReportId;
         }
 
-        /// <summary>Makes all entries durable.</summary>
+        /// <summary>Makes all entries durable. Of one thread at a time.</summary>
+        /// <param name="mutex">That of Note, which waits for the disk only where the file is replaced.</param>
         /// <exception cref="IOException">Some are not, and none after them will be.</exception>
         internal void Sync(object mutex)
         {
-            if (broken != null) throw new IOException(broken.Message, broken);
-            if (!isDirty) return;
-            isDirty = false;
-            file.Flush(true);
-            if (lines <= Math.Max(CompactAfter, 2 * (Executions.Count + Cancels.Count + Reports.Count))) return;
-            lock (mutex) Compact();
+            lock (mutex)
+            {
+                if (broken != null) throw new IOException(broken.Message, broken);
+                if (!isDirty) return;
+                isDirty = false;
+            }
+            disk.Flush(true);
+            lock (mutex)
+            {
+                var kept = Executions.Count + Cancels.Count + Reports.Count;
+                if (broken == null && lines > Math.Max(CompactAfter, 2 * kept)) Compact();
+            }
         }
 
         void Apply(Fields entry)
@@ -556,10 +566,15 @@ namespace Signalbox
                 foreach (var line in entries.Select(Line)) next.Write(line, 0, line.Length);
                 next.Flush(true);
             }
-            if (file != null) file.Dispose(); // Windows replaces no file that is open.
+            if (file != null) // Windows replaces no file that is open.
+            {
+                file.Dispose();
+                disk.Dispose();
+            }
             if (File.Exists(path)) File.Replace(draft, path, null);
             else File.Move(draft, path);
-            file = new FileStream(path, FileMode.Append, FileAccess.Write, FileShare.Read);
+            file = new FileStream(path, FileMode.Append, FileAccess.Write, FileShare.ReadWrite);
+            disk = new FileStream(path, FileMode.Open, FileAccess.Write, FileShare.ReadWrite);
             lines = 0;
         }
 
