@@ -124,6 +124,23 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     },
   );
 
+  await t.test('a wait for a result ends with its time when the gateway is away', async (t) => {
+    api.play('reset-before-body');
+    const { failure, pauses } = await call('wait_for_result', ['req_1', 2]);
+    t.match(failure, { kind: 'unreachable' });
+    const waited = pauses.reduce((sum, pause) => sum + pause, 0);
+    t.ok(waited <= 2, `${waited} s`);
+  });
+
+  await t.test('a wait that is repeated asks the gateway for the time left', async (t) => {
+    api.play({ status: 503 }, { status: 200, body: { status: 'completed', executions: [] } });
+    const { value } = await call('wait_for_result', ['req_1', 20]);
+    t.match(value, { status: 'completed' });
+    const [first = 0, second = 0] = api.seen.map(({ path }) => Number(path.split('?waitMs=')[1]));
+    t.ok(first > 19_000 && first <= 20_000, `${first} ms`);
+    t.ok(second > 0 && second <= 19_000, `${second} ms`);
+  });
+
   await t.test('a stream is resumed after its last event', async (t) => {
     const block = 'id: e-1\nevent: order_update\ndata: {"n":1}\n\n';
     api.play(

@@ -177,13 +177,16 @@ class BotClient:
         return self._read(f"/api/v1/signals/{quote(request_id, safe='')}", "executions")
 
     def wait_for_result(self, request_id: str, timeout: float) -> Dict[str, Any]:
-        """Until the signal is `completed`, or `timeout` seconds are over: then its status is still `accepted`."""
+        """
+        Until the signal is `completed`, or `timeout` seconds are over: then its status is still `accepted`, or it
+        raises Failure. An attempt in flight still gets its own timeout.
+        """
         ends = self._clock.monotonic() + timeout
         while True:
-            left = max(0.0, ends - self._clock.monotonic())
-            began, wait = self._clock.monotonic(), min(left, 20.0)
-            path = f"/api/v1/signals/{quote(request_id, safe='')}?waitMs={int(wait * 1000)}"
-            found = self._read(path, "executions", wait)
+            began = self._clock.monotonic()
+            left = max(0.0, ends - began)
+            wait = min(left, 20.0)
+            found = self._read(f"/api/v1/signals/{quote(request_id, safe='')}", "executions", left, wait)
             if found["status"] == "completed" or self._clock.monotonic() >= ends:
                 return found
             if self._clock.monotonic() - began < wait:  # A gateway that shuts down does not wait.
@@ -238,8 +241,9 @@ class BotClient:
             self._clock.sleep(max(wait, self._delay(_READ_DELAYS, failures)))
             failures += 1
 
-    def _read(self, path: str, needed: str, wait: float = 0.0) -> Dict[str, Any]:
-        return self._run("GET", path, None, needed, None, False, _READ_DELAYS, 30.0, 0.0, wait)
+    def _read(self, path: str, needed: str, give_up: float = 30.0, wait: float = 0.0) -> Dict[str, Any]:
+        """`wait`: seconds for which the gateway may hold its answer back."""
+        return self._run("GET", path, None, needed, None, False, _READ_DELAYS, give_up, 0.0, wait)
 
     def _mutate(self, path: str, body: Optional[str], prepared: Any, resumed: bool, give_up: float,
                 needed: str) -> Dict[str, Any]:
@@ -253,7 +257,7 @@ class BotClient:
         ends = self._clock.monotonic() + give_up
         attempt = 0
         while True:
-            reply = self._exchange(method, path, body, key, wait)
+            reply = self._exchange(method, path, body, key, min(wait, max(0.0, ends - self._clock.monotonic())))
             is_success = isinstance(reply, Answer) and 200 <= reply.status < 300
             if is_success and isinstance(reply.body, dict) and needed in reply.body:
                 return dict(reply.body)
@@ -282,6 +286,8 @@ class BotClient:
         headers = {} if body is None else {"Content-Type": "application/json"}
         if key is not None:
             headers["Idempotency-Key"] = key
+        if wait > 0:
+            path = f"{path}?waitMs={int(wait * 1000)}"
         connection, reply = self._open(method, path, body, headers, self._timeout + wait)
         try:
             return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
