@@ -1,6 +1,8 @@
 /** The MetaTrader 5 example at the real gateway, with a fake of the package MetaTrader5: no terminal, no broker. */
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 import { outcome, startTerminal } from './terminal-process.js';
@@ -52,7 +54,24 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   const resting = await submit(limit);
   const { orderRef } = await outcome(gateway, user, resting, 'working');
   await terminal.kill();
-  await start().notice('connected');
+  const second = start();
+  await second.notice('connected');
   t.equal((await gateway.cancel(user, orderRef)).status, 202);
   t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+
+  const hides = join(directory, 'orders.hides');
+  writeFileSync(hides, '');
+  const late = await submit({ quantity: 50 });
+  await outcome(gateway, user, late, 'unknown');
+  await eventually(() => statSync(hides).size > 2);
+  rmSync(hides);
+  t.match(await outcome(gateway, user, late, 'filled'), { filledQuantity: 50 }, 'shown later');
+
+  writeFileSync(hides, '');
+  const later = await submit({ quantity: 50 });
+  await outcome(gateway, user, later, 'unknown');
+  await second.kill();
+  await start().notice('connected');
+  rmSync(hides);
+  t.match(await outcome(gateway, user, later, 'filled'), { filledQuantity: 50 }, 'after a restart');
 });

@@ -41,12 +41,17 @@ DONE = (mt5.TRADE_RETCODE_DONE, mt5.TRADE_RETCODE_DONE_PARTIAL, mt5.TRADE_RETCOD
 ENDS = {mt5.ORDER_STATE_FILLED: "filled", mt5.ORDER_STATE_REJECTED: "rejected", mt5.ORDER_STATE_EXPIRED: "expired"}
 
 
+def is_open(execution: Optional[Execution]) -> bool:
+    """What is `unknown` may show later, and is corrected then, for as long as the journal has it."""
+    return execution is not None and (not execution.is_final or (execution.state or {}).get("status") == "unknown")
+
+
 class MetaTrader5Terminal(Plugin):
-    #: Commands that have not ended, by executionId.
+    #: Commands that have not ended, or of which that is not known, by executionId.
     open: Dict[str, Submit]
 
     def restore(self, executions: Mapping[str, Execution]) -> None:
-        self.open = {key: e.submit for key, e in executions.items() if not e.is_final}
+        self.open = {key: e.submit for key, e in executions.items() if is_open(e)}
 
     def submit(self, command: Submit) -> None:
         key, order = command["executionId"], command["payload"]
@@ -91,15 +96,13 @@ class MetaTrader5Terminal(Plugin):
         """Reports what MetaTrader knows of the order and has not been reported."""
         for evidence in self.evidence_of(key):
             self.report(key, evidence)
-        if self.execution(key).is_final:  # type: ignore[union-attr]
+        if not is_open(self.execution(key)):
             self.open.pop(key, None)
 
     def evidence_of(self, key: str) -> List[Evidence]:
-        order = self.find(key)
-        if order is None:
+        order, known = self.find(key), self.execution(key)
+        if order is None or known is None:
             return []
-        known = self.execution(key)
-        assert known is not None
         fills: List[Fill] = list(known.fills)
         news: List[Evidence] = []
         native: Any = {"orderId": str(order.ticket), "state": str(order.state)}

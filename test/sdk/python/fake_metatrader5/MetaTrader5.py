@@ -1,7 +1,8 @@
 """
 A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
-this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money.
-The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
+this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money. A
+volume of 50 gets no answer, and is not shown while there is the file FAKE_METATRADER5.hides, which gets a byte at each
+look. The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
 """
 
 import json
@@ -35,6 +36,16 @@ def _store(orders):
     with open(draft, "w") as file:
         json.dump([vars(order) for order in orders], file)
     os.replace(draft, os.environ["FAKE_METATRADER5"])
+
+
+def _shown():
+    try:
+        with open(os.environ["FAKE_METATRADER5"] + ".hides", "r+") as looks:
+            looks.seek(0, os.SEEK_END)
+            looks.write(".")
+            return [order for order in _orders() if order.volume_initial != 50]
+    except FileNotFoundError:
+        return _orders()
 
 
 def initialize():
@@ -79,15 +90,17 @@ def order_send(request):
         ticket=1000 + len(orders), comment=request["comment"], volume_initial=request["volume"],
         state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_done=int(time.time()) if is_filled else 0)
     _store(orders + [order])
+    if request["volume"] == 50:
+        return None
     return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
 
 
 def orders_get():
-    return tuple(order for order in _orders() if not order.time_done)
+    return tuple(order for order in _shown() if not order.time_done)
 
 
 def history_orders_get(date_from, date_to):
-    return tuple(order for order in _orders() if order.time_done)
+    return tuple(order for order in _shown() if order.time_done)
 
 
 def history_deals_get(ticket):
