@@ -18,6 +18,14 @@ export interface VenueAnswersOptions {
   readonly clock: Clock;
 }
 
+/** What of ours a venue may refuse, by RefMsgType (372). A question bears the name of the order that it asks for. */
+type Refusable = 'order' | 'cancel' | 'question';
+const refusable: Readonly<Record<string, Refusable>> = {
+  [types.NewOrderSingle]: 'order',
+  [types.OrderCancelRequest]: 'cancel',
+  [types.OrderStatusRequest]: 'question',
+};
+
 export class VenueAnswers {
   readonly #options: VenueAnswersOptions;
 
@@ -97,13 +105,21 @@ export class VenueAnswers {
     if (cancel !== undefined) this.#settle(cancel, cancelRejection(message));
   }
 
-  /** Reject and BusinessMessageReject: by the number of ours that they refer to. */
+  /** Reject and BusinessMessageReject: by the type, the number and the name of ours that they refer to. */
   #onReject(message: ReceivedMessage): void {
-    const { journal } = this.#options;
+    const { journal, plugin, doubts } = this.#options;
+    const refType = valueOf(message, tags.RefMsgType);
     const seq = numberOf(message, tags.RefSeqNum);
     const refId = valueOf(message, tags.BusinessRejectRefID) ?? '';
-    const isMeant = (sent: SentOrder | SentCancel): boolean =>
-      (sent.seq === seq && sent.life === journal.life) || sent.clOrdId === refId;
+    const mayBe = (kind: Refusable): boolean =>
+      refType === undefined || refusable[refType] === kind;
+    const isNumbered = (sent: SentOrder | SentCancel): boolean =>
+      sent.seq === seq && sent.life === journal.life;
+    // Without a type the name may be that of a question: so it is beside another number, or once the venue has reported.
+    const isNamed = ({ clOrdId, executionId }: SentOrder): boolean =>
+      clOrdId === refId &&
+      (refType !== undefined ||
+        (seq === undefined && plugin.known(executionId)?.isReported !== true));
     const text = valueOf(message, tags.Text) ?? 'without a reason';
     const code =
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
@@ -112,22 +128,28 @@ export class VenueAnswers {
       ...(code === undefined ? {} : { code: code.slice(0, 128) }),
     };
     const orders = journal.orders();
-    const askedFor = journal.order(this.#options.doubts.askedBy(seq ?? 0) ?? '');
+    // One of an earlier process is known by the order's name alone.
+    const asked = doubts.askedBy(seq ?? 0) ?? (refType === undefined ? '' : refId);
+    const askedFor = mayBe('question') ? journal.order(asked) : undefined;
     if (askedFor !== undefined) {
       return this.noAnswer(askedFor, `The venue does not answer for the order: ${text}`);
     }
-    const order = orders.findLast(isMeant);
+    const order = mayBe('order')
+      ? orders.findLast((sent) => isNumbered(sent) || isNamed(sent))
+      : undefined;
     if (order !== undefined && this.isOpen(order.executionId)) {
-      this.#options.doubts.delete(order.clOrdId);
-      return this.#options.plugin.report(order.executionId, {
+      doubts.delete(order.clOrdId);
+      return plugin.report(order.executionId, {
         status: 'rejected',
         reasonCode: 'broker_rejected',
         native: { state: 'Rejected', ...native },
       });
     }
-    const cancel = orders
-      .flatMap(({ executionId }) => journal.cancelsOf(executionId))
-      .find(isMeant);
+    const cancel = mayBe('cancel')
+      ? orders
+          .flatMap(({ executionId }) => journal.cancelsOf(executionId))
+          .find((sent) => isNumbered(sent) || sent.clOrdId === refId)
+      : undefined;
     if (cancel === undefined) return this.#say(`The venue refuses a message: ${text}`, message);
     this.#settle(cancel, {
       status: 'rejected',

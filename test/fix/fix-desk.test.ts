@@ -21,6 +21,11 @@ function working(): MemoryDesk {
   return desk;
 }
 
+/** Events by their kind alone. */
+function named(told: string[]): string[] {
+  return told.map((said) => said.replace(/^event .*/, 'event'));
+}
+
 t.test('an order leaves, rests, fills in pieces', async (t) => {
   const desk = new MemoryDesk();
   desk.submit(id);
@@ -128,6 +133,61 @@ t.test('a reject by a number from before the sequence began anew means nothing',
   desk.receive('35=3|45=2|58=no|373=5');
   t.match(desk.taken().told, [/^event /]);
 });
+
+t.test('a refused question is no answer: it does not end its order', async (t) => {
+  const refusals: Record<string, string[]> = {
+    [`35=j|45=99|372=H|379=${name}|380=3|58=no`]: [],
+    [`35=j|372=H|379=${name}|380=3|58=no`]: [],
+    [`35=j|379=${name}|380=3|58=no`]: ['event'],
+  };
+  for (const [refusal, told] of Object.entries(refusals)) {
+    const desk = working();
+    desk.desk.loggedOn();
+    desk.pass(1);
+    t.strictSame(desk.taken().sent, [askKnown]);
+    desk.receive(refusal);
+    t.strictSame(named(desk.taken().told), told, refusal);
+    t.equal(desk.plugin.execution(id)?.status, 'working');
+  }
+});
+
+t.test(
+  'a refused question of an earlier process leaves an order in the dark unknown',
+  async (t) => {
+    const file = memoryFile();
+    const before = new MemoryDesk({}, file);
+    before.submit(id);
+    before.pass(10);
+    t.strictSame(before.taken().sent, [order, ask]);
+    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    after.receive(`35=j|45=3|372=H|379=${name}|380=3|58=no`);
+    t.strictSame(after.taken().told, ['unknown']);
+  },
+);
+
+t.test(
+  'a refusal means what its RefMsgType says; without one a name beside another number means nothing',
+  async (t) => {
+    const meant: Record<string, [told: string, status: string]> = {
+      [`372=F|45=2|379=${name}`]: ['event', 'submitted'],
+      [`372=F|45=3`]: [`${cancelId} rejected, unable_to_cancel`, 'submitted'],
+      [`372=F|379=${cancelName}`]: [`${cancelId} rejected, unable_to_cancel`, 'submitted'],
+      [`372=D|45=3`]: ['event', 'submitted'],
+      [`372=D|379=${name}`]: ['rejected, broker_rejected', 'rejected'],
+      [`45=99|379=${name}`]: ['event', 'submitted'],
+      [`379=${name}`]: ['rejected, broker_rejected', 'rejected'],
+      [`372=0|45=2`]: ['event', 'submitted'],
+    };
+    for (const [fields, [told, status]] of Object.entries(meant)) {
+      const desk = new MemoryDesk();
+      desk.submit(id);
+      desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+      desk.receive(`35=j|${fields}|380=0|58=no`);
+      t.strictSame(named(desk.taken().told), [told], fields);
+      t.equal(desk.plugin.execution(id)?.status, status, fields);
+    }
+  },
+);
 
 t.test('a cancel: pending, done', async (t) => {
   const desk = working();
