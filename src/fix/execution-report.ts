@@ -65,6 +65,8 @@ export interface ReadReport {
   readonly isUndo: boolean;
   /** The venue is working on a cancel. */
   readonly isCancelPending: boolean;
+  /** The venue has the order, or has had it. */
+  readonly isTaken: boolean;
 }
 
 export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
@@ -74,20 +76,27 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const isUndo = undoTypes.includes(execType) || undoTransTypes.includes(transType);
   const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
   const isTrade = tradeTypes.includes(execType) && transType === newTransType;
-  const evidence = evidenceOf(message, context);
+  const wasTaken = hasTaken(context);
+  const evidence = evidenceOf(message, context, wasTaken);
   const fill = isTrade ? fillOf(message, context) : undefined;
   const isBackward = known?.isReported === true && goesBack(known, evidence);
-  if (isUndo) return { isUndo, isCancelPending };
-  if (!isBackward) return { evidence: { ...evidence, ...fill }, isUndo, isCancelPending };
+  const read = { isUndo, isCancelPending, isTaken: wasTaken || evidence.status !== 'rejected' };
+  if (isUndo) return read;
+  if (!isBackward) return { ...read, evidence: { ...evidence, ...fill } };
   // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
-  if (fill === undefined) return { isUndo, isCancelPending };
+  if (fill === undefined) return read;
   const { status, filledQuantity = 0 } = known;
   const late = {
     status,
     filledQuantity: Math.max(filledQuantity, evidence.filledQuantity ?? 0),
     ...fill,
   };
-  return { evidence: late, isUndo, isCancelPending };
+  return { ...read, evidence: late };
+}
+
+/** Of journals that did not note it, an order that goes on tells. */
+function hasTaken({ order, known }: ReportContext): boolean {
+  return order.isTaken === true || (known?.isReported === true && !isFinal(known.status));
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
@@ -107,20 +116,20 @@ function rank(status: ReportableStatus): number {
 
 function evidenceOf(
   message: ReceivedMessage,
-  { order, known, isCancelAsked }: ReportContext,
+  { order, isCancelAsked }: ReportContext,
+  wasTaken: boolean,
 ): Evidence {
   const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
   const meaning = ordStatuses[ordStatus] ?? { state: ordStatus, status: 'working' };
-  const filled = amountOf(message, tags.CumQty);
-  const left = amountOf(message, tags.LeavesQty);
-  const average = priceOf(message, tags.AvgPx);
   const rejReason = valueOf(message, tags.OrdRejReason);
-  const isHeld = known?.isReported === true && !isFinal(known.status);
-  // The venue took the order once, and does not know it now.
+  // The venue took the order once, and does not know it now: nor what was filled of it.
   const isForgotten =
-    isHeld &&
+    wasTaken &&
     meaning.status === 'rejected' &&
     (rejReason === unknownOrder || isStatusAnswer(message));
+  const filled = isForgotten ? undefined : amountOf(message, tags.CumQty);
+  const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
+  const average = priceOf(message, tags.AvgPx);
   const isResting = meaning.status === 'working' && (filled ?? 0) > 0;
   const status = isForgotten ? 'unknown' : isResting ? 'partially_filled' : meaning.status;
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);

@@ -18,6 +18,8 @@ export interface SentOrder {
   readonly side: string;
   readonly quantity: string;
   readonly timeInForce: string;
+  /** The venue has had it: a report on it was no refusal. */
+  readonly isTaken?: true;
 }
 
 export interface SentCancel {
@@ -33,6 +35,7 @@ type Entry =
   /** The sequence has begun anew. */
   | { readonly kind: 'life'; readonly life: number }
   | { readonly kind: 'order'; readonly order: SentOrder }
+  | { readonly kind: 'taken'; readonly clOrdId: string }
   | { readonly kind: 'cancel'; readonly cancel: SentCancel }
   /** The cancel has its final answer. */
   | { readonly kind: 'settled'; readonly clOrdId: string };
@@ -93,6 +96,10 @@ export class FixJournal {
     this.#note({ kind: 'order', order });
   }
 
+  noteTaken(clOrdId: string): void {
+    this.#note({ kind: 'taken', clOrdId });
+  }
+
   noteCancel(cancel: SentCancel): void {
     this.#note({ kind: 'cancel', cancel });
   }
@@ -134,15 +141,24 @@ export class FixJournal {
         this.#life = entry.life;
         break;
       case 'order':
-        this.#orders.set(entry.order.clOrdId, entry.order);
-        this.#byExecution.set(entry.order.executionId, entry.order);
+        this.#keep(entry.order);
         break;
+      case 'taken': {
+        const order = this.#orders.get(entry.clOrdId);
+        if (order !== undefined) this.#keep({ ...order, isTaken: true });
+        break;
+      }
       case 'cancel':
         this.#cancels.set(entry.cancel.clOrdId, entry.cancel);
         break;
       case 'settled':
         this.#cancels.delete(entry.clOrdId);
     }
+  }
+
+  #keep(order: SentOrder): void {
+    this.#orders.set(order.clOrdId, order);
+    this.#byExecution.set(order.executionId, order);
   }
 
   #compact(): void {

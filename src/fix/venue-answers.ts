@@ -63,7 +63,8 @@ export class VenueAnswers {
       return this.#say('The venue reports on an order that has left the journal.', message);
     const nowMs = clock.now();
     const context = { order, known, isCancelAsked: cancels.length > 0, nowMs };
-    const { evidence, isUndo, isCancelPending } = readReport(message, context);
+    const { evidence, isUndo, isCancelPending, isTaken } = readReport(message, context);
+    if (isTaken && order.isTaken !== true) journal.noteTaken(clOrdId);
     if (isUndo)
       this.#say(
         'The venue takes back or corrects a trade: check the position.',

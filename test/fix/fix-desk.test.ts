@@ -309,13 +309,72 @@ t.test('the answer to a doubt: it is there, it never arrived, or it is forgotten
 
   const held = working();
   held.receive(`35=8|37=V1|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`);
-  t.strictSame(held.taken().told, ['unknown, 0 filled']);
+  t.strictSame(held.taken().told, ['unknown']);
 
   const there = new MemoryDesk();
   there.submit(id);
   there.receive(`35=8|37=V1|17=0|150=I|39=1|11=${name}|14=40|151=60|6=1.1`);
   t.strictSame(there.taken().told, ['partially_filled, 40 filled']);
 });
+
+const forgets = `35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`;
+const isPartlyFilled = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
+
+t.test(
+  'an order that the venue had taken and forgot is unknown, however often it is asked',
+  async (t) => {
+    for (const report of [isNew, isPartlyFilled]) {
+      const file = memoryFile();
+      const desk = new MemoryDesk({}, file);
+      desk.submit(id);
+      desk.receive(report);
+      desk.receive(forgets);
+      const { filledQuantity } = desk.plugin.execution(id) as never;
+      desk.receive(forgets);
+      t.strictSame(desk.taken().told.slice(1), ['unknown', 'unknown']);
+
+      // Twice: the first start writes the journal anew.
+      const again = memoryFile(file.content());
+      t.ok(new MemoryDesk({}, again, desk.plugin));
+      const after = new MemoryDesk({}, memoryFile(again.content()), desk.plugin);
+      after.receive(forgets);
+      t.strictSame(after.taken().told, ['unknown']);
+      t.match(after.plugin.execution(id), { status: 'unknown', filledQuantity });
+      after.receive(isPartlyFilled.replaceAll('E1', 'E2').replace('14=40', '14=80'));
+      t.strictSame(
+        after.taken().told,
+        ['partially_filled, 80 filled, E2: 40 at 1.1'],
+        'it goes on',
+      );
+    }
+  },
+);
+
+t.test(
+  'a journal that did not note what the venue had taken: what was reported tells',
+  async (t) => {
+    const file = memoryFile();
+    const before = new MemoryDesk({}, file);
+    before.submit(id);
+    before.receive(isNew);
+    const older = file.content().filter((line) => !line.includes('taken'));
+    const after = new MemoryDesk({}, memoryFile(older), before.plugin);
+    after.receive(forgets);
+    after.receive(forgets);
+    t.strictSame(after.taken().told, ['unknown', 'unknown']);
+  },
+);
+
+t.test(
+  'an order that was unknown for want of an answer never arrived, if the venue says so',
+  async (t) => {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.receive(`35=j|372=H|379=${name}|380=3|58=no`);
+    desk.receive(forgets);
+    t.strictSame(desk.taken().told, ['unknown', 'rejected, broker_rejected, 0 filled']);
+  },
+);
 
 t.test(
   'a venue that does not answer for an order: unknown, unless something is known',
