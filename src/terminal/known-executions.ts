@@ -1,7 +1,8 @@
 /**
  * Builds the `executions` of `hello`. The gateway applies them as reports without a `seq`, before the
  * redelivered reports; so fills of unacknowledged reports are excluded here, otherwise the gateway would
- * ignore those reports as backward, together with their fills.
+ * ignore those reports as backward, together with their fills. A command that was not reported on is left out:
+ * its entry would confirm it, and an order that nobody answers for would never become `unknown`.
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';
@@ -21,7 +22,7 @@ export function knownExecutions(journal: Journal, outgoing: Outgoing): HelloExec
   const entries: HelloExecution[] = [];
   let bytes = 0;
   for (const known of journal.executions().reverse()) {
-    if (isFinal(known.status)) continue;
+    if (!known.isReported || isFinal(known.status)) continue;
     const entry = { executionId: known.executionId, ...evidenceBefore(known, outgoing) };
     bytes += Buffer.byteLength(JSON.stringify(entry)) + 1;
     if (entries.length === entriesMax || bytes > bytesMax) break;
