@@ -34,6 +34,11 @@ export class Doubts {
     });
   }
 
+  /** Asks at once, but for one that is in doubt already: answers that cannot be read would ask for ever. */
+  suspect(clOrdId: string): void {
+    if (!this.#doubted.has(clOrdId)) this.add(clOrdId, 0);
+  }
+
   delete(clOrdId: string): void {
     this.#doubted.delete(clOrdId);
   }
@@ -48,8 +53,10 @@ export class Doubts {
     const now = this.#clock.monotonic();
     const due: string[] = [];
     for (const [clOrdId, doubted] of this.#doubted) {
-      if (doubted.asks >= asksMax || !isOpen(clOrdId)) this.#doubted.delete(clOrdId);
-      else if (doubted.askAt <= now && due.length < asksPerTick) {
+      const isDue = doubted.askAt <= now;
+      // Asked for the last time, it stays in doubt for as long as an answer may take.
+      if (!isOpen(clOrdId) || (isDue && doubted.asks >= asksMax)) this.#doubted.delete(clOrdId);
+      else if (isDue && due.length < asksPerTick) {
         doubted.asks++;
         doubted.askAt = now + askAgainMs;
         due.push(clOrdId);

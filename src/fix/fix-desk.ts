@@ -32,6 +32,9 @@ export interface FixDeskOptions {
   };
 }
 
+/** They pass over numbers, and any of these may have been a report on any order. */
+const passing: readonly string[] = [types.SequenceReset, types.Logon];
+
 export class FixDesk {
   readonly #options: FixDeskOptions;
   readonly #doubts: Doubts;
@@ -141,6 +144,21 @@ export class FixDesk {
       if (!this.#answers.isOpen(order.executionId)) continue;
       const isDoubted = isSentNow(order) || journal.cancelsOf(order.executionId).some(isSentNow);
       if (isDoubted) this.#doubts.add(order.clOrdId, 0);
+    }
+  }
+
+  /**
+   * Something of the venue's was not read and never comes again: the orders that it names are asked for, or all when
+   * it passes over others. What is lost while there is no session the next logon asks for.
+   */
+  unread(message: ReceivedMessage): void {
+    const { journal, session } = this.#options;
+    if (!session.isLoggedOn) return;
+    const orders = passing.includes(message.type)
+      ? journal.orders()
+      : this.#answers.ordersOf(message);
+    for (const { executionId, clOrdId } of orders) {
+      if (this.#answers.isOpen(executionId)) this.#doubts.suspect(clOrdId);
     }
   }
 

@@ -38,6 +38,7 @@ export interface FixLinkOptions {
   readonly onLoggedOn: () => void;
   readonly onMessage: (message: ReceivedMessage) => void;
   readonly onMissed: (from: number, to: number) => void;
+  readonly onUnread: (message: ReceivedMessage) => void;
   readonly onTick: () => void;
   readonly onNotice: (notice: FixNotice) => void;
 }
@@ -163,7 +164,7 @@ export class FixLink {
   }
 
   #carryOut(action: SessionAction): void {
-    const { session, journal, onLoggedOn, onMessage, onMissed, onNotice } = this.#options;
+    const { session, journal, onLoggedOn, onMessage, onMissed, onUnread, onNotice } = this.#options;
     switch (action.kind) {
       case 'send':
         onNotice({ kind: 'fix_sent', message: action.message });
@@ -180,6 +181,8 @@ export class FixLink {
         return journal.noteReset();
       case 'missed':
         return onMissed(action.from, action.to);
+      case 'unread':
+        return onUnread(action.message);
       case 'end':
         this.#ended = action;
     }

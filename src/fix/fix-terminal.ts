@@ -107,6 +107,7 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
     },
     onMessage: (message) => desk.received(message),
     onMissed: (from, to) => desk.missed(from, to),
+    onUnread: (message) => desk.unread(message),
     onTick: () => desk.tick(),
     onNotice(notice) {
       onNotice(notice);

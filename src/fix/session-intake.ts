@@ -46,7 +46,7 @@ export class SessionIntake {
       return this.#resetIn(message, seq);
     }
     if (message.type === types.Logon && valueOf(message, tags.ResetSeqNumFlag) === 'Y') {
-      return this.#resetBoth();
+      return this.#resetBoth(message);
     }
     if (seq < this.#in.next) return this.#acceptLow(message, seq);
     if (seq > this.#in.next) return this.#acceptHigh(message, seq);
@@ -108,6 +108,7 @@ export class SessionIntake {
       case types.ResendRequest:
         return this.#fill(message, seq);
       case types.SequenceReset:
+        this.#unread(message);
         return this.#skip(message, seq, seq + 1);
       case types.Logout:
         return this.#options.onLogout(message);
@@ -134,8 +135,10 @@ export class SessionIntake {
   /** A SequenceReset without gap fill acts whatever its own number. */
   #resetIn(message: ReceivedMessage, seq: number): void {
     const refusal = bodyRefusal(message);
-    if (refusal !== undefined) this.#reject(message, seq, refusal);
-    else this.#skip(message, seq, this.#in.next);
+    if (refusal !== undefined) return this.#reject(message, seq, refusal);
+    const before = this.#in.next;
+    this.#skip(message, seq, before);
+    if (this.#in.next > before) this.#unread(message);
   }
 
   #skip(message: ReceivedMessage, seq: number, least: number): void {
@@ -145,7 +148,8 @@ export class SessionIntake {
   }
 
   /** The counterparty asks within the session to begin anew. */
-  #resetBoth(): void {
+  #resetBoth(message: ReceivedMessage): void {
+    this.#unread(message);
     this.reset(1, 2);
     this.#in.clear();
     this.#out.logOn(true);
@@ -153,8 +157,16 @@ export class SessionIntake {
 
   /** A bad message that took its number. */
   #refuse(message: ReceivedMessage, seq: number, refusal: Refusal): void {
-    if (seq === this.#in.next) this.#in.skipTo(seq + 1);
+    if (seq === this.#in.next) {
+      this.#in.skipTo(seq + 1);
+      this.#unread(message);
+    }
     this.#reject(message, seq, refusal);
+  }
+
+  /** It never comes again, and the owner may wait for what was in it. */
+  #unread(message: ReceivedMessage): void {
+    this.#options.onAction({ kind: 'unread', message });
   }
 
   #reject(message: ReceivedMessage, seq: number, refusal: Refusal): void {

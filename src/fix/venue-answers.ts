@@ -53,7 +53,7 @@ export class VenueAnswers {
 
   #onReport(message: ReceivedMessage): void {
     const { journal, plugin, clock } = this.#options;
-    const order = this.#orderOf(message);
+    const [order] = this.ordersOf(message);
     if (order === undefined)
       return this.#say('The venue reports on an order that is not of this terminal.', message);
     const { executionId, clOrdId } = order;
@@ -180,15 +180,13 @@ export class VenueAnswers {
     this.#options.journal.noteSettled(clOrdId);
   }
 
-  /** A venue names an order by our id, the id of its cancel, or both. */
-  #orderOf(message: ReceivedMessage): SentOrder | undefined {
+  /** A venue names an order by our id, the id of its cancel, or both; in a bad message there may be more. */
+  ordersOf(message: ReceivedMessage): SentOrder[] {
     const { journal } = this.#options;
-    for (const tag of [tags.ClOrdID, tags.OrigClOrdID]) {
-      const id = valueOf(message, tag) ?? '';
-      const order = journal.order(id) ?? journal.orderOf(journal.cancel(id)?.executionId ?? '');
-      if (order !== undefined) return order;
-    }
-    return undefined;
+    return [tags.ClOrdID, tags.OrigClOrdID]
+      .flatMap((tag) => message.fields.filter(([known]) => known === tag))
+      .map(([, id]) => journal.order(id) ?? journal.orderOf(journal.cancel(id)?.executionId ?? ''))
+      .filter((order) => order !== undefined);
   }
 
   #say(text: string, message: ReceivedMessage, executionId?: string): void {

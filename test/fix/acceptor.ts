@@ -63,6 +63,12 @@ export class Acceptor {
     this.#write(type, this.out++, fields);
   }
 
+  /** Takes a number for a message that never leaves. */
+  withhold(type: string): void {
+    this.#sent.push({ type, fields: [] });
+    this.out++;
+  }
+
   /** @param fields without those that every report of an order repeats. */
   report(order: ReceivedMessage, fields: readonly Field[]): void {
     const id = valueOf(order, tags.ClOrdID) as string;

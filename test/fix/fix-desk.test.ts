@@ -1,7 +1,7 @@
 /** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
 import t from 'tap';
 import { venues } from '../../src/fix/venues.js';
-import { limitOrder, memoryFile, MemoryDesk } from './memory-desk.js';
+import { limitOrder, memoryFile, MemoryDesk, message } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
 const name = '01KGA2M5000000000000000001_0';
@@ -404,6 +404,80 @@ t.test('a question that the venue has not taken is asked again at once', async (
   desk.desk.missed(3, 3);
   desk.pass(1);
   t.strictSame(desk.taken().sent, [askKnown]);
+});
+
+t.test(
+  'a report that was refused: each order that it names is asked for, and no other',
+  async (t) => {
+    const desk = working();
+    const other = '01KGA2M5000000000000000002_0';
+    desk.submit(`exe_${other}`);
+    desk.receive(isNew.replace(name, other).replace('37=V1', '37=V2'));
+    desk.taken();
+    desk.desk.unread(message(`35=8|11=${name}|14=1|14=2`));
+    desk.pass(1);
+    t.strictSame(desk.taken().sent, [askKnown]);
+    desk.desk.unread(message(`35=8|11=not-ours|11=${other}|39=2`));
+    desk.pass(1);
+    t.strictSame(desk.taken().sent, [`H 37=V2 11=${other} 1=A1 55=EUR/USD 54=1`]);
+    desk.desk.unread(message('35=8|11=not-ours|14=1|14=2'));
+    desk.desk.unread(message('35=1'));
+    desk.pass(9);
+    t.strictSame(desk.taken().sent, []);
+  },
+);
+
+t.test(
+  'answers that are refused each time: the order is asked for three times in all',
+  async (t) => {
+    const desk = working();
+    const refused = message(`35=8|150=I|11=${name}|14=1|14=2`);
+    desk.desk.unread(refused);
+    let asked = 0;
+    for (let second = 0; second < 600; second++) {
+      desk.pass(1);
+      const { sent } = desk.taken();
+      asked += sent.length;
+      if (sent.length > 0) desk.desk.unread(refused);
+    }
+    t.equal(asked, 3);
+  },
+);
+
+t.test(
+  'numbers that were passed over: every open order is asked for once, in pieces',
+  async (t) => {
+    const desk = new MemoryDesk();
+    const names = Array.from({ length: 50 }, (_, index) => `01KGA2M5000000000000000001_${index}`);
+    for (const each of names) {
+      desk.submit(`exe_${each}`);
+      desk.receive(isNew.replace(name, each));
+    }
+    desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${names[0]}|14=0|151=0|6=0`);
+    desk.taken();
+    for (const passes of ['35=4|123=Y|36=9', '35=4|36=20', '35=A|141=Y']) {
+      const asked: number[] = [];
+      for (let second = 0; second < 5; second++) {
+        // A gap of many messages is often filled one by one.
+        if (second < 3) desk.desk.unread(message(passes));
+        desk.pass(1);
+        asked.push(desk.taken().sent.length);
+      }
+      t.strictSame(asked, [20, 20, 9, 0, 0], passes);
+      for (const each of names)
+        desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${each}|14=0|151=100|6=0`);
+      desk.taken();
+    }
+  },
+);
+
+t.test('what was not read while there is no session is left to the logon', async (t) => {
+  const desk = working();
+  desk.isLoggedOn = false;
+  desk.desk.unread(message('35=4|123=Y|36=9'));
+  desk.isLoggedOn = true;
+  desk.pass(60);
+  t.strictSame(desk.taken().sent, []);
 });
 
 t.test('a cancel that the venue has not taken: the order is asked for', async (t) => {

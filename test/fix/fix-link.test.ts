@@ -48,6 +48,7 @@ async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
     onLoggedOn: nothing,
     onMessage: nothing,
     onMissed: nothing,
+    onUnread: nothing,
     onTick: nothing,
     onNotice,
   });

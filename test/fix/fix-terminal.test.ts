@@ -2,12 +2,12 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { numberOf, valueOf } from '../../src/fix/message.js';
+import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.js';
 import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
-import { cancelOrder, startAcceptor, type AcceptorOptions } from './acceptor.js';
+import { cancelOrder, startAcceptor, type Acceptor, type AcceptorOptions } from './acceptor.js';
 import { startFix, type FixProcessOptions } from './fix-process.js';
 import { limitOrder } from './memory-desk.js';
 
@@ -126,6 +126,39 @@ t.test('an order that the venue never took: it is asked, and says that it has no
   t.match(execution, { reasonCode: 'broker_rejected', native: { text: 'unknown order' } });
   t.equal(venue.orders.length, 1);
 });
+
+const losses: Record<string, (order: ReceivedMessage, venue: Acceptor) => void> = {
+  'is refused': (order, venue) =>
+    venue.report(order, [
+      [tags.OrdStatus, '2'],
+      [tags.CumQty, '100'],
+      [tags.CumQty, '50'],
+    ]),
+  // It takes a number and never leaves; the venue fills the gap.
+  'is passed over': (_, venue) => {
+    venue.withhold(types.Heartbeat);
+    venue.send(types.Heartbeat, []);
+  },
+};
+
+for (const [how, lose] of Object.entries(losses)) {
+  t.test(`a fill whose report ${how} within the session is asked for`, async (t) => {
+    let sent: ReceivedMessage | undefined;
+    const { user, venue, setting } = await setUp(t, {
+      onMessage(message, venue) {
+        if (message.type !== types.NewOrderSingle) return venue.fill(message);
+        sent = message;
+        venue.rest(message);
+      },
+    });
+    await startFix(t, setting).ready();
+    const requestId = await gateway.submit(user, order());
+    await becomes(user, requestId, 'working');
+    lose(sent as ReceivedMessage, venue);
+    await becomes(user, requestId, 'filled');
+    t.equal(venue.ofType(types.OrderStatusRequest).length, 1);
+  });
+}
 
 t.test('a connection that breaks is made again, and the numbers go on', async (t) => {
   const { user, venue, setting } = await setUp(t);

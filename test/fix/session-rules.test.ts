@@ -10,8 +10,10 @@ const cases: Cases = {
   '14a a tag number that is none': {
     text: `${logon}
       < 35=0|34=2|0=HI
+      = unread
       > 35=3|34=2|45=2|58=Invalid tag number|371=0|372=0|373=0
       < 35=0|34=3|-1=HI
+      = unread
       > 35=3|34=3|45=3|58=Invalid tag number|371=-1|372=0|373=0`,
     in: 4,
   },
@@ -26,6 +28,7 @@ const cases: Cases = {
   '14b required field missing': {
     text: `${logon}
       < 35=1|34=2
+      = unread
       > 35=3|34=2|45=2|58=Required tag missing|371=112|372=1|373=1`,
     in: 3,
   },
@@ -38,6 +41,7 @@ const cases: Cases = {
   '14d field without a value': {
     text: `${logon}
       < 35=1|34=2|112=HELLO|58=
+      = unread
       > 35=3|34=2|45=2|58=Tag specified without a value|371=58|372=1|373=4
       < 35=8|34=3|39=0|58=
       = deliver 35=8|34=3|39=0|58=`,
@@ -46,8 +50,10 @@ const cases: Cases = {
   '14e a flag that is neither Y nor N': {
     text: `${logon}
       < 35=4|34=2|123=X|36=20
+      = unread
       > 35=3|34=2|45=2|58=Value is incorrect (out of range) for this tag|371=123|372=4|373=5
       < 35=0|34=3|43=X
+      = unread
       > 35=3|34=3|45=3|58=Value is incorrect (out of range) for this tag|371=43|372=0|373=5`,
     in: 4,
   },
@@ -60,14 +66,17 @@ const cases: Cases = {
   '14f a number that is none': {
     text: `${logon}
       < 35=4|34=2|123=Y|36=x
+      = unread
       > 35=3|34=2|45=2|58=Incorrect data format for value|371=36|372=4|373=6`,
     in: 3,
   },
   '14g header, body and trailer out of order': {
     text: `${logon}
       < 35=1|112=HELLO|34=2
+      = unread
       > 35=3|34=2|45=2|58=Tag specified out of required order|371=34|372=1|373=14
       < 35=1|34=3|89=signature|112=HELLO
+      = unread
       > 35=3|34=3|45=3|58=Tag specified out of required order|371=112|372=1|373=14
       < 35=8|39=0|34=4
       = deliver 35=8|39=0|34=4`,
@@ -76,8 +85,10 @@ const cases: Cases = {
   '14h a tag more than once': {
     text: `${logon}
       < 35=1|34=2|112=HELLO|112=AGAIN
+      = unread
       > 35=3|34=2|45=2|58=Tag appears more than once|371=112|372=1|373=13
       < 35=8|34=3|39=2|14=100|14=50
+      = unread
       > 35=3|34=3|45=3|58=Tag appears more than once|371=14|372=8|373=13
       < 35=8|34=4|39=0|448=A|448=B
       = deliver 35=8|34=4|39=0|448=A|448=B`,
@@ -86,13 +97,15 @@ const cases: Cases = {
   '14i a group with another count': {
     text: `${logon}
       < 35=0|34=2|627=2|628=HUB
+      = unread
       > 35=3|34=2|45=2|58=Incorrect NumInGroup count for repeating group|371=627|372=0|373=16
       < 35=0|34=3|627=2|628=HUB|628=OTHER`,
     in: 4,
   },
   '15 fields in another order': {
     text: `${logon}
-      < 43=N|34=2|35=4|36=20|123=Y`,
+      < 43=N|34=2|35=4|36=20|123=Y
+      = unread`,
     in: 20,
   },
   '19 a report that is sent again under a new number is handed on': {
@@ -115,6 +128,7 @@ const cases: Cases = {
       < 35=1|34=3|112=HELLO1
       > 35=2|34=2|7=2|16=0
       < 35=8|34=2|43=Y|122=+0|11=a
+      = unread
       > 35=3|34=3|45=2|58=Required tag missing|371=39|372=8|373=1
       > 35=0|34=4|112=HELLO1
       < 35=1|34=4|112=HELLO2
@@ -124,6 +138,7 @@ const cases: Cases = {
   'a refusal goes back the way that the message came': {
     text: `${logon}
       < 35=8|34=2|115=JCD|116=CS|144=CHI|11=a
+      = unread
       > 35=3|34=2|128=JCD|129=CS|145=CHI|45=2|58=Required tag missing|371=39|372=8|373=1
       < 35=W|34=3|128=JCD|129=|55=INTC
       > 35=j|34=3|115=JCD|45=3|372=W|380=3|58=Unsupported Message Type`,

@@ -20,6 +20,7 @@ const cases: Cases = {
       > 35=2|34=2|7=1|16=0
       = logged_on
       < 35=4|34=1|43=Y|122=+0|123=Y|36=6
+      = unread
       < 35=0|34=6`,
     in: 7,
   },
@@ -217,6 +218,7 @@ const cases: Cases = {
   '2k another SenderCompID': {
     text: `${logon}
       < 35=8|34=2|49=WT|39=0
+      = unread
       > 35=3|34=2|45=2|58=CompID problem|372=8|373=9
       > 35=5|34=3|58=CompID problem
       = end protocol`,
@@ -224,6 +226,7 @@ const cases: Cases = {
   '2k another TargetCompID': {
     text: `${logon}
       < 35=8|34=2|56=DLSI|39=0
+      = unread
       > 35=3|34=2|45=2|58=CompID problem|372=8|373=9
       > 35=5|34=3|58=CompID problem
       = end protocol`,
@@ -231,6 +234,7 @@ const cases: Cases = {
   '2o SendingTime more than two minutes early': {
     text: `${logon}
       < 35=0|34=2|52=-121
+      = unread
       > 35=3|34=2|45=2|58=SendingTime accuracy problem|372=0|373=10
       > 35=5|34=3|58=SendingTime accuracy problem
       = end protocol`,
@@ -238,6 +242,7 @@ const cases: Cases = {
   '2o SendingTime more than two minutes late': {
     text: `${logon}
       < 35=0|34=2|52=+121
+      = unread
       > 35=3|34=2|45=2|58=SendingTime accuracy problem|372=0|373=10
       > 35=5|34=3|58=SendingTime accuracy problem
       = end protocol`,
@@ -245,6 +250,7 @@ const cases: Cases = {
   '2q a MsgType that is none': {
     text: `${logon}
       < 35=*|34=2
+      = unread
       > 35=3|34=2|45=2|58=Invalid MsgType|372=*|373=11
       < 35=0|34=3`,
     in: 4,
@@ -318,6 +324,7 @@ const cases: Cases = {
   '10 gap fill, number as expected': {
     text: `${logon}
       < 35=4|34=2|123=Y|36=20
+      = unread
       < 35=1|34=20|112=HELLO
       > 35=0|34=2|112=HELLO`,
     in: 21,
@@ -342,15 +349,18 @@ const cases: Cases = {
   '10 gap fill to before itself': {
     text: `${logon}
       < 35=4|34=2|123=Y|36=2
+      = unread
       > 35=3|34=2|45=2|58=Value is incorrect (out of range) for this tag|371=36|372=4|373=5`,
     in: 3,
   },
   '11a sequence reset, NewSeqNo greater': {
     text: `${logon}
       < 35=4|34=0|36=25
+      = unread
       < 35=1|34=25|112=HELLO
       > 35=0|34=2|112=HELLO
       < 35=4|34=0|36=50|123=N
+      = unread
       < 35=1|34=50|112=HELLO
       > 35=0|34=3|112=HELLO`,
     in: 51,
@@ -407,6 +417,7 @@ const cases: Cases = {
       ! order-1
       > 35=D|34=2|11=order-1
       < 35=A|34=1|98=0|108=30|141=Y
+      = unread
       = reset
       > 35=A|34=1|98=0|108=30|141=Y
       < 35=0|34=2`,
