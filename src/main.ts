@@ -52,7 +52,9 @@ export async function main(
   try {
     const { env: environment, pid } = process;
     const service = await createServiceManager({ environment, pid, clock: systemClock, log });
-    const gateway = await createGateway(settings, log);
+    // Nothing is served before it is ready, so nothing has to be drained.
+    const gateway = await Promise.race([createGateway(settings, log), stopRequested]);
+    if (gateway === undefined) process.exit(exitCodes.done);
     const { url, opsUrl } = gateway;
     process.stdout.write(`${JSON.stringify({ msg: 'ready', url, opsUrl })}\n`);
     service.ready(url);

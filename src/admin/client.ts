@@ -2,10 +2,12 @@
  * Performs an operation in the process that owns the data directory: in the gateway that runs on it, or
  * here, under the directory's lock, when none does. The operation has taken effect when this resolves.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { systemClock } from '../lib/clock.js';
-import { isStoreDirectory, prepareDataDirectory } from '../store/data-directory.js';
+import { errorText } from '../lib/error-text.js';
+import { dataFile, isStoreDirectory, prepareDataDirectory } from '../store/data-directory.js';
 import {
   busyMessage,
   type Holder,
@@ -179,6 +181,15 @@ function storeFailed(dataDir: string, reason: string): NotPerformed {
 }
 
 function noStore(dataDir: string): NotPerformed {
+  try {
+    statSync(join(dataDir, dataFile), { throwIfNoEntry: false });
+  } catch (error) {
+    return notPerformed(
+      'data_directory_refused',
+      `The data directory ${dataDir} cannot be read: ${errorText(error)}. Run the command as root or as the ` +
+        'user that the gateway runs as.',
+    );
+  }
   const finding = existsSync(dataDir)
     ? `The directory ${dataDir} holds no Signalbox store.`
     : `There is no data directory ${dataDir}.`;

@@ -8,6 +8,7 @@ import type { Finding } from './finding.js';
 import { checkNative } from './native.js';
 import { checkPermissions } from './permissions.js';
 import { checkPorts } from './ports.js';
+import { checkSecret } from './secret.js';
 import { checkStore } from './store.js';
 import { checkTls } from './tls.js';
 
@@ -16,6 +17,7 @@ const checks: readonly Check[] = [
   checkConfigAccess,
   checkDisk,
   checkStore,
+  checkSecret,
   checkClock,
   checkFileLimit,
   checkTls,

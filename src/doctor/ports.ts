@@ -65,6 +65,13 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
     );
   }
   const answer = await ask(place.url);
+  if (answer === undefined && gatewayPid !== undefined) {
+    return report.warning(
+      `${shown} does not answer within ${answerTimeoutMs / 1_000} seconds. The gateway of this data directory ` +
+        `(process ${gatewayPid}) probably holds it, and is stopped or very busy.`,
+      `See its log, and "ps -o stat= ${gatewayPid}": a T is a process that was stopped, until "kill -CONT ${gatewayPid}".`,
+    );
+  }
   if (answer === undefined || !place.isOurs(answer)) {
     return report.problem(
       `${shown} is held by a program that is no gateway.`,

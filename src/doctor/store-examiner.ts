@@ -7,14 +7,15 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { becomeOwnerOf } from '../admin/owner.js';
 import { openStore } from '../store/lmdb-store.js';
-import { StartRefused } from '../store/refusal.js';
+import { FormerFormat, StartRefused } from '../store/refusal.js';
 import { type StoreReport, walkStore } from './store-walk.js';
 
 export type ExaminerMessage =
   | { readonly report: StoreReport }
   | {
       readonly refusal: string;
-      /** Rights are missing; the store may be well. */ readonly isAccess: boolean;
+      /** The store may be well: rights are missing, or it has an earlier format. */
+      readonly cause: 'access' | 'former_format' | 'damage';
     }
   | undefined;
 
@@ -23,14 +24,17 @@ const accessCodes: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 13, 1, 30];
 
 async function examine(directory: string): Promise<ExaminerMessage> {
   try {
-    const store = openStore(directory);
+    const store = openStore(directory, { takesOver: false });
     const report = await walkStore(store, () => rest(0));
     await store.close();
     return { report };
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     const code = (error.cause as { readonly code?: unknown } | undefined)?.code;
-    return { refusal: error.message, isAccess: accessCodes.includes(code) };
+    const isAccess = accessCodes.includes(code);
+    const isFormer = error instanceof FormerFormat;
+    const cause = isFormer ? 'former_format' : isAccess ? 'access' : 'damage';
+    return { refusal: error.message, cause };
   }
 }
 

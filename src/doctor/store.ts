@@ -24,6 +24,11 @@ const restore =
   '(ops/backup.md tells how, and what to tell the bots).';
 const mendPermissions =
   'Mend the permissions first, as the finding about them says, and run this again.';
+const remedies = {
+  access: mendPermissions,
+  former_format:
+    'Examine it with the version that wrote it, or a copy of it: that version cannot read it afterwards.',
+};
 const report = reporter('store');
 
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
@@ -76,10 +81,11 @@ function judgeExamination(
     return [report.problem(`The store in ${dataDir} cannot be read to its end: ${how}.`, restore)];
   }
   if ('refusal' in message) {
+    const { refusal, cause } = message;
     return [
-      message.isAccess
-        ? report.warning(`The records were not examined: ${message.refusal}`, mendPermissions)
-        : report.problem(message.refusal, restore),
+      cause === 'damage'
+        ? report.problem(refusal, restore)
+        : report.warning(`The records were not examined: ${refusal}`, remedies[cause]),
     ];
   }
   const of =

@@ -50,10 +50,19 @@ export interface TlsFiles {
   readonly tlsKey: string | undefined;
 }
 
+/** @throws StartRefused when the native server does not take the files. */
 export function createApp({ tlsCert, tlsKey }: Partial<TlsFiles> = {}): TemplatedApp {
   if (tlsCert === undefined || tlsKey === undefined) return native.App();
   const options: AppOptions = { cert_file_name: tlsCert, key_file_name: tlsKey };
-  return native.SSLApp(options);
+  try {
+    return native.SSLApp(options);
+  } catch (error) {
+    throw new StartRefused(
+      `TLS cannot be spoken with the certificate ${tlsCert} and the key ${tlsKey}. Give a chain of which every ` +
+        'certificate is whole, and a key of RSA, Ed25519 or the curves P-256, P-384 or P-521.',
+      { cause: error },
+    );
+  }
 }
 
 /** Without it a second listener on the same port would succeed and share the traffic. */

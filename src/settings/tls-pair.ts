@@ -6,6 +6,8 @@ import { errorText } from '../lib/error-text.js';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Report } from './config-file.js';
 
+const rsaBitsMin = 2048;
+
 export function checkTlsPair(
   certPath: string | undefined,
   keyPath: string | undefined,
@@ -36,6 +38,13 @@ export function checkTlsPair(
   if (certificate === undefined || key === undefined) return;
   if (!certificate.checkPrivateKey(key)) {
     report('tlsKey', `The private key ${keyPath} does not belong to the certificate ${certPath}.`);
+  }
+  const { modulusLength = rsaBitsMin } = key.asymmetricKeyDetails ?? {};
+  if (modulusLength < rsaBitsMin) {
+    report(
+      'tlsKey',
+      `The private key ${keyPath} has ${modulusLength} bits, which clients refuse: an RSA key needs ${rsaBitsMin}.`,
+    );
   }
 }
 

@@ -33,15 +33,25 @@ export function readJwtSecret(directory: string, given?: string): string {
   if (given !== undefined) {
     return acceptSecret(given, 'SIGNALBOX_JWT_SECRET is too short: give at least 22 characters.');
   }
-  const path = join(directory, secretFile);
-  try {
+  return refusing(directory, (path) => {
     makeSecret(path);
     chmodSync(path, privateFileMode);
-    return acceptSecret(
-      readFileSync(path, 'utf8').trim(),
-      `The file ${path} is damaged: it should hold a secret and is shorter than one. Restore it ` +
-        'from a backup, or delete it: users and their programs then have to log in again.',
-    );
+    return readSecret(path);
+  });
+}
+
+/** Whether the directory has a secret; a start makes one where it has none. Throws `StoreRefused` for a bad one. */
+export function hasJwtSecret(directory: string): boolean {
+  return refusing(directory, (path) => {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
+    return readSecret(path) !== '';
+  });
+}
+
+function refusing<T>(directory: string, work: (path: string) => T): T {
+  const path = join(directory, secretFile);
+  try {
+    return work(path);
   } catch (error) {
     if (error instanceof StoreRefused) throw error;
     throw new StoreRefused(
@@ -50,6 +60,14 @@ export function readJwtSecret(directory: string, given?: string): string {
       { cause: error },
     );
   }
+}
+
+function readSecret(path: string): string {
+  return acceptSecret(
+    readFileSync(path, 'utf8').trim(),
+    `The file ${path} is damaged: it should hold a secret and is shorter than one. Restore it ` +
+      'from a backup, or delete it: users and their programs then have to log in again.',
+  );
 }
 
 function acceptSecret(secret: string, refusal: string): string {

@@ -50,6 +50,8 @@ export interface StoreOptions {
   readonly segmentBytes?: number;
   /** Of what the index lacks: beyond it, writes wait. */
   readonly waitingBytesMax?: number;
+  /** False to refuse a store of an earlier format rather than change it. */
+  readonly takesOver?: boolean;
 }
 
 const segmentBytesShipped = 16 * 2 ** 20;
@@ -67,7 +69,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   removeStagedCopies(directory);
   const { clock = systemClock, diskSpace = () => readDiskSpace(directory) } = options;
   const { segmentBytes = segmentBytesShipped, waitingBytesMax = waitingBytesShipped } = options;
-  const { root, apply, files, found, logId, recovery } = openRecovered(directory, diskSpace());
+  const opened = openRecovered(directory, diskSpace(), options.takesOver ?? true);
+  const { root, apply, files, found, logId, recovery } = opened;
   options.onRecovered?.(recovery);
   const databases = openDatabases(root);
   const reserve = createDiskReserve(clock, diskSpace);

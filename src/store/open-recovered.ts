@@ -24,12 +24,16 @@ export interface RecoveredStore {
 }
 
 /** Throws `StoreRefused`. */
-export function openRecovered(directory: string, space: DiskSpace | undefined): RecoveredStore {
+export function openRecovered(
+  directory: string,
+  space: DiskSpace | undefined,
+  takesOver: boolean,
+): RecoveredStore {
   const root = openIndex(directory);
   try {
     // Its position says which files of the log may be used again. Who wrote it may have been killed before its flush.
     syncFile(join(directory, dataFile));
-    const index = claimFormat(root, (name) => openDatabase(root, name), directory);
+    const index = claimFormat(root, (name) => openDatabase(root, name), directory, takesOver);
     endStore(directory);
     const files = createSegmentFiles(join(directory, logDirectory));
     const found = files.find();

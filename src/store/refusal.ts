@@ -8,5 +8,10 @@ export class StartRefused extends Error {
 
 /** The data directory cannot be used as it is. */
 export class StoreRefused extends StartRefused {
-  override readonly name = 'StoreRefused';
+  override readonly name: string = 'StoreRefused';
+}
+
+/** The store has a format that a start takes over, and who opens it only looks. */
+export class FormerFormat extends StoreRefused {
+  override readonly name = 'FormerFormat';
 }

@@ -13,7 +13,7 @@ import { storeFormat } from './key-layout.js';
 import type { IndexPlace } from './log/recovery.js';
 import { logIdLength } from './log/segment.js';
 import { logDirectory } from './log/segment-files.js';
-import { StoreRefused } from './refusal.js';
+import { FormerFormat, StoreRefused } from './refusal.js';
 
 const metaName = 'meta';
 const formatKey = 'format';
@@ -59,6 +59,7 @@ export function assertStoreFile(path: string): void {
 /**
  * Marks a new store and one of the format without a log, for which it makes an empty one. To be called
  * before any other use, by the only one who has it open.
+ * @param takesOver whether the latter may be changed.
  * @returns which log the store is the index of, and how far. Throws `StoreRefused` when the store cannot
  * be read by this version.
  */
@@ -66,6 +67,7 @@ export function claimFormat(
   root: RootDatabase,
   openDatabase: (name: typeof metaName) => Database<string>,
   directory: string,
+  takesOver: boolean,
 ): IndexPlace {
   const names = [...root.getKeys()];
   if (names.length > 0 && !names.includes(metaName)) {
@@ -79,6 +81,12 @@ export function claimFormat(
   // Of a first open that was cut off, there may be an empty `meta` and nothing else: it is still new.
   const isNew = found === undefined && names.every((name) => name === metaName);
   const logPath = join(directory, logDirectory);
+  if (found === formatWithoutLog && !takesOver) {
+    throw new FormerFormat(
+      `The store in ${directory} has format ${found}; the first start of this version makes it one of format ` +
+        `${storeFormat}, and nothing was changed yet.`,
+    );
+  }
   if (isNew || found === formatWithoutLog) {
     mkdirSync(logPath, { recursive: true, mode: privateDirectoryMode });
     syncDirectory(directory);

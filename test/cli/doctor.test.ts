@@ -5,7 +5,9 @@ import {
   mkdirSync,
   openSync,
   closeSync,
+  existsSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -53,7 +55,7 @@ t.test('where all is well, every check says so and the exit code is 0', async (t
   const checks = new Set(findings.map(({ check }) => check));
   t.same(
     [...checks],
-    ['settings', 'permissions', 'disk', 'store', 'clock', 'files', 'ports', 'native'],
+    ['settings', 'permissions', 'disk', 'store', 'secret', 'clock', 'files', 'ports', 'native'],
   );
   t.same(
     findings.filter(({ level }) => level === 'problem'),
@@ -155,6 +157,37 @@ t.test('a store whose end is missing, or whose pages are overwritten, is told of
   const overwritten = await diagnose(dataDir);
   t.equal(overwritten.code, 1);
   t.match(overwritten.of('store'), [{ level: 'problem', remedy: /backup/ }]);
+});
+
+t.test('a secret that a start would refuse is a problem', async (t) => {
+  const dataDir = await aDataDir(t);
+  const secret = join(dataDir, 'jwt-secret');
+  t.match((await diagnose(dataDir)).of('secret'), [
+    { level: 'ok', message: /the next start makes/ },
+  ]);
+  t.notOk(existsSync(secret), 'the doctor makes none');
+  writeFileSync(secret, 'short', { mode: 0o600 });
+  const { code, of } = await diagnose(dataDir);
+  t.equal(code, 1);
+  t.match(of('secret'), [{ level: 'problem', message: /is damaged/, remedy: /backup, or delete/ }]);
+  rmSync(secret);
+  mkdirSync(secret);
+  t.match((await diagnose(dataDir)).of('secret'), [{ level: 'problem', message: /EISDIR/ }]);
+});
+
+t.test('a store of an earlier format is told of, and stays one', async (t) => {
+  const dataDir = dataDirOf(t);
+  mkdirSync(dataDir, { mode: 0o700 });
+  const options = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
+  const old = open(dataDir, { noSubdir: false, overlappingSync: false, maxDbs: 20 });
+  await old.openDB<string>('meta', options).put('format', '1');
+  await old.close();
+  for (let i = 0; i < 2; i++) {
+    t.match((await diagnose(dataDir)).of('store'), [
+      { level: 'warning', message: /not examined: .*format 1/, remedy: /version that wrote it/ },
+    ]);
+  }
+  t.notOk(existsSync(join(dataDir, 'log')));
 });
 
 t.test('a port that another program holds is a problem', async (t) => {

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { knownEnvironment } from '../../src/settings/table.js';
+import { lockDirectory } from '../../src/store/directory-lock.js';
+import { startCommand } from '../support/command.js';
 import {
   addUser,
   dataDirOf,
@@ -57,6 +60,21 @@ async function stallingClient(t: Test, url: string): Promise<void> {
   );
   await once(socket, 'data');
 }
+
+t.test('a signal ends a gateway that waits for a command at once, with exit code 0', async (t) => {
+  const dataDir = dataDirOf(t);
+  await addUser(dataDir, 'ann@example.com');
+  const lock = await lockDirectory(dataDir, 'command');
+  t.teardown(() => lock.release());
+  const { process: waiting, ended } = startCommand([
+    ...['serve', '--host', '0.0.0.0', '--port', '0', '--ops-port', '0'],
+    ...['--data-dir', dataDir],
+  ]);
+  // The warning of a public address is the last that it says before it waits.
+  await once(waiting.stderr as Readable, 'data');
+  waiting.kill('SIGTERM');
+  t.match(await ended, { code: 0, stdout: '', stderr: /asked to stop/ });
+});
 
 t.test('a second signal ends a gateway that drains at once', async (t) => {
   const gateway = await started(t);

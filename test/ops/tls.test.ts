@@ -1,4 +1,5 @@
 /** Native TLS: the gateway itself, with certificates made here, and everything that it serves. */
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -121,6 +122,11 @@ t.test('a certificate that could not serve stops the start, in words that help',
       ['--tls-cert', cert, '--tls-key', write('stranger.pem', stranger.key)],
       /private key .*stranger\.pem does not belong to the certificate .*fullchain\.pem/,
     ],
+    [
+      'a key that is too short',
+      ['--tls-cert', cert, '--tls-key', write('weak.pem', rsaKey(1024))],
+      /private key .*weak\.pem has 1024 bits, which clients refuse: an RSA key needs 2048/,
+    ],
   ];
   for (const [name, flags, message] of refusals) {
     const { code, stdout, stderr } = signalboxCli(`${directory}/other`, [
@@ -133,3 +139,21 @@ t.test('a certificate that could not serve stops the start, in words that help',
   }
   t.end();
 });
+
+t.test('a chain that the native server does not take stops the start, with its files', (t) => {
+  const damaged = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const { code, stdout, stderr } = signalboxCli(`${directory}/other`, [
+    ...['serve', '--port', '0', '--ops-port', '0'],
+    ...['--tls-cert', write('damaged.pem', issued.chain + damaged), '--tls-key', key],
+  ]);
+  t.equal(code, 1);
+  t.match(stderr, /^TLS cannot be spoken with the certificate .*damaged\.pem and the key /m);
+  t.notMatch(stderr, /\n {4}at /);
+  t.equal(stdout, '');
+  t.end();
+});
+
+function rsaKey(modulusLength: number): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength });
+  return String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+}

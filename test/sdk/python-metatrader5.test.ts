@@ -1,5 +1,5 @@
 /** The MetaTrader 5 example at the real gateway, with a fake of the package MetaTrader5: no terminal, no broker. */
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.js';
@@ -71,7 +71,20 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   const later = await submit({ quantity: 50 });
   await outcome(gateway, user, later, 'unknown');
   await second.kill();
-  await start().notice('connected');
+  const third = start();
+  await third.notice('connected');
   rmSync(hides);
   t.match(await outcome(gateway, user, later, 'filled'), { filledQuantity: 50 }, 'after a restart');
+
+  writeFileSync(hides, '');
+  const cutOff = await submit({ quantity: 60 });
+  t.equal(await third.ended(), 9);
+  await start().notice('connected');
+  await outcome(gateway, user, cutOff, 'unknown');
+  rmSync(hides);
+  t.match(await outcome(gateway, user, cutOff, 'filled'), { filledQuantity: 60 });
+  const orders = JSON.parse(readFileSync(join(directory, 'orders'), 'utf8')) as {
+    volume_initial: number;
+  }[];
+  t.equal(orders.filter((order) => order.volume_initial === 60).length, 1, 'it was sent once');
 });

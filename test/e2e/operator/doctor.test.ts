@@ -73,3 +73,17 @@ t.test('ports of another gateway are a warning', async (t) => {
   const user = await gateway.user();
   t.equal((await submit(gateway.url, user.key, signal())).status, 202);
 });
+
+t.test('a gateway that does not answer is not taken for another program', async (t) => {
+  const child = gateway.process.process;
+  child.kill('SIGSTOP');
+  t.teardown(() => child.kill('SIGCONT'));
+  const found = await findings(['--port', port, '--ops-port', opsPort]);
+  t.match(
+    found.filter(({ check }) => check === 'ports'),
+    [
+      { level: 'warning', message: new RegExp(`does not answer .*process ${child.pid}`) },
+      { level: 'warning', message: /does not answer/ },
+    ],
+  );
+});

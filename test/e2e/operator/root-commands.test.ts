@@ -100,6 +100,16 @@ t.test('root’s export belongs to root, and root imports it', { skip }, async (
   await startsAsNobody(t, other.dataDir);
 });
 
+t.test('a directory that the caller may not read is not called empty', { skip }, async (t) => {
+  const { dataDir } = directoryOfNobody(t);
+  await addUser(dataDir, ann);
+  chownSync(dataDir, 0, 0);
+  t.match(commandOfNobody(['user', 'list', '--data-dir', dataDir]), {
+    code: 1,
+    stderr: /cannot be read: EACCES.*the user that the gateway runs as/,
+  });
+});
+
 t.test('where permissions are wrong, no restore is advised', { skip }, async (t) => {
   const { dataDir } = directoryOfNobody(t);
   await addUser(dataDir, ann);

@@ -10,11 +10,11 @@ import os
 import signal
 import sys
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Union
 
 import MetaTrader5 as mt5
 
-from signalbox.plugin import (EXECUTE, Evidence, Execution, Fault, Fill, JournalRefused, LoginRefused, Plugin,
+from signalbox.plugin import (Evidence, Execution, Fault, Fill, JournalRefused, LoginRefused, Plugin,
                               Refused, Source, Submit, fault_of, log_in, short_id)
 
 #: How long MetaTrader's history is searched for an order, beyond what its clock and ours may differ.
@@ -131,11 +131,12 @@ class MetaTrader5Terminal(Plugin):
             raise RuntimeError(f"MetaTrader does not answer: {mt5.last_error()}")
         return next((order for place in places for order in place if order.comment == short_id(key)), None)
 
-    def in_doubt(self, command: Submit) -> Optional[str]:
+    def in_doubt(self, command: Submit) -> Union[Evidence, str, None]:
+        """An order that was sent may show later: one that does not show is unknown, and never sent again."""
         key = command["executionId"]
-        if self.find(key) is None:
-            return EXECUTE
         self.open[key] = command
+        if self.find(key) is None:
+            return super().in_doubt(command)
         self.follow(key)
         return None
 

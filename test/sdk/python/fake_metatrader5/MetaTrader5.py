@@ -1,8 +1,8 @@
 """
 A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
 this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money. A
-volume of 50 gets no answer, and is not shown while there is the file FAKE_METATRADER5.hides, which gets a byte at each
-look. The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
+volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
+FAKE_METATRADER5.hides, which gets a byte at each look. The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
 """
 
 import json
@@ -43,7 +43,7 @@ def _shown():
         with open(os.environ["FAKE_METATRADER5"] + ".hides", "r+") as looks:
             looks.seek(0, os.SEEK_END)
             looks.write(".")
-            return [order for order in _orders() if order.volume_initial != 50]
+            return [order for order in _orders() if order.volume_initial not in (50, 60)]
     except FileNotFoundError:
         return _orders()
 
@@ -90,6 +90,8 @@ def order_send(request):
         ticket=1000 + len(orders), comment=request["comment"], volume_initial=request["volume"],
         state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_done=int(time.time()) if is_filled else 0)
     _store(orders + [order])
+    if request["volume"] == 60:
+        os._exit(9)
     if request["volume"] == 50:
         return None
     return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
