@@ -64,7 +64,7 @@ function open(directory: string, path: string, source: SourceName, kind: string)
   const lines = readLines(path, head);
   let file = openSync(path, 'a', privateFileMode);
   let pending: string[] = [];
-  let failure: unknown;
+  let failure: Error | undefined;
 
   return {
     path,
@@ -79,7 +79,7 @@ function open(directory: string, path: string, source: SourceName, kind: string)
         fsyncSync(file);
       } catch (error) {
         // It may have left a torn line, behind which nothing more may come.
-        failure = error;
+        failure = error as Error;
         throw error;
       }
     },

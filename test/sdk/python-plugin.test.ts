@@ -24,6 +24,33 @@ idle.stop()
 idle.run()
 `;
 
+/** Flushes twice on a disk that fails the first one. */
+const flushFails = `
+import contextlib, os, sys
+from signalbox.journal import Journal
+from signalbox.plugin import Source
+journal = Journal(sys.argv[1], Source("terminal_a", "desk-1", "Sim101"))
+journal.note("acknowledged", seq=0)
+fsync = os.fsync
+def failing(file):
+    raise OSError(5, "Input/output error")
+for os.fsync in failing, fsync:
+    try:
+        journal.sync(contextlib.nullcontext())
+        print("flushed")
+    except OSError as error:
+        print(error.errno)
+`;
+
+await t.test('after a flush that failed, none succeeds', { skip: noPython }, async (t) => {
+  const printed = execFileSync(String(python), ['-c', flushFails, t.testdir()], {
+    env: { ...process.env, ...environment },
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  t.equal(printed, '5\n5\n');
+});
+
 await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
   const { status, error } = spawnSync(String(python), ['-c', stopsBeforeItRuns, t.testdir()], {
     env: { ...process.env, ...environment },

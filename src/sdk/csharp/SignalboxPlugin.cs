@@ -458,7 +458,15 @@ namespace Signalbox
                 if (!isDirty) return;
                 isDirty = false;
             }
-            disk.Flush(true);
+            try
+            {
+                disk.Flush(true);
+            }
+            catch (IOException error)
+            {
+                broken = error;
+                throw;
+            }
             lock (mutex)
             {
                 var kept = Executions.Count + Cancels.Count + Reports.Count;

@@ -109,7 +109,11 @@ class Journal:
             if not self._dirty:
                 return
             self._dirty = False
-        os.fsync(self._file)
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            self._broken = error
+            raise
         with lock:
             kept = len(self.executions) + len(self.cancels) + len(self.reports)
             if self._broken is None and self._lines > max(self.COMPACT_AFTER, 2 * kept):
