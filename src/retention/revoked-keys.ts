@@ -1,13 +1,17 @@
-/** Removes API keys that were revoked long enough ago: their ids are never given again, so nothing refers to them. */
-import { dayMs } from '../lib/durations.js';
+/** Removes API keys that were revoked long enough ago, or are too many: their ids are never given again. */
+import { dayMs, hourMs } from '../lib/durations.js';
 import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
 export const revokedKeyRetentionDays = 30;
+/** Of a user: keys are held in memory. Beyond these the first ones made go sooner, when nothing of theirs can wait any more. */
+export const revokedKeysMax = 1_000;
+const settledMs = hourMs;
 
 export function revokedKeys(slice: Slice, now: number): Pass {
   const cutoff = now - revokedKeyRetentionDays * dayMs;
   return eachUser(slice, function* (userId) {
-    // The index has them under the negative id.
+    let kept = 0;
+    // The index has them under the negative id, the newest first.
     for (let start = -Number.MAX_SAFE_INTEGER; ;) {
       const rows = slice.range('apiKeyHashes', {
         prefix: [userId],
@@ -17,7 +21,11 @@ export function revokedKeys(slice: Slice, now: number): Pass {
       });
       for (const { key, record: hash } of rows) {
         const { revokedAt = null } = slice.get('apiKeys', hash) ?? {};
-        if (revokedAt === null || revokedAt > cutoff) continue;
+        if (revokedAt === null) continue;
+        if (revokedAt > (kept < revokedKeysMax ? cutoff : now - settledMs)) {
+          kept++;
+          continue;
+        }
         slice.remove('apiKeys', hash);
         slice.remove('apiKeyHashes', key);
         slice.remove('apiKeyUses', -key[1]);

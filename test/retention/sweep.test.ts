@@ -1,4 +1,6 @@
 import t from 'tap';
+import { hourMs } from '../../src/lib/durations.js';
+import { revokedKeysMax } from '../../src/retention/revoked-keys.js';
 import type { RetentionLimits } from '../../src/retention/pass.js';
 import { RetentionClock } from '../../src/retention/retention-clock.js';
 import { createSweep, type Sweep, sweeperModule } from '../../src/retention/sweep.js';
@@ -552,6 +554,24 @@ t.test('a revoked key goes 30 days after its revocation, with its last use', asy
     store.keys('apiKeyUses'),
     keys.filter((id) => id % 3 === 0),
   );
+});
+
+t.test('of very many revoked keys the first made go after an hour', async (t) => {
+  const { store, clock, sweep, now } = await setUp();
+  const ids = Array.from({ length: revokedKeysMax + 50 }, (_, index) => index + 1);
+  await store.write((batch) => {
+    for (const id of ids) {
+      batch.put('apiKeys', `hash ${id}`, apiKey(id, id > 10 ? now - hourMs : now));
+      batch.put('apiKeyHashes', ['u', -id], `hash ${id}`);
+    }
+  });
+  const left = () => store.keys('apiKeyHashes').map(([, id]) => -id);
+  await runCycle(sweep);
+  t.same(left().reverse(), [...ids.slice(0, 10), ...ids.slice(50)]);
+  clock.advance(hourMs);
+  await runCycle(sweep);
+  t.same(left().reverse(), ids.slice(50));
+  t.equal(store.keys('apiKeys').length, revokedKeysMax);
 });
 
 t.test('a slice ends when its time is used up', async (t) => {
