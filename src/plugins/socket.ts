@@ -46,6 +46,14 @@ const upgradeRefusals = {
   too_fast: 429,
 } as const;
 type UpgradeRefusal = keyof typeof upgradeRefusals;
+
+interface RefusedAnswer {
+  /** When to try again, in milliseconds; 0 when that is not known. */
+  readonly retryMs?: number;
+  /** Whether the connection ends with it. */
+  readonly closes?: boolean;
+}
+
 const route = `GET ${pluginPath}`;
 /** When to try again without a free connection: when one ends is not known. */
 const freeConnectionMs = 10_000;
@@ -82,14 +90,16 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     res: HttpResponse,
     code: UpgradeRefusal,
     who: { traceId: string; clientAddress: string; userId: string | undefined },
-    { retryMs = 0, closes = false } = {},
+    { retryMs = 0, closes = false }: RefusedAnswer,
   ): void {
     const status = upgradeRefusals[code];
     deps.trail.note('refused', { ...who, route, status, code, keyId: undefined });
-    res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
-    if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
-    if (status === 426) res.writeHeader('Upgrade', 'websocket');
-    res.end('', closes);
+    res.cork(() => {
+      res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
+      if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
+      if (status === 426) res.writeHeader('Upgrade', 'websocket');
+      res.end('', closes);
+    });
   }
 
   const intake = new Intake(deps.clock, deps.onError);
@@ -120,13 +130,12 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const traceId = deps.nextTraceId(head.traceparent);
         // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         const clientAddress = addressText(deps.addressOf(res, head.forwardedFor));
-        const refuse = (code: UpgradeRefusal, userId?: string, retryMs = 0): void =>
-          refuseUpgrade(res, code, { traceId, clientAddress, userId }, { retryMs });
+        const refuse = (code: UpgradeRefusal, userId?: string, answer: RefusedAnswer = {}): void =>
+          refuseUpgrade(res, code, { traceId, clientAddress, userId }, answer);
         if (head.isAmbiguous) {
           // Later, as in http/server.ts: nothing behind it is read while an answer is owed.
-          setImmediate(() => {
-            const who = { traceId, clientAddress, userId: undefined };
-            if (!isGone) refuseUpgrade(res, 'bad_request', who, { closes: true });
+          setImmediate(guarded, () => {
+            if (!isGone) refuse('bad_request', undefined, { closes: true });
           });
           return;
         }
@@ -141,9 +150,9 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         if (version !== '13' || !isOffered) return refuse('bad_upgrade', userId);
         const budget = deps.connection.budgets.of(userId);
         if (!budget.hasFreeConnection)
-          return refuse('too_many_connections', userId, freeConnectionMs);
+          return refuse('too_many_connections', userId, { retryMs: freeConnectionMs });
         if (budget.barredMs > 0 || !budget.spend(0, framesPerUpgrade))
-          return refuse('too_fast', userId, budget.barredMs);
+          return refuse('too_fast', userId, { retryMs: budget.barredMs });
         const { hash } = session;
         const { expiresAt } = session.session;
         const data: SocketData = {

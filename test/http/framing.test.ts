@@ -135,6 +135,15 @@ t.test('nor what is behind an ambiguous upgrade', async (t) => {
   }
 });
 
+t.test('an ambiguous upgrade that comes alone is answered, and the log stays JSON', async (t) => {
+  const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+  const client = await RawClient.connect(url);
+  const framing = lengths['two Content-Lengths'] as readonly string[];
+  await client.send(request('GET', '/plugin/v1', [key, ...framing]));
+  t.match(await client.closed(), /^HTTP\/1\.1 400 /);
+  for (const line of gateway.process.log().trim().split('\n')) t.ok(JSON.parse(line));
+});
+
 t.test('the ambiguous request itself has no effect', async (t) => {
   const body = signal();
   const text = JSON.stringify(body);
