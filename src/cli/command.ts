@@ -14,14 +14,16 @@ export const exitCodes = { done: 0, refused: 1, usage: 2 } as const;
 
 export type Outcome =
   | { readonly ok: true; readonly json: unknown; /** The same for people. */ readonly text: string }
-  | {
-      readonly ok: false;
-      readonly exitCode: 1 | 2;
-      /** For programs. */
-      readonly code: string;
-      /** Complete sentences, the last of which is the remedy. */
-      readonly message: string;
-    };
+  | Failed;
+
+export interface Failed {
+  readonly ok: false;
+  readonly exitCode: 1 | 2;
+  /** For programs. */
+  readonly code: string;
+  /** Complete sentences, the last of which is the remedy. */
+  readonly message: string;
+}
 
 /** The options as commander gives them, by the setting's name. */
 export interface SharedOptions {
@@ -94,38 +96,29 @@ export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void 
     io.stdout(`${json ? JSON.stringify(outcome.json, null, 2) : outcome.text}\n`);
     return;
   }
-  const { code, message, exitCode } = outcome;
-  if (json) io.stdout(errorJson(code, message));
-  io.stderr(`${message}\n`);
-  io.exitCode(exitCode);
+  fail(io, outcome, { json }, 2);
 }
 
-export interface Failure {
-  readonly code: string;
-  /** Complete sentences. */
-  readonly message: string;
-  readonly exitCode?: 1 | 2;
-}
-
-/** As `finish` does a refusal, for a command that prints JSON lines. */
+/** `indent`: of the JSON. 0 is one line, for a command that prints JSON lines. */
 export function fail(
   io: Io,
-  { code, message, exitCode = exitCodes.refused }: Failure,
+  { code, message, exitCode }: Failed,
   { json }: { readonly json?: boolean | undefined },
+  indent = 0,
 ): void {
-  if (json) io.stdout(`${JSON.stringify({ error: { code, message } })}\n`);
+  if (json) io.stdout(errorJson(code, message, indent));
   io.stderr(`${message}\n`);
   io.exitCode(exitCode);
 }
 
-export function errorJson(code: string, message: string): string {
-  return `${JSON.stringify({ error: { code, message } }, null, 2)}\n`;
+export function errorJson(code: string, message: string, indent = 2): string {
+  return `${JSON.stringify({ error: { code, message } }, null, indent)}\n`;
 }
 
-export function refused(code: string, message: string): Outcome {
+export function refused(code: string, message: string): Failed {
   return { ok: false, exitCode: exitCodes.refused, code, message };
 }
 
-export function misused(message: string): Outcome {
-  return { ok: false, exitCode: exitCodes.usage, code: 'usage', message };
+export function misused(message: string, code = 'usage'): Failed {
+  return { ok: false, exitCode: exitCodes.usage, code, message };
 }

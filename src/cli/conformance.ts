@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { randomSecret } from '../lib/ids.js';
 import { helloTimeoutMs } from '../plugins/protocol.js';
-import { exitCodes, examplesText, fail } from './command.js';
+import { exitCodes, examplesText, fail, refused } from './command.js';
 import type { Io } from './io.js';
 
 interface ConformanceOptions {
@@ -103,7 +103,7 @@ async function run(io: Io, options: ConformanceOptions): Promise<void> {
     });
   } catch (error) {
     const message = `The address cannot be used: ${errorText(error)}.`;
-    return fail(io, { code: 'address_unusable', message }, options);
+    return fail(io, refused('address_unusable', message), options);
   }
   const { url, email, password } = judge;
   const shown = given === undefined ? { password } : {};

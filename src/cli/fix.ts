@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { JournalRefused, logIn } from '../terminal/plugin.js';
-import { exitCodes, fail } from './command.js';
+import { exitCodes, fail, misused, refused } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 
@@ -71,7 +71,7 @@ async function run(io: Io, options: FixOptions): Promise<void> {
   const login = await logIn({ url, email, password: io.env[passwords.gateway] ?? '' });
   if (!login.ok) {
     const message = `${login.message} The password is taken from ${passwords.gateway}.`;
-    return fail(io, { code: 'login_refused', message }, options);
+    return fail(io, refused('login_refused', message), options);
   }
   passed(`gateway ${url} as ${email}`);
 
@@ -90,15 +90,14 @@ async function run(io: Io, options: FixOptions): Promise<void> {
         print(notice);
         const failed = check ? checkFailure(notice) : endMessage(notice);
         if (failed !== undefined) {
-          fail(io, { code: 'terminal_ended', message: failed }, options);
+          fail(io, refused('terminal_ended', failed), options);
           ending.end(exitCodes.refused);
         } else if (check && notice.kind === 'fix_logged_on') ending.end(exitCodes.done);
       },
     });
   } catch (error) {
     if (!(error instanceof JournalRefused)) throw error;
-    const { message } = error;
-    return fail(io, { code: 'journal_refused', message, exitCode: exitCodes.usage }, options);
+    return fail(io, misused(error.message, 'journal_refused'), options);
   }
   terminal.start();
   const exitCode = await ending.wait();
@@ -132,7 +131,7 @@ function readConfig(io: Io, options: FixOptions): FixConfig | undefined {
   const config = readFixConfig(content);
   if (!isFaults(config)) return config;
   const message = [`The configuration ${path} cannot be used.`, ...config].join('\n');
-  fail(io, { code: 'invalid_configuration', message, exitCode: exitCodes.usage }, options);
+  fail(io, misused(message, 'invalid_configuration'), options);
   return undefined;
 }
 
@@ -145,7 +144,7 @@ function readText(io: Io, path: string, options: FixOptions): string | null {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const message = `The file ${path} cannot be read: ${errorText(error)}.`;
-    fail(io, { code: 'file_unreadable', message, exitCode: exitCodes.usage }, options);
+    fail(io, misused(message, 'file_unreadable'), options);
     return null;
   }
 }

@@ -16,7 +16,7 @@ import {
 } from '../terminal/paper-terminal.js';
 import { parsePriceLine } from '../terminal/price-feed.js';
 import { logIn } from '../terminal/session-login.js';
-import { exitCodes, fail } from './command.js';
+import { exitCodes, fail, misused, refused } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 import { askPassword, readPasswordInput } from './password-input.js';
@@ -130,8 +130,7 @@ async function run(io: Io, options: TerminalOptions, command: Command): Promise<
     });
   } catch (error) {
     if (!(error instanceof JournalRefused)) throw error;
-    const { message } = error;
-    return fail(io, { code: 'journal_refused', message, exitCode: exitCodes.usage }, options);
+    return fail(io, misused(error.message, 'journal_refused'), options);
   }
 
   terminal.start();
@@ -167,7 +166,7 @@ async function sessionToken(
   }
   const login = await logIn({ url, email, password });
   if (login.ok) return login.sessionToken;
-  fail(io, { code: 'login_refused', message: login.message }, { json });
+  fail(io, refused('login_refused', login.message), { json });
   return undefined;
 }
 
