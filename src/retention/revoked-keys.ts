@@ -3,7 +3,7 @@ import { dayMs, hourMs } from '../lib/durations.js';
 import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
 export const revokedKeyRetentionDays = 30;
-/** Of a user: keys are held in memory. Beyond these the first ones made go sooner, when nothing of theirs can wait any more. */
+/** Of a user: keys are held in memory. Beyond these the first ones made go sooner, when nothing of theirs can wait. */
 export const revokedKeysMax = 1_000;
 const settledMs = hourMs;
 

@@ -44,6 +44,10 @@ async function aMove(t: Test): Promise<Move> {
   };
 }
 
+async function annIn(dataDir: string): Promise<unknown> {
+  return JSON.parse((await signalboxIn(dataDir, ['user', 'show', ann, '--json'])).stdout);
+}
+
 /** The rows of a file, as an operation reads them from its command. */
 function rowsOf(file: string): NextRow {
   const rows = readUserRows(file);
@@ -63,7 +67,7 @@ t.test('export says what is next, and import what is there', async (t) => {
   t.equal(statSync(move.file).mode & 0o777, 0o600);
   t.match((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving +exported to move/);
   t.match(await move.import(), { code: 0, stdout: /ann@example.com is here, with 1 records/ });
-  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
+  t.match(await annIn(move.to), {
     frozen: false,
     confirmed: true,
   });
@@ -74,7 +78,7 @@ t.test('a user that was frozen or unconfirmed before its move is so after it', a
   await signalboxIn(move.from, ['user', 'set', ann, '--frozen', 'true', '--confirmed', 'false']);
   t.equal((await move.export('--freeze')).code, 0);
   await move.import();
-  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
+  t.match(await annIn(move.to), {
     frozen: true,
     confirmed: false,
   });
@@ -88,7 +92,7 @@ t.test('an export can be made again, and taken back', async (t) => {
   const rows = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1, -2);
   t.same(rows(again), rows(move.file));
   await signalboxIn(move.from, ['user', 'set', ann, '--frozen', 'false']);
-  t.match(JSON.parse((await signalboxIn(move.from, ['user', 'show', ann, '--json'])).stdout), {
+  t.match(await annIn(move.from), {
     frozen: false,
     confirmed: true,
   });
@@ -105,16 +109,14 @@ t.test('a user that is frozen or unconfirmed while it moves is so after it', asy
   rmSync(move.file);
   t.equal((await move.export('--freeze')).code, 0);
   await move.import();
-  t.match(JSON.parse((await signalboxIn(move.to, ['user', 'show', ann, '--json'])).stdout), {
+  t.match(await annIn(move.to), {
     frozen: true,
     confirmed: false,
   });
   t.match((await set('--frozen', 'false')).stdout, /back from its move, and still frozen/);
-  const shown = async () =>
-    JSON.parse((await signalboxIn(move.from, ['user', 'show', ann, '--json'])).stdout) as unknown;
-  t.match(await shown(), { frozen: true, confirmed: false });
+  t.match(await annIn(move.from), { frozen: true, confirmed: false });
   t.match((await set('--frozen', 'false')).stdout, /is changed: not frozen\.$/m);
-  t.match(await shown(), { frozen: false, confirmed: false });
+  t.match(await annIn(move.from), { frozen: false, confirmed: false });
 });
 
 t.test('what export cannot do is refused in words', async (t) => {

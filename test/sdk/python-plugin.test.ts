@@ -24,6 +24,14 @@ idle.stop()
 idle.run()
 `;
 
+function printedBy(...args: readonly string[]): string {
+  return execFileSync(String(python), args, {
+    env: { ...process.env, ...environment },
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+}
+
 /** Flushes twice on a disk that fails the first one. */
 const flushFails = `
 import contextlib, os, sys
@@ -43,12 +51,7 @@ for os.fsync in failing, fsync:
 `;
 
 await t.test('after a flush that failed, none succeeds', { skip: noPython }, async (t) => {
-  const printed = execFileSync(String(python), ['-c', flushFails, t.testdir()], {
-    env: { ...process.env, ...environment },
-    encoding: 'utf8',
-    timeout: 60_000,
-  });
-  t.equal(printed, '5\n5\n');
+  t.equal(printedBy('-c', flushFails, t.testdir()), '5\n5\n');
 });
 
 await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
@@ -65,11 +68,9 @@ await t.test(
   { skip: noPython },
   async (t) => {
     const program = `${root}test/sdk/python/compaction_program.py`;
-    const printed = execFileSync(String(python), [program, t.testdir()], {
-      env: { ...process.env, ...environment },
-      encoding: 'utf8',
-      timeout: 60_000,
+    t.strictSame(JSON.parse(printedBy(program, t.testdir())), {
+      reported: ['fsync'],
+      kept: ['fsync'],
     });
-    t.strictSame(JSON.parse(printed), { reported: ['fsync'], kept: ['fsync'] });
   },
 );

@@ -2,7 +2,8 @@
 A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
 this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money. A
 volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
-FAKE_METATRADER5.hides, which gets a byte at each look. The orders are in the file FAKE_METATRADER5, so that they outlive the process, as those of a terminal do.
+FAKE_METATRADER5.hides, which gets a byte at each look. The orders are in the file FAKE_METATRADER5, so that they
+outlive the process, as those of a terminal do.
 """
 
 import json
