@@ -79,8 +79,14 @@ export class VenueAnswers {
       : undefined;
     for (const cancel of cancels) {
       if (ended !== undefined) this.#settle(cancel, ended);
+      else if (evidence?.status === 'unknown') this.#doubtCancel(cancel);
       else this.#afterReport(cancel, order, isCancelPending, askedBy);
     }
+  }
+
+  #doubtCancel({ cancelRequestId, clOrdId }: SentCancel): void {
+    const text = `The venue does not know the order any more. Ask it for ClOrdID ${clOrdId}.`;
+    this.#options.plugin.cancelReport(cancelRequestId, { status: 'unknown', native: { text } });
   }
 
   /** What a report on an order that goes on says about a cancel of it. */

@@ -314,13 +314,15 @@ const fixedHeaders: Readonly<Record<number, Headers>> = {
 
 function headersOf(status: number, { retryAfter, allow, close }: Failure): Headers {
   const fixed = fixedHeaders[status] ?? noHeaders;
-  if (retryAfter === undefined && allow === undefined && close === undefined) return fixed;
+  // The native server writes the header itself with what it closes at once.
+  const isAnnounced = close === 'announced';
+  if (retryAfter === undefined && allow === undefined && !isAnnounced) return fixed;
   const headers: [string, string][] = [];
   if (retryAfter !== undefined) {
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfter)))]);
   }
   if (allow !== undefined) headers.push(['Allow', allow]);
   headers.push(...(fixed as [string, string][]));
-  if (close !== undefined) headers.push(['Connection', 'close']);
+  if (isAnnounced) headers.push(['Connection', 'close']);
   return headers;
 }

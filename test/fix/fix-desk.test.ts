@@ -350,6 +350,20 @@ t.test(
   },
 );
 
+t.test('what became of its cancel is unknown too, until evidence comes', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.pass(10);
+  desk.taken();
+  desk.receive(forgets);
+  t.strictSame(desk.taken().told, ['unknown', `${cancelId} unknown`]);
+  desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
+  t.strictSame(desk.taken().told, [
+    'cancelled, cancelled_by_api, 0 filled',
+    `${cancelId} cancelled`,
+  ]);
+});
+
 t.test(
   'a journal that did not note what the venue had taken: what was reported tells',
   async (t) => {

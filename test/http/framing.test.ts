@@ -93,6 +93,15 @@ t.test(
   },
 );
 
+t.test('the refusal says once that the connection closes', async (t) => {
+  const client = await RawClient.connect(url);
+  await client.send(letThrough(''));
+  const answer = await client.answer();
+  t.equal(answer?.status, 400);
+  t.strictSame(answer?.headers['connection'], ['close']);
+  await client.closed();
+});
+
 t.test('nor is what comes behind it in a segment of its own', async (t) => {
   for (const [name, build] of Object.entries(ambiguous)) {
     const { bytes, isAccepted } = smuggled();
