@@ -61,7 +61,7 @@ export interface UnlistedFills {
   readonly lastIds: readonly string[];
 }
 
-/** The order's state as the terminal reports it; null where the report left a field out. */
+/** The order's state as the terminal reports it; null where it has not told a field. */
 export interface NativeState {
   readonly orderId: string | null;
   readonly state: string | null;
@@ -152,6 +152,15 @@ export function isCancelUnacknowledged(execution: Execution): boolean {
   const { cancel } = execution;
   if (cancel === null || cancel.acknowledged || cancel.dispatchedAt === null) return false;
   return (cancel.status === 'dispatched' || cancel.status === 'unknown') && isOpenOrder(execution);
+}
+
+/** What a report leaves out of the order's identity and state stays known; code and text are of one report. */
+export function nativeAfter(
+  known: NativeState | null,
+  told: NativeState | undefined,
+): NativeState | null {
+  if (told === undefined || known === null) return told ?? known;
+  return { ...told, orderId: told.orderId ?? known.orderId, state: told.state ?? known.state };
 }
 
 export function mayMove(from: ExecutionStatus, to: ExecutionStatus): boolean {

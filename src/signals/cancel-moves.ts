@@ -10,10 +10,11 @@ import type {
 } from '../model/cancellation.js';
 import { cancelStates, cancelWaitMs, isWaiting } from '../model/cancellation.js';
 import type { Execution, NativeState } from '../model/execution.js';
-import { isOpenOrder, mayMove } from '../model/execution.js';
+import { isOpenOrder, mayMove, nativeAfter } from '../model/execution.js';
 import { cancelRequestIdOf } from '../lib/ids.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { Trail } from '../model/trail.js';
+import { asFilled, isComplete } from './fills.js';
 import type { Move } from './move.js';
 
 /** A bot requests the cancel of one order. The caller must check that the order is cancellable. */
@@ -127,16 +128,17 @@ export function reportCancel(evidence: CancelReport): Move {
     if (execution.cancel === null) return undefined;
     const isLatest = execution.cancel.cancelRequestId === evidence.cancelRequestId;
     const latest = isLatest ? knownToTerminal(execution.cancel) : execution.cancel;
-    const moved = isLatest
-      ? movedCancel(latest, evidence.status, evidence.reasonCode, now)
-      : undefined;
     const endsOrder = evidence.status === 'cancelled' && mayMove(execution.status, 'cancelled');
+    const isFilled = endsOrder && isComplete(execution, execution.filledQuantity);
+    const { status, reasonCode } = isFilled ? alreadyFilled : evidence;
+    const moved = isLatest ? movedCancel(latest, status, reasonCode, now) : undefined;
     const cause = isLatest ? latest.cause : undefined;
     if (moved === undefined && !endsOrder) return undefined;
     return {
       ...execution,
       ...(endsOrder ? cancelledFor(cause, execution, now) : {}),
-      native: evidence.native ?? execution.native,
+      ...(isFilled ? asFilled : {}),
+      native: nativeAfter(execution.native, evidence.native),
       cancel: moved === undefined ? latest : { ...moved, acknowledged: true },
       updatedAt: now,
     };
@@ -209,12 +211,14 @@ function withCancel(
   return { ...execution, cancel: { ...moved, ...more }, updatedAt: now };
 }
 
+const alreadyFilled = { status: 'too_late', reasonCode: 'already_filled' } as const;
+
 /** How an open cancel ends when its execution does. */
 // oxfmt-ignore
-const cancelEnds: Readonly<Record<string, { readonly status: CancelStatus; readonly reasonCode: ReasonCode | null }>> = {
-  filled:    { status: 'too_late',  reasonCode: 'already_filled' },
+const cancelEnds: Readonly<Record<string, Pick<Cancellation, 'status' | 'reasonCode'>>> = {
+  filled:    alreadyFilled,
   cancelled: { status: 'cancelled', reasonCode: null },
-  completed: { status: 'too_late',  reasonCode: 'already_filled' },
+  completed: alreadyFilled,
   rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
   expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
 };

@@ -78,6 +78,13 @@ export function remainingAfter(execution: Execution, filledQuantity: number | nu
   return Math.max(0, rounded(execution.quantity - filledQuantity));
 }
 
+/** What an execution becomes when nothing of its order remains. */
+export const asFilled = { status: 'filled', reasonCode: null } as const;
+
+export function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
+  return quantity !== null && (filledQuantity ?? 0) >= quantity;
+}
+
 export function sumOf({ fills, unlistedFills = nothing }: Fills): number {
   return rounded(totalsOf(fills).quantity + unlistedFills.quantity);
 }

@@ -4,10 +4,18 @@
  */
 import { limits } from '../limits.js';
 import type { Execution, ExecutionReport } from '../model/execution.js';
-import { isFinal, mayMove } from '../model/execution.js';
+import { isFinal, mayMove, nativeAfter } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { cancelAfterEnd, causeOf, defaultCause, recoveredCancel } from './cancel-moves.js';
-import { averageOf, fillsWith, remainingAfter, sumOf, type Fills } from './fills.js';
+import {
+  asFilled,
+  averageOf,
+  fillsWith,
+  isComplete,
+  remainingAfter,
+  sumOf,
+  type Fills,
+} from './fills.js';
 import type { Move } from './move.js';
 
 /** Applies a move. If it ends the execution, it ends its open cancel, too. */
@@ -135,9 +143,9 @@ function afterReport(
   const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
-  // What ends otherwise, or has, is filled with its last fill.
+  // An order that is filled to its last part has no other end, whichever of both is reported first.
   const becomesFilled =
-    filled !== undefined &&
+    (moves || filled !== undefined) &&
     isFinal(evidence.status) &&
     evidence.status !== 'filled' &&
     isComplete(execution, filledQuantity);
@@ -151,7 +159,7 @@ function afterReport(
     remainingQuantity: evidence.remainingQuantity ?? remainingAfter(execution, filledQuantity),
     averageFillPrice: evidence.averageFillPrice ?? averageAfter(execution, filled, filledQuantity),
     ...filled,
-    native: evidence.native ?? execution.native,
+    native: nativeAfter(execution.native, evidence.native),
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
@@ -190,12 +198,6 @@ function afterLateFill(
   };
 }
 
-const asFilled = { status: 'filled', reasonCode: null } as const;
-
-function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
-  return quantity !== null && (filledQuantity ?? 0) >= quantity;
-}
-
 function averageAfter(
   { averageFillPrice }: Execution,
   filled: Fills | undefined,
@@ -227,9 +229,8 @@ function filledAfter(
 ): number | null {
   const { filledQuantity, quantity } = execution;
   // An earlier reported total may include fills that were never listed.
-  if (filled !== undefined) return Math.max(sumOf(filled), filledQuantity ?? 0);
-  // `filled` without quantity and fills means the whole order.
-  return evidence.status === 'filled' && execution.fills.length === 0
-    ? (quantity ?? filledQuantity)
-    : filledQuantity;
+  const known =
+    filled === undefined ? filledQuantity : Math.max(sumOf(filled), filledQuantity ?? 0);
+  // `filled` without a quantity means the whole order, whatever of it is listed.
+  return evidence.status === 'filled' && quantity !== null ? Math.max(quantity, known ?? 0) : known;
 }

@@ -80,7 +80,50 @@ t.test('a fill counts also where a total without fills came before it', async (t
   const after = report(known, 'filled', { fill: aFill('f1', 3) });
   t.equal(after.status, 'filled', 'the end of the order is not lost');
   t.equal(after.fills.length, 1);
-  t.equal(after.filledQuantity, 7, 'never less than the terminal has said');
+  t.match(after, { filledQuantity: 10, remainingQuantity: 0 }, 'filled is the whole order');
+  const working = report(known, 'partially_filled', { fill: aFill('f1', 3) });
+  t.equal(working.filledQuantity, 7, 'never less than the terminal has said');
+});
+
+t.test('an order ends the same whether its last fill or its end is reported first', async (t) => {
+  const whole = { status: 'filled', reasonCode: null, filledQuantity: 10, remainingQuantity: 0 };
+  for (const status of ['cancelled', 'expired', 'unknown'] as const) {
+    const filled = report(anExecution('working'), 'partially_filled', { fill: aFill('f1', 10) });
+    t.match(report(filled, status, { reasonCode: 'no_quotes' }), whole, status);
+    const ended = report(anExecution('working'), status);
+    t.match(report(ended, 'partially_filled', { fill: aFill('f1', 10) }), whole, status);
+  }
+  const totalled = report(anExecution('working'), 'partially_filled', { filledQuantity: 10 });
+  t.match(report(totalled, 'cancelled'), whole);
+});
+
+t.test('a cancel of an order that is filled to its last part came too late', async (t) => {
+  const cancel = aCancel('dispatched');
+  const order = anExecution('partially_filled', { cancel, filledQuantity: 10 });
+  const { cancelRequestId } = cancel;
+  const evidence = { cancelRequestId, status: 'cancelled', reasonCode: null } as const;
+  t.match(moves.applyMove(order, cancelMoves.reportCancel(evidence), later), {
+    status: 'filled',
+    reasonCode: null,
+    cancel: { status: 'too_late', reasonCode: 'already_filled', acknowledged: true },
+  });
+});
+
+t.test('the id and the state of an order stay known when a frame leaves them out', async (t) => {
+  const native = { orderId: 'A1', state: 'Working', code: 7, text: 'ok' };
+  const cancel = aCancel('dispatched');
+  const order = report(anExecution('dispatched', { cancel }), 'working', { native });
+  const told = { orderId: null, state: null, code: 2, text: null };
+  const { cancelRequestId } = cancel;
+  const evidence = { cancelRequestId, status: 'rejected', reasonCode: null, native: told } as const;
+  t.strictSame(cancelMoves.reportCancel(evidence)(order, later)?.native, {
+    ...native,
+    code: 2,
+    text: null,
+  });
+  const held = { ...told, state: 'Held' };
+  const after = report(order, 'working', { native: held });
+  t.strictSame(after.native, { ...held, orderId: 'A1' });
 });
 
 const ignored: [string, Execution, ExecutionReport][] = [
@@ -170,6 +213,13 @@ t.test('a terminal that says only filled means the whole quantity', async (t) =>
   const order = anExecution('working', { quantity: 3, filledQuantity: 0 });
   const filled = applied(order, { status: 'filled' }, 2);
   t.match(filled, { filledQuantity: 3, remainingQuantity: 0, averageFillPrice: null });
+  const partly = report(order, 'partially_filled', { fill: aFill('f1', 1, 100) });
+  t.match(report(partly, 'filled'), { filledQuantity: 3, remainingQuantity: 0 });
+  t.match(report(order, 'filled', { fill: aFill('f1', 1, 100) }), {
+    filledQuantity: 3,
+    remainingQuantity: 0,
+    averageFillPrice: null,
+  });
   const closed = anExecution('submitted', { quantity: null, filledQuantity: null });
   t.match(applied(closed, { status: 'filled' }, 2), { filledQuantity: null });
 });

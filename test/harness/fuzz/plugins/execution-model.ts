@@ -90,8 +90,9 @@ export class ExecutionModel {
     }
     if (said['averageFillPrice'] !== undefined) this.averageFillPrice = said['averageFillPrice'];
     else if (isNew && sumOf(fills) >= (filled ?? 0)) this.averageFillPrice = averageOf(fills);
-    if (said['native'] !== undefined) this.native = nativeOf(said['native']);
-    if (isNew && isEnd(said['status']) && this.#isComplete(filled)) return this.#fillUp();
+    this.#tellNative(said['native']);
+    const isTold = moves || isNew;
+    if (isTold && isEnd(said['status']) && this.#isComplete(filled)) return this.#fillUp();
     this.reasonCode = said['reasonCode'] ?? (moves ? null : this.reasonCode);
     if (moves) this.#move(said['status'], this.reasonCode === null);
   }
@@ -121,13 +122,17 @@ export class ExecutionModel {
       said['status'] === 'cancelled' && executionMoves[this.status]?.includes('cancelled');
     const moves = isLatest && cancelMoves[cancel.status]?.includes(said['status']) === true;
     if (!moves && ends !== true) return;
-    if (said['native'] !== undefined) this.native = nativeOf(said['native']);
+    this.#tellNative(said['native']);
+    const isFilled = ends === true && this.#isComplete(this.filledQuantity);
     if (moves) {
-      cancel.status = said['status'];
-      cancel.reasonCode = said['reasonCode'] ?? null;
+      cancel.status = isFilled ? 'too_late' : said['status'];
+      cancel.reasonCode = isFilled ? 'already_filled' : (said['reasonCode'] ?? null);
       cancel.acknowledged = true;
     }
-    if (ends === true) {
+    if (isFilled) {
+      this.#fillUp();
+      this.delivery = 'confirmed';
+    } else if (ends === true) {
       this.#move('cancelled');
       this.reasonCode = 'cancelled_by_api';
       this.delivery = 'confirmed';
@@ -189,9 +194,20 @@ export class ExecutionModel {
   }
 
   #filledAfter(status: string, fills: readonly KnownFill[], isNew: boolean): number | null {
-    if (isNew) return Math.max(sumOf(fills), this.filledQuantity ?? 0);
-    const isAll = status === 'filled' && fills.length === 0;
-    return isAll ? (this.quantity ?? this.filledQuantity) : this.filledQuantity;
+    const known = isNew ? Math.max(sumOf(fills), this.filledQuantity ?? 0) : this.filledQuantity;
+    const isAll = status === 'filled' && this.quantity !== null;
+    return isAll ? Math.max(this.quantity as number, known ?? 0) : known;
+  }
+
+  /** What is not told of the order's id and state stays. */
+  #tellNative(told: any): void {
+    if (told === undefined) return;
+    const { orderId = null, state = null } = this.native ?? {};
+    this.native = nativeOf({
+      ...told,
+      orderId: told.orderId ?? orderId,
+      state: told.state ?? state,
+    });
   }
 
   #unlike(shown: any, ...names: (keyof this & string)[]): Record<string, unknown> {
