@@ -1,5 +1,5 @@
 /** Operations on users, their sessions and keys, and on the switch of the Public API. */
-import { halt, resumeTrading } from '../auth/brakes.js';
+import { halt, resumeTrading, stopping } from '../auth/brakes.js';
 import {
   addUser,
   deleteUser,
@@ -125,7 +125,7 @@ export const accountOperations = {
   'trading.halt': {
     async run({ store, clock, effects }, { reason = null }) {
       const now = clock.now();
-      const state = await store.transact((transaction) => halt(transaction, reason, now));
+      const state = await store.transact((transaction) => halt(transaction, reason, now), stopping);
       await effects.endUnsent();
       return state;
     },

@@ -7,6 +7,7 @@ import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
 import type { Switches, User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
+import { stopping } from './brakes.js';
 import { findApiKeyOwner, revokeApiKey } from './api-key.js';
 import { emailKey, isEmail } from './email.js';
 import { suspended, withState } from './moving.js';
@@ -58,6 +59,7 @@ export async function setUser(
   email: string,
   change: UserChange,
 ): Promise<User | undefined> {
+  const options = change.frozen === true ? stopping : undefined;
   return store.transact((transaction) => {
     const found = findUser(transaction, email);
     if (found === undefined) return undefined;
@@ -70,7 +72,7 @@ export async function setUser(
       tokenGeneration: user.tokenGeneration + raised,
       sessionGeneration: user.sessionGeneration + raised,
     });
-  });
+  }, options);
 }
 
 /** Ends the user's plugin sessions; user tokens stay, for they cannot reach a terminal. */
@@ -79,7 +81,7 @@ export async function revokeSessions(store: Store, email: string): Promise<User 
     const user = findUser(transaction, email);
     if (user === undefined) return undefined;
     return putUser(transaction, { ...user, sessionGeneration: user.sessionGeneration + 1 });
-  });
+  }, stopping);
 }
 
 /** Suspends the user for its move to another gateway, where it is resumed as it was before. */
@@ -144,7 +146,7 @@ export function listUsers(reader: Reader): User[] {
 export async function setPublicApi(store: Store, enabled: boolean): Promise<void> {
   await store.transact((transaction) => {
     transaction.put('switches', 'publicApi', { enabled });
-  });
+  }, stopping);
 }
 
 export function isPublicApiEnabled(reader: Reader): boolean {

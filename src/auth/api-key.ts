@@ -8,6 +8,7 @@ import { assert } from '../lib/assert.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import type { Scope } from '../model/scopes.js';
+import { stopping } from './brakes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
 const secretPrefix = 'svc_api_';
@@ -143,7 +144,7 @@ export async function revokeApiKey<Refusal extends string = never>(
     const refusal = refuse(transaction);
     if (refusal !== undefined) return refusal;
     return revoke(transaction, userId, id, now) || wasRevoked(transaction, userId, id);
-  });
+  }, stopping);
 }
 
 /** @returns false when there is no such key, or no more. */

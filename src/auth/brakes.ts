@@ -5,7 +5,7 @@
  */
 import { toIsoTime } from '../lib/clock.js';
 import type { Switches } from '../model/records.js';
-import type { Reader, Writer } from '../store/store.js';
+import type { Reader, TransactOptions, Writer } from '../store/store.js';
 
 /** Why an order may not leave; also the error of a new signal, except for a revoked key. */
 export type Stop = 'account_frozen' | 'trading_halted' | 'key_revoked';
@@ -23,10 +23,15 @@ export function haltText({ halted, reason, since }: Switches['halt']): string | 
   return `ready, trading halted since ${time}${reason === null ? '' : `: ${reason}`}`;
 }
 
-/** The reason of a halt that goes on is replaced; its time stays. */
+/** How a stop is written: it must not wait until there is room on a disk. */
+export const stopping: TransactOptions = { usesReserve: true };
+
+/** Of a halt that goes on, the time stays; a reason that is given replaces the one before. */
 export function halt(transaction: Reader & Writer, reason: string | null, now: number) {
   const before = readHalt(transaction);
-  const halted = { halted: true, reason, since: before.halted ? before.since : now };
+  const halted = before.halted
+    ? { ...before, reason: reason ?? before.reason }
+    : { halted: true, reason, since: now };
   transaction.put('switches', 'halt', halted);
   return halted;
 }

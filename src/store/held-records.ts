@@ -47,8 +47,8 @@ export function holdRecords(store: Store): Store {
     ...store,
     get,
     write: (fill) => touched.follow(store.write((batch) => fill(touched.noting(batch)))),
-    transact: (work) =>
-      touched.followOne((noted) => store.transact((within) => work(noted(within)))),
+    transact: (work, options) =>
+      touched.followOne((noted) => store.transact((within) => work(noted(within)), options)),
     async sweep(order) {
       const outcome = await store.sweep(order);
       for (const [collection, keys] of Object.entries(outcome.removed)) {

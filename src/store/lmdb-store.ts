@@ -27,7 +27,14 @@ import { openRecovered } from './open-recovered.js';
 import { Overlay } from './overlay.js';
 import { createReader } from './reader.js';
 import { removeStagedCopies } from './staged-copy.js';
-import { type Reader, type Store, StoreFailure, type Writer, WriteRefused } from './store.js';
+import {
+  type Reader,
+  type Store,
+  StoreFailure,
+  type TransactOptions,
+  type Writer,
+  WriteRefused,
+} from './store.js';
 import type { WriteGroup } from './write-group.js';
 
 export interface StoreOptions {
@@ -115,7 +122,8 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     // Otherwise what another program has undone would be taken for new, and acknowledged a second time.
     onBegin: () => assertHolds(databases.meta, filler.position),
     onFlushed: (group) => filler.add(group),
-    onCommit: options.onCommit,
+    // What was written in the reserve does not mean that there is space again.
+    onCommit: (ok) => options.onCommit?.(ok && reserve.refusal() === undefined),
     commitLatency: options.commitLatency,
     flushLatency: options.flushLatency,
   });
@@ -147,10 +155,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   }
 
   /** Why nothing may be written now. */
-  function refusalNow(): WriteRefused | undefined {
+  function refusalNow({ usesReserve = false }: TransactOptions = {}): WriteRefused | undefined {
     if (closed) return closedFailure();
     const refused =
-      reserve.refusal() ?? (commits.bytes > waitingBytesMax ? indexBehind() : undefined);
+      (usesReserve ? undefined : reserve.refusal()) ??
+      (commits.bytes > waitingBytesMax ? indexBehind() : undefined);
     if (refused !== undefined) options.onCommit?.(false);
     return refused;
   }
@@ -213,8 +222,11 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       return writer.group?.settled ?? Promise.resolve();
     },
 
-    async transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
-      const refused = refusalNow();
+    async transact<T>(
+      work: (transaction: Reader & Writer) => T,
+      transactOptions?: TransactOptions,
+    ): Promise<T> {
+      const refused = refusalNow(transactOptions);
       if (refused !== undefined) throw refused;
       const result = writer.run(() => {
         const made = work(transaction);

@@ -44,6 +44,14 @@ export interface Writer {
   remove<C extends Collection>(collection: C, key: KeyOf<C>): void;
 }
 
+export interface TransactOptions {
+  /**
+   * For a small write that must not wait for space, such as a halt: it is made also when the disk is in its
+   * reserve, in a file of the log that was made ready before.
+   */
+  readonly usesReserve?: boolean;
+}
+
 export interface Store extends Reader {
   /**
    * All that `fill` puts and removes happens, or none of it does. Writes of the same and of other turns
@@ -58,7 +66,7 @@ export interface Store extends Reader {
    * at once; inside it, reads see every write before it, on disk or not, and its own. A throw in it takes
    * everything back and rejects with that error. Resolves when what it read and wrote is on disk.
    */
-  transact<T>(work: (transaction: Reader & Writer) => T): Promise<T>;
+  transact<T>(work: (transaction: Reader & Writer) => T, options?: TransactOptions): Promise<T>;
   /**
    * Lets the sweeper work through one slice, beside all other writes, of which it may not see those of the last
    * seconds. Not to be called for a second one at the same time. Resolves when readers see nothing of what it has removed.

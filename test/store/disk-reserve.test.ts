@@ -73,6 +73,24 @@ t.test(
   },
 );
 
+t.test('what must not wait for space is written in the reserve, and is no recovery', async (t) => {
+  const { store, outcomes, setFull, clock } = openOnDisk(t);
+  await store.write((batch) => batch.put('meta', 'before', 1));
+  setFull(true);
+  clock.advance(10);
+  await store.transact((batch) => batch.put('meta', 'urgent', 2), { usesReserve: true });
+  t.equal(store.get('meta', 'urgent'), 2);
+  t.same(outcomes, [true, false]);
+  await t.rejects(
+    store.write((batch) => batch.put('meta', 'other', 3)),
+    WriteRefused,
+  );
+  setFull(false);
+  clock.advance(10);
+  await store.write((batch) => batch.put('meta', 'after', 4));
+  t.same(outcomes, [true, false, false, true]);
+});
+
 function openOnDisk(t: Test) {
   const clock = new SimulatedClock();
   const outcomes: boolean[] = [];

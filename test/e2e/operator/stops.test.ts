@@ -34,6 +34,7 @@ t.test('halt: signals are refused, what waits is denied, cancels and reads go on
   t.equal(verdict(await post(user)), '403 trading_halted');
   t.equal(await ops('/readyz'), `ready, trading halted since ${halted.since}: prices are wrong`);
   t.match(await ops('/metrics'), /^signalbox_trading_halted 1$/m);
+  t.strictSame(await cli('halt'), halted, 'again without a reason: the first one stays');
 
   await gateway.restart('SIGKILL');
   t.equal(verdict(await post(user)), '403 trading_halted', 'also after a restart');

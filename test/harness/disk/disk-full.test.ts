@@ -7,6 +7,7 @@ import { createKey, login, signal, status, submit, type Answer } from '../../sup
 import { report } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
+import { signalboxIn } from '../../support/in-process.js';
 import { openPlugin } from '../../support/plugin.js';
 import { isAlive } from './write-failure.js';
 import { codeOf } from '../crash/operation.js';
@@ -88,8 +89,19 @@ t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
   t.equal(codeOf(again), 'storage_unavailable', 'known not to be accepted, so its key is free');
   t.equal(plugin.frames.filter(({ type }) => type === 'ack').length, 0, 'nothing is called safe');
 
+  const cli = (...args: string[]) => signalboxIn(dataDir, args);
+  const stops = [['halt'], ['api', 'disable'], ['user', 'set', ann, '--frozen', 'true']];
+  for (const stop of stops)
+    t.match(await cli(...stop), { code: 0, stderr: '' }, `${stop.join(' ')} needs no space`);
+  t.equal(await readiness(), 503, 'nor does it say that there is some');
+
   disk.free();
   await eventually(async () => (await readiness()) === 200);
+  await cli('api', 'enable');
+  await cli('user', 'set', ann, '--frozen', 'false');
+  const halted = await submit(gateway.url, key, free.body, free.idempotencyKey);
+  t.equal(codeOf(halted), 'trading_halted', 'a stop stays when there is space again');
+  await cli('resume');
   t.ok(isAlive(gateway.process), 'without a restart');
   t.equal((await plugin.next('ack'))['seq'], 1, 'what terminals said meanwhile is kept now');
   const retried = await submit(gateway.url, key, free.body, free.idempotencyKey);
