@@ -16,6 +16,7 @@ import type { Route } from '../routes.js';
 import type { User } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 import { constantBytes } from '../lib/text-bytes.js';
+import { Turns } from '../lib/turns.js';
 import type { Exchange } from './exchange.js';
 
 export interface GateDeps {
@@ -52,6 +53,11 @@ export interface Gate {
 }
 
 const windowSeconds = 60;
+/**
+ * A body up to this size is read as it comes. A larger one may take milliseconds, when it has thousands of members:
+ * each turn of the event loop reads one of them, and the users take turns.
+ */
+const promptBytesMax = 4_096;
 
 export function createGate(deps: GateDeps): Gate {
   const { store, clock, limits, rights } = deps;
@@ -59,6 +65,7 @@ export function createGate(deps: GateDeps): Gate {
   const userBuckets = new BucketMap<string>(limits.userRequestsPerMinute, { entriesMax: Infinity });
   const failedAttempts = new BucketMap<string>(limits.unauthenticatedAttemptsPerMinute);
   const logins = new BucketMap<string>(limits.loginAttemptsPerMinute);
+  const largeBodies = new Turns();
   const policy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
   const start = constantBytes(`\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`);
 
@@ -127,9 +134,19 @@ export function createGate(deps: GateDeps): Gate {
     },
 
     readBody(exchange, caller, then) {
-      exchange.readBody(limits.bodyBytesMax, (body) => {
+      function read(body: Uint8Array): void {
         const confirmed = confirm(exchange, caller);
         if (confirmed !== undefined) then(confirmed, body);
+      }
+      exchange.readBody(limits.bodyBytesMax, (body) => {
+        if (body.length <= promptBytesMax) return read(body);
+        const kept = body.slice();
+        largeBodies.run(caller.user.userId, () => {
+          exchange.run(() => {
+            if (!exchange.isOver) read(kept);
+          });
+          return true;
+        });
       });
     },
 

@@ -295,3 +295,36 @@ t.test('a client that leaves before its answer does no harm', async (t) => {
   }
   t.match(await (await fetch(`${gateway.process.opsUrl}/healthz`)).text(), /\S/);
 });
+
+t.test('large bodies are read one at a time, and the users take turns', async (t) => {
+  const [many, one] = [await gateway.user(), await gateway.user()];
+  const members = Array.from({ length: 4_500 }, (_, i) => `"k${i}":[1]`).join();
+  const post = ({ key }: { key: string }, name: string): string =>
+    request(
+      'POST',
+      '/api/v1/signals',
+      [
+        `Authorization: Bearer ${key}`,
+        `Idempotency-Key: ${name}`,
+        'Content-Type: application/json',
+      ],
+      `{${members}}`,
+    );
+  const requests = Array.from({ length: 20 }, (_, i) => post(many, `many-${i}`));
+  const clients = await Promise.all([...requests, ''].map(() => RawClient.connect(gateway.url)));
+  const { process } = gateway.process;
+  const order: number[] = [];
+
+  // What all of them have sent lies there when the gateway looks next.
+  process.kill('SIGSTOP');
+  for (const [i, sent] of [...requests, post(one, 'one')].entries()) await clients[i]?.send(sent);
+  process.kill('SIGCONT');
+  await Promise.all(
+    clients.map(async (client, i) => {
+      t.equal((await client.answer())?.status, 422);
+      order.push(i);
+      client.cut();
+    }),
+  );
+  t.ok(order.indexOf(requests.length) < 5, `the one of the other user was answered ${order}`);
+});
