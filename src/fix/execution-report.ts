@@ -83,15 +83,29 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const read = { isUndo, isCancelPending, isTaken: wasTaken || evidence.status !== 'rejected' };
   if (isUndo) return read;
   if (!isBackward) return { ...read, evidence: { ...evidence, ...fill } };
+  // After a trade that was taken back: the order ends all the same, and quantities of the gateway never fall.
+  if (endsNow(known, evidence)) return { ...read, evidence: withoutFilled(evidence) };
   // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
   if (fill === undefined) return read;
   const { status, filledQuantity = 0 } = known;
+  const { remainingQuantity } = evidence;
   const late = {
     status,
     filledQuantity: Math.max(filledQuantity, evidence.filledQuantity ?? 0),
+    // Of an order that has ended nothing is open, whatever its quantity was.
+    ...(isFinal(status) && remainingQuantity !== undefined ? { remainingQuantity } : {}),
     ...fill,
   };
   return { ...read, evidence: late };
+}
+
+function endsNow(known: KnownExecution, { status }: Evidence): boolean {
+  return !isFinal(known.status) && (status === 'cancelled' || status === 'expired');
+}
+
+function withoutFilled(evidence: Evidence): Evidence {
+  const { filledQuantity: _filled, averageFillPrice: _average, ...rest } = evidence;
+  return rest;
 }
 
 /** Of journals that did not note it, an order that goes on tells. */

@@ -71,7 +71,7 @@ export interface ConnectionHandlers {
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
   ) => FrameErrorCode | undefined;
-  /** A frame has arrived that is handled in a later turn. */
+  /** A frame has arrived that is bad, or handled in a later turn. */
   readonly onHeard: (source: Source) => void;
   /** The send buffer has drained. */
   readonly onDrained: (connection: Connection, source: Source) => void;
@@ -147,7 +147,7 @@ export class Connection implements SourceConnection {
     this.close('too_fast');
   }
 
-  /** A frame waits for a later turn: the plugin is not silent. */
+  /** A frame has come that is not handled, or not yet: the plugin is not silent. */
   heard(): void {
     if (this.#source !== undefined) this.#deps.handlers.onHeard(this.#source);
   }
@@ -233,6 +233,7 @@ export class Connection implements SourceConnection {
 
   #reject(code: FrameErrorCode): void {
     this.#deps.framesRejected.add();
+    this.heard();
     const { counts, message } = frameErrors[code];
     if (counts) this.#badFrames++;
     this.send({ type: 'error', code, message });

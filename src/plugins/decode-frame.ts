@@ -31,8 +31,14 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (isFrame === undefined) return { error: 'unknown_type' };
   if (!isFrame) return { error: 'invalid_frame' };
   const frame = value as PluginFrame;
-  const isBadEvent = frame.type === 'event' && !isEventData(frame.event, frame.data ?? {});
-  return isBadEvent ? { error: 'invalid_frame' } : { frame };
+  return isWhole(frame) ? { frame } : { error: 'invalid_frame' };
+}
+
+/** What the schemas do not say: the data of an event is that of its kind, and an ack names what it acknowledges. */
+function isWhole(frame: PluginFrame): boolean {
+  if (frame.type === 'event') return isEventData(frame.event, frame.data ?? {});
+  if (frame.type !== 'ack') return true;
+  return frame.executionId !== undefined || frame.cancelRequestId !== undefined;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

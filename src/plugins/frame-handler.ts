@@ -107,12 +107,12 @@ export class FrameHandler {
   }
 
   /**
-   * Whether a report whose number was received before is not the one that had it: a plugin without a journal goes on
-   * behind what its welcome counted. The same one has had its effect. An event would be told twice.
+   * Whether a frame whose number was received before is not the one that had it: a plugin without a journal goes on
+   * behind what its welcome counted. The same one has had its effect.
    */
   #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
     const { uncounted, handledSeq } = connection;
-    if (frame.type === 'event' || frame.seq <= handledSeq) return false;
+    if (frame.seq <= handledSeq) return false;
     if (isDeepStrictEqual(uncounted.get(frame.seq), frame)) return false;
     this.#deps.registry.keep(source, frame);
     return true;

@@ -193,7 +193,7 @@ export class Registry {
     const { seq } = frame;
     if (seq <= source.lastSeq) return false;
     source.lastSeq = seq;
-    if (frame.type !== 'event') this.keep(source, frame);
+    this.keep(source, frame);
     return true;
   }
 

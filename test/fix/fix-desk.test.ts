@@ -98,6 +98,24 @@ t.test('a trade that is taken back is said, and no quantity falls', async (t) =>
   const { told } = desk.taken();
   t.equal(told.length, 1);
   t.match(told[0], /event .*takes back or corrects a trade/);
+  desk.receive(`35=8|37=V1|17=E3|150=4|39=4|11=${name}|14=0|151=0|6=0`);
+  t.strictSame(
+    desk.taken().told,
+    ['cancelled, cancelled_by_broker'],
+    'its end is told all the same',
+  );
+  t.match(desk.plugin.execution(id), { filledQuantity: 40, remainingQuantity: 0 });
+});
+
+t.test('a late fill of an order that has ended brings what the venue says is open', async (t) => {
+  const desk = working();
+  desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${name}|14=0|151=100|6=0`);
+  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=0|6=1.1|31=1.1|32=40`);
+  t.match(desk.plugin.execution(id), {
+    status: 'cancelled',
+    filledQuantity: 40,
+    remainingQuantity: 0,
+  });
 });
 
 t.test('without a session an order is refused, since it did not leave', async (t) => {

@@ -107,6 +107,8 @@ t.test(
     const plugin = await gateway.plugin();
     gateway.clock.advance(119_999);
     plugin.say({ type: 'ack', executionId: 'exe_nothing' });
+    gateway.clock.advance(119_999);
+    plugin.sayText('no frame');
     gateway.clock.advance(60_000);
     plugin.say({ type: 'heartbeat' });
     gateway.clock.stepWall(3_600_000);

@@ -68,7 +68,7 @@ t.test('each seq takes effect once; a repeat is acknowledged again', async (t) =
   );
 });
 
-t.test('a number that the welcome did not count may be used for another report', async (t) => {
+t.test('a number that the welcome did not count may be used for another frame', async (t) => {
   const { gateway, plugin, id } = await dispatched();
   gateway.memory.failNextCommits(1_000);
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
@@ -83,7 +83,31 @@ t.test('a number that the welcome did not count may be used for another report',
   await gateway.pass(2_000, 1_000);
   t.equal(gateway.durable(id)?.status, 'rejected', 'of two on one connection the first counts');
   t.equal(back.lastAck, 2);
-  t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 1);
+  t.equal(publishedEvents(gateway).filter(({ name }) => name === 'order_update').length, 2);
+});
+
+t.test('an event is told once, also when the welcome did not count it', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  const event = (seq: number, name: string) => ({ type: 'event', seq, event: name });
+  gateway.memory.failNextCommits(1_000);
+  plugin.say(event(1, 'order_update'));
+  plugin.drop();
+  const back = await gateway.plugin();
+  back.say(event(1, 'order_update'));
+  back.say(event(2, 'position_update'));
+  back.drop();
+  const other = await gateway.plugin();
+  t.match(other.of('welcome'), [{ lastSeq: 0 }]);
+  other.say(event(1, 'account_update'));
+  other.say(event(2, 'position_update'));
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(2_000, 1_000);
+  const told = publishedEvents(gateway).map(({ name }) => name);
+  t.strictSame(
+    told.filter((name) => name?.endsWith('_update')),
+    ['order_update', 'position_update', 'account_update'],
+  );
+  t.equal(other.lastAck, 2);
 });
 
 t.test('a report takes effect once, also when the welcome did not count it', async (t) => {

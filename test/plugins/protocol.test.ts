@@ -103,6 +103,7 @@ const bad: [string, string | object, string][] = [
   ['an unknown capability', { ...hello, capabilities: ['fly'] }, 'invalid_frame'],
   ['an empty account', { ...hello, accountName: '' }, 'invalid_frame'],
   ['a long instanceId', { ...hello, instanceId: '😀'.repeat(65) }, 'invalid_frame'],
+  ['an ack of nothing', { type: 'ack', execution: 'e' }, 'invalid_frame'],
   ['null for what is not known', { ...report, reasonCode: null }, 'invalid_frame'],
   ['seq 0', { ...report, seq: 0 }, 'invalid_frame'],
   ['a broken seq', { ...report, seq: 1.5 }, 'invalid_frame'],

@@ -40,7 +40,11 @@ export function judge(text: string): Judgement {
       return { codes: ['invalid_frame'] };
     }
   }
-  return { frame };
+  const isNameless =
+    frame.type === 'ack' &&
+    !Object.hasOwn(frame, 'executionId') &&
+    !Object.hasOwn(frame, 'cancelRequestId');
+  return isNameless ? { codes: ['invalid_frame'] } : { frame };
 }
 
 /** Deepest nesting of the text, whether it is JSON or not. */
