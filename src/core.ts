@@ -183,7 +183,7 @@ export class Core {
   load(): void {
     this.registry.load();
     this.cancelAll.load();
-    this.book.load();
+    void this.stops.resume(this.book.load());
     this.cancelAfter.load();
     this.presence.awaitAll();
     this.#aging = every(this.#clock, eventAgingMs, () =>
@@ -253,6 +253,7 @@ export class Core {
   async stop(): Promise<void> {
     this.#aging?.cancel();
     this.cancelAll.stop();
+    this.stops.stop();
     this.registry.stop();
     // What follows a flush may be written, too; with the ports closed that comes to an end.
     do await this.writer.settled();

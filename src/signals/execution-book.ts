@@ -14,7 +14,7 @@ import { BookEntry, type EntryOwner } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import type { Move } from './move.js';
-import { applyMove, recover, restart } from './moves.js';
+import { applyMove, recover } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
@@ -37,7 +37,7 @@ export interface ExecutionBookDeps {
   readonly retentionClock: RetentionClock;
   readonly limits: Pick<Limits, 'executionRetentionDays'>;
   readonly brakes: Pick<Brakes, 'stopOf'>;
-  readonly owed: Pick<OwedCancels, 'take'>;
+  readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
   /** Called after the flush of each change, in order. */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
@@ -58,9 +58,13 @@ export class ExecutionBook implements EntryOwner {
     return this.#index.size;
   }
 
-  /** Reads the open executions of all users, or of one, from the store, recovers them, and denies what a stop covers. */
-  load(ofUserId?: string): void {
-    const { store, clock } = this.#deps;
+  /**
+   * Reads the open executions of all users, or of one, from the store, and recovers them.
+   * @returns those that a stop covers, to be denied.
+   */
+  load(ofUserId?: string): BookEntry[] {
+    const { store, clock, brakes } = this.#deps;
+    const stopped: BookEntry[] = [];
     let userId = '';
     for (const { key, record } of sendable(store, clock.now(), ofUserId)) {
       // Shares one string per user among its entries, to save memory.
@@ -69,10 +73,24 @@ export class ExecutionBook implements EntryOwner {
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
       this.#keep(entry);
-      const stop = this.#deps.brakes.stopOf(userId, record.keyId);
-      if (this.apply(entry, restart(stop)) === undefined) this.#deps.timeouts.arm(entry);
+      const isDecided = this.#recover(entry, record);
+      if (!isDecided && brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
       entry.unload();
     }
+    return stopped;
+  }
+
+  /**
+   * Counts as sent what may have been sent. What a cancel of all orders has decided is left to it: it may cover so
+   * many orders that to change all of them by one write would make every other user wait.
+   * @returns whether it is left.
+   */
+  #recover(entry: BookEntry, record: Execution): boolean {
+    const { owed, timeouts, clock } = this.#deps;
+    const decided = owed.decided(entry.userId, record);
+    const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
+    if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
+    return isLeft;
   }
 
   /** Reads and recovers the open executions of a user that was imported from another gateway. */
@@ -82,17 +100,15 @@ export class ExecutionBook implements EntryOwner {
       if (this.#index.get(userId, record.executionId) !== undefined) continue;
       const entry = this.#entryFrom(userId, record, false);
       if (!this.#isForBook(entry)) continue;
-      this.apply(this.#enter(entry), recover);
+      this.#keep(entry);
+      this.#recover(entry, record);
       entry.unload();
     }
   }
 
   /** Adds a newly durable execution. */
   add(userId: string, execution: Execution, sourceKey?: string): BookEntry {
-    return this.#enter(this.#entryOf(userId, execution, false), sourceKey);
-  }
-
-  #enter(entry: BookEntry, sourceKey?: string): BookEntry {
+    const entry = this.#entryOf(userId, execution, false);
     this.#keep(entry, sourceKey);
     this.#deps.timeouts.arm(entry);
     return entry;

@@ -108,15 +108,11 @@ export const recover: Move = (execution) => {
   return sent === execution ? undefined : sent;
 };
 
-/**
- * A restart, or a stop without a running gateway: what may have been sent counts as sent, before the stop denies
- * what has not.
- */
-export function restart(stop: ReasonCode | undefined): Move {
+/** A stop without a running gateway: what may have been sent counts as sent, before the stop denies what has not. */
+export function recoverAndStop(stop: ReasonCode): Move {
   return (execution, now) => {
     const recovered = recover(execution, now);
-    const stopped = stop && stopSending(stop)(recovered ?? execution, now);
-    return stopped ?? recovered;
+    return stopSending(stop)(recovered ?? execution, now) ?? recovered;
   };
 }
 

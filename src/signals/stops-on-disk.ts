@@ -5,7 +5,7 @@
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Store } from '../store/store.js';
-import { applyMove, restart } from './moves.js';
+import { applyMove, recoverAndStop } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
 import { placeOf, putRecord, recordOf } from './stored-execution.js';
@@ -27,7 +27,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         // As the execution book does: first what a cancel of all orders has decided.
         const move = owed.take(...key);
         const decided = (move && applyMove(found, move, clock.now())) ?? found;
-        const stopped = applyMove(decided, restart(stop), clock.now()) ?? decided;
+        const stopped = applyMove(decided, recoverAndStop(stop), clock.now()) ?? decided;
         putRecord(transaction, key, stopped, placeOf(found));
       }
     });

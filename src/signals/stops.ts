@@ -1,7 +1,7 @@
 /**
  * Carries out stops: denies the executions that a freeze, a halt or a revoked key covers and that were not sent.
  * A stop counts from its own commit on, since `holds` is asked before every submit frame; the denials follow, and
- * a restart denies what is left of them. Owns no state.
+ * a restart denies what is left of them. Owns whether the process ends.
  */
 import type { Brakes } from '../auth/brakes.js';
 import { nextTurn } from '../lib/turn.js';
@@ -19,6 +19,7 @@ const entriesPerTurn = 256;
 
 export class Stops {
   readonly #deps: StopsDeps;
+  #isStopped = false;
 
   constructor(deps: StopsDeps) {
     this.#deps = deps;
@@ -34,11 +35,25 @@ export class Stops {
    * what a stop has ended stays ended. Resolves when the denials are on disk, or the disk refuses them.
    */
   async enforce(userId?: string): Promise<void> {
-    const entries = this.#deps.book.entries(userId);
-    for (let at = 0; at < entries.length; at += entriesPerTurn) {
-      await this.#enforceOn(entries.slice(at, at + entriesPerTurn));
+    for (const entries of slicesOf(this.#deps.book.entries(userId))) {
+      await this.#enforceOn(entries);
       await nextTurn();
     }
+  }
+
+  /** Denies what an earlier process has left. */
+  async resume(left: readonly BookEntry[]): Promise<void> {
+    for (const entries of slicesOf(left)) {
+      // In a turn of its own: the core may be in the middle of its load.
+      await nextTurn();
+      if (this.#isStopped) return;
+      await this.#enforceOn(entries);
+    }
+  }
+
+  /** The process ends: what `resume` has not reached is left to the next start. */
+  stop(): void {
+    this.#isStopped = true;
   }
 
   #enforceOn(entries: readonly BookEntry[]): Promise<void> {
@@ -69,5 +84,11 @@ export class Stops {
     };
     const ended = book.apply(entry, stopSending(reason), { done: once, failed: once });
     return ended === undefined ? 'held' : 'ended';
+  }
+}
+
+function* slicesOf(entries: readonly BookEntry[]): Generator<readonly BookEntry[], void, void> {
+  for (let at = 0; at < entries.length; at += entriesPerTurn) {
+    yield entries.slice(at, at + entriesPerTurn);
   }
 }

@@ -3,6 +3,8 @@ import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { writtenBy } from '../support/written-by.js';
+import { aCancel } from './an-execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 
 const hourMs = 3_600_000;
@@ -36,27 +38,16 @@ async function withOrders(count: number, state: 'acknowledged' | 'sent' | 'queue
   return { gateway, plugin, ids };
 }
 
-/** How many records each write puts, by collection. */
-function writtenBy({ store }: SimulatedGateway): Record<string, number>[] {
-  const written: Record<string, number>[] = [];
-  const write = store.write.bind(store);
-  (store as { write: typeof write }).write = (fill) =>
-    write((batch) => {
-      const counts: Record<string, number> = {};
-      written.push(counts);
-      fill({
-        put: (collection, key, record) => {
-          counts[collection] = (counts[collection] ?? 0) + 1;
-          batch.put(collection, key, record);
-        },
-        remove: (collection, key) => batch.remove(collection, key),
-      });
-    });
-  return written;
-}
-
 function readerOf({ store, core }: SimulatedGateway): SignalReader {
   return new SignalReader({ store, owed: core.owed, fillsMax: 10_000 });
+}
+
+/** Another gateway on what the commits until now have left. */
+function killed(gateway: SimulatedGateway): SimulatedGateway {
+  gateway.memory.failNextCommits(Infinity);
+  const next = gateway.restart();
+  gateway.memory.failNextCommits(0);
+  return next;
 }
 
 function cancelOf(gateway: SimulatedGateway, executionId: string) {
@@ -345,13 +336,13 @@ t.test('an answer lists a thousand orders and counts all', async (t) => {
 
 t.test('thousands are changed a few at a time, by one decision', async (t) => {
   const { gateway, plugin } = await withOrders(1_000, 'acknowledged');
-  const written = writtenBy(gateway);
+  const written = writtenBy(gateway.memory);
   const { matched } = await gateway.cancelAll();
   await turns(200);
   t.equal(matched, 1_000);
   t.equal(cancelsSent(plugin).length, 1_000);
-  t.ok(Math.max(...written.map((each) => each['openExecutions'] ?? 0)) < 300);
-  t.equal(written.filter((each) => each['cancelAlls'] !== undefined).length, 1, 'decided once');
+  t.ok(Math.max(...written.map((each) => each.openExecutions ?? 0)) < 300);
+  t.equal(written.filter((each) => each.cancelAlls !== undefined).length, 1, 'decided once');
   t.same(gateway.store.keys('cancelAlls'), [], 'and forgotten when it is done');
 });
 
@@ -414,14 +405,81 @@ t.test('nothing overtakes the orders of a decision that is not on disk', async (
 });
 
 t.test('what was sent and not acknowledged is not sent again once it is decided', async (t) => {
-  const { gateway, plugin } = await withOrders(500, 'sent');
-  plugin.drop();
-  const answers = gateway.cancelAllNow();
-  while (answers.length === 0) await turns(1);
-  const again = await gateway.plugin();
+  for (const isKilled of [false, true]) {
+    const { gateway, plugin } = await withOrders(500, 'sent');
+    plugin.drop();
+    const answers = gateway.cancelAllNow();
+    while (answers.length === 0) await turns(1);
+    const later = isKilled ? killed(gateway) : gateway;
+    const again = await later.plugin();
+    await turns(100);
+    t.strictSame(again.submitted, []);
+    t.equal(cancelsSent(again).length, 500);
+  }
+});
+
+t.test('a start applies what was decided a few orders at a time', async (t) => {
+  for (const state of ['acknowledged', 'queued'] as const) {
+    const { gateway, ids } = await withOrders(1_000, state);
+    const answers = gateway.cancelAllNow();
+    while (answers.length === 0) await turns(1);
+    const written = writtenBy(gateway.memory);
+    const next = killed(gateway);
+    const counts = () => written.map((each) => each.openExecutions ?? each.finalExecutions ?? 0);
+    t.ok(
+      counts().every((count) => count === 0),
+      'nothing of it while the book is loaded',
+    );
+    await turns(400);
+    t.ok(Math.max(...counts()) <= 64, `${Math.max(...counts())} by one write`);
+    t.same(next.store.keys('cancelAlls'), []);
+    const isDone = (id: string): boolean =>
+      state === 'queued'
+        ? next.durable(id)?.status === 'denied'
+        : cancelOf(next, id)?.attempt === 1;
+    t.ok(ids.every(isDone));
+  }
+});
+
+t.test('a start counts as sent what no decision covers, and denies what one does', async (t) => {
+  const { gateway, ids } = await withOrders(2);
+  const [decided = '', other = ''] = ids;
+  await gateway.store.write((batch) => {
+    // Both were marked; a frame of the one that is denied never left.
+    for (const id of ids) {
+      batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), maySend: true });
+    }
+    batch.put('cancelAlls', ['u1', 'cal_1'], {
+      cause: 'cancelled_by_api',
+      requestedAt: gateway.clock.now(),
+      trail: {},
+      orders: [decided],
+    });
+  });
+  const next = gateway.restart();
+  const plugin = await next.plugin();
   await turns(100);
-  t.strictSame(again.submitted, []);
-  t.equal(cancelsSent(again).length, 500);
+  t.match(next.durable(decided), { status: 'denied', delivery: 'not_sent' });
+  t.match(next.durable(other), { status: 'dispatched', delivery: 'sent' });
+  t.strictSame(plugin.submitted, ['s2'], 'it may have been lost, and is sent again');
+});
+
+t.test('a cancel that may have been sent counts as sent, its order decided or not', async (t) => {
+  const { gateway, ids } = await withOrders(2, 'acknowledged');
+  const orders = ids.map((id) => `can_${id.slice(4)}_1`);
+  const requestedAt = gateway.clock.now();
+  await gateway.store.write((batch) => {
+    const decision = { cause: 'cancelled_by_api', requestedAt, trail: {}, orders } as const;
+    batch.put('cancelAlls', ['u1', 'cal_1'], decision);
+    // What was decided was done, and rejected; the bot then asked by itself.
+    for (const id of ids) {
+      const cancel = aCancel('requested', { cancelRequestId: `can_${id.slice(4)}_2`, attempt: 2 });
+      batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), cancel });
+    }
+  });
+  const next = gateway.restart();
+  await turns(100);
+  for (const id of ids) t.match(cancelOf(next, id), { attempt: 2, status: 'dispatched' });
 });
 
 t.test('a TTL that passes after the decision changes nothing', async (t) => {

@@ -352,16 +352,17 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
   t.end();
 });
 
-t.test('a stop at a restart denies what was not sent, and nothing that may have been', (t) => {
+t.test('a stop without a gateway denies what was not sent, and nothing that may have been', (t) => {
   const unsent = anExecution('queued');
   const maybe = anExecution('queued', { maySend: true });
-  t.match(moves.restart('account_frozen')(unsent, 1), {
+  t.match(moves.recoverAndStop('account_frozen')(unsent, 1), {
     status: 'denied',
     reasonCode: 'account_frozen',
   });
-  t.match(moves.restart('account_frozen')(maybe, 1), { status: 'dispatched', maySend: false });
-  t.match(moves.restart(undefined)(maybe, 1), { status: 'dispatched', maySend: true });
-  t.equal(moves.restart(undefined)(unsent, 1), undefined);
+  t.match(moves.recoverAndStop('account_frozen')(maybe, 1), {
+    status: 'dispatched',
+    maySend: false,
+  });
   t.end();
 });
 

@@ -4,6 +4,7 @@ import { halt, resumeTrading } from '../../src/auth/brakes.js';
 import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
 import type { Store } from '../../src/store/store.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import { writtenBy } from '../support/written-by.js';
 
 type StopName = 'account_frozen' | 'trading_halted' | 'key_revoked';
 
@@ -116,6 +117,34 @@ for (const name of names) {
     await turns();
     t.match(next.durable(id), denied(name));
     await nothingLeaves(t, next);
+  });
+
+  t.test(`${name}: of what a start denies nothing leaves before`, async (t) => {
+    const { gateway, id } = await waiting();
+    await stops[name](gateway.store);
+    const next = gateway.restart();
+    await nothingLeaves(t, next);
+    t.match(next.durable(id), denied(name));
+  });
+
+  t.test(`${name}: a start denies a few at a time, as long as it runs`, async (t) => {
+    const { gateway } = await waiting();
+    for (let i = 1; i < 1_000; i++) gateway.accept({}, () => undefined);
+    await turns();
+    await stops[name](gateway.store);
+    const written = writtenBy(gateway.memory);
+    const next = gateway.restart();
+    t.strictSame(written, [], 'nothing while the book is loaded');
+    await turns(3);
+    await next.core.stop();
+    const deniedNow = () => next.store.keys('finalExecutions').length;
+    t.match(deniedNow(), 256);
+    await turns(100);
+    t.match(deniedNow(), 256, 'the next start goes on');
+    const last = next.restart();
+    await turns(100);
+    t.equal(last.store.keys('finalExecutions').length, 1_000);
+    t.ok(Math.max(...written.map((each) => each.finalExecutions ?? 0)) <= 256);
   });
 
   t.test(`${name}: what a killed process may have sent is never sent again`, async (t) => {

@@ -153,6 +153,7 @@ export class SimulatedGateway {
   restart(): SimulatedGateway {
     this.deadlines.stop();
     this.core.cancelAll.stop();
+    this.core.stops.stop();
     const clock = new SimulatedClock(this.clock.now());
     return new SimulatedGateway({ clock, store: this.memory, limits: this.limits });
   }
