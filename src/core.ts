@@ -184,6 +184,8 @@ export class Core {
     this.registry.load();
     this.cancelAll.load();
     void this.stops.resume(this.book.load());
+    // Behind the writes of what was recovered.
+    if (this.#store.isCopy()) this.writer.write({ records: [], done: this.#store.endCopy });
     this.cancelAfter.load();
     this.presence.awaitAll();
     this.#aging = every(this.#clock, eventAgingMs, () =>

@@ -8,13 +8,13 @@ import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
 import { isSettled, type Execution } from '../model/execution.js';
-import type { Reader } from '../store/store.js';
+import type { Reader, Store } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
 import { BookEntry, type EntryOwner } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import type { Move } from './move.js';
-import { applyMove, recover } from './moves.js';
+import { applyMove, recoveryOf } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
@@ -31,7 +31,7 @@ export interface ApplyOptions {
 }
 
 export interface ExecutionBookDeps {
-  readonly store: Reader;
+  readonly store: Reader & Pick<Store, 'isCopy'>;
   readonly writer: WriteQueue;
   readonly clock: Clock;
   readonly retentionClock: RetentionClock;
@@ -86,10 +86,11 @@ export class ExecutionBook implements EntryOwner {
    * @returns whether it is left.
    */
   #recover(entry: BookEntry, record: Execution): boolean {
-    const { owed, timeouts, clock } = this.#deps;
+    const { owed, timeouts, clock, store } = this.#deps;
+    const recovery = recoveryOf(store.isCopy());
     const decided = owed.decided(entry.userId, record);
-    const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
-    if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
+    const isLeft = decided !== record && recovery(decided, clock.now()) === undefined;
+    if (isLeft || this.apply(entry, recovery) === undefined) timeouts.arm(entry);
     return isLeft;
   }
 

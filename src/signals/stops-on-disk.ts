@@ -5,7 +5,7 @@
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Store } from '../store/store.js';
-import { applyMove, recoverAndStop } from './moves.js';
+import { applyMove, recoverAndStop, recoveryOf } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
 import { placeOf, putRecord, recordOf } from './stored-execution.js';
@@ -17,6 +17,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
   const keys = [...stoppedKeys(store, clock.now(), userId)];
   const owed = new OwedCancels();
   owed.load(store, userId);
+  const recovery = recoveryOf(store.isCopy());
   for (let at = 0; at < keys.length; at += rowsPerTransaction) {
     await store.transact((transaction) => {
       const brakes = new Brakes(transaction);
@@ -27,7 +28,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         // As the execution book does: first what a cancel of all orders has decided.
         const move = owed.take(...key);
         const decided = (move && applyMove(found, move, clock.now())) ?? found;
-        const stopped = applyMove(decided, recoverAndStop(stop), clock.now()) ?? decided;
+        const stopped = applyMove(decided, recoverAndStop(recovery, stop), clock.now()) ?? decided;
         putRecord(transaction, key, stopped, placeOf(found));
       }
     });

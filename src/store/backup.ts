@@ -21,7 +21,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorText } from '../lib/error-text.js';
 import { makeDirectories } from '../lib/make-directories.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
-import { dataFile, unfinishedBackup } from './data-directory.js';
+import { copyMark, dataFile, unfinishedBackup } from './data-directory.js';
 import { secretFile } from './jwt-secret.js';
 import { logDirectory } from './log/segment-files.js';
 import { type CopyRefusal, spaceRefusal } from './staged-copy.js';
@@ -75,7 +75,8 @@ export async function completeBackup(
   try {
     await mkdir(unfinished, { mode: privateDirectoryMode });
     await mkdir(join(unfinished, logDirectory), { mode: privateDirectoryMode });
-    const staged = [...(await readdir(join(stagedDirectory, logDirectory))).map(inLog), dataFile];
+    const logFiles = (await readdir(join(stagedDirectory, logDirectory))).map(inLog);
+    const staged = [copyMark, ...logFiles, dataFile];
     const hasSecret = existsSync(join(dataDirectory, secretFile));
     const files = hasSecret ? [secretFile, ...staged] : staged;
     let bytes = 0;
@@ -104,7 +105,7 @@ export async function completeBackup(
 /** Removes what was made for a backup that is not complete. */
 export async function dropBackup({ directory, made }: BackupTarget): Promise<void> {
   if (existsSync(join(directory, dataFile))) return;
-  for (const name of [unfinishedBackup, secretFile, logDirectory]) {
+  for (const name of [unfinishedBackup, secretFile, copyMark, logDirectory]) {
     await rm(join(directory, name), { recursive: true, force: true });
   }
   for (const path of made.toReversed()) await rmdir(path);

@@ -16,6 +16,8 @@ export const dataFile = 'data.mdb';
 export const storeLockFile = 'lock.mdb';
 /** There while the store is made, from before its file until after the first commit. */
 const unfinishedStore = 'unfinished-store';
+/** In a copy of the store until a gateway has started with it: what was queued then may have been sent since. */
+export const copyMark = 'copy';
 /** In a backup's directory: the files that are not complete yet. */
 export const unfinishedBackup = 'unfinished';
 
@@ -81,6 +83,21 @@ export function endStore(directory: string): void {
   const mark = join(directory, unfinishedStore);
   if (!existsSync(mark)) return;
   rmSync(mark);
+  syncDirectory(directory);
+}
+
+export function markCopy(directory: string): void {
+  writeFileSync(join(directory, copyMark), '', { mode: privateFileMode });
+  syncDirectory(directory);
+}
+
+export function isCopy(directory: string): boolean {
+  return existsSync(join(directory, copyMark));
+}
+
+/** To be called when what the mark says is in the store. */
+export function unmarkCopy(directory: string): void {
+  rmSync(join(directory, copyMark), { force: true });
   syncDirectory(directory);
 }
 

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import type { Histogram } from '../lib/instruments.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
-import { dataFile } from './data-directory.js';
+import { dataFile, isCopy, unmarkCopy } from './data-directory.js';
 import { createDiskReserve, type DiskSpace, readDiskSpace } from './disk-reserve.js';
 import { FrameMemory } from './frame-memory.js';
 import { FrameWriter } from './frame-writer.js';
@@ -83,6 +83,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   const reserve = createDiskReserve(clock, diskSpace);
   const overlay = new Overlay();
   const memory = new FrameMemory();
+  let isCopied = isCopy(directory);
   let closed = false;
   let closing: Promise<void> | undefined;
   const copies = new Set<Promise<void>>();
@@ -265,6 +266,13 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       await copy.finally(() => copies.delete(copy));
       chmodSync(join(target, dataFile), privateFileMode);
       writeLogCopy(target, { logId, first, sequence: log.sequence });
+    },
+
+    isCopy: () => isCopied,
+
+    endCopy() {
+      unmarkCopy(directory);
+      isCopied = false;
     },
 
     refusal: refusalNow,

@@ -9,6 +9,7 @@ import { errorText } from '../lib/error-text.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
 import { bytesText } from '../lib/units.js';
+import { markCopy } from './data-directory.js';
 import { readDiskSpace, reserveBytes } from './disk-reserve.js';
 import type { Store } from './store.js';
 
@@ -56,6 +57,7 @@ async function copyTo(
   try {
     mkdirSync(staging, { mode: privateDirectoryMode });
     await store.backup(staging);
+    markCopy(staging);
     return undefined;
   } catch (error) {
     return {

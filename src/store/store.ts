@@ -74,6 +74,10 @@ export interface Store extends Reader {
   sweep(order: SweepOrder): Promise<{ readonly swept: Swept; readonly removed: RemovedKeys }>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
+  /** Whether it is a copy that no gateway has started with: what was queued in it may have been sent since. */
+  isCopy(): boolean;
+  /** What that means is in the store: it is one like any other from here on. */
+  endCopy(): void;
   /** Why a write would be refused now, before it reaches the disk; undefined when it would not. */
   refusal(): WriteRefused | undefined;
   /** Milliseconds since the begin of the oldest commit that is under way; 0 when none is. */

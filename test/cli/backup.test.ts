@@ -15,10 +15,12 @@ import { type BackupTarget, completeBackup, prepareBackup } from '../../src/stor
 import { openStore } from '../../src/store/lmdb-store.js';
 import { withStagedCopy } from '../../src/store/staged-copy.js';
 import type { Store } from '../../src/store/store.js';
+import { createKey, login, signal, status, submit } from '../support/api.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { eventually } from '../support/eventually.js';
 import { addUser, dataDirOf, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
+import { openPlugin } from '../support/plugin.js';
 
 t.setTimeout(300_000);
 
@@ -39,7 +41,7 @@ t.test('a backup is a data directory that can be started with', async (t) => {
   const { code, stdout } = await signalboxIn(dataDir, ['backup', target]);
   t.equal(code, 0);
   t.match(stdout, /The backup is complete: .* in .*-backup, .*signalbox doctor --data-dir/);
-  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret', 'log']);
+  t.same(readdirSync(target).sort(), ['copy', 'data.mdb', 'jwt-secret', 'log']);
   t.match(await signalboxIn(target, ['user', 'show', ann]), { code: 0 });
   const copy = await startGateway({ dataDir: target });
   t.equal(await copy.stop(), 0);
@@ -48,8 +50,8 @@ t.test('a backup is a data directory that can be started with', async (t) => {
 t.test('without a secret of its own the copy has none', async (t) => {
   const { dataDir, target } = await aDirectory(t);
   const report = JSON.parse((await signalboxIn(dataDir, ['backup', target, '--json'])).stdout);
-  t.strictSame(report.files, [segment, 'data.mdb']);
-  const sizes = [segment, 'data.mdb'].map((name) => statSync(join(target, name)).size);
+  t.strictSame(report.files, ['copy', segment, 'data.mdb']);
+  const sizes = ['copy', segment, 'data.mdb'].map((name) => statSync(join(target, name)).size);
   t.match(report, { directory: target, bytes: sizes.reduce((sum, size) => sum + size, 0) });
 });
 
@@ -104,7 +106,9 @@ t.test('a store that is written to meanwhile is copied as one moment of it', asy
   const prepared = (await prepareBackup(dataDir, target)) as BackupTarget;
   await withStagedCopy(store, dataDir, async (name) => {
     t.equal(statSync(join(dataDir, name)).mode & 0o777, 0o700);
-    t.match(await completeBackup(prepared, join(dataDir, name)), { files: [segment, 'data.mdb'] });
+    t.match(await completeBackup(prepared, join(dataDir, name)), {
+      files: ['copy', segment, 'data.mdb'],
+    });
   });
   t.same(stagedIn(dataDir), []);
   await store.close();
@@ -149,7 +153,7 @@ t.test('on another file system the copy is copied', { skip: noOtherDisk() }, asy
   t.teardown(() => rmSync(folder, { recursive: true }));
   const target = join(folder, 'of', 'today');
   t.match(await signalboxIn(dataDir, ['backup', target]), { code: 0 });
-  t.same(readdirSync(target), ['data.mdb', 'log']);
+  t.same(readdirSync(target), ['copy', 'data.mdb', 'log']);
   t.match(await signalboxIn(target, ['user', 'show', ann]), { code: 0 });
   t.same(stagedIn(dataDir), []);
 });
@@ -158,7 +162,7 @@ t.test('a relative path is relative to the command’s own directory', async (t)
   const { dataDir, target } = await aDirectory(t);
   const here = relative(process.cwd(), target);
   t.match(await signalboxIn(dataDir, ['backup', here]), { code: 0 });
-  t.match(readdirSync(target), ['data.mdb', 'log']);
+  t.match(readdirSync(target), ['copy', 'data.mdb', 'log']);
 });
 
 t.test('without space for the copy nothing is begun, and the refusal says so', (t) => {
@@ -206,3 +210,38 @@ function noOtherDisk(): string | false {
   const isOther = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('.').dev;
   return isOther ? false : 'there is no other file system at /dev/shm';
 }
+
+t.test('an order that waited in a backup may have been sent after it', async (t) => {
+  const { dataDir, target } = await aDirectory(t);
+  const live = await startGateway({ dataDir });
+  const { token, sessionToken } = await login(live.url, ann);
+  const { key } = await createKey(live.url, token);
+  const first = await openPlugin(live.url, sessionToken);
+  first.close();
+  const accepted = await submit(live.url, key, signal());
+  const { requestId } = accepted.body;
+  const executionAt = async (url: string) => (await status(url, key, requestId)).body.executions[0];
+  t.match(await executionAt(live.url), { status: 'queued', delivery: 'not_sent' });
+  t.equal((await signalboxIn(dataDir, ['backup', target])).code, 0);
+  const plugin = await openPlugin(live.url, sessionToken);
+  const { executionId } = await plugin.next('submit');
+  await live.kill();
+
+  let restored = await startGateway({ dataDir: target });
+  await eventually(async () => (await executionAt(restored.url)).status === 'dispatched');
+  await eventually(() => !readdirSync(target).includes('copy'));
+  const executions = [{ executionId, status: 'filled', filledQuantity: 1 }];
+  const again = await openPlugin(restored.url, sessionToken, { executions });
+  await eventually(async () => (await executionAt(restored.url)).status === 'filled');
+  again.close();
+  const waiting = await submit(restored.url, key, signal());
+  await restored.kill();
+  restored = await startGateway({ dataDir: target });
+  const read = await status(restored.url, key, waiting.body.requestId);
+  t.match(
+    read.body.executions[0],
+    { delivery: 'not_sent' },
+    'the next start is one like any other',
+  );
+  t.equal(await restored.stop(), 0);
+});

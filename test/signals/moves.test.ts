@@ -349,17 +349,22 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
   });
   const unsent = anExecution('queued', { maySend: false });
   t.equal(moves.recover(unsent, 1), undefined);
+  t.equal(moves.recoveryOf(false)(unsent, 1), undefined);
+  const restored = { status: 'dispatched', delivery: 'sent', maySend: true };
+  t.match(moves.recoveryOf(true)(unsent, 1), restored, 'after a restore, all may have been sent');
+  t.equal(moves.recoveryOf(true)(anExecution('denied'), 1), undefined);
   t.end();
 });
 
 t.test('a stop without a gateway denies what was not sent, and nothing that may have been', (t) => {
   const unsent = anExecution('queued');
   const maybe = anExecution('queued', { maySend: true });
-  t.match(moves.recoverAndStop('account_frozen')(unsent, 1), {
+  const stop = moves.recoverAndStop(moves.recover, 'account_frozen');
+  t.match(stop(unsent, 1), {
     status: 'denied',
     reasonCode: 'account_frozen',
   });
-  t.match(moves.recoverAndStop('account_frozen')(maybe, 1), {
+  t.match(stop(maybe, 1), {
     status: 'dispatched',
     maySend: false,
   });

@@ -156,6 +156,8 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       await writeFile(join(directory, 'memory-store.json'), JSON.stringify([...committed]));
     },
 
+    isCopy: () => false,
+    endCopy: () => undefined,
     refusal: refusalNow,
     index: () => ({ lagMs: 0, waitingBytes: 0, failure: undefined }),
     commitAgeMs() {

@@ -48,7 +48,7 @@ t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`
   t.ok(during > 0, `${during} signals were accepted while it was written`);
   t.match(JSON.parse(stdout), {
     directory: backup,
-    files: ['jwt-secret', 'log/00000000.log', 'data.mdb'],
+    files: ['jwt-secret', 'copy', 'log/00000000.log', 'data.mdb'],
   });
   t.equal(statSync(backup).mode & 0o777, 0o700);
   for (const name of readdirSync(backup)) {
