@@ -196,7 +196,7 @@ export class ExecutionModel {
   #filledAfter(status: string, fills: readonly KnownFill[], isNew: boolean): number | null {
     const known = isNew ? Math.max(sumOf(fills), this.filledQuantity ?? 0) : this.filledQuantity;
     const isAll = status === 'filled' && this.quantity !== null;
-    return isAll ? Math.max(this.quantity as number, known ?? 0) : known;
+    return isAll ? Math.max(this.quantity, known ?? 0) : known;
   }
 
   /** What is not told of the order's id and state stays. */
