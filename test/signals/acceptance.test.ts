@@ -2,6 +2,7 @@ import t from 'tap';
 import type { NotAccepted } from '../../src/signals/pending-signal.js';
 import { copiedTextLengthMax, type Accepted } from '../../src/signals/accepted-signal.js';
 import type { Writer } from '../../src/store/store.js';
+import { HeldCommits } from '../support/held-commits.js';
 import { SimulatedGateway, turns, user, type SignalWish } from '../support/simulated-gateway.js';
 
 t.test('request, executions, signalId and idempotency record are one write', async (t) => {
@@ -221,14 +222,7 @@ t.test(
   async (t) => {
     const gateway = new SimulatedGateway();
     const plugin = await gateway.plugin();
-    const stalled: (() => void)[] = [];
-    const { memory } = gateway;
-    Object.assign(gateway.store, {
-      write: (fill: (batch: Writer) => void) =>
-        new Promise<void>((resolve, reject) => {
-          stalled.push(() => void memory.write(fill).then(resolve, reject));
-        }),
-    });
+    const commits = new HeldCommits(gateway);
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
     const look = () =>
       gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
@@ -241,9 +235,7 @@ t.test(
     await gateway.pass(1);
     t.equal(look(), 'idempotency_outcome_unknown');
     t.strictSame(answers, ['signal_processing_failed']);
-    Object.assign(gateway.store, { write: (fill: (batch: Writer) => void) => memory.write(fill) });
-    for (const commit of stalled) commit();
-    await turns();
+    await commits.releaseAll();
     t.equal(look(), 'replay');
     t.strictSame(answers, ['signal_processing_failed'], 'it answers once');
   },
@@ -321,28 +313,47 @@ t.test('a doubt ends without any other request, after as many tries as it takes'
 t.test('a success says nothing of a signal that came after it', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
-  const { memory } = gateway;
-  const commits: (() => void)[] = [];
-  Object.assign(gateway.store, {
-    write: (fill: (batch: Writer) => void) =>
-      new Promise<void>((resolve, reject) => {
-        commits.push(() => void memory.write(fill).then(resolve, reject));
-      }),
-  });
+  const commits = new HeldCommits(gateway);
   accept(gateway, { signalId: 's', ttlMs: 300_000 });
   const later = accept(gateway, { signalId: 't', idempotencyKey: 'k', ttlMs: 300_000 });
   await gateway.pass(300_000, 60_000);
-  commits[0]?.();
-  await turns();
+  await commits.releaseOne();
   const look = () =>
     gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
   t.equal(look(), 'idempotency_outcome_unknown');
-  for (const commit of commits.slice(1)) commit();
-  await turns();
+  await commits.releaseAll();
   t.equal(look(), 'replay');
   t.strictSame(later.answers, ['signal_processing_failed']);
   t.strictSame(plugin.submitted, [], 'after its TTL nothing is sent');
   t.strictSame(gateway.refunds, []);
+});
+
+t.test('a look at the store settles only what was in doubt when it began', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { staleProcessingMs: 5_000 } });
+  const commits = new HeldCommits(gateway);
+  accept(gateway, { signalId: 's' });
+  await gateway.pass(6_000, 1_000);
+  accept(gateway, { signalId: 't', idempotencyKey: 'k' });
+  await gateway.pass(5_000);
+  const look = () =>
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
+  // Of s, and of the look that its doubt began.
+  for (let i = 0; i < 2; i++) await commits.releaseOne();
+  t.equal(look(), 'idempotency_outcome_unknown');
+  await commits.releaseAll();
+  t.equal(look(), 'replay');
+});
+
+t.test('what was in doubt and succeeds all the same is sent once', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { staleProcessingMs: 5_000 } });
+  const plugin = await gateway.plugin();
+  const release = gateway.memory.hang();
+  accept(gateway, { signalId: 's' });
+  await gateway.pass(5_000);
+  release();
+  await turns();
+  await gateway.submit({ signalId: 't' });
+  t.strictSame(plugin.submitted, ['s', 't'], 'the success of t settles what is in doubt');
 });
 
 t.test('acceptances of one turn share a commit, and fail together', async (t) => {
