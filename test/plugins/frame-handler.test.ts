@@ -1,5 +1,6 @@
 import t from 'tap';
 import { seqJumpMax } from '../../src/plugins/protocol.js';
+import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -110,6 +111,17 @@ t.test('an event is told once, also when the welcome did not count it', async (t
   t.equal(other.lastAck, 2);
 });
 
+t.test('a report under a number that the welcome counted has no effect', async (t) => {
+  const { gateway, plugin, id } = await working();
+  plugin.drop();
+  const back = await gateway.plugin();
+  t.match(back.of('welcome'), [{ lastSeq: 1 }]);
+  back.say({ type: 'report', seq: 1, executionId: id, status: 'filled' });
+  await turns();
+  t.equal(gateway.durable(id)?.status, 'working');
+  t.strictSame(back.errors, ['seq_repeated']);
+});
+
 t.test('a report takes effect once, also when the welcome did not count it', async (t) => {
   for (const [first, second] of [
     ['unknown', 'working'],
@@ -158,6 +170,17 @@ t.test(
     t.equal(gateway.durable(id)?.status, 'working');
   },
 );
+
+t.test('an acknowledgement counts no frame that is not on disk', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const commits = new HeldCommits(gateway);
+  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+  plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+  await commits.releaseOne();
+  t.equal(plugin.lastAck, 1);
+  await commits.releaseAll();
+  t.equal(plugin.lastAck, 2);
+});
 
 t.test('seq and its effect are on disk together, so that a crash loses neither', async (t) => {
   const { gateway, plugin, id } = await dispatched();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Accepted } from '../../src/signals/accepted-signal.js';
+import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -248,6 +249,19 @@ t.test(
   },
 );
 
+t.test('what was accepted without a connection leaves once its mark is on disk', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  await turns();
+  const commits = new HeldCommits(gateway);
+  gateway.accept({}, () => undefined);
+  const plugin = await gateway.plugin();
+  await commits.releaseOne();
+  t.strictSame(plugin.submitted, [], 'its acceptance is on disk, its mark is not');
+  await commits.releaseAll();
+  t.strictSame(plugin.submitted, ['s1']);
+});
+
 t.test('a stream of signals does not keep a connection catching up', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();
@@ -349,20 +363,39 @@ t.test('a cancel is not sent for an order that ended before the flush', async (t
 });
 
 t.test(
-  'an unacknowledged cancel is sent again on reconnect, an acknowledged one is not',
+  'a cancel is sent again on reconnect until its terminal has said anything of it',
+  async (t) => {
+    for (const word of [{ type: 'ack' }, { type: 'cancel_report', seq: 2, status: 'unknown' }]) {
+      const gateway = new SimulatedGateway();
+      let plugin = await gateway.plugin();
+      const [id = ''] = await gateway.submit();
+      plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+      await turns();
+      const cancelRequestId = await gateway.cancel(id);
+      plugin.drop();
+      plugin = await gateway.plugin();
+      t.match(plugin.of('cancel'), [{ cancelRequestId }]);
+      plugin.say({ ...word, cancelRequestId });
+      plugin.drop();
+      t.equal((await gateway.plugin()).of('cancel').length, 0, word.type);
+    }
+  },
+);
+
+t.test(
+  'after backpressure a waiting cancel leaves once, however often its wait ended',
   async (t) => {
     const gateway = new SimulatedGateway();
-    let plugin = await gateway.plugin();
+    const plugin = await gateway.plugin();
     const [id = ''] = await gateway.submit();
+    await gateway.cancelAll();
+    plugin.room = 0;
+    plugin.say({ type: 'ack', executionId: id });
+    await turns();
     plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
     await turns();
-    const cancelRequestId = await gateway.cancel(id);
-    plugin.drop();
-    plugin = await gateway.plugin();
-    t.match(plugin.of('cancel'), [{ cancelRequestId }]);
-    plugin.say({ type: 'ack', cancelRequestId });
-    plugin.drop();
-    t.equal((await gateway.plugin()).of('cancel').length, 0);
+    plugin.drain(Infinity);
+    t.equal(plugin.of('cancel').length, 1);
   },
 );
 
@@ -387,6 +420,18 @@ t.test('a plugin that comes back without a capability is not asked for it', asyn
   t.strictSame(able.submitted, ['s2', 's3']);
   t.equal(able.of('cancel').length, 1);
   t.match(gateway.durable(other), { status: 'dispatched' });
+});
+
+t.test('an acknowledgement brings no cancel to a plugin without the capability', async (t) => {
+  const gateway = new SimulatedGateway();
+  const able = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  await gateway.cancelAll();
+  able.drop();
+  const mute = await gateway.plugin({ capabilities: ['submit'] });
+  mute.say({ type: 'ack', executionId: id });
+  await turns();
+  t.strictSame(mute.of('cancel'), []);
 });
 
 t.test(

@@ -120,6 +120,18 @@ t.test('a source that was not seen for 30 days is removed, also from the disk', 
   t.equal(back.of('welcome').length, 1);
 });
 
+t.test('the source of a deleted user is not written again when it leaves', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  gateway.registry.forget('u1');
+  await gateway.store.write((batch) => {
+    batch.remove('sources', ['u1', 'terminal_a', 'desk-1', 'Sim101']);
+  });
+  plugin.drop();
+  await turns();
+  t.strictSame(gateway.store.range('sources'), []);
+});
+
 t.test('a user that connects under ever new names has a bounded number of sources', async (t) => {
   const limits = { sourcesPerUser: 2, heartbeatWindowMs: 1_000 };
   const gateway = new SimulatedGateway({ limits });

@@ -78,6 +78,16 @@ t.test('only the terminal that was asked can answer', async (t) => {
   t.strictSame(answers, []);
 });
 
+t.test('a terminal that leaves ends only the questions that it was asked', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const other = await gateway.plugin({ instanceId: 'desk-2' });
+  const answers = ask(gateway, sourceOf(plugin));
+  other.drop();
+  await turns();
+  t.strictSame(answers, []);
+});
+
 t.test('a terminal that cannot answer is unavailable at once', async (t) => {
   const gateway = new SimulatedGateway();
   const unable = await gateway.plugin({ capabilities: ['submit'] });
