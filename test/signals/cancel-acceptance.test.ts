@@ -34,6 +34,7 @@ t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
       record: { answer: answers[0], requestId: `req_${id.slice(4, 30)}` },
     },
   );
+  t.match(gateway.store.range('cancelKeys'), [{ key: ['u1', String], record: 'k' }]);
 });
 
 t.test(

@@ -138,6 +138,14 @@ t.test('a step of the wall clock neither fires nor starves it', async (t) => {
   }
 });
 
+t.test('a clock set back before a restart does not extend it', async (t) => {
+  const { gateway, own } = await armed();
+  gateway.clock.stepWall(-3_600_000);
+  const next = gateway.restart();
+  await next.pass(10_000);
+  t.ok(cancelOf(next, own));
+});
+
 t.test('a switch that is armed anew when it is due stays armed', async (t) => {
   const { gateway } = await armed();
   await gateway.pass(9_999);
@@ -168,9 +176,34 @@ t.test('an order of the key whose commit is under way is among them', async (t) 
   t.ok(cancelOf(gateway, id));
 });
 
-t.test('the switches of a deleted user are forgotten', async (t) => {
+t.test('a switch that is armed anew while it is disarmed is one switch', async (t) => {
+  const { gateway, own } = await armed();
+  void set(gateway, 0);
+  await set(gateway, 10_000);
+  await set(gateway, 20_000);
+  await gateway.pass(19_999);
+  t.equal(cancelOf(gateway, own), null);
+  await gateway.pass(1);
+  t.ok(cancelOf(gateway, own));
+});
+
+t.test('a failed commit is told at once, and the switch counts all the same', async (t) => {
+  const { gateway, own } = await armed();
+  gateway.memory.failNextCommits(1);
+  const views: (CancelAfterView | undefined)[] = [];
+  gateway.core.cancelAfter.set('u1', keyId, 5_000, (view) => views.push(view));
+  await turns();
+  t.strictSame(views, [undefined]);
+  await gateway.pass(5_000, 1_000);
+  t.ok(cancelOf(gateway, own));
+});
+
+t.test('the switches of a deleted user are forgotten, and no others', async (t) => {
   const { gateway } = await armed();
+  gateway.core.cancelAfter.set('u2', keyId, 10_000, () => undefined);
+  await turns();
   gateway.core.cancelAfter.forget('u1');
   await gateway.pass(20_000);
   t.match(gateway.core.cancelAfter.read('u1', keyId), { lastFiredAt: null });
+  t.match(gateway.core.cancelAfter.read('u2', keyId), { lastFiredAt: '2026-01-15T12:00:10.000Z' });
 });

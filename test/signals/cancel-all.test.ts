@@ -2,7 +2,8 @@ import t from 'tap';
 import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { HeldCommits } from '../support/held-commits.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 import { writtenBy } from '../support/written-by.js';
 import { aCancel } from './an-execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
@@ -112,6 +113,7 @@ t.test(
         record: { answer: answers[0], requestId: body.cancelAllId },
       },
     );
+    t.ok(gateway.store.range('cancelKeys').some(({ record }) => record === 'k'));
     const again = await gateway.cancelAll();
     t.strictSame(
       again.orders.map(({ outcome }) => outcome),
@@ -145,6 +147,27 @@ t.test('an order whose commit is under way is among them', async (t) => {
   t.strictSame(cancelsSent(plugin), [], 'and the cancel waits for its acknowledgement');
   await acknowledge(plugin, orders[0]?.executionId ?? '');
   t.same(cancelsSent(plugin), [orders[0]?.cancelRequestId]);
+});
+
+t.test('every acceptance of the user that is under way is waited for', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const commits = new HeldCommits(gateway);
+  for (let i = 0; i < 2; i++) gateway.accept({}, () => undefined);
+  const answers = gateway.cancelAllNow();
+  await commits.releaseOne();
+  await commits.releaseAll();
+  t.match(JSON.parse(answers[0] ?? ''), { matched: 2 });
+});
+
+t.test('acceptances of other users are not waited for', async (t) => {
+  const gateway = new SimulatedGateway();
+  gateway.memory.failNextCommits(1);
+  gateway.accept({}, () => undefined, { ...user, userId: 'u2' });
+  await turns();
+  const answers = gateway.cancelAllNow();
+  await turns();
+  t.equal(answers.length, 1);
 });
 
 t.test('of an order in doubt the answer waits until it is known', async (t) => {
@@ -404,6 +427,20 @@ t.test('nothing overtakes the orders of a decision that is not on disk', async (
   t.match(gateway.durable(order), { status: 'denied', reasonCode: 'cancelled_by_api' });
 });
 
+t.test('what is accepted meanwhile does not overtake a decision either', async (t) => {
+  const { gateway, plugin } = await submitted();
+  gateway.memory.failNextCommits(1);
+  gateway.cancelAllNow();
+  await turns();
+  // As when the disk’s health has not heard of the success.
+  Object.assign(gateway.health, { noteCommit: () => undefined });
+  await gateway.submit();
+  t.strictSame(plugin.submitted, ['s1']);
+  gateway.writer.retry();
+  await turns();
+  t.strictSame(plugin.submitted, ['s1', 's3']);
+});
+
 t.test('what was sent and not acknowledged is not sent again once it is decided', async (t) => {
   for (const isKilled of [false, true]) {
     const { gateway, plugin } = await withOrders(500, 'sent');
@@ -550,4 +587,31 @@ t.test('what changes while it is judged is judged by what it has become', async 
   const { matched } = JSON.parse(answers[0] ?? '') as CancelledOrders;
   t.equal(matched, 499);
   t.match(gateway.durable(first), { status: 'filled', cancel: null });
+});
+
+t.test('what changes while it is judged is counted once', async (t) => {
+  const { gateway, plugin, ids } = await withOrders(100, 'acknowledged');
+  let counts: object | undefined;
+  gateway.core.cancelAll.run(
+    { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' },
+    (result) => {
+      ({ counts } = result);
+      return {};
+    },
+  );
+  plugin.say({ type: 'report', seq: 1, executionId: ids[0], status: 'working' });
+  await turns(100);
+  t.match(counts, { requested: 100 });
+});
+
+t.test('two decisions of a user follow one another', async (t) => {
+  const { gateway } = await withOrders(500, 'acknowledged');
+  const bodies = [gateway.cancelAllNow(), gateway.cancelAllNow()];
+  await turns(200);
+  const outcomes = bodies.map(([body]) => {
+    const { orders } = JSON.parse(body ?? '') as CancelledOrders;
+    return [...new Set(orders.map(({ outcome }) => outcome))];
+  });
+  t.strictSame(outcomes, [['requested'], ['already_requested']]);
+  t.same(gateway.store.keys('cancelAlls'), []);
 });

@@ -17,11 +17,7 @@ t.test('without a gateway the cancels are stored, and leave once one runs', asyn
   await turns();
   gateway.deadlines.stop();
 
-  const { clock, limits, memory: store } = gateway;
-  const { cancelled, counts } = await cancelStoredOrders(
-    { store, clock, limits, ids: createIdSource(clock) },
-    { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' },
-  );
+  const { cancelled, counts } = await cancelStored(gateway);
   t.equal(cancelled.matched, 3);
   t.same(counts, { requested: 1, already_requested: 0, denied: 1, not_sent: 1 });
   const next = gateway.restart();
@@ -33,3 +29,24 @@ t.test('without a gateway the cancels are stored, and leave once one runs', asyn
   await turns();
   t.match(next.durable(resting), { status: 'cancelled', reasonCode: 'cancelled_by_operator' });
 });
+
+t.test('a terminal that is not known is taken to support cancels', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'ack', executionId: id });
+  await turns();
+  gateway.deadlines.stop();
+  await gateway.memory.write((batch) => {
+    batch.remove('sources', ['u1', 'terminal_a', 'desk-1', 'Sim101']);
+  });
+  t.match((await cancelStored(gateway)).counts, { requested: 1 });
+});
+
+/** Cancels all orders of u1, as the command does. */
+function cancelStored({ clock, limits, memory: store }: SimulatedGateway) {
+  return cancelStoredOrders(
+    { store, clock, limits, ids: createIdSource(clock) },
+    { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' },
+  );
+}
