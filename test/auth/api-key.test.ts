@@ -139,6 +139,13 @@ t.test(
   },
 );
 
+t.test('of two revocations at once both are told that the key is revoked', async (t) => {
+  const { store, user, make } = await setUp(t);
+  const { key } = await make();
+  const revoke = () => revokeApiKey(store, user.userId, key.id, now);
+  t.strictSame(await Promise.all([revoke(), revoke()]), [true, true]);
+});
+
 t.test("another user's key cannot be revoked, nor one that never was", async (t) => {
   const { store, user, make } = await setUp(t);
   const { key, secret } = await make();

@@ -77,6 +77,22 @@ t.test('a clock set back before a restart gives no life longer than the TTL', as
   t.match(second.durable(id), { status: 'expired', reasonCode: 'ttl_expired' });
 });
 
+t.test('a clock set back before a restart makes no wait for a confirmation longer', async (t) => {
+  const first = new SimulatedGateway();
+  const plugin = await first.plugin();
+  const [id = ''] = await first.submit();
+  const [other = ''] = await first.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
+  await turns();
+  await first.cancel(other);
+  first.clock.stepWall(-3_600_000);
+  const second = first.restart();
+  await second.pass(30_000);
+  t.match(second.durable(other), { cancel: { status: 'unknown' } });
+  await second.pass(30_000);
+  t.match(second.durable(id), { status: 'unknown' });
+});
+
 t.test('sent again after a restart, the new carrier decides the reason', async (t) => {
   const first = new SimulatedGateway();
   await first.plugin();
@@ -195,6 +211,17 @@ t.test('a start takes what may have been sent as sent, and what was not as queue
   t.match(second.durable(id), { status: 'dispatched', dispatchedAt: marked?.createdAt });
   await second.pass(60_000);
   t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+});
+
+t.test('an import, too, takes what may have been sent as sent', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [id = ''] = await gateway.submit();
+  const record = { ...(gateway.durable(id) as Execution), maySend: true };
+  gateway.book.forget('u1');
+  await rewrite(gateway, record);
+  gateway.book.adopt('u1');
+  t.match(gateway.execution(id), { status: 'dispatched', delivery: 'sent' });
 });
 
 t.test('a queued one that never left is still queued after a restart, and expires', async (t) => {
@@ -472,6 +499,17 @@ t.test(
     }
   },
 );
+
+t.test('what is not on disk yet is not let go', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  const [id = ''] = await gateway.submit();
+  gateway.connect().hello();
+  const entry = gateway.entry(id);
+  t.equal(gateway.durable(id)?.maySend, false);
+  entry.unload();
+  t.equal(entry.execution.maySend, true);
+});
 
 function rewrite(gateway: SimulatedGateway, record: Execution): Promise<void> {
   const key: [string, string] = ['u1', record.executionId];
