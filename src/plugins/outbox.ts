@@ -107,7 +107,7 @@ export class Outbox {
     const { execution } = entry;
     if (!isWaiting(execution.cancel)) return;
     const connection = connectionFor('cancel', this.#sourceOf(entry));
-    if (connection === undefined || !mayTakeCancel(connection, entry)) return;
+    if (connection === undefined) return;
     const backlog = this.#cancelBacklogs.get(connection);
     if (backlog === undefined) this.#sendCancels(connection, [entry]);
     else if (!backlog.includes(entry)) backlog.push(entry);

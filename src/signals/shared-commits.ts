@@ -73,7 +73,6 @@ export class SharedCommits<Change> {
   #end(commit: Commit<Change>, tell: (change: Change) => void): void {
     commit.deadline.end();
     commit.stored = undefined;
-    if (this.#newest === commit) this.#newest = undefined;
     for (const change of commit.changes) tell(change);
     commit.changes.length = 0;
     this.#spare.push(commit);
