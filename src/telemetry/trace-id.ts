@@ -5,8 +5,12 @@
  */
 import { randomHex } from '../lib/ids.js';
 
-/** Version 00; neither trace id nor parent id may be all zeros. */
-const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+/**
+ * Neither trace id nor parent id may be all zeros. Version 00 ends with the flags; a later one may have more fields,
+ * each behind a hyphen, and ff is none.
+ */
+const traceparentPattern =
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
 /** Hexadecimal digits of 12 bits each: to format a number anew costs ten times as much as the joining. */
 const digits = Array.from({ length: 4_096 }, (_, bits) => bits.toString(16).padStart(3, '0'));

@@ -27,12 +27,28 @@ t.test('a valid traceparent gives its trace id', (t) => {
 
 const valid = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
+t.test('of a later version the known part counts, whatever follows behind a hyphen', (t) => {
+  const ids = createTraceIds();
+  for (const version of ['01', 'cc', 'fe', 'f0', '0f']) {
+    const later = valid.replace('00-', `${version}-`);
+    for (const header of [later, `${later}-`, `${later}-00`, `${later}-what the future.brings`]) {
+      t.equal(ids.next(header), '4bf92f3577b34da6a3ce929d0e0e4736', header);
+    }
+  }
+  t.end();
+});
+
 t.test('any other header gives a fresh id', (t) => {
   const ids = createTraceIds();
   const wrong = [
     '',
-    valid.replace('00-', '01-'),
     valid.replace('00-', 'ff-'),
+    valid.replace('00-', '0A-'),
+    `${valid.replace('00-', 'ff-')}-00`,
+    valid.replace('00-', '01-').slice(0, -1),
+    `${valid.replace('00-', '01-')}x`,
+    `${valid.replace('00-', '01-')}.00`,
+    `01-${'0'.repeat(32)}-00f067aa0ba902b7-01-00`,
     valid.toUpperCase(),
     ` ${valid}`,
     `${valid} `,
