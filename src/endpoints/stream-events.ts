@@ -43,8 +43,9 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
     }
 
     const ring = hub.ringOf(userId);
-    const wanted =
-      head.lastEventId === '' ? ring.lastSeq : readCursor(head.lastEventId, ring.epoch);
+    // A cursor of bytes beyond ASCII comes as an empty one: the native parser cuts them off.
+    const isResumed = head.lastEventIdCount > 0;
+    const wanted = isResumed ? readCursor(head.lastEventId, ring.epoch) : ring.lastSeq;
     const canReplay = wanted !== undefined && ring.reaches(wanted, key, clock.monotonic());
     const position = canReplay ? wanted : ring.lastSeq;
     const id = `id: ${formatCursor(ring.epoch, position)}\n`;

@@ -5,6 +5,7 @@ import { event, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader, sourceQuery } from '../support/event-reader.js';
+import { RawClient, request } from '../support/raw-client.js';
 
 const gateway = await startTestGateway(t);
 const path = '/api/v1/terminal-events/stream';
@@ -86,6 +87,21 @@ t.test('a cursor that is repeated or too long: 400 invalid_event_cursor', async 
   const longest = await openReader(gateway.url, user.key, { cursor: 'x'.repeat(80) });
   t.equal(longest.status, 200);
   longest.close();
+  plugin.close();
+});
+
+t.test('a cursor of which nothing is left is one that is not available', async (t) => {
+  const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
+  // The native parser cuts off bytes beyond ASCII at the ends of a value.
+  for (const cursor of ['', ' ', '\xe4\xf6']) {
+    const client = await RawClient.connect(gateway.url);
+    const lines = [`Authorization: Bearer ${user.key}`, `Last-Event-ID: ${cursor}`];
+    await client.send(request('GET', `${path}?${query()}`, lines));
+    await eventually(() => client.unread.includes('\nid: '));
+    t.match(client.unread, '\nevent: replay_gap\n', JSON.stringify(cursor));
+    client.cut();
+  }
   plugin.close();
 });
 
