@@ -9,6 +9,7 @@ export class RequestHead {
   authorization = '';
   authorizationCount = 0;
   contentType = '';
+  contentTypeCount = 0;
   contentLength = '';
   contentLengthCount = 0;
   hostCount = 0;
@@ -36,6 +37,7 @@ export class RequestHead {
         break;
       case 'content-type':
         this.contentType = value;
+        this.contentTypeCount++;
         break;
       case 'content-length':
         this.contentLength = value;
@@ -92,6 +94,7 @@ export class RequestHead {
   }
 
   get isJson(): boolean {
+    if (this.contentTypeCount !== 1) return false;
     return this.contentType === 'application/json' || jsonType.test(this.contentType);
   }
 }

@@ -43,6 +43,18 @@ t.test('application/json is JSON, with any parameter and in any letters', async 
   for (const type of ['', 'text/plain', 'application/jsonx', 'application/json+x', 'text/json']) {
     t.equal(isJson(type), false, type);
   }
+  t.equal(headOf().isJson, false);
+  const [json, text] = [
+    ['content-type', 'application/json'],
+    ['content-type', 'text/plain'],
+  ] as const;
+  for (const lines of [
+    [json, text],
+    [text, json],
+    [json, json],
+  ]) {
+    t.equal(headOf(...lines).isJson, false, 'two of them are no choice');
+  }
 });
 
 t.test('framing on which two readers could disagree is ambiguous', async (t) => {

@@ -31,6 +31,7 @@ const changes: Readonly<Record<string, Change>> = {
   'a body that nobody asked for': (draft, chance) => (draft.body === '' ? { ...draft, body: 'x'.repeat(chance.between(1, 2_000)) } : draft),
   'Connection: close': ({ lines, ...rest }) => ({ ...rest, lines: [...lines, 'Connection: close'] }),
   'a key twice': ({ lines, ...rest }) => ({ ...rest, lines: [...lines, ...lines.filter((line) => /^(idem|auth)/i.test(line))] }),
+  'a Content-Type twice': ({ lines, ...rest }) => ({ ...rest, lines: [...lines, ...lines.filter((line) => /^content-type/i.test(line))] }),
   'an odd Idempotency-Key': ({ lines, ...rest }, chance) => ({ ...rest, lines: [...lines.filter((line) => !/^idem/i.test(line)), `Idempotency-Key:${chance.pick(['', ' ', ` ${'k'.repeat(129)}`, ' a\tb', ' a\x7fb', ` ${'k'.repeat(2_000)}`])}`] }),
   'an odd Content-Type': ({ lines, ...rest }, chance) => ({ ...rest, lines: [...lines.filter((line) => !/^content-type/i.test(line)), `Content-Type:${chance.pick(['', ' text/plain', ' application/jsonx', ' application/json;charset=utf-8', ' APPLICATION/JSON ; x', ' application/json, text/plain', ' x/application/json'])}`] }),
   'an odd Authorization': ({ lines, ...rest }, chance) => ({ ...rest, lines: lines.map((line) => line.replace('Bearer ', chance.pick(['bearer ', 'BEARER  ', 'Basic ', 'Bearer\t', 'Bearer', ' ', 'Bearer svc_api_ ']))) }),

@@ -207,7 +207,8 @@ function idempotencyKeyOf({ all }: Asked): string | undefined {
 }
 
 function isJson({ all }: Asked): boolean {
-  return /^application\/json[ \t]*(;|$)/i.test(all('content-type').at(-1) ?? '');
+  const [type = '', ...others] = all('content-type');
+  return others.length === 0 && /^application\/json[ \t]*(;|$)/i.test(type);
 }
 
 function hasOtherThan(fields: readonly string[], value: unknown): boolean {
