@@ -18,16 +18,19 @@ export interface HeadContent {
   readonly rateLimit: RateLimit | undefined;
   readonly headers: Headers;
   readonly isJson: boolean;
+  /** Whether to say that the connection closes. */
+  readonly saysClose: boolean;
 }
 
 const bytes = new TextBytes();
 const jsonType = constantBytes('\r\nContent-Type: application/json; charset=utf-8');
+const connectionClose = constantBytes('\r\nConnection: close');
 const seconds = constantBytes(';t=');
 const starts = new Map<number, Uint8Array>();
 
 /** @returns what `writeStatus` takes; valid until the next call. */
 export function answerHead(status: number, content: HeadContent): Uint8Array {
-  const { traceId, rateLimit, headers, isJson } = content;
+  const { traceId, rateLimit, headers, isJson, saysClose } = content;
   bytes.begin().constant(startOf(status)).text(traceId);
   if (rateLimit !== undefined) {
     bytes.constant(rateLimit.start).number(rateLimit.remaining);
@@ -35,6 +38,7 @@ export function answerHead(status: number, content: HeadContent): Uint8Array {
   }
   for (const [name, value] of headers) bytes.text('\r\n').text(name).text(': ').line(value);
   if (isJson) bytes.constant(jsonType);
+  if (saysClose) bytes.constant(connectionClose);
   return bytes.take();
 }
 

@@ -61,6 +61,8 @@ interface Reading {
   readonly then: (body: Uint8Array) => void | Promise<void>;
 }
 
+type Close = Failure['close'];
+
 const noHeaders: Headers = [];
 const noFailure: Failure = {};
 const noBytes = new Uint8Array(0);
@@ -193,21 +195,24 @@ export class Exchange {
 
   /** Responds with JSON text. Bytes stay as they are until the response is written. */
   reply(status: number, body: string | Uint8Array, headers = noHeaders): void {
-    if (!this.isOver) this.#answer(status, body, headers, false);
+    if (!this.isOver) this.#answer(status, body, headers, undefined);
   }
 
-  #answer(status: number, body: string | Uint8Array, headers: Headers, closeNow: boolean): void {
+  #answer(status: number, body: string | Uint8Array, headers: Headers, close: Close): void {
     this.#isWaiting = this.#host.mustWait(this.request.turn);
-    if (!this.#isWaiting) return this.#write(status, body, headers, closeNow);
+    if (!this.#isWaiting) return this.#write(status, body, headers, close);
     // Bytes are shared with the next answer.
     const kept = typeof body === 'string' ? body : body.slice();
-    setImmediate(() => this.#write(status, kept, headers, closeNow));
+    setImmediate(() => this.#write(status, kept, headers, close));
   }
 
-  #write(status: number, body: string | Uint8Array, headers: Headers, closeNow: boolean): void {
+  #write(status: number, body: string | Uint8Array, headers: Headers, close: Close): void {
     if (this.#isOver) return;
-    const head = this.#head(status, headers, body.length > 0);
-    const isLast = closeNow || (this.request.isHead && !this.#host.keepsAfterHead(this));
+    const isLast = close === 'forced' || (this.request.isHead && !this.#host.keepsAfterHead(this));
+    // The native server says it itself of what it ends at once. It cannot do so for every last request: what it ends
+    // it buffers without a bound, whether or not the client reads (native-notes/http-parser.md).
+    const saysClose = !isLast && (close === 'announced' || this.head.isLastRequest);
+    const head = this.#head(status, headers, body.length > 0, saysClose);
     let written: Written = 'ended';
     if (this.#isCorked) written = this.#put(status, head, body, isLast);
     else this.#res.cork(() => (written = this.#put(status, head, body, isLast)));
@@ -249,7 +254,7 @@ export class Exchange {
       this.reply(200, '', headers);
       return undefined;
     }
-    const head = this.#head(200, headers, false);
+    const head = this.#head(200, headers, false, this.head.isLastRequest);
     this.#res.cork(() => {
       this.#res.writeStatus(head);
       this.#res.write(preamble);
@@ -266,12 +271,12 @@ export class Exchange {
     const { status } = errors[code];
     const headers = headersOf(status, failure);
     const body = errorBody(this.request, code, failure);
-    this.#answer(status, body, headers, failure.close === 'forced');
+    this.#answer(status, body, headers, failure.close);
   }
 
-  #head(status: number, headers: Headers, isJson: boolean): Uint8Array {
+  #head(status: number, headers: Headers, isJson: boolean, saysClose: boolean): Uint8Array {
     const { traceId } = this.request;
-    return answerHead(status, { traceId, rateLimit: this.rateLimit, headers, isJson });
+    return answerHead(status, { traceId, rateLimit: this.rateLimit, headers, isJson, saysClose });
   }
 
   /** Runs an endpoint or a callback of it. A throw is a bug: it is logged, and the client gets a 500. */
@@ -312,17 +317,14 @@ const fixedHeaders: Readonly<Record<number, Headers>> = {
   426: [['Upgrade', 'websocket']],
 };
 
-function headersOf(status: number, { retryAfter, allow, close }: Failure): Headers {
+function headersOf(status: number, { retryAfter, allow }: Failure): Headers {
   const fixed = fixedHeaders[status] ?? noHeaders;
-  // The native server writes the header itself with what it closes at once.
-  const isAnnounced = close === 'announced';
-  if (retryAfter === undefined && allow === undefined && !isAnnounced) return fixed;
+  if (retryAfter === undefined && allow === undefined) return fixed;
   const headers: [string, string][] = [];
   if (retryAfter !== undefined) {
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfter)))]);
   }
   if (allow !== undefined) headers.push(['Allow', allow]);
   headers.push(...(fixed as [string, string][]));
-  if (isAnnounced) headers.push(['Connection', 'close']);
   return headers;
 }

@@ -21,6 +21,7 @@ export class RequestHead {
   lastEventIdCount = 0;
   traceparent = '';
   forwardedFor = '';
+  connection = '';
 
   constructor(req: HttpRequest) {
     req.forEach((name, value) => this.#take(name, value));
@@ -59,7 +60,10 @@ export class RequestHead {
         this.traceparent = value;
         break;
       case 'x-forwarded-for':
-        this.forwardedFor = this.forwardedFor === '' ? value : `${this.forwardedFor}, ${value}`;
+        this.forwardedFor = joined(this.forwardedFor, value);
+        break;
+      case 'connection':
+        this.connection = joined(this.connection, value);
         break;
     }
   }
@@ -93,11 +97,24 @@ export class RequestHead {
     return this.transferEncodingCount > 0 || Number(this.contentLength) > 0;
   }
 
+  /** Whether the client says that it asks nothing more on its connection. */
+  get isLastRequest(): boolean {
+    return this.connection !== '' && closeOption.test(this.connection);
+  }
+
   get isJson(): boolean {
     if (this.contentTypeCount !== 1) return false;
     return this.contentType === 'application/json' || jsonType.test(this.contentType);
   }
 }
+
+/** Several headers of a list are one, in their order. */
+function joined(list: string, value: string): string {
+  return list === '' ? value : `${list}, ${value}`;
+}
+
+/** One of the words, which commas separate. */
+const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 const bearerScheme = /^bearer /i;
 

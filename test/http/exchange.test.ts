@@ -245,6 +245,39 @@ t.test('an error has the headers that its status asks for', async (t) => {
   t.equal(forced.response.closesAfter, true);
 });
 
+t.test('an answer to the last request of a connection says once that it closes', async (t) => {
+  const announced = (response: RecordedResponse) =>
+    response.headers.filter((line) => line === 'Connection: close').length;
+  const last = { connection: 'TE, close' };
+  type Answer = (exchange: Exchange) => void;
+  for (const [name, answer] of Object.entries<Answer>({
+    'with a body': (exchange) => exchange.reply(200, '{}'),
+    'with none': (exchange) => exchange.reply(204, ''),
+    'a refusal': (exchange) => exchange.fail('not_found'),
+    'a refusal that announces it anyway': (exchange) =>
+      exchange.fail('request_body_too_large', { close: 'announced' }),
+    'a stream': (exchange) =>
+      exchange.openStream('', { onDrained: () => undefined, onClosed: () => undefined }),
+  })) {
+    const { exchange, response } = setUp({}, last);
+    answer(exchange);
+    t.equal(announced(response), 1, name);
+    t.equal(response.closesAfter, false, `${name}: what is unread stays bounded`);
+    const head = setUp({ isHead: true }, last);
+    answer(head.exchange);
+    t.equal(announced(head.response), 1, `${name}, to HEAD`);
+    const other = setUp({}, { connection: 'keep-alive' });
+    answer(other.exchange);
+    t.equal(announced(other.response), name.endsWith('anyway') ? 1 : 0, name);
+  }
+  for (const change of [{}, { isHead: true, keepsAfterHead: false }]) {
+    const { exchange, response } = setUp(change, last);
+    exchange.fail('bad_request', { close: change.isHead ? 'announced' : 'forced' });
+    t.equal(announced(response), 0, 'the native server says so of what it ends itself');
+    t.equal(response.closesAfter, true);
+  }
+});
+
 t.test('a body comes whole, in however many parts', async (t) => {
   for (const parts of [['{"a":1}'], ['{"a"', ':1}'], ['', '{', '"a":1', '}'], ['{"a":1}', '']]) {
     for (const headers of [{}, { 'content-length': '7' }]) {

@@ -1,14 +1,14 @@
 /** Heads of requests: reuse of connections, pipelining, cuts, size, and what is no HTTP/1.1. */
 import t from 'tap';
-import { codeOf, get, signal, submit } from '../support/api.js';
+import { codeOf, createKey, get, signal, submit } from '../support/api.js';
 import { isOlderBinary } from '../support/older-binary.js';
-import { RawClient, request } from '../support/raw-client.js';
+import { rawCall, RawClient, request } from '../support/raw-client.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
 
 const gateway = await startTestGateway(t);
 const { url } = gateway;
-const { key } = await gateway.user();
+const { key, token } = await gateway.user();
 const path = '/api/v1/signals';
 const sources = '/api/v1/terminal-events/sources';
 const authorization = `Authorization: Bearer ${key}`;
@@ -40,6 +40,23 @@ t.test('after Connection: close the connection is closed', async (t) => {
   await client.send(request('GET', sources, [authorization, 'Connection: close']));
   t.equal((await client.answer())?.status, 200);
   t.equal(await client.closed(), '');
+});
+
+t.test('who says close in a list, or in a second line, is told that it is', async (t) => {
+  for (const close of [['Connection: TE, close'], ['Connection: TE', 'Connection: close']]) {
+    const { id } = await createKey(url, token);
+    for (const [method, target, credential, status] of [
+      ['GET', sources, key, 200],
+      ['HEAD', sources, key, 200],
+      ['GET', '/nothing', key, 404],
+      ['DELETE', `/api/api-keys/${id}`, token, 204],
+    ] as const) {
+      const lines = [`Authorization: Bearer ${credential}`, ...close];
+      const answer = await rawCall(url, method, target, lines);
+      t.equal(answer?.status, status);
+      t.strictSame(answer?.headers['connection'], ['close'], `${method} ${target}`);
+    }
+  }
 });
 
 t.test('pipelined reads are answered in their order', async (t) => {

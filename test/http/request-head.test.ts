@@ -80,6 +80,23 @@ t.test('framing on which two readers could disagree is ambiguous', async (t) => 
   }
 });
 
+t.test('close among the words of Connection is the last request, in any line', async (t) => {
+  const isLast = (...values: string[]) =>
+    headOf(...values.map((value) => ['connection', value] as const)).isLastRequest;
+  for (const values of [
+    ['close'],
+    ['TE, close'],
+    ['Close,TE'],
+    ['TE \t,\tCLOSE ,'],
+    ['TE', 'close'],
+  ]) {
+    t.equal(isLast(...values), true, values.join(' + '));
+  }
+  for (const values of [[], [''], ['keep-alive'], ['closed, not-close'], ['Upgrade', 'TE']]) {
+    t.equal(isLast(...values), false, values.join(' + '));
+  }
+});
+
 t.test('addresses of several X-Forwarded-For headers stand in their order', async (t) => {
   const lines = ['192.0.2.1, 192.0.2.2', '192.0.2.3'].map(
     (value) => ['x-forwarded-for', value] as const,

@@ -1,5 +1,6 @@
 /** What the installed parser makes of bytes that are not, or barely, HTTP: native-notes/http-parser.md. */
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.js';
 import { isOlderBinary } from '../support/older-binary.js';
 import { RawClient } from '../support/raw-client.js';
 import { serve, serveRecorder, someTurns, type Recorder } from './tiny-app.js';
@@ -222,6 +223,50 @@ t.test(
     await client.send(next + next);
     await client.closed();
     t.equal(handled, 2);
+  },
+);
+
+t.test(
+  'five characters in the first Connection end the connection, and nothing else',
+  async (t) => {
+    const app = await serveRecorder(t);
+    for (const [lines, ends] of [
+      ['Connection: close', true],
+      ['connection: CLOSE', true],
+      ['Connection: close\r\nConnection: TE', true],
+      ['Connection: TE, x', true],
+      ['Connection: TE, close', false],
+      ['Connection: close, TE', false],
+      ['Connection: TE\r\nConnection: close', false],
+    ] as const) {
+      const client = await clientOf(t, app);
+      await client.send(`GET /a HTTP/1.1\r\n${host}${lines}\r\n\r\n`);
+      const answer = await client.answer();
+      t.equal(answer?.headers['connection'], undefined, `${lines}: nothing is said of it`);
+      await client.send(next);
+      t.equal((await client.answer())?.status, ends ? undefined : 200, lines);
+    }
+  },
+);
+
+t.test(
+  'an answer that ends the connection leaves it open while the client does not read',
+  async (t) => {
+    const large = 'x'.repeat(16 * 1024 * 1024);
+    let handled = 0;
+    const app = await serve(t, (app) => {
+      app.get('/next', (res) => {
+        handled++;
+        res.end(large, true);
+      });
+    });
+    const client = await clientOf(t, app);
+    client.socket.pause();
+    for (let sent = 1; sent <= 3; sent++) {
+      await client.send(next);
+      await eventually(() => handled === sent);
+    }
+    t.equal(client.socket.destroyed, false);
   },
 );
 
