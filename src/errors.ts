@@ -48,6 +48,7 @@ export const errors = {
   cancel_already_in_progress: { status: 409, message: 'An earlier cancel of this order is still in progress.' },
   request_body_too_large: { status: 413, message: 'The body exceeds the size limit.' },
   unsupported_media_type: { status: 415, message: 'Send Content-Type: application/json.' },
+  expectation_failed: { status: 417, message: 'Send Expect: 100-continue in lower case and alone, or no Expect.' },
   invalid_signal: { status: 422, message: 'The signal is not valid; see details.' },
   invalid_filter: { status: 422, message: 'The filter is not valid; see details.' },
   invalid_timeout: { status: 422, message: 'Send timeoutMs alone: 0 to disarm, or 5000 to 600000 milliseconds.' },

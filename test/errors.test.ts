@@ -56,6 +56,7 @@ const documented = {
 /** Not in the documents: what HTTP itself or a running gateway needs to say. */
 const ours = {
   bad_request: 400,
+  expectation_failed: 417,
   upgrade_required: 426,
   change_not_confirmed: 500,
   login_unavailable: 503,

@@ -22,6 +22,9 @@ export class RequestHead {
   traceparent = '';
   forwardedFor = '';
   connection = '';
+  /** The first one. */
+  expect = '';
+  expectCount = 0;
 
   constructor(req: HttpRequest) {
     req.forEach((name, value) => this.#take(name, value));
@@ -65,6 +68,9 @@ export class RequestHead {
       case 'connection':
         this.connection = joined(this.connection, value);
         break;
+      case 'expect':
+        if (this.expectCount++ === 0) this.expect = value;
+        break;
     }
   }
 
@@ -82,6 +88,15 @@ export class RequestHead {
       (this.transferEncodingCount === 1 && this.transferEncoding.toLowerCase() !== 'chunked') ||
       (this.transferEncodingCount === 1 && this.contentLengthCount > 0)
     );
+  }
+
+  /**
+   * The native server answers the first `Expect` alone, and only in these letters, with 100; for any other the client
+   * would hold its body back until the connection is idle.
+   */
+  get hasUnmetExpectation(): boolean {
+    if (this.expectCount === 0 || this.expect === '100-continue') return false;
+    return this.expect !== '' || this.expectCount > 1;
   }
 
   /** The credential of a single well-formed `Authorization: Bearer …`, else ''. */

@@ -98,7 +98,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   function admit(exchange: Exchange, work: (exchange: Exchange) => void | Promise<void>): void {
-    if (exchange.head.isAmbiguous) return refuseLater(exchange);
+    const { head } = exchange;
+    if (head.isAmbiguous) return refuseLater(exchange);
+    if (head.hasUnmetExpectation && head.hasBody) {
+      exchange.fail('expectation_failed', { close: 'announced' });
+      return;
+    }
     if (deps.isDraining()) {
       exchange.fail('shutting_down', { retryAfter: drainRetryAfter, close: 'announced' });
       return;

@@ -54,7 +54,7 @@ export type HeaderName = keyof typeof headers;
 export type HeaderSet = { readonly [H in HeaderName]?: boolean };
 
 /** Statuses of responses that may be sent before the gate has authenticated the key. */
-const statusesWithoutKey = new Set([400, 401, 403, 429, 500, 503]);
+const statusesWithoutKey = new Set([400, 401, 403, 417, 429, 500, 503]);
 
 /** @returns the headers of the route's responses with this status. */
 export function headersOfStatus({ credential }: Route, status: number): HeaderSet {

@@ -326,6 +326,7 @@ export function errorsOf({ operation, credential }: Route): readonly ErrorCode[]
   const own: readonly ErrorCode[] = operations[operation as Operation].errors;
   return [
     'bad_request',
+    'expectation_failed',
     ...errorsOfCredential[credential],
     ...own,
     'internal_error',

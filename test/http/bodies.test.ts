@@ -181,6 +181,42 @@ t.test('Expect: 100-continue is answered, then the body is taken', async (t) => 
   client.cut();
 });
 
+t.test('an expectation that is not met gets 417 at once, and works without it', async (t) => {
+  const text = JSON.stringify(signal());
+  const length = `Content-Length: ${text.length}`;
+  for (const expect of [
+    ['Expect: 100-Continue'],
+    ['EXPECT: 100-CONTINUE'],
+    ['Expect: 200-ok'],
+    ['Expect: 100-continue, 200-ok'],
+    ['Expect:', 'Expect: 100-continue'],
+  ]) {
+    for (const framing of [length, 'Transfer-Encoding: chunked']) {
+      const client = await RawClient.connect(url);
+      await client.send(request('POST', path, lines(...expect, framing)));
+      const answer = await client.answer({ request: { method: 'POST', path } });
+      t.equal(answer?.status, 417, expect.join(' + '));
+      t.match(JSON.parse(answer?.body ?? '{}'), { error: { code: 'expectation_failed' } });
+      t.strictSame(answer?.headers['connection'], ['close']);
+      client.cut();
+    }
+  }
+  const eager = await RawClient.connect(url);
+  await eager.send(request('POST', path, lines('Expect: 100-Continue', length), text));
+  t.equal((await eager.answer())?.status, 417, 'also with the body behind it');
+  await eager.send(request('POST', path, lines(), text));
+  t.equal((await eager.answer())?.status, 202, 'none of which is read as a request');
+  eager.cut();
+});
+
+t.test('an expectation without a body holds nothing up', async (t) => {
+  const client = await RawClient.connect(url);
+  const authorization = `Authorization: Bearer ${key}`;
+  await client.send(request('GET', sources, [authorization, 'Expect: 100-Continue']));
+  t.equal((await client.answer())?.status, 200);
+  client.cut();
+});
+
 t.test('Expect: 100-continue with a body that would be too large ends in 413', async (t) => {
   const client = await RawClient.connect(url);
   await client.send(

@@ -80,6 +80,24 @@ t.test('framing on which two readers could disagree is ambiguous', async (t) => 
   }
 });
 
+t.test('an expectation is met if the first is 100-continue in lower case', async (t) => {
+  const isUnmet = (...values: string[]) =>
+    headOf(...values.map((value) => ['expect', value] as const)).hasUnmetExpectation;
+  for (const values of [[], [''], ['100-continue'], ['100-continue', 'x'], ['100-continue', '']]) {
+    t.equal(isUnmet(...values), false, values.join(' + '));
+  }
+  for (const values of [
+    ['100-Continue'],
+    ['100-CONTINUE'],
+    ['200-ok'],
+    ['100-continue, x'],
+    ['x', '100-continue'],
+    ['', '100-continue'],
+  ]) {
+    t.equal(isUnmet(...values), true, values.join(' + '));
+  }
+});
+
 t.test('close among the words of Connection is the last request, in any line', async (t) => {
   const isLast = (...values: string[]) =>
     headOf(...values.map((value) => ['connection', value] as const)).isLastRequest;

@@ -158,6 +158,29 @@ t.test('an ambiguous request is owed its refusal until its segment has been pars
   t.equal(refused.closesAfter, true);
 });
 
+t.test('an expectation that is not met is refused at once where a body is to come', async (t) => {
+  const body = { 'content-length': '5' };
+  for (const [method, path] of [
+    ['post', '/api/api-keys'],
+    ['get', '/api/api-keys'],
+    ['get', '/nothing'],
+  ] as const) {
+    const { ask, handled } = setUp();
+    const refused = ask({ method, path, headers: { expect: '100-Continue', ...body } });
+    t.equal(refused.status, '417 Expectation Failed');
+    t.match(JSON.parse(refused.body ?? ''), { code: 'expectation_failed' });
+    t.ok(refused.headers.includes('Connection: close'));
+    t.equal(refused.closesAfter, false, 'a body that comes all the same is passed over');
+    t.same(handled, []);
+  }
+  const { ask } = setUp();
+  const path = '/api/api-keys';
+  const none = ask({ method: 'post', path, headers: { expect: '100-Continue' } });
+  t.equal(none.status, '200 OK', 'nothing is held back');
+  const met = ask({ method: 'post', path, headers: { expect: '100-continue', ...body } });
+  t.equal(met.status, '200 OK');
+});
+
 t.test('while the gateway drains, a new request is answered with shutting_down', async (t) => {
   const { ask, handled } = setUp(undefined, true);
   const refused = ask({ method: 'get', path: '/api/api-keys' });

@@ -430,6 +430,29 @@ t.test('a client that closes its half loses the answer that it waits for', async
   t.ok(aborted);
 });
 
+t.test('100-continue is answered in lower case alone, and in the first Expect alone', async (t) => {
+  const app = await serveRecorder(t);
+  const continued: Record<string, boolean> = {
+    'expect: 100-continue': true,
+    'Expect: \t100-continue ': true,
+    'Expect: 100-continue\r\nExpect: x': true,
+    'Expect: 100-Continue': false,
+    'Expect: x\r\nExpect: 100-continue': false,
+    'Expect:\r\nExpect: 100-continue': false,
+    'Expect: 100-continue, x': false,
+    'Expect: x': false,
+  };
+  for (const [lines, isContinued] of Object.entries(continued)) {
+    const client = await clientOf(t, app);
+    app.seen.length = 0;
+    await client.send(`${post}Content-Length: 2\r\n${lines}\r\n\r\n`);
+    await eventually(() => app.seen.length === 1);
+    if (isContinued) t.equal((await client.answer())?.status, 100, lines);
+    await client.send('ab');
+    t.equal((await client.answer())?.status, 200, lines);
+  }
+});
+
 t.test('100-continue is answered before any handler has a say', async (t) => {
   const app = await serve(t, (app) => {
     app.post('/a', (res) => {

@@ -58,6 +58,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   cancel_already_in_progress: 'Read the status until the first cancel has ended.',
   request_body_too_large: `Send at most ${limits.bodyBytesMax.value} bytes.`,
   unsupported_media_type: 'Send `Content-Type: application/json`.',
+  expectation_failed: 'Send `Expect: 100-continue` in lower case and alone, or no `Expect`, on a new connection.',
   invalid_signal: 'Mend the fields in `details`, all of them. `signal_from_future` alone is cured by time: send the same again later.',
   invalid_filter: 'Mend the fields in `details`: nothing was cancelled.',
   invalid_timeout: 'Send `timeoutMs` alone: 0, or 5000 to 600000. The switch is as it was.',

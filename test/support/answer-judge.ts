@@ -48,6 +48,7 @@ const refusals: Readonly<Record<number, string>> = {
   400: 'bad_request',
   404: 'not_found',
   405: 'method_not_allowed',
+  417: 'expectation_failed',
   426: 'upgrade_required',
 };
 

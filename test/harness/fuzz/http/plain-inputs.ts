@@ -28,6 +28,7 @@ const changes: Readonly<Record<string, Change>> = {
   'HEAD in place of GET': (draft) => (draft.method === 'GET' && !draft.target.includes('stream') ? { ...draft, method: 'HEAD' } : draft),
   'in chunks': (draft, chance) => (draft.body === '' ? draft : { ...draft, lines: [...draft.lines, 'Transfer-Encoding: chunked'], body: chunked(draft.body, chance) }),
   '100-continue': (draft) => (draft.body === '' ? draft : { ...draft, lines: [...draft.lines, 'Expect: 100-continue'] }),
+  'another expectation': ({ lines, ...rest }, chance) => ({ ...rest, lines: [...lines, ...chance.pick([['Expect: 100-Continue'], ['Expect: 200-ok'], ['Expect:'], ['Expect: x', 'Expect: 100-continue'], ['Expect: 100-continue', 'Expect: x']])] }),
   'a body that nobody asked for': (draft, chance) => (draft.body === '' ? { ...draft, body: 'x'.repeat(chance.between(1, 2_000)) } : draft),
   'Connection: close': ({ lines, ...rest }) => ({ ...rest, lines: [...lines, 'Connection: close'] }),
   'a key twice': ({ lines, ...rest }) => ({ ...rest, lines: [...lines, ...lines.filter((line) => /^(idem|auth)/i.test(line))] }),

@@ -46,6 +46,7 @@ export function expectationOf(request: ReadRequest, fixtures: Fixtures, now: num
         values.areTrimmed ||= kept !== value;
         return kept;
       });
+  if (!request.isOdd && isHeldBack(all)) return only('417 expectation_failed');
   const here = routes.filter((route) => patternOf(route.path).test(path));
   const wanted = method === 'HEAD' ? 'GET' : method;
   const route = here.find((candidate) => candidate.method === wanted);
@@ -60,6 +61,15 @@ export function expectationOf(request: ReadRequest, fixtures: Fixtures, now: num
   const refusal = refusalOf(route, asked, fixtures);
   const expected = refusal ?? endpoints[route.operation](asked, fixtures, now);
   return request.isOdd || values.areTrimmed ? { ...expected, verdicts: 'anything' } : expected;
+}
+
+/** A body is announced, with an expectation that the native parser does not meet. */
+function isHeldBack(all: Asked['all']): boolean {
+  const [expected, ...others] = all('expect');
+  const isMet = expected === undefined || expected === '100-continue';
+  const isNone = expected === '' && others.length === 0;
+  const hasBody = all('transfer-encoding').length > 0 || Number(all('content-length')[0]) > 0;
+  return !isMet && !isNone && hasBody;
 }
 
 function patternOf(path: string): RegExp {
