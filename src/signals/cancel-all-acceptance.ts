@@ -2,7 +2,7 @@
  * Accepts a bot's cancel of all orders: stores what it decides and the idempotency record in one transaction; the
  * 202 follows its flush, and the cancel frames follow it. Orders whose acceptance is under way are waited
  * for. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried
- * until it succeeds. Owns nothing beyond the requests under way.
+ * until it succeeds; to judge many orders may take longer. Owns nothing beyond the requests under way.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -10,6 +10,7 @@ import type { IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
 import type { TrailLog } from '../model/trail-events.js';
 import type { Trail } from '../model/trail.js';
+import type { StorageHealth } from '../store/storage-health.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
 import { CommitDeadline } from './commit-deadline.js';
@@ -32,7 +33,15 @@ export interface CancelAllAcceptanceDeps {
   readonly idempotency: Idempotency;
   readonly acceptance: Pick<Acceptance, 'afterPending'>;
   readonly cancelAll: CancelAll;
+  readonly health: Pick<StorageHealth, 'isHealthy' | 'isOverdue'>;
   readonly trail: TrailLog;
+}
+
+/** What becomes of the write of a decision. */
+interface WriteEvents {
+  readonly begun: () => void;
+  readonly done: (body: string) => void;
+  readonly failed: () => void;
 }
 
 export class CancelAllAcceptance {
@@ -44,28 +53,40 @@ export class CancelAllAcceptance {
 
   /** Calls `answer` with the body of the 202; with undefined when the outcome is not known in time. */
   accept(request: CancelAllRequest, answer: (body: string | undefined) => void): void {
-    const { deadlines, idempotency, limits, acceptance } = this.#deps;
+    const { deadlines, idempotency, limits, acceptance, health } = this.#deps;
     const { userId, idempotencyKey, fingerprint } = request;
     const doubt = (): void => {
       idempotency.doubt(userId, idempotencyKey);
       answer(undefined);
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
+    let isWriting = false;
     const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
-      late: () => answer(undefined),
+      late: () => {
+        // Before its own commit it waits for those of others, and while its orders are judged for none.
+        if (isWriting || health.isOverdue || !health.isHealthy) answer(undefined);
+        else deadline.begin();
+      },
       stale: doubt,
     });
     deadline.begin();
     acceptance.afterPending(userId, () => {
-      this.#cancel(request, doubt, (body) => {
-        deadline.end();
-        idempotency.settle(userId, idempotencyKey);
-        answer(body);
+      this.#cancel(request, {
+        begun: () => {
+          isWriting = true;
+          deadline.begin();
+        },
+        done: (body) => {
+          deadline.end();
+          idempotency.settle(userId, idempotencyKey);
+          answer(body);
+        },
+        failed: doubt,
       });
     });
   }
 
-  #cancel(request: CancelAllRequest, failed: () => void, done: (body: string) => void): void {
+  #cancel(request: CancelAllRequest, { begun, done, failed }: WriteEvents): void {
     const { cancelAll, clock, ids, limits } = this.#deps;
     const { userId, filter, idempotencyKey, fingerprint, trail } = request;
     const order = {
@@ -75,6 +96,7 @@ export class CancelAllAcceptance {
       trail,
     } as const;
     cancelAll.run(order, ({ cancelled }) => {
+      begun();
       const body = JSON.stringify(cancelled);
       const cancelKey: [string, string] = [userId, ids.ulid()];
       const record = {

@@ -7,7 +7,7 @@ import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { commitAnswerMs } from '../store/storage-health.js';
 
 export interface CommitEvents {
-  /** The answer must not wait any longer. */
+  /** The answer must not wait any longer, unless this begins the deadline again. */
   readonly late: () => void;
   /** After `staleProcessingMs`. */
   readonly stale: () => void;
@@ -41,8 +41,8 @@ export class CommitDeadline implements Deadline {
   task(): void {
     if (this.#isLate) return this.events.stale();
     this.#isLate = true;
-    this.events.late();
     this.#after(this.staleMs - this.#answerMs);
+    this.events.late();
   }
 
   #after(delayMs: number): void {

@@ -55,6 +55,11 @@ function cancelOf(gateway: SimulatedGateway, executionId: string) {
   return gateway.durable(executionId)?.cancel;
 }
 
+/** Of the key `k`. */
+function keyState({ idempotency, clock }: SimulatedGateway): string {
+  return idempotency.lookUp('u1', 'k', () => 'cancel-all', clock.now()).kind;
+}
+
 function cancelsSent(plugin: ScriptedPlugin): string[] {
   return plugin.of('cancel').map((frame) => String(frame['cancelRequestId']));
 }
@@ -204,6 +209,66 @@ t.test(
     );
   },
 );
+
+t.test('while orders are judged no commit is late', async (t) => {
+  const { gateway } = await withOrders(500);
+  const answers = gateway.cancelAllNow({}, 'k');
+  for (let i = 0; i < 3; i++) {
+    await turns(1);
+    gateway.clock.advance(4_000);
+  }
+  t.strictSame(answers, []);
+  t.equal(keyState(gateway), 'request_in_progress');
+  await turns(100);
+  t.match(JSON.parse(answers[0] ?? ''), { matched: 500 });
+});
+
+t.test('the time for its commit begins with the write', async (t) => {
+  const { gateway } = await withOrders(500);
+  const release = gateway.memory.hang();
+  const answers = gateway.cancelAllNow({}, 'k');
+  gateway.clock.advance(2_000);
+  await turns(100);
+  await gateway.pass(2_999);
+  t.strictSame(answers, []);
+  await gateway.pass(1);
+  t.strictSame(answers, [undefined]);
+  t.equal(keyState(gateway), 'request_in_progress');
+  await gateway.pass(5 * 60_000 - 3_000);
+  t.equal(keyState(gateway), 'idempotency_outcome_unknown');
+  release();
+  await turns(100);
+  t.match(JSON.parse(answers.at(-1) ?? ''), { matched: 500 });
+  t.equal(keyState(gateway), 'replay');
+});
+
+t.test('a disk that hangs while orders are judged is not waited for', async (t) => {
+  const { gateway } = await withOrders(500);
+  const release = gateway.memory.hang();
+  void gateway.store.write((batch) => batch.put('meta', 'probe', 1));
+  await turns(1);
+  const answers = gateway.cancelAllNow();
+  await turns(1);
+  gateway.clock.advance(3_000);
+  t.strictSame(answers, [undefined]);
+  release();
+  await turns(100);
+  t.match(JSON.parse(answers.at(-1) ?? ''), { matched: 500 }, 'it is decided all the same');
+});
+
+t.test('what a process has not decided when it ends has not happened', async (t) => {
+  const { gateway, ids } = await withOrders(500);
+  const answers = gateway.cancelAllNow({}, 'k');
+  await turns(1);
+  gateway.core.drain();
+  await gateway.core.stop();
+  await turns(100);
+  t.strictSame(answers, []);
+  const next = gateway.restart();
+  t.equal(keyState(next), 'free');
+  t.ok(ids.every((id) => next.durable(id)?.status === 'queued'));
+  t.equal((await next.cancelAll({}, 'k')).matched, 500);
+});
 
 t.test('a cancel waits for its terminal, and its 30 s count from the dispatch', async (t) => {
   const { gateway, plugin, id } = await submitted();
