@@ -185,7 +185,9 @@ export class Core {
     this.cancelAll.load();
     void this.stops.resume(this.book.load());
     // Behind the writes of what was recovered.
-    if (this.#store.isCopy()) this.writer.write({ records: [], done: this.#store.endCopy });
+    if (this.#store.isCopy()) {
+      this.writer.write({ records: [], done: () => this.#store.endCopy() });
+    }
     this.cancelAfter.load();
     this.presence.awaitAll();
     this.#aging = every(this.#clock, eventAgingMs, () =>
