@@ -179,11 +179,16 @@ export class Core {
     health.onRecovery(() => writer.retry());
   }
 
-  /** Reads what the last process left. Call it once, before the ports open. */
-  load(): void {
+  /**
+   * Reads what the last process left, in steps of a few milliseconds. Run it once, to its end, before a port opens
+   * whose requests reach the core.
+   */
+  *load(): Generator<void, void, void> {
     this.registry.load();
-    this.cancelAll.load();
-    void this.stops.resume(this.book.load());
+    const debts = this.owed.load(this.#store);
+    const stopped = yield* this.book.load();
+    this.cancelAll.resume(debts);
+    void this.stops.resume(stopped);
     // Behind the writes of what was recovered.
     if (this.#store.isCopy()) {
       this.writer.write({ records: [], done: () => this.#store.endCopy() });
@@ -217,8 +222,9 @@ export class Core {
   /** Reads the terminals and open executions of a user that arrives from another gateway. */
   adoptUser(userId: string): void {
     this.presence.adopt(userId);
-    this.cancelAll.load(userId);
+    const debts = this.owed.load(this.#store, userId);
     this.book.adopt(userId);
+    this.cancelAll.resume(debts);
   }
 
   /** Cancels open orders of a user. Rejects when the commit fails, which is retried until it succeeds. */

@@ -21,6 +21,7 @@ import { createApp, listen } from './http/uws.js';
 import { systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
+import { nextTurn } from './lib/turn.js';
 import { createOpenApiDocument, type OpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
@@ -207,7 +208,9 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   /** Opens the API port last: every answer comes from a gateway that has read what it held. */
   async function open() {
     const opsUrl = await ops.listen();
-    core.load();
+    // The ops port answers meanwhile.
+    const load = core.load();
+    while (load.next().done !== true) await nextTurn();
     await admin.listen();
     const boundReceiveBuffers = await loadBoundReceiveBuffers().catch(() => undefined);
     const listener = await listen(app, settings.host, settings.port);

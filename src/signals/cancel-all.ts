@@ -7,7 +7,6 @@
 import type { Clock } from '../lib/clock.js';
 import { cancelAllIdOf, type IdSource } from '../lib/ids.js';
 import { nextTurn } from '../lib/turn.js';
-import type { Reader } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
 import { cancelledOrders, type CancelAllResult } from './cancelled-orders.js';
 import { CancelJudge, type CancelAllOrder, type CancelJudgeDeps } from './cancel-judge.js';
@@ -15,7 +14,6 @@ import type { ApplyOptions } from './execution-book.js';
 import { CancelDebt, type OwedCancels } from './owed-cancels.js';
 
 export interface CancelAllDeps extends CancelJudgeDeps {
-  readonly store: Reader;
   readonly owed: OwedCancels;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -36,9 +34,9 @@ export class CancelAll {
     this.#judge = new CancelJudge(deps);
   }
 
-  /** Goes on with what an earlier process decided, for all users or for one. Call it before the book reads its orders. */
-  load(userId?: string): void {
-    for (const debt of this.#deps.owed.load(this.#deps.store, userId)) {
+  /** Goes on with what an earlier process decided. Call it once the book has read the orders. */
+  resume(debts: readonly CancelDebt[]): void {
+    for (const debt of debts) {
       this.#inTurn(debt.decision.userId, async () => {
         await this.#nextTurn();
         await this.#finish(debt);

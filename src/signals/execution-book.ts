@@ -43,6 +43,9 @@ export interface ExecutionBookDeps {
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
+/** Read in one step of the load: a few milliseconds. */
+const recordsPerStep = 256;
+
 export class ExecutionBook implements EntryOwner {
   readonly openOrders = new OpenOrders();
   readonly #deps: ExecutionBookDeps;
@@ -59,14 +62,17 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Reads the open executions of all users, or of one, from the store, and recovers them.
+   * Reads the open executions of all users, or of one, from the store, and recovers them, in steps. Between them
+   * timeouts may change what has been read, and nobody what has not.
    * @returns those that a stop covers, to be denied.
    */
-  load(ofUserId?: string): BookEntry[] {
+  *load(ofUserId?: string): Generator<void, BookEntry[], void> {
     const { store, clock, brakes } = this.#deps;
     const stopped: BookEntry[] = [];
     let userId = '';
+    let read = 0;
     for (const { key, record } of sendable(store, clock.now(), ofUserId)) {
+      if (++read % recordsPerStep === 0) yield;
       // Shares one string per user among its entries, to save memory.
       if (userId !== key[0]) userId = key[0];
       const isSent = record.status !== 'queued' || record.maySend;

@@ -109,7 +109,7 @@ export class CancelDebt implements Stored {
 export class OwedCancels {
   readonly #debts = new Map<string, CancelDebt>();
 
-  /** Reads what was decided and is not applied yet, for all users or for one. */
+  /** Reads what was decided and is not applied yet, for all users or for one. Call it before the book reads the orders. */
   load(reader: Reader, ofUserId?: string): CancelDebt[] {
     const range = ofUserId === undefined ? {} : { prefix: [ofUserId] };
     return reader.range('cancelAlls', range).map(({ key, record: { orders, ...decision } }) => {

@@ -57,8 +57,10 @@ export function cancelStoredOrders(
     book,
     mayCancel: (userId, execution) => mayCancel(store, userId, execution),
   });
-  cancelAll.load(order.userId);
-  book.load(order.userId);
+  const debts = owed.load(store, order.userId);
+  const load = book.load(order.userId);
+  while (load.next().done !== true);
+  cancelAll.resume(debts);
   return new Promise((resolve, reject) => {
     cancelAll.run(order, (result) => ({
       done: () => {

@@ -3,7 +3,7 @@ import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { HeldCommits } from '../support/held-commits.js';
-import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import { type Life, SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 import { writtenBy } from '../support/written-by.js';
 import { aCancel } from './an-execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
@@ -44,9 +44,9 @@ function readerOf({ store, core }: SimulatedGateway): SignalReader {
 }
 
 /** Another gateway on what the commits until now have left. */
-function killed(gateway: SimulatedGateway): SimulatedGateway {
+function killed(gateway: SimulatedGateway, life?: Pick<Life, 'isStarting'>): SimulatedGateway {
   gateway.memory.failNextCommits(Infinity);
-  const next = gateway.restart();
+  const next = gateway.restart(life);
   gateway.memory.failNextCommits(0);
   return next;
 }
@@ -541,6 +541,22 @@ t.test('a start applies what was decided a few orders at a time', async (t) => {
         : cancelOf(next, id)?.attempt === 1;
     t.ok(ids.every(isDone));
   }
+});
+
+t.test('what was decided is applied when the start has read the last order', async (t) => {
+  const { gateway, ids } = await withOrders(1_000);
+  const answers = gateway.cancelAllNow();
+  while (answers.length === 0) await turns(1);
+  const written = writtenBy(gateway.memory);
+  const next = killed(gateway, { isStarting: true });
+  let steps = 0;
+  for (; next.loading.next().done !== true; steps++) await turns();
+  t.ok(steps >= 3, `${steps} steps`);
+  t.strictSame(written, []);
+  await turns(400);
+  t.ok(ids.every((id) => next.durable(id)?.status === 'denied'));
+  t.equal(next.book.size, 0, 'the book holds no order twice');
+  t.equal(next.changes.length, 1_000 - 64);
 });
 
 t.test('a start counts as sent what no decision covers, and denies what one does', async (t) => {

@@ -241,6 +241,26 @@ t.test('a queued one that never left is still queued after a restart, and expire
   });
 });
 
+t.test('between the steps of a start timeouts fire, for what has been read and once', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  for (let i = 0; i < 800; i++)
+    first.accept({ ttlMs: i % 2 === 0 ? 5_000 : 60_000 }, () => undefined);
+  await turns();
+  const second = first.restart({ isStarting: true });
+  const sizes: number[] = [];
+  while (second.loading.next().done !== true) {
+    await second.pass(5_000);
+    sizes.push(second.book.size);
+  }
+  t.strictSame(sizes, [127, 255, 383], 'the half of what was read has expired');
+  await second.pass(1);
+  const statuses = second.store.range('finalExecutions').map(({ record }) => record.status);
+  t.strictSame([statuses.length, ...new Set(statuses)], [400, 'expired']);
+  t.equal(second.changes.length, 400);
+  t.equal(second.book.size, 400);
+});
+
 t.test('one whose TTL passed while the gateway was down expires at the start', async (t) => {
   const first = new SimulatedGateway();
   (await first.plugin()).drop();

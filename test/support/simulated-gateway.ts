@@ -65,6 +65,8 @@ export interface Life {
   readonly clock?: SimulatedClock;
   readonly store?: MemoryStore;
   readonly limits?: Partial<Limits>;
+  /** Whether the test itself runs `loading` to its end. */
+  readonly isStarting?: boolean;
 }
 
 export class SimulatedGateway {
@@ -78,12 +80,14 @@ export class SimulatedGateway {
   readonly core: Core;
   /** Changes of executions, in the order in which they were announced. */
   readonly changes: Change[] = [];
+  /** The load of the core, which has ended unless the gateway is starting. */
+  readonly loading: Generator<void, void, void>;
   /** Users whose quota got a signal back. */
   readonly refunds: string[] = [];
   #connections = 0;
   #signals = 0;
 
-  constructor({ clock, store, limits }: Life = {}) {
+  constructor({ clock, store, limits, isStarting = false }: Life = {}) {
     this.clock = clock ?? new SimulatedClock();
     this.memory = store ?? createMemoryStore(this.clock);
     this.limits = shippedLimits(limits);
@@ -102,7 +106,8 @@ export class SimulatedGateway {
       trail: this.trail,
     });
     this.#record();
-    this.core.load();
+    this.loading = this.core.load();
+    while (!isStarting && this.loading.next().done !== true);
   }
 
   get deadlines() {
@@ -150,12 +155,12 @@ export class SimulatedGateway {
   }
 
   /** A crash: nothing of this life's memory survives, and none of its timers fires. */
-  restart(): SimulatedGateway {
+  restart(life: Pick<Life, 'isStarting'> = {}): SimulatedGateway {
     this.deadlines.stop();
     this.core.cancelAll.stop();
     this.core.stops.stop();
     const clock = new SimulatedClock(this.clock.now());
-    return new SimulatedGateway({ clock, store: this.memory, limits: this.limits });
+    return new SimulatedGateway({ clock, store: this.memory, limits: this.limits, ...life });
   }
 
   /** A new connection; it has said nothing yet. */

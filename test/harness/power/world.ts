@@ -53,7 +53,8 @@ export async function openWorld(dataDir: string, now: number): Promise<World> {
     instruments: createInstruments(routes),
     trail: new RecordedTrail(),
   });
-  core.load();
+  const load = core.load();
+  while (load.next().done !== true);
   return {
     store,
     now,
