@@ -60,7 +60,10 @@ export function expectationOf(request: ReadRequest, fixtures: Fixtures, now: num
   const asked = { ...request, parameter, query, all };
   const refusal = refusalOf(route, asked, fixtures);
   const expected = refusal ?? endpoints[route.operation](asked, fixtures, now);
-  return request.isOdd || values.areTrimmed ? { ...expected, verdicts: 'anything' } : expected;
+  // A key that is not UTF-8 is refused.
+  const isKeyDecoded = all('idempotency-key').some((key) => /[\x80-\xff]/.test(key));
+  const isDoubtful = request.isOdd || values.areTrimmed || isKeyDecoded;
+  return isDoubtful ? { ...expected, verdicts: 'anything' } : expected;
 }
 
 /** A body is announced, with an expectation that the native parser does not meet. */
@@ -141,7 +144,7 @@ const endpoints: Readonly<Record<(typeof routes)[number]['operation'], Endpoint>
     const { verdict, signal } = judgeSignal(request.body, now);
     if (signal === undefined) return only(verdict);
     const effect: Effect = { kind: 'signal', signal, idempotencyKey: key };
-    return { verdicts: /[\x80-\xff]/.test(key) ? 'anything' : [verdict], effect };
+    return { verdicts: [verdict], effect };
   },
   'list-signals': ({ query }) => (query === '' ? only('200') : only('200', '400 invalid_query')),
   'read-signal': ({ parameter, query }, { requestId }) => {
