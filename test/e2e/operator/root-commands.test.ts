@@ -76,7 +76,7 @@ t.test('a backup goes where the gateway itself cannot write', { skip }, async (t
   const denied = commandOfNobody(['backup', target, '--data-dir', dataDir]);
   t.match(denied, { code: 1, stderr: /could not be written to .*EACCES/ });
   t.match(await signalboxIn(dataDir, ['backup', target]), { code: 0 });
-  t.same(readdirSync(target).sort(), ['data.mdb', 'jwt-secret', 'log']);
+  t.same(readdirSync(target).sort(), ['copy', 'data.mdb', 'jwt-secret', 'log']);
   allBelongTo(t, target, nobody);
   t.equal(statSync(target).mode & 0o777, 0o700);
   t.notOk(readdirSync(dataDir).some((name) => name.startsWith('staging-')));

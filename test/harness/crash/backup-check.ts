@@ -83,7 +83,7 @@ export class BackupCheck {
     const isWell = code === 0 || command.isKilled || isUnknown;
     verdict.hold('a backup that is left alone succeeds', isWell, evidence);
     if (code === 0) {
-      const expected = ['data.mdb', 'jwt-secret', 'log'];
+      const expected = ['copy', 'data.mdb', 'jwt-secret', 'log'];
       const isExactly = expected.join() === files.sort().join();
       verdict.hold('a confirmed backup is complete', isExactly, evidence);
     }
