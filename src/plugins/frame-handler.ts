@@ -108,12 +108,14 @@ export class FrameHandler {
 
   /**
    * Whether a frame whose number was received before is not the one that had it: a plugin without a journal goes on
-   * behind what its welcome counted. The same one has had its effect.
+   * behind what its welcome counted. The same one has had its effect. An event that was not kept is not told again.
    */
   #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
     const { uncounted, handledSeq } = connection;
     if (frame.seq <= handledSeq) return false;
-    if (isDeepStrictEqual(uncounted.get(frame.seq), frame)) return false;
+    const before = uncounted.get(frame.seq);
+    if (before === undefined ? frame.type === 'event' : isDeepStrictEqual(before, frame))
+      return false;
     this.#deps.registry.keep(source, frame);
     return true;
   }

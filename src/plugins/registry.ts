@@ -22,6 +22,8 @@ const knownPerActive = 16;
 
 /** Of a source: as many as a plugin keeps for a gateway that does not acknowledge them. */
 const receivedMax = 1_000;
+/** An event may have 128 KiB; of those of one flush, far fewer are not durable at a welcome. */
+const receivedEventsMax = 64;
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -197,8 +199,9 @@ export class Registry {
     return true;
   }
 
-  /** Until it is durable, so that a repetition is told from another report of the same number. */
+  /** Until it is durable, so that a repetition is told from another frame of the same number. */
   keep({ received }: Source, frame: NumberedFrame): void {
+    if (frame.type === 'event' && received.size >= receivedEventsMax) return;
     received.set(frame.seq, frame);
     const [oldest] = received.keys();
     if (received.size > receivedMax) received.delete(oldest as number);

@@ -14,7 +14,7 @@ export interface Source extends ActiveSource, Stored {
   lastSeq: number;
   /** Highest durable `seq`. */
   durableSeq: number;
-  /** Frames that are received and not yet durable, by `seq`; of very many the newest ones. */
+  /** Frames that are received and not yet durable, by `seq`; of very many the newest reports and some events. */
   readonly received: Map<number, NumberedFrame>;
   /** Wall time in Unix ms. */
   lastSeenAt: number;

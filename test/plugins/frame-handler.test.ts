@@ -122,6 +122,25 @@ t.test('a report under a number that the welcome counted has no effect', async (
   t.strictSame(back.errors, ['seq_repeated']);
 });
 
+t.test('very many events that the welcome did not count are told once', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  const events = Array.from({ length: 200 }, (_, i) => ({
+    type: 'event',
+    seq: i + 1,
+    event: 'order_update',
+    data: { state: `${i}` },
+  }));
+  const { lastSeq } = gateway.hub.ringOf('u1');
+  gateway.memory.failNextCommits(1_000);
+  for (const each of events) plugin.say(each);
+  plugin.drop();
+  const back = await gateway.plugin();
+  t.match(back.of('welcome'), [{ lastSeq: 0 }]);
+  for (const each of events) back.say(each);
+  const sourceStatuses = 2;
+  t.equal(gateway.hub.ringOf('u1').lastSeq, lastSeq + events.length + sourceStatuses);
+});
+
 t.test('a report takes effect once, also when the welcome did not count it', async (t) => {
   for (const [first, second] of [
     ['unknown', 'working'],
