@@ -92,8 +92,8 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const late = {
     status,
     filledQuantity: Math.max(filledQuantity, evidence.filledQuantity ?? 0),
-    // Of an order that has ended nothing is open, whatever its quantity was.
-    ...(isFinal(status) && remainingQuantity !== undefined ? { remainingQuantity } : {}),
+    // Of an order that has ended nothing is open; a report from before that says what was open then.
+    ...(isFinal(status) && remainingQuantity === 0 ? { remainingQuantity } : {}),
     ...fill,
   };
   return { ...read, evidence: late };

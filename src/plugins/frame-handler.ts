@@ -3,7 +3,6 @@
  * the `seq` of the source, and acknowledges it when its effect is durable. Accepts a report on an execution
  * only from the source that the execution was sent to.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { EventHub } from '../events/hub.js';
 import { eventJson } from '../events/terminal-event.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
@@ -27,7 +26,7 @@ import {
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
-import type { Registry } from './registry.js';
+import { digestOf, type Registry } from './registry.js';
 import type { Snapshots } from './snapshots.js';
 import type { Source, SourceConnection } from './source.js';
 
@@ -114,8 +113,7 @@ export class FrameHandler {
     const { uncounted, handledSeq } = connection;
     if (frame.seq <= handledSeq) return false;
     const before = uncounted.get(frame.seq);
-    if (before === undefined ? frame.type === 'event' : isDeepStrictEqual(before, frame))
-      return false;
+    if (before === undefined ? frame.type === 'event' : before === digestOf(frame)) return false;
     this.#deps.registry.keep(source, frame);
     return true;
   }

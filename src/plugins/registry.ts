@@ -2,6 +2,7 @@
  * Holds the sources of every user: name, capabilities, connection, last-seen time and highest received `seq`.
  * All but the connection is in the store, so that a source stays active across a restart.
  */
+import { hash } from 'node:crypto';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { dayMs, hourMs } from '../lib/durations.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
@@ -22,8 +23,6 @@ const knownPerActive = 16;
 
 /** Of a source: as many as a plugin keeps for a gateway that does not acknowledge them. */
 const receivedMax = 1_000;
-/** An event may have 128 KiB; of those of one flush, far fewer are not durable at a welcome. */
-const receivedEventsMax = 64;
 
 export interface RegistryDeps {
   readonly store: Reader;
@@ -31,6 +30,11 @@ export interface RegistryDeps {
   readonly clock: Clock;
   readonly retentionClock: RetentionClock;
   readonly limits: Limits;
+}
+
+/** Of a frame of any size: what is received must not fill the memory while the disk takes nothing. */
+export function digestOf(frame: NumberedFrame): string {
+  return hash('sha1', JSON.stringify(frame), 'base64');
 }
 
 export class Registry {
@@ -201,8 +205,7 @@ export class Registry {
 
   /** Until it is durable, so that a repetition is told from another frame of the same number. */
   keep({ received }: Source, frame: NumberedFrame): void {
-    if (frame.type === 'event' && received.size >= receivedEventsMax) return;
-    received.set(frame.seq, frame);
+    received.set(frame.seq, digestOf(frame));
     const [oldest] = received.keys();
     if (received.size > receivedMax) received.delete(oldest as number);
   }

@@ -3,7 +3,7 @@ import type { Capability, SourceRecord } from '../model/records.js';
 import type { ActiveSource } from '../signals/routing.js';
 import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
-import type { CloseReason, GatewayFrame, NumberedFrame } from './protocol.js';
+import type { CloseReason, GatewayFrame } from './protocol.js';
 
 export interface Source extends ActiveSource, Stored {
   readonly userId: string;
@@ -14,8 +14,8 @@ export interface Source extends ActiveSource, Stored {
   lastSeq: number;
   /** Highest durable `seq`. */
   durableSeq: number;
-  /** Frames that are received and not yet durable, by `seq`; of very many the newest reports and some events. */
-  readonly received: Map<number, NumberedFrame>;
+  /** Digests of the frames that are received and not yet durable, by `seq`; of very many the newest ones. */
+  readonly received: Map<number, string>;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
   /** The same time on the monotonic clock, in ms. */
@@ -34,7 +34,7 @@ export interface SourceConnection {
   /** Highest `seq` that came on it, or was told in its welcome. */
   handledSeq: number;
   /** What was received before and its welcome did not count. */
-  uncounted: ReadonlyMap<number, NumberedFrame>;
+  uncounted: ReadonlyMap<number, string>;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */

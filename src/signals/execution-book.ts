@@ -75,7 +75,7 @@ export class ExecutionBook implements EntryOwner {
       if (++read % recordsPerStep === 0) yield;
       // Shares one string per user among its entries, to save memory.
       if (userId !== key[0]) userId = key[0];
-      const isSent = record.status !== 'queued' || record.maySend;
+      const isSent = store.isCopy() || record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
       this.#keep(entry);

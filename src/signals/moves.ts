@@ -152,7 +152,7 @@ function afterReport(
 
   // An order that is filled to its last part has no other end, whichever of both is reported first.
   const becomesFilled =
-    (moves || filled !== undefined) &&
+    (moves || filled !== undefined || filledQuantity !== execution.filledQuantity) &&
     isFinal(evidence.status) &&
     evidence.status !== 'filled' &&
     isComplete(execution, filledQuantity);

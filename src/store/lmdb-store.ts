@@ -88,7 +88,10 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   let closing: Promise<void> | undefined;
   const copies = new Set<Promise<void>>();
 
-  const refusal = (bytes?: number): WriteRefused | undefined => reserve.refusal(bytes);
+  /** Writes that may use the reserve and are not on disk yet. */
+  let urgent = 0;
+  const refusal = (bytes?: number): WriteRefused | undefined =>
+    urgent > 0 ? undefined : reserve.refusal(bytes);
   const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
   /** Why nothing may be passed to lmdb now. A disk that fails the log fails it, too: native-notes/lmdb.md. */
   const indexRefusal = (): StoreFailure | undefined => commits.failure ?? reserve.refusal();
@@ -234,8 +237,14 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         assert(!(made instanceof Promise), 'the work of a transaction is synchronous');
         return made;
       });
-      // What it has read may be in a group before it.
-      await (writer.group ?? commits.last)?.settled;
+      const isUrgent = transactOptions?.usesReserve === true;
+      if (isUrgent) urgent++;
+      try {
+        // What it has read may be in a group before it.
+        await (writer.group ?? commits.last)?.settled;
+      } finally {
+        if (isUrgent) urgent--;
+      }
       return result;
     },
 

@@ -70,11 +70,11 @@ export class StorageHealth {
   /** For the store to call after each commit. */
   readonly noteCommit = (succeeded: boolean): void => {
     if (succeeded) this.committedAt = this.clock.now();
+    else this.#probeLater();
     if (succeeded === this.isHealthy) return;
     this.isHealthy = succeeded;
     this.events.onChange?.(succeeded);
     if (succeeded) for (const listen of this.#recovered) listen();
-    else this.#probeLater();
   };
 
   /** Before the store is closed: nothing is tried any more. */

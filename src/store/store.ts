@@ -47,7 +47,7 @@ export interface Writer {
 export interface TransactOptions {
   /**
    * For a small write that must not wait for space, such as a halt: it is made also when the disk is in its
-   * reserve, in a file of the log that was made ready before.
+   * reserve, of which it takes no more than a file of the log.
    */
   readonly usesReserve?: boolean;
 }

@@ -11,7 +11,7 @@ import { resumed } from '../auth/moving.js';
 import type { Clock } from '../lib/clock.js';
 import type { User } from '../model/records.js';
 import { type CollectionsWith, collectionsWith, collectionTraits } from '../store/key-layout.js';
-import type { Reader } from '../store/store.js';
+import type { Reader, Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 
@@ -19,7 +19,7 @@ import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 const sliceMs = 2;
 
 export interface ExportDeps {
-  readonly reader: Reader;
+  readonly reader: Reader & Pick<Store, 'isCopy'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Ends the turn, and with it the snapshot. */
   readonly pause: () => Promise<void>;
@@ -63,10 +63,15 @@ export async function exportUser(
     : 'user_changed';
 }
 
-function* rowsOf(reader: Reader, userId: string): Generator<UserRow | 'changed', void, void> {
+function* rowsOf(
+  reader: ExportDeps['reader'],
+  userId: string,
+): Generator<UserRow | 'changed', void, void> {
+  const isCopy = reader.isCopy();
   for (const collection of collectionsWith('exported').filter(isOwned)) {
     for (const { key, record } of walk(reader, collection, { prefix: [userId] })) {
-      yield { collection, key, record } as UserRow;
+      const row = { collection, key, record } as UserRow;
+      yield isCopy ? asFromCopy(row) : row;
     }
   }
   // In one turn: a user and its keys that do not fit together would be imported so.
@@ -88,6 +93,12 @@ function accountRows(reader: Reader, userId: string): readonly (UserRow | 'chang
     if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
   }
   return rows;
+}
+
+/** What was queued in a copy may have been sent since, and so must count as sent wherever it goes on. */
+function asFromCopy(row: UserRow): UserRow {
+  if (row.collection !== 'openExecutions' || row.record.status !== 'queued') return row;
+  return { ...row, record: { ...row.record, maySend: true } };
 }
 
 type OwnedAndExported = Extract<ExportedCollection, CollectionsWith<'ownedByKey'>>;

@@ -124,7 +124,7 @@ t.test('a report under a number that the welcome counted has no effect', async (
 
 t.test('very many events that the welcome did not count are told once', async (t) => {
   const { gateway, plugin } = await dispatched();
-  const events = Array.from({ length: 200 }, (_, i) => ({
+  const events = Array.from({ length: 1_200 }, (_, i) => ({
     type: 'event',
     seq: i + 1,
     event: 'order_update',

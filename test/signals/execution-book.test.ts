@@ -67,6 +67,21 @@ t.test('sent before a restart and not seen since, it is unknown: gateway_restart
   t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
 });
 
+t.test('what waits in a copy of the store counts as sent, and then as any other', async (t) => {
+  const first = new SimulatedGateway();
+  (await first.plugin()).drop();
+  const [id = ''] = await first.submit({ ttlMs: 5_000 });
+  t.match(first.durable(id), { status: 'queued' });
+  let isCopy = true;
+  Object.assign(first.memory, { isCopy: () => isCopy, endCopy: () => (isCopy = false) });
+  const second = first.restart();
+  await turns();
+  t.match(second.durable(id), { status: 'dispatched', delivery: 'sent' });
+  t.equal(isCopy, false, 'for this start alone');
+  await second.pass(60_000);
+  t.match(second.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+});
+
 t.test('a clock set back before a restart gives no life longer than the TTL', async (t) => {
   const first = new SimulatedGateway();
   (await first.plugin()).drop();

@@ -91,6 +91,22 @@ t.test('what must not wait for space is written in the reserve, and is no recove
   t.same(outcomes, [true, false, false, true]);
 });
 
+t.test('nor does it wait for space in a store that was opened without any', async (t) => {
+  const directory = t.testdir();
+  const first = openStore(directory);
+  await first.write((batch) => batch.put('meta', 'before', 1));
+  await first.close();
+  const diskSpace = () => ({ freeBytes: gigabyte / 16, sizeBytes: gigabyte });
+  const store = openStore(directory, { clock: new SimulatedClock(), diskSpace });
+  t.teardown(() => store.close());
+  await store.transact((batch) => batch.put('meta', 'urgent', 2), { usesReserve: true });
+  t.equal(store.get('meta', 'urgent'), 2);
+  await t.rejects(
+    store.write((batch) => batch.put('meta', 'other', 3)),
+    WriteRefused,
+  );
+});
+
 function openOnDisk(t: Test) {
   const clock = new SimulatedClock();
   const outcomes: boolean[] = [];

@@ -60,6 +60,26 @@ t.test('failures that alternate with successes leave one probe, not many', async
   t.equal(recoveries(), 10);
 });
 
+t.test('a try that reaches the disk and is no recovery is not the last one', async (t) => {
+  const { clock, health, memory } = setUp();
+  let isInReserve = true;
+  health.watch({
+    ...memory,
+    async write(fill) {
+      await memory.write(fill);
+      health.noteCommit(!isInReserve);
+    },
+  });
+  health.noteCommit(false);
+  clock.advance(1_000);
+  await turns();
+  t.equal(health.isHealthy, false);
+  isInReserve = false;
+  clock.advance(1_000);
+  await turns();
+  t.equal(health.isHealthy, true);
+});
+
 t.test('once it is stopped, nothing is tried any more', async (t) => {
   const { clock, health, probes } = setUp();
   health.noteCommit(false);

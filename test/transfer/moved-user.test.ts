@@ -135,6 +135,15 @@ for (const [name, change] of Object.entries({
   });
 }
 
+t.test('what waits in a copy of a store may have been sent, wherever it goes on', async (t) => {
+  const { store } = await aSource();
+  for (const isCopy of [false, true]) {
+    const { rows } = await exported({ ...store, isCopy: () => isCopy });
+    const open = rows.filter(({ collection }) => collection === 'openExecutions');
+    t.match(open, [{ record: { status: 'queued', maySend: isCopy } }]);
+  }
+});
+
 t.test('nothing more is read for a command that is gone', async (t) => {
   const { store } = await aSource();
   let sent = 0;

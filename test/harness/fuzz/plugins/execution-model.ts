@@ -91,7 +91,7 @@ export class ExecutionModel {
     if (said['averageFillPrice'] !== undefined) this.averageFillPrice = said['averageFillPrice'];
     else if (isNew && sumOf(fills) >= (filled ?? 0)) this.averageFillPrice = averageOf(fills);
     this.#tellNative(said['native']);
-    const isTold = moves || isNew;
+    const isTold = moves || isNew || !isUntouched;
     if (isTold && isEnd(said['status']) && this.#isComplete(filled)) return this.#fillUp();
     this.reasonCode = said['reasonCode'] ?? (moves ? null : this.reasonCode);
     if (moves) this.#move(said['status'], this.reasonCode === null);
