@@ -14,7 +14,7 @@ import { BookEntry, type EntryOwner } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import type { Move } from './move.js';
-import { applyMove, recoveryOf } from './moves.js';
+import { applyMove, recover } from './moves.js';
 import { OpenOrders } from './open-orders.js';
 import type { OwedCancels } from './owed-cancels.js';
 import { sendable } from './sendable.js';
@@ -75,7 +75,7 @@ export class ExecutionBook implements EntryOwner {
       if (++read % recordsPerStep === 0) yield;
       // Shares one string per user among its entries, to save memory.
       if (userId !== key[0]) userId = key[0];
-      const isSent = store.isCopy() || record.status !== 'queued' || record.maySend;
+      const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
       this.#keep(entry);
@@ -92,11 +92,10 @@ export class ExecutionBook implements EntryOwner {
    * @returns whether it is left.
    */
   #recover(entry: BookEntry, record: Execution): boolean {
-    const { owed, timeouts, clock, store } = this.#deps;
-    const recovery = recoveryOf(store.isCopy());
+    const { owed, timeouts, clock } = this.#deps;
     const decided = owed.decided(entry.userId, record);
-    const isLeft = decided !== record && recovery(decided, clock.now()) === undefined;
-    if (isLeft || this.apply(entry, recovery) === undefined) timeouts.arm(entry);
+    const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
+    if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
     return isLeft;
   }
 

@@ -108,21 +108,10 @@ export const recover: Move = (execution) => {
   return sent === execution ? undefined : sent;
 };
 
-/** After a restore: what is queued in the copy may have been sent since. */
-const recoverCopied: Move = (execution, now) => {
-  const isQueued = execution.status === 'queued';
-  return recover(isQueued ? { ...execution, maySend: true } : execution, now);
-};
-
-/** @param isCopy whether the store is a copy that no gateway has started with. */
-export function recoveryOf(isCopy: boolean): Move {
-  return isCopy ? recoverCopied : recover;
-}
-
 /** A stop without a running gateway: what may have been sent counts as sent, before the stop denies what has not. */
-export function recoverAndStop(recovery: Move, stop: ReasonCode): Move {
+export function recoverAndStop(stop: ReasonCode): Move {
   return (execution, now) => {
-    const recovered = recovery(execution, now);
+    const recovered = recover(execution, now);
     return stopSending(stop)(recovered ?? execution, now) ?? recovered;
   };
 }

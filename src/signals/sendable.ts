@@ -4,7 +4,7 @@
  */
 import { cancelResendMs } from '../model/cancellation.js';
 import type { Execution } from '../model/execution.js';
-import type { Reader } from '../store/store.js';
+import type { Reader, Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
 import { recordOf } from './stored-execution.js';
 
@@ -13,12 +13,24 @@ export interface Sendable {
   readonly record: Execution;
 }
 
+/** What is queued in a copy of the store may have been sent since the copy was made. */
+export function asOfCopy(execution: Execution): Execution {
+  return execution.status === 'queued' ? { ...execution, maySend: true } : execution;
+}
+
 /** In the order of the users, and of acceptance. @param now Unix ms. @param userId undefined for all users. */
 export function* sendable(
-  store: Reader,
+  store: Reader & Pick<Store, 'isCopy'>,
   now: number,
   userId?: string,
 ): Generator<Sendable, void, void> {
+  const isCopy = store.isCopy();
+  for (const each of stored(store, now, userId)) {
+    yield isCopy ? { ...each, record: asOfCopy(each.record) } : each;
+  }
+}
+
+function* stored(store: Reader, now: number, userId?: string): Generator<Sendable, void, void> {
   const range = userId === undefined ? {} : { prefix: [userId] as [string] };
   const open = walk(store, 'openExecutions', range);
   let next = open.next().value;

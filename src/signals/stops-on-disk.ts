@@ -5,9 +5,9 @@
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Store } from '../store/store.js';
-import { applyMove, recoverAndStop, recoveryOf } from './moves.js';
+import { applyMove, recoverAndStop } from './moves.js';
 import { OwedCancels } from './owed-cancels.js';
-import { sendable } from './sendable.js';
+import { asOfCopy, sendable } from './sendable.js';
 import { placeOf, putRecord, recordOf } from './stored-execution.js';
 
 const rowsPerTransaction = 256;
@@ -17,7 +17,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
   const keys = [...stoppedKeys(store, clock.now(), userId)];
   const owed = new OwedCancels();
   owed.load(store, userId);
-  const recovery = recoveryOf(store.isCopy());
+  const isCopy = store.isCopy();
   for (let at = 0; at < keys.length; at += rowsPerTransaction) {
     await store.transact((transaction) => {
       const brakes = new Brakes(transaction);
@@ -27,8 +27,9 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         if (found === undefined || stop === undefined) continue;
         // As the execution book does: first what a cancel of all orders has decided.
         const move = owed.take(...key);
-        const decided = (move && applyMove(found, move, clock.now())) ?? found;
-        const stopped = applyMove(decided, recoverAndStop(recovery, stop), clock.now()) ?? decided;
+        const read = isCopy ? asOfCopy(found) : found;
+        const decided = (move && applyMove(read, move, clock.now())) ?? read;
+        const stopped = applyMove(decided, recoverAndStop(stop), clock.now()) ?? decided;
         putRecord(transaction, key, stopped, placeOf(found));
       }
     });

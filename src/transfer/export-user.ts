@@ -10,6 +10,7 @@ import { findUser } from '../auth/accounts.js';
 import { resumed } from '../auth/moving.js';
 import type { Clock } from '../lib/clock.js';
 import type { User } from '../model/records.js';
+import { asOfCopy } from '../signals/sendable.js';
 import { type CollectionsWith, collectionsWith, collectionTraits } from '../store/key-layout.js';
 import type { Reader, Store } from '../store/store.js';
 import { walk } from '../store/walk.js';
@@ -71,7 +72,8 @@ function* rowsOf(
   for (const collection of collectionsWith('exported').filter(isOwned)) {
     for (const { key, record } of walk(reader, collection, { prefix: [userId] })) {
       const row = { collection, key, record } as UserRow;
-      yield isCopy ? asFromCopy(row) : row;
+      const isWaiting = isCopy && row.collection === 'openExecutions';
+      yield isWaiting ? { ...row, record: asOfCopy(row.record) } : row;
     }
   }
   // In one turn: a user and its keys that do not fit together would be imported so.
@@ -93,12 +95,6 @@ function accountRows(reader: Reader, userId: string): readonly (UserRow | 'chang
     if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
   }
   return rows;
-}
-
-/** What was queued in a copy may have been sent since, and so must count as sent wherever it goes on. */
-function asFromCopy(row: UserRow): UserRow {
-  if (row.collection !== 'openExecutions' || row.record.status !== 'queued') return row;
-  return { ...row, record: { ...row.record, maySend: true } };
 }
 
 type OwnedAndExported = Extract<ExportedCollection, CollectionsWith<'ownedByKey'>>;

@@ -17,6 +17,7 @@ import {
 import * as cancelMoves from '../../src/signals/cancel-moves.js';
 import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
+import { asOfCopy } from '../../src/signals/sendable.js';
 import { aCancel, aFill, anExecution } from './an-execution.js';
 
 const statuses = Object.keys(executionStates) as ExecutionStatus[];
@@ -352,17 +353,16 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
   });
   const unsent = anExecution('queued', { maySend: false });
   t.equal(moves.recover(unsent, 1), undefined);
-  t.equal(moves.recoveryOf(false)(unsent, 1), undefined);
   const restored = { status: 'dispatched', delivery: 'sent', maySend: true };
-  t.match(moves.recoveryOf(true)(unsent, 1), restored, 'after a restore, all may have been sent');
-  t.equal(moves.recoveryOf(true)(anExecution('denied'), 1), undefined);
+  t.match(moves.recover(asOfCopy(unsent), 1), restored, 'after a restore, all may have been sent');
+  t.equal(moves.recover(asOfCopy(anExecution('denied')), 1), undefined);
   t.end();
 });
 
 t.test('a stop without a gateway denies what was not sent, and nothing that may have been', (t) => {
   const unsent = anExecution('queued');
   const maybe = anExecution('queued', { maySend: true });
-  const stop = moves.recoverAndStop(moves.recover, 'account_frozen');
+  const stop = moves.recoverAndStop('account_frozen');
   t.match(stop(unsent, 1), {
     status: 'denied',
     reasonCode: 'account_frozen',
