@@ -74,21 +74,16 @@ function isUnfinishedStore(directory: string): boolean {
 export function beginStore(directory: string): void {
   if (isStoreDirectory(directory)) return;
   for (const file of [dataFile, storeLockFile]) rmSync(join(directory, file), { force: true });
-  writeFileSync(join(directory, unfinishedStore), '', { mode: privateFileMode });
-  syncDirectory(directory);
+  putMark(directory, unfinishedStore);
 }
 
 /** To be called when the first commit is on disk. */
 export function endStore(directory: string): void {
-  const mark = join(directory, unfinishedStore);
-  if (!existsSync(mark)) return;
-  rmSync(mark);
-  syncDirectory(directory);
+  removeMark(directory, unfinishedStore);
 }
 
 export function markCopy(directory: string): void {
-  writeFileSync(join(directory, copyMark), '', { mode: privateFileMode });
-  syncDirectory(directory);
+  putMark(directory, copyMark);
 }
 
 export function isCopy(directory: string): boolean {
@@ -97,7 +92,18 @@ export function isCopy(directory: string): boolean {
 
 /** To be called when what the mark says is in the store. */
 export function unmarkCopy(directory: string): void {
-  rmSync(join(directory, copyMark), { force: true });
+  removeMark(directory, copyMark);
+}
+
+function putMark(directory: string, name: string): void {
+  writeFileSync(join(directory, name), '', { mode: privateFileMode });
+  syncDirectory(directory);
+}
+
+function removeMark(directory: string, name: string): void {
+  const mark = join(directory, name);
+  if (!existsSync(mark)) return;
+  rmSync(mark);
   syncDirectory(directory);
 }
 

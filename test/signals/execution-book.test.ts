@@ -93,13 +93,7 @@ t.test('a clock set back before a restart gives no life longer than the TTL', as
 });
 
 t.test('a clock set back before a restart makes no wait for a confirmation longer', async (t) => {
-  const first = new SimulatedGateway();
-  const plugin = await first.plugin();
-  const [id = ''] = await first.submit();
-  const [other = ''] = await first.submit();
-  plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
-  await turns();
-  await first.cancel(other);
+  const { gateway: first, id, other } = await oneSentAndOneCancelled();
   first.clock.stepWall(-3_600_000);
   const second = first.restart();
   await second.pass(30_000);
@@ -408,13 +402,7 @@ t.test('an execution stays in memory until its last change is on disk', async (t
 
 t.test('steps of the wall clock neither hasten nor delay the confirmation time-outs', async (t) => {
   for (const step of [3_600_000, -3_600_000]) {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
-    const [other = ''] = await gateway.submit();
-    plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
-    await turns();
-    await gateway.cancel(other);
+    const { gateway, plugin, id, other } = await oneSentAndOneCancelled();
     gateway.clock.stepWall(step);
     plugin.say({ type: 'ack', executionId: id });
     await heartbeats(gateway, plugin, 29_999);
@@ -545,6 +533,18 @@ t.test('what is not on disk yet is not let go', async (t) => {
   entry.unload();
   t.equal(entry.execution.maySend, true);
 });
+
+/** One order waits for its confirmation, and the other for that of its cancel. */
+async function oneSentAndOneCancelled() {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  const [other = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
+  await turns();
+  await gateway.cancel(other);
+  return { gateway, plugin, id, other };
+}
 
 function rewrite(gateway: SimulatedGateway, record: Execution): Promise<void> {
   const key: [string, string] = ['u1', record.executionId];
