@@ -30,7 +30,7 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
       const parsed = parseJson(body, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
-      if (storage.refusesChanges) return failUnstored(exchange);
+      if (storage.refuses()) return failUnstored(exchange);
       cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {
         if (view === undefined) exchange.fail('signal_processing_failed');
         else exchange.reply(200, JSON.stringify(view));

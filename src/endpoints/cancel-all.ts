@@ -37,7 +37,7 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
-    if (storage.refusesChanges) return failUnstored(exchange);
+    if (storage.refuses()) return failUnstored(exchange);
     acceptance.accept(
       { userId, filter, idempotencyKey: key, fingerprint, trail: exchange.trailOf(caller.key.id) },
       (answer) => {

@@ -53,7 +53,7 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
       return exchange.fail('cancel_already_in_progress', { requestId });
     }
     if (!canCancel(entry)) return exchange.fail('terminal_unavailable', { requestId });
-    if (storage.refusesChanges) return failUnstored(exchange, { requestId });
+    if (storage.refuses()) return failUnstored(exchange, { requestId });
     acceptance.accept(
       entry,
       key,

@@ -1,5 +1,6 @@
 /** DELETE /api/api-keys/{id}: revokes a key, effective at once. Idempotent. */
 import { revokeApiKey } from '../auth/api-key.js';
+import { stopping } from '../auth/brakes.js';
 import type { UserEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Gate } from '../http/gate.js';
@@ -42,6 +43,7 @@ export function createRevokeKey(deps: RevokeKeyDeps): UserEndpoint {
       exchange,
       () => exchange.fail('change_not_confirmed'),
       () => revoke(exchange, userId, Number(parameter)),
+      stopping,
     );
     if (revoked === undefined) return;
     if (revoked === true) return exchange.reply(204, '');

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Failure } from '../http/error-body.js';
 import { commitAnswerMs, probeIntervalMs, type StorageHealth } from '../store/storage-health.js';
-import { StoreFailure, WriteRefused } from '../store/store.js';
+import { StoreFailure, WriteRefused, type TransactOptions } from '../store/store.js';
 
 export interface StoredChangeDeps {
   readonly clock: Clock;
@@ -21,6 +21,7 @@ export function failUnstored(exchange: Exchange, failure: Failure = {}): void {
 /**
  * Makes the change, unless the disk takes none now.
  * @param failUnconfirmed answers when the commit failed or takes too long, so that the change may still happen.
+ * @param options how the change is written.
  * @returns its result, once it is on disk; undefined when the exchange has its answer.
  */
 export async function storeChange<Result>(
@@ -28,8 +29,9 @@ export async function storeChange<Result>(
   exchange: Exchange,
   failUnconfirmed: (exchange: Exchange) => void,
   change: () => Promise<Result>,
+  options?: TransactOptions,
 ): Promise<Result | undefined> {
-  if (storage.refusesChanges) {
+  if (storage.refuses(options)) {
     failUnstored(exchange);
     return undefined;
   }

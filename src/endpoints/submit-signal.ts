@@ -98,7 +98,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     if (acceptance.isSignalIdTaken(userId, envelope.signalId)) {
       return exchange.fail('duplicate_signal_id');
     }
-    if (storage.refusesChanges) return failUnstored(exchange);
+    if (storage.refuses()) return failUnstored(exchange);
     const verdict = quota.take(userId, plans[user.plan] as Plan, now);
     if (!verdict.granted) {
       return exchange.fail(verdict.code, { retryAfter: verdict.retryAfterMs / 1000 });

@@ -4,7 +4,7 @@
  * when space returns.
  */
 import type { Clock, Timer } from '../lib/clock.js';
-import { StoreFailure, type Store } from './store.js';
+import { StoreFailure, type Store, type TransactOptions } from './store.js';
 
 /** Also the Retry-After of what was refused: earlier nothing is tried again. */
 export const probeIntervalMs = 1_000;
@@ -55,8 +55,8 @@ export class StorageHealth {
   }
 
   /** Whether a change is refused now: the store would not take it, or it would wait behind a commit that hangs. */
-  get refusesChanges(): boolean {
-    return this.isOverdue || this.#store?.refusal() !== undefined;
+  refuses(options?: TransactOptions): boolean {
+    return this.isOverdue || this.#store?.refusal(options) !== undefined;
   }
 
   /** Tells `onOverdue` of a change; to be called about once a second. */

@@ -79,7 +79,7 @@ export interface Store extends Reader {
   /** What that means is in the store: it is one like any other from here on. */
   endCopy(): void;
   /** Why a write would be refused now, before it reaches the disk; undefined when it would not. */
-  refusal(): WriteRefused | undefined;
+  refusal(options?: TransactOptions): WriteRefused | undefined;
   /** Milliseconds since the begin of the oldest commit that is under way; 0 when none is. */
   commitAgeMs(): number;
   /** How far what readers look into most is behind what is durable. */

@@ -158,29 +158,30 @@ t.test('a commit that hangs is overdue after two seconds, and told once', async 
   clock.advance(1_000);
   health.look();
   t.equal(health.isOverdue, false);
-  t.equal(health.refusesChanges, false);
+  t.equal(health.refuses(), false);
   clock.advance(1);
   health.look();
   health.look();
   t.equal(health.commitAgeMs, 2_001, 'the oldest counts');
-  t.equal(health.refusesChanges, true);
+  t.equal(health.refuses(), true);
   t.strictSame(told, [true]);
   release();
   await Promise.all([written, later]);
   health.look();
   t.equal(health.commitAgeMs, 0);
-  t.equal(health.refusesChanges, false);
+  t.equal(health.refuses(), false);
   t.strictSame(told, [true, false]);
 });
 
 t.test('changes are refused while the store refuses writes', (t) => {
   const memory = createMemoryStore();
   const health = new StorageHealth(new SimulatedClock());
-  t.equal(health.refusesChanges, false, 'before it watches a store');
+  t.equal(health.refuses(), false, 'before it watches a store');
   health.watch(memory);
   memory.refuseWrites(true);
-  t.equal(health.refusesChanges, true);
+  t.equal(health.refuses(), true);
+  t.equal(health.refuses({ usesReserve: true }), false, 'but for those that use the reserve');
   memory.refuseWrites(false);
-  t.equal(health.refusesChanges, false);
+  t.equal(health.refuses(), false);
   t.end();
 });

@@ -16,6 +16,7 @@ import {
   type Reader,
   type Store,
   StoreFailure,
+  type TransactOptions,
   type Writer,
   WriteRefused,
 } from '../../src/store/store.js';
@@ -109,14 +110,14 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
     if (closed) throw new WriteRefused('the store is closed');
   }
 
-  function assertWritable(): void {
-    const refusal = refusalNow();
+  function assertWritable(options?: TransactOptions): void {
+    const refusal = refusalNow(options);
     if (refusal !== undefined) throw refusal;
   }
 
-  function refusalNow(): WriteRefused | undefined {
+  function refusalNow({ usesReserve = false }: TransactOptions = {}): WriteRefused | undefined {
     if (closed) return new WriteRefused('the store is closed');
-    return refused ? new WriteRefused('the disk is full: simulated') : undefined;
+    return refused && !usesReserve ? new WriteRefused('the disk is full: simulated') : undefined;
   }
 
   const reader = readerOf(() => {
@@ -135,8 +136,11 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       if (writer.hasWritten()) await enqueue(rows);
     },
 
-    async transact<T>(work: (transaction: Reader & Writer) => T): Promise<T> {
-      assertWritable();
+    async transact<T>(
+      work: (transaction: Reader & Writer) => T,
+      options?: TransactOptions,
+    ): Promise<T> {
+      assertWritable(options);
       const rows: Rows = new Map(newest());
       const writer = writerTo(rows);
       const result = work({ ...readerOf(() => rows), ...writer });

@@ -3,7 +3,16 @@
  */
 import { join } from 'node:path';
 import t from 'tap';
-import { createKey, login, signal, status, submit, type Answer } from '../../support/api.js';
+import {
+  bearer,
+  call,
+  createKey,
+  login,
+  signal,
+  status,
+  submit,
+  type Answer,
+} from '../../support/api.js';
 import { report } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
@@ -44,6 +53,7 @@ t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
   const readiness = async () => (await fetch(`${gateway.opsUrl}/readyz`)).status;
   const { token, sessionToken } = await login(gateway.url, ann);
   const { key } = await createKey(gateway.url, token);
+  const leaked = await createKey(gateway.url, token);
   const plugin = await openPlugin(gateway.url, sessionToken);
 
   const sent: Sent[] = [];
@@ -89,6 +99,11 @@ t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
   t.equal(codeOf(again), 'storage_unavailable', 'known not to be accepted, so its key is free');
   t.equal(plugin.frames.filter(({ type }) => type === 'ack').length, 0, 'nothing is called safe');
 
+  const revoked = await call(gateway.url, 'DELETE', `/api/api-keys/${leaked.id}`, {
+    headers: bearer(token),
+  });
+  t.equal(revoked.status, 204, 'a key is revoked without space');
+  t.equal(codeOf(await submit(gateway.url, leaked.key, signal())), 'invalid_api_key');
   const cli = (...args: string[]) => signalboxIn(dataDir, args);
   const stops = [['halt'], ['api', 'disable'], ['user', 'set', ann, '--frozen', 'true']];
   for (const stop of stops)
