@@ -2,7 +2,7 @@
 import { isEventData } from '../events/event-data.js';
 import { scanJson } from '../lib/json-scan.js';
 import { compileSchemas } from '../lib/schema.js';
-import { pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
+import { frameBytesMax, pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
 
 /** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
 const frameDepthMax = 64;
@@ -15,6 +15,7 @@ export type DecodedFrame =
 
 /** Parses and validates one text frame. */
 export function decodeFrame(bytes: Uint8Array): DecodedFrame {
+  if (bytes.length > frameBytesMax) return { error: 'frame_too_large' };
   if (scanJson(bytes, '').depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {

@@ -14,6 +14,8 @@ import { capabilities } from '../model/records.js';
 export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';
 export const frameBytesMax = 128 * 1024;
+/** The native server closes the connection at a larger message, without a word. */
+export const messageBytesMax = 256 * 1024;
 export const helloTimeoutMs = 5_000;
 /** The interval in the welcome frame. A connection times out after `heartbeatWindowMs` of the limits. */
 export const heartbeatMs = 30_000;
@@ -58,6 +60,7 @@ export type ConnectionEnd = (typeof connectionEnds)[number];
 // oxfmt-ignore
 export const frameErrors = {
   not_text:          { counts: true,  message: 'Frames must be text messages, not binary ones.' },
+  frame_too_large:   { counts: true,  message: `The frame has more than ${frameBytesMax} bytes.` },
   not_json:          { counts: true,  message: 'The frame is not a JSON object.' },
   unknown_type:      { counts: true,  message: 'The frame has no known type.' },
   invalid_frame:     { counts: true,  message: 'A field of the frame is missing, not valid or nested too deeply.' },

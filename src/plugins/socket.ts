@@ -20,7 +20,7 @@ import {
   type PluginSocket,
 } from './connection.js';
 import { Intake } from './intake.js';
-import { frameBytesMax, pluginPath, subprotocol } from './protocol.js';
+import { frameBytesMax, messageBytesMax, pluginPath, subprotocol } from './protocol.js';
 
 /** Limit of the send buffer; above it the connection is closed as too slow. */
 const outgoingBytesMax = 1024 * 1024;
@@ -113,7 +113,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
   }
 
   app.ws<SocketData>(pluginPath, {
-    maxPayloadLength: frameBytesMax,
+    maxPayloadLength: messageBytesMax,
     maxBackpressure: droppingBytesMax,
     idleTimeout: idleTimeoutSeconds,
     sendPingsAutomatically: true,

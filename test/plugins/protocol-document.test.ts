@@ -7,6 +7,7 @@ import {
   badFramesMax,
   closeCodes,
   frameBytesMax,
+  messageBytesMax,
   frameErrors,
   gatewayFrames,
   heartbeatMs,
@@ -117,6 +118,7 @@ t.test('numbers and names in the text', async (t) => {
   t.match(budget, `${limits.sourcesPerUser.value} active sources`);
   t.match(ends, `${limits.sourcesPerUser.value} other active`);
   t.match(frames, `at most ${frameBytesMax}\nbytes`);
+  t.match(frames, `above ${messageBytesMax} bytes`);
   t.match(connecting, `\`${pluginPath}\``);
   t.match(connecting, `\`${subprotocol}\``);
   t.match(connecting, `within ${helloTimeoutMs / 1000} seconds`);

@@ -13,6 +13,7 @@ import { encode, opcodes, textFrame, RawWebSocket } from './raw-websocket.js';
 const { continuation, text, binary, close, ping, pong } = opcodes;
 const nothing = Buffer.alloc(0);
 const beyondFrames = 128 * 1024 + 1;
+const beyondMessages = 256 * 1024 + 1;
 
 /** Valid framings of the same message. */
 const validFramings: readonly ((said: string, chance: Chance) => Buffer[])[] = [
@@ -60,16 +61,16 @@ const breaches: Readonly<Record<string, (said: string) => Buffer[]>> = {
     encode({ opcode: text, payload: nothing, fin: false }),
     encode(textFrame(said)),
   ],
-  'a message that is too large': () => [encode(textFrame('x'.repeat(beyondFrames)))],
+  'a message that is too large': () => [encode(textFrame('x'.repeat(beyondMessages)))],
   'a length that no memory has': () => [
     encode(textFrame('', { length: 2n ** 63n, lengthBytes: 8 })),
   ],
   'a length beyond the limit, announced': () => [
-    encode(textFrame('', { length: BigInt(beyondFrames), lengthBytes: 8 })),
+    encode(textFrame('', { length: BigInt(beyondMessages), lengthBytes: 8 })),
   ],
   'fragments that are too large together': () => [
-    encode({ opcode: text, payload: Buffer.alloc(100_000, 0x20), fin: false }),
-    encode({ opcode: continuation, payload: Buffer.alloc(100_000, 0x20) }),
+    encode({ opcode: text, payload: Buffer.alloc(200_000, 0x20), fin: false }),
+    encode({ opcode: continuation, payload: Buffer.alloc(200_000, 0x20) }),
   ],
   'text that is not UTF-8': () => [
     encode({ opcode: text, payload: Buffer.from([0x7b, 0xc3, 0x28]) }),
@@ -92,6 +93,8 @@ const breaches: Readonly<Record<string, (said: string) => Buffer[]>> = {
       () => [encode({ opcode: close, payload: Buffer.from([code >> 8, code & 0xff]) })],
     ]),
   ),
+  'three frames that are too large': () =>
+    Array.from({ length: 3 }, () => encode(textFrame('x'.repeat(beyondFrames)))),
   'three binary messages': (said) =>
     Array.from({ length: 3 }, () => encode({ opcode: binary, payload: Buffer.from(said) })),
 };
