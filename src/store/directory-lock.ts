@@ -5,6 +5,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   ftruncateSync,
   openSync,
@@ -18,6 +19,7 @@ import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { syncDirectory } from '../lib/durable-file.js';
 import { privateFileMode } from '../lib/private-modes.js';
+import { isStoreDirectory, markCopy } from './data-directory.js';
 import { StoreRefused } from './refusal.js';
 
 export const directoryLockFile = 'gateway.lock';
@@ -47,6 +49,8 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
   let file: number | undefined;
   let isHeld = false;
   try {
+    // A backup of a version without the mark: it brings no lock, and a store that was ever opened has one.
+    if (isStoreDirectory(directory) && !existsSync(path)) markCopy(directory);
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
     fchmodSync(file, privateFileMode);
     if (!tryLock(file)) return holderOf(path);

@@ -8,8 +8,9 @@ import type { Database, RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
+import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
 import { dataFile } from './data-directory.js';
-import { storeFormat } from './key-layout.js';
+import { type Collection, storeFormat } from './key-layout.js';
 import type { IndexPlace } from './log/recovery.js';
 import { logIdLength } from './log/segment.js';
 import { logDirectory } from './log/segment-files.js';
@@ -20,7 +21,7 @@ const formatKey = 'format';
 const logIdKey = 'log:id';
 /** In `meta`: the position up to which the index holds the log. */
 export const positionKey = 'log:position';
-/** In which every write was a commit of lmdb; the records are the same. */
+/** In which every write was a commit of lmdb; the records are objects of JSON. */
 const formatWithoutLog = '1';
 
 // First in lmdb's file is the header of its first page, then its mark.
@@ -65,7 +66,7 @@ export function assertStoreFile(path: string): void {
  */
 export function claimFormat(
   root: RootDatabase,
-  openDatabase: (name: typeof metaName) => Database<string>,
+  openDatabase: (name: Collection) => Database<string>,
   directory: string,
   takesOver: boolean,
 ): IndexPlace {
@@ -90,7 +91,10 @@ export function claimFormat(
   if (isNew || found === formatWithoutLog) {
     mkdirSync(logPath, { recursive: true, mode: privateDirectoryMode });
     syncDirectory(directory);
+    const finals = openDatabase('finalExecutions');
+    const unknown = openDatabase('unknownOrders');
     root.transactionSync(() => {
+      listUnknown(finals, unknown);
       meta.putSync(logIdKey, JSON.stringify(randomHex(logIdLength / 2)));
       meta.putSync(positionKey, '0');
       meta.putSync(formatKey, String(storeFormat));
@@ -106,6 +110,15 @@ export function claimFormat(
     logId: JSON.parse(meta.get(logIdKey) ?? '""') as string,
     position: Number(meta.get(positionKey)),
   };
+}
+
+/** The format without a log had no `unknownOrders`: nobody would find an order that may be live. */
+function listUnknown(finals: Database<string>, unknown: Database<string>): void {
+  for (const { key, value } of finals.getRange()) {
+    const execution = JSON.parse(value) as Execution;
+    if (isSettled(execution) && isOpenOrder(execution))
+      unknown.putSync(key, String(execution.updatedAt));
+  }
 }
 
 function withoutLog(path: string): string {

@@ -12,7 +12,8 @@ import {
   importPrefix,
   purgeKeyOf,
 } from '../store/key-layout.js';
-import type { ApiKey } from '../model/records.js';
+import { isOpenOrder } from '../model/execution.js';
+import type { ApiKey, Execution } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { isReserved, type KeyIds, newKeyId, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
@@ -96,7 +97,10 @@ async function writeRows(
     const full = batch;
     batch = [];
     await store.transact((transaction) => {
-      for (const row of full) put(transaction, withKeyIds(row, keyIds));
+      for (const row of full) {
+        put(transaction, withKeyIds(row, keyIds));
+        putUnknown(transaction, row);
+      }
     });
   };
   for (let given = await next(); given !== 'end'; given = await next()) {
@@ -119,6 +123,14 @@ async function writeRows(
   });
   if (late === undefined) effects.userChanged(userId);
   return late ?? count;
+}
+
+/** A file of a version that had no such collection lacks its rows. */
+function putUnknown(batch: Writer, { collection, key, record }: UserRow): void {
+  if (collection !== 'finalExecutions') return;
+  const execution = record as Execution;
+  if (isOpenOrder(execution))
+    batch.put('unknownOrders', key as [string, string], execution.updatedAt);
 }
 
 function isHidden({ collection }: UserRow): boolean {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { isCopy, unmarkCopy } from '../../src/store/data-directory.js';
 import { gatewayOn, lockDirectory, tryLockDirectory } from '../../src/store/directory-lock.js';
 import { StoreRefused } from '../../src/store/refusal.js';
 import { startProgram } from '../support/program.js';
@@ -47,6 +48,18 @@ t.test('the lock is free as soon as its holder was killed', async (t) => {
   t.equal(readFileSync(join(directory, 'gateway.lock'), 'utf8'), `${process.pid} command\n`);
   lock.release();
 });
+
+t.test(
+  'a store that never had a lock is a copy: those of earlier versions have no mark',
+  async (t) => {
+    const directory = t.testdir({ 'data.mdb': '' });
+    (await lockDirectory(directory, 'command')).release();
+    t.equal(isCopy(directory), true);
+    unmarkCopy(directory);
+    (await lockDirectory(directory, 'gateway')).release();
+    t.equal(isCopy(directory), false);
+  },
+);
 
 t.test('a released lock can be taken again, a held one not even by its own process', async (t) => {
   const directory = t.testdir();

@@ -177,6 +177,26 @@ t.test('a store of the format without a log is taken over, with all that it hold
   }
 });
 
+t.test('an order of the former format that may be live is found after the takeover', async (t) => {
+  const directory = t.testdir();
+  const old = open(directory, { noSubdir: false, overlappingSync: false, maxDbs: 20 });
+  const options = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
+  await old.openDB<string>('meta', options).put('format', '1');
+  const finals = old.openDB<string>('finalExecutions', options);
+  const sent = { orderRef: 'ord_1', dispatchedAt: 1, cancel: null, updatedAt: 2 };
+  const records = {
+    live: { ...sent, status: 'unknown' },
+    over: { ...sent, status: 'filled' },
+    noOrder: { ...sent, status: 'unknown', orderRef: null },
+  };
+  for (const [id, record] of Object.entries(records))
+    await finals.put(['u', id] as unknown as string, JSON.stringify(record));
+  await old.close();
+  const store = openStore(directory);
+  t.strictSame(store.range('unknownOrders'), [{ key: ['u', 'live'], record: 2 }]);
+  await store.close();
+});
+
 t.test('a store without its log is refused, and with that of another store as well', async (t) => {
   const directory = t.testdir({ first: {}, second: {} });
   const [first, second] = [join(directory, 'first'), join(directory, 'second')];

@@ -115,6 +115,23 @@ t.test('an execution that becomes final between its collections is imported once
   t.match(target.get('finalExecutions', key), { status: 'expired' });
 });
 
+t.test(
+  'an order that may be live is found after the import of a file without its row',
+  async (t) => {
+    const { store, userId, signal } = await aSource();
+    const { execution } = signal;
+    const key: [string, string] = [userId, execution.executionId];
+    await store.write((batch) => {
+      batch.remove('openExecutions', key);
+      batch.put('finalExecutions', key, { ...execution, status: 'unknown', dispatchedAt: 1 });
+    });
+    const { rows } = await exported(store);
+    const target = createMemoryStore();
+    t.equal(await importUser(depsOf(target), { userId, email: ann }, feed(rows)), rows.length);
+    t.strictSame(target.keys('unknownOrders'), [key]);
+  },
+);
+
 for (const [name, change] of Object.entries({
   resumed: (store: Store) => setUser(store, ann, { frozen: false }),
   'resumed and suspended again': async (store: Store) => {
