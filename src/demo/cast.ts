@@ -12,6 +12,7 @@ import { systemClock, toIsoTime } from '../lib/clock.js';
 import { createIdSource, randomSecret } from '../lib/ids.js';
 import type { SourceName } from '../model/source-name.js';
 import { prepareDataDirectory } from '../store/data-directory.js';
+import { lockDirectory } from '../store/directory-lock.js';
 import { openStore } from '../store/lmdb-store.js';
 import { createPaperTerminal, type PaperTerminal } from '../terminal/paper-terminal.js';
 import { hash } from '../workers/hash-worker.js';
@@ -40,6 +41,7 @@ export async function prepareUser(dataDir: string): Promise<string> {
   const password = randomSecret(12);
   const passwordHash = hash(password);
   prepareDataDirectory(dataDir);
+  const lock = await lockDirectory(dataDir, 'command');
   const store = openStore(dataDir);
   try {
     if (findUser(store, email) === undefined) {
@@ -58,6 +60,7 @@ export async function prepareUser(dataDir: string): Promise<string> {
     return password;
   } finally {
     await store.close();
+    lock.release();
   }
 }
 

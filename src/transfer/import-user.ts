@@ -13,7 +13,7 @@ import {
   purgeKeyOf,
 } from '../store/key-layout.js';
 import { isOpenOrder } from '../model/execution.js';
-import type { ApiKey, Execution } from '../model/records.js';
+import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { isReserved, type KeyIds, newKeyId, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
@@ -128,9 +128,7 @@ async function writeRows(
 /** A file of a version that had no such collection lacks its rows. */
 function putUnknown(batch: Writer, { collection, key, record }: UserRow): void {
   if (collection !== 'finalExecutions') return;
-  const execution = record as Execution;
-  if (isOpenOrder(execution))
-    batch.put('unknownOrders', key as [string, string], execution.updatedAt);
+  if (isOpenOrder(record)) batch.put('unknownOrders', key, record.updatedAt);
 }
 
 function isHidden({ collection }: UserRow): boolean {

@@ -2,6 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import t from 'tap';
+import { addUser, startGateway } from '../support/gateway-process.js';
+import { signalboxIn } from '../support/in-process.js';
 import { signalbox } from '../support/signalbox.js';
 
 t.test('demo --once verifies every step and ends with 0', async (t) => {
@@ -56,4 +58,21 @@ t.test('demo keeps a data directory that was given', async (t) => {
     t.equal(status, 0, `round ${round}\n${stdout}`);
   }
   t.ok(existsSync(`${dataDir}/data.mdb`));
+});
+
+t.test('demo leaves the directory of a running gateway as it is', async (t) => {
+  const dataDir = `${t.testdir()}/served`;
+  let gateway = await startGateway({ dataDir });
+  t.teardown(() => gateway.kill());
+  const args = [signalbox, 'demo', '--once', '--data-dir', dataDir];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  t.equal(status, 1);
+  t.match(stderr, /in use by another gateway/);
+  await addUser(dataDir, 'ann@example.com');
+  t.equal(await gateway.stop(), 0);
+  gateway = await startGateway({ dataDir });
+  t.match(await signalboxIn(dataDir, ['user', 'list']), {
+    code: 0,
+    stdout: /^(?![^]*demo@)[^]*ann@/,
+  });
 });

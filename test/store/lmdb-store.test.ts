@@ -190,7 +190,7 @@ t.test('an order of the former format that may be live is found after the takeov
     noOrder: { ...sent, status: 'unknown', orderRef: null },
   };
   for (const [id, record] of Object.entries(records))
-    await finals.put(['u', id] as unknown as string, JSON.stringify(record));
+    await finals.put(['u', id], JSON.stringify(record));
   await old.close();
   const store = openStore(directory);
   t.strictSame(store.range('unknownOrders'), [{ key: ['u', 'live'], record: 2 }]);
