@@ -1,10 +1,14 @@
 /**
  * Creates the log: JSON lines on standard error. Redacts secrets in each finished line: values of fields with
- * the names of secrets, at every depth and in errors, and all text in the form of a credential. Writes
- * synchronously, so that the last line before a crash is not lost. Refusals are in it, accepted requests are not.
+ * the names of secrets, at every depth and in errors, and all text in the form of a credential. Writes at once
+ * and never waits for a reader, except shortly at the exit, so that the last line before a crash is not lost.
+ * Refusals are in it, accepted requests are not.
  */
+import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { systemClock } from '../lib/clock.js';
 import type { LogLevel } from '../settings.js';
+import { createLineWriter } from './line-writer.js';
 
 export type Log = Logger;
 
@@ -18,7 +22,7 @@ const credential =
 
 /** @param destination default: standard error. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  return pino(
+  const log: Log = pino(
     {
       level,
       base: null,
@@ -26,13 +30,34 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redactSecrets },
     },
-    destination ?? standardError(),
+    destination ??
+      standardError((lines) => log.warn({ event: 'dropped', lines }, 'The log was not read.')),
   );
+  return log;
 }
 
-/** Ignores write errors: a full disk or a closed pipe must not end the gateway. */
-function standardError(): DestinationStream {
-  return pino.destination({ dest: 2, sync: true }).on('error', () => undefined);
+/** Its write errors are not told: a full disk or a closed pipe must not end the gateway. */
+function standardError(onDropped: (lines: number) => void): DestinationStream {
+  const descriptor = fstatSync(2).isFile() ? 2 : nonBlockingDescriptor();
+  const write = (bytes: Uint8Array): number => writeSync(descriptor, bytes);
+  const writer = createLineWriter({ write, clock: systemClock, onDropped });
+  process.on('exit', () => writer.flush());
+  return writer;
+}
+
+/**
+ * Opened anew where possible: other processes may share descriptor 2, and a change of its flags is a change for
+ * them. A socket, or a pipe of another user, cannot be opened; then Node's stream makes it non-blocking.
+ */
+function nonBlockingDescriptor(): number {
+  try {
+    return openSync(
+      '/proc/self/fd/2',
+      constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
+    );
+  } catch {
+    return process.stderr.fd;
+  }
 }
 
 function redactSecrets(line: string): string {

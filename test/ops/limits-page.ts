@@ -47,6 +47,8 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'revokedKeyRetentionDays', file: 'retention/revoked-keys.ts', unit: 'days', why: 'how long a revoked key is kept' },
   { constant: 'revokedKeysMax', file: 'retention/revoked-keys.ts', unit: 'keys', why: 'revoked keys of a user that are kept so long; the first of more go after an hour' },
   { constant: 'expiredKeysMax', file: 'auth/api-key.ts', unit: 'keys', why: 'expired keys of a user that are listed; the first of more are revoked as keys are made' },
+  { constant: 'waitingBytesMax', file: 'telemetry/line-writer.ts', unit: 'bytes', why: 'of the log may wait for a reader that has stopped; further lines are dropped' },
+  { constant: 'flushMsMax', file: 'telemetry/line-writer.ts', unit: 'milliseconds', why: 'how long the exit waits for the reader of the log' },
   { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
   { constant: 'scrapeLifetimeMs', file: 'telemetry/metrics.ts', unit: 'milliseconds', why: 'age at which the text of /metrics is made anew' },
 ];

@@ -1,7 +1,11 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { createLog, type Log } from '../../src/telemetry/log.js';
+
+const programFile = (name: string): string =>
+  fileURLToPath(new URL(`${name}.program.js`, import.meta.url));
 
 function logInto(lines: string[], level: Parameters<typeof createLog>[0] = 'info'): Log {
   return createLog(level, { write: (line: string) => void lines.push(line) });
@@ -95,7 +99,7 @@ t.test('a credential is cut out of the line wherever it stands', (t) => {
 });
 
 t.test('the last lines are written although the process exits in the same turn', (t) => {
-  const program = fileURLToPath(new URL('last-lines.program.js', import.meta.url));
+  const program = programFile('last-lines');
   const { stderr, stdout, status } = spawnSync(process.execPath, [program], { encoding: 'utf8' });
   const lines = stderr.trim().split('\n');
   t.equal(lines.length, 500);
@@ -104,3 +108,29 @@ t.test('the last lines are written although the process exits in the same turn',
   t.equal(status, 3);
   t.end();
 });
+
+/** Starts the program with a standard error whose reader has stopped. */
+const stoppedReaders: Readonly<Record<string, (folder: string) => readonly string[]>> = {
+  socket: () => [process.execPath, programFile('unread-log')],
+  pipe: (folder) => [
+    '/bin/sh',
+    '-c',
+    'mkfifo "$0"; sleep 600 < "$0" & "$@" 2> "$0"; code=$?; kill $!; exit $code',
+    `${folder}/fifo`,
+    process.execPath,
+    programFile('unread-log'),
+  ],
+};
+
+for (const [kind, command] of Object.entries(stoppedReaders)) {
+  t.test(`a ${kind} whose reader stops holds up neither the process nor its exit`, async (t) => {
+    const [program = '', ...args] = command(t.testdir());
+    const child = spawn(program, args, { timeout: 10_000, killSignal: 'SIGKILL' });
+    let told = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+    // `exit`, because what nobody reads is never closed.
+    t.strictSame(await once(child, 'exit'), [3, null]);
+    t.ok(JSON.parse(told).ms < 8_000);
+    child.stderr.destroy();
+  });
+}
