@@ -1,9 +1,10 @@
 /**
  * The thread that writes to the index: answers what it is asked, in the order of the questions. Owns the thread,
- * which starts when it is first needed, again after it has failed, and keeps the process alive while it owes an
- * answer, or for as long as it is held.
+ * which starts when it is first needed, again after it has failed or could not be started, and keeps the process
+ * alive while it owes an answer, or for as long as it is held.
  */
 import { Worker } from 'node:worker_threads';
+import { errorText } from '../lib/error-text.js';
 import type { IndexAnswer, IndexRequest, IndexThreadData } from './index-thread.worker.js';
 import { beginExit, createExitGuard } from './exit-guard.js';
 
@@ -21,7 +22,13 @@ export class IndexThread {
   ) {}
 
   ask(request: IndexRequest, answered: Answered): void {
-    this.#worker ??= this.#start();
+    try {
+      this.#worker ??= this.#start();
+    } catch (error) {
+      // There are no more threads, for now.
+      queueMicrotask(() => answered({ failure: errorText(error) }));
+      return;
+    }
     this.#asked.push(answered);
     this.#worker.ref();
     this.#send(this.#worker, request);

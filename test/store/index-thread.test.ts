@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { holdRecords } from '../../src/store/held-records.js';
+import { IndexThread } from '../../src/store/index-thread.js';
+import type { IndexAnswer } from '../../src/store/index-thread.worker.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { type Store, StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
@@ -79,6 +81,21 @@ for (const [when, outcome] of [
 t.test('a process that exits within a transaction ends', async (t) => {
   await t.rejects(run('exiting-sweep', t.testdir()), { code: 7, killed: false });
 });
+
+t.test(
+  'a thread that cannot be started is a failure, and is started by the next question',
+  async (t) => {
+    // Data that cannot be passed to a thread: `new Worker` throws, as it does when there are no more threads.
+    const data = { directory: (() => undefined) as unknown as string, sweeper: undefined };
+    const thread = new IndexThread(data, () => 0);
+    const ask = (): Promise<IndexAnswer> =>
+      new Promise((resolve) => thread.ask({ sweep: slowSweep(0) }, resolve));
+    t.match(await ask(), { failure: /could not be cloned/ });
+    data.directory = t.testdir();
+    t.match(await ask(), { failure: 'there is no sweeper' });
+    await thread.end();
+  },
+);
 
 const skip = canBreakDisk ? false : 'needs prlimit';
 t.test('what lmdb could not take is tried again, and nothing is lost', { skip }, async (t) => {
