@@ -26,7 +26,8 @@ export class IndexThread {
       this.#worker ??= this.#start();
     } catch (error) {
       // There are no more threads, for now.
-      queueMicrotask(() => answered({ failure: errorText(error) }));
+      const failure = `its thread cannot be started: ${errorText(error)}`;
+      queueMicrotask(() => answered({ failure }));
       return;
     }
     this.#asked.push(answered);

@@ -4,7 +4,9 @@
  */
 import { hostInUrl } from '../lib/host.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { type Clock, systemClock } from '../lib/clock.js';
+import { BucketMap } from '../quota/token-bucket.js';
 import { StartRefused } from '../store/refusal.js';
 import type { Metrics } from './metrics.js';
 
@@ -15,6 +17,7 @@ export interface OpsServerDeps {
   /** `reason` is the text of the `/readyz` response. */
   readonly readiness: () => { readonly ready: boolean; readonly reason: string };
   readonly metrics: Metrics;
+  readonly clock?: Clock;
 }
 
 export interface OpsServer {
@@ -31,12 +34,32 @@ interface Answer {
 }
 
 /** Enough for scrapers and probes; bounds the file handles. */
-const connectionsMax = 64;
-const requestTimeoutMs = 10_000;
+export const connectionsMax = 64;
+/** Of one address; more than balancers, Prometheus and `signalbox stats` need, less than delays an order. */
+export const answersPerSecondMax = 100;
+/** Short, because a silent connection takes a scraper's place. */
+const requestTimeoutMs = 2_000;
+const unreadTimeoutMs = 10_000;
+const timeouts = {
+  headersTimeout: requestTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  /** Node looks for what is due every 30 s by default. */
+  connectionsCheckingInterval: 1_000,
+};
 const plainText = 'text/plain; charset=utf-8';
 const allowedMethods = ['GET', 'HEAD'];
 
-export function createOpsServer({ host, port, readiness, metrics }: OpsServerDeps): OpsServer {
+export function createOpsServer({
+  host,
+  port,
+  readiness,
+  metrics,
+  clock = systemClock,
+}: OpsServerDeps): OpsServer {
+  const open = new Set<Socket>();
+  const budgets = new BucketMap<string | undefined>(answersPerSecondMax, { windowMs: 1_000 });
+  const budgetOf = (address: string | undefined) => budgets.of(address, clock.monotonic());
+
   const pages: Record<string, () => Answer | Promise<Answer>> = {
     '/healthz': () => text(200, 'ok'),
     '/readyz': () => {
@@ -58,7 +81,16 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
     return page();
   }
 
-  const server = createServer((request, response) => {
+  /** All of its connections, since what one of them has sent is parsed before it can be cut off. */
+  function cutOff(address: string | undefined): void {
+    for (const socket of open) if (socket.remoteAddress === address) socket.destroy();
+  }
+
+  const server = createServer(timeouts, (request, response) => {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const { remoteAddress } = socket;
+    if (!budgetOf(remoteAddress).take(clock.monotonic())) return cutOff(remoteAddress);
     answer(request).then(
       (found) => send(response, request, found),
       (error: unknown) => {
@@ -68,8 +100,11 @@ export function createOpsServer({ host, port, readiness, metrics }: OpsServerDep
     );
   });
   server.maxConnections = connectionsMax;
-  server.requestTimeout = requestTimeoutMs;
-  server.headersTimeout = requestTimeoutMs;
+  server.timeout = unreadTimeoutMs;
+  server.on('connection', (socket) => {
+    if (budgetOf(socket.remoteAddress).remaining(clock.monotonic()) === 0) socket.destroy();
+    else open.add(socket.once('close', () => open.delete(socket)));
+  });
 
   return {
     async listen() {

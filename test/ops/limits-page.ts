@@ -50,6 +50,9 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'waitingBytesMax', file: 'telemetry/line-writer.ts', unit: 'bytes', why: 'of the log may wait for a reader that has stopped; further lines are dropped' },
   { constant: 'flushMsMax', file: 'telemetry/line-writer.ts', unit: 'milliseconds', why: 'how long the exit waits for the reader of the log' },
   { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
+  { constant: 'answersPerSecondMax', file: 'telemetry/ops-server.ts', unit: 'answers', why: 'of the ops port to an address in a second; beyond it the address is cut off until the second is over' },
+  { constant: 'requestTimeoutMs', file: 'telemetry/ops-server.ts', unit: 'milliseconds', why: 'how long a request to the ops port may take to arrive' },
+  { constant: 'unreadTimeoutMs', file: 'telemetry/ops-server.ts', unit: 'milliseconds', why: 'how long an answer of the ops port may stay unread' },
   { constant: 'scrapeLifetimeMs', file: 'telemetry/metrics.ts', unit: 'milliseconds', why: 'age at which the text of /metrics is made anew' },
 ];
 

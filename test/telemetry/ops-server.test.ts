@@ -1,9 +1,15 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { StartRefused } from '../../src/store/refusal.js';
 import type { Metrics } from '../../src/telemetry/metrics.js';
-import { createOpsServer, type OpsServer } from '../../src/telemetry/ops-server.js';
+import {
+  answersPerSecondMax,
+  connectionsMax,
+  createOpsServer,
+  type OpsServer,
+} from '../../src/telemetry/ops-server.js';
+import { createSimulatedClock } from '../support/simulated-clock.js';
 
 const page: Metrics = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -112,4 +118,55 @@ t.test('closing cuts what is open and can be done before listening', async (t) =
   await server.close();
   await closed;
   await t.rejects(fetch(url));
+});
+
+async function open(t: Test, { port }: URL, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress });
+  t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that comes for so many requests in one write, until the connection is closed. */
+async function answersTo(socket: Socket, count: number): Promise<string> {
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part: string) => (text += part));
+  const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  socket.write(`${request.repeat(count - 1)}${request.slice(0, -2)}Connection: close\r\n\r\n`);
+  await once(socket, 'close');
+  return text;
+}
+
+const isLinux = process.platform === 'linux';
+t.test(
+  'an address that asks faster than any monitor is cut off for a second, no other is',
+  { skip: isLinux ? false : 'needs a second address of loopback' },
+  async (t) => {
+    const clock = createSimulatedClock();
+    const url = new URL(await serverFor(t, { clock }).listen());
+    const beside = await open(t, url);
+    const isCut = once(beside.resume(), 'close');
+    const all = await answersTo(await open(t, url), answersPerSecondMax);
+    t.equal(all.split('200 OK').length - 1, answersPerSecondMax);
+    t.equal(await answersTo(await open(t, url), 1), '', 'beyond it there is no answer');
+    await answersTo(await open(t, url, '127.0.0.2'), 10 * answersPerSecondMax);
+    t.equal(
+      await answersTo(await open(t, url, '127.0.0.3'), 1).then((text) => text.slice(9, 12)),
+      '200',
+    );
+    clock.advance(1_000);
+    t.match(await answersTo(await open(t, url), 1), /200 OK/);
+    await answersTo(await open(t, url), 2 * answersPerSecondMax);
+    await isCut;
+  },
+);
+
+t.test('connections that say nothing make room for others within seconds', async (t) => {
+  const url = new URL(await serverFor(t).listen());
+  const silent = await Promise.all(Array.from({ length: connectionsMax }, () => open(t, url)));
+  const openedAt = performance.now();
+  await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
+  t.ok(performance.now() - openedAt < 10_000);
+  t.match(await answersTo(await open(t, url), 1), /200 OK/);
 });
