@@ -7,7 +7,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Clock, every } from '../lib/clock.js';
+import { type Clock, every, type Timer } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { privateFileMode } from '../lib/private-modes.js';
 import { compileSchemas } from '../lib/schema.js';
@@ -58,6 +58,8 @@ export interface AdminServer {
 
 /** Enough for an operator's shell and scripts; more connections are closed at once. */
 const connectionsMax = 64;
+/** A stopped command would keep its place, and its copy of the store, for ever. */
+const unreadMsMax = 60_000;
 
 export function createAdminServer(deps: AdminServerDeps): AdminServer {
   const { context, clock, version, onError } = deps;
@@ -88,13 +90,27 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     if ('error' in opening) return end(socket, lines, opening);
     socket.setTimeout(0);
     underWay++;
+    const watch = watchReader(socket);
     try {
       const last = await carryOut(socket, opening, rowsOver(socket, lines));
       if (last === undefined) socket.destroy();
       else await end(socket, lines, last);
     } finally {
+      watch.cancel();
       underWay--;
     }
+  }
+
+  /** Cuts a command off that has taken nothing of what waits for it for `unreadMsMax`. */
+  function watchReader(socket: Socket): Timer {
+    let taken = 0;
+    let takenAt = clock.monotonic();
+    return every(clock, pulseMs, () => {
+      const before = taken;
+      taken = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || taken !== before) takenAt = clock.monotonic();
+      else if (clock.monotonic() - takenAt >= unreadMsMax) socket.destroy();
+    });
   }
 
   function judge(message: unknown): Opening | Extract<GatewayLine, { error: unknown }> {

@@ -16,12 +16,13 @@ import {
 } from '../../src/admin/server.js';
 import { openSocketPath } from '../../src/admin/socket-path.js';
 import { addUser, findUser } from '../../src/auth/accounts.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { readVersion } from '../../src/version.js';
 import { eventually } from '../support/eventually.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
+import { createSimulatedClock } from '../support/simulated-clock.js';
 
 const version = readVersion();
 const ann = 'ann@example.com';
@@ -37,15 +38,19 @@ interface Wish {
   readonly dataDir?: string;
   readonly table?: OperationTable;
   readonly effects?: Partial<Effects>;
+  readonly clock?: Clock;
 }
 
-async function serve(t: Test, { table, effects, ...wish }: Wish = {}): Promise<Served> {
+async function serve(
+  t: Test,
+  { table, effects, clock = systemClock, ...wish }: Wish = {},
+): Promise<Served> {
   const dataDir = wish.dataDir ?? t.testdir();
   const store = createMemoryStore();
   const errors: unknown[] = [];
   const ids = createIdSource(systemClock);
   const server = createAdminServer({
-    clock: systemClock,
+    clock,
     version,
     context: {
       store,
@@ -316,4 +321,35 @@ t.test('a file that was left where nobody listens is no gateway', async (t) => {
   t.same(await converse(dataDir, 'user.list', {}, {}), { how: 'absent' });
   writeFileSync(join(dataDir, 'admin.sock'), '');
   t.same(await converse(dataDir, 'user.list', {}, {}), { how: 'absent' });
+});
+
+/** A command that has asked for a row which no socket holds, and reads nothing. */
+async function unreadRow(t: Test) {
+  const clock = createSimulatedClock();
+  let sent: Promise<boolean> | undefined;
+  const table = only(async (rows) => {
+    sent = rows.send('x'.repeat(8 * 1024 * 1024));
+    return { isSent: await sent };
+  });
+  const { dataDir, server } = await serve(t, { table, clock });
+  const socket = await open(t, dataDir);
+  socket.on('error', () => undefined).write(line('only'));
+  await eventually(() => sent !== undefined);
+  return { clock, server, socket, sent };
+}
+
+t.test('a command that reads nothing for a minute is cut off', async (t) => {
+  const { clock, server, sent } = await unreadRow(t);
+  clock.advance(62_000);
+  t.equal(await sent, false);
+  await eventually(() => server.operationsUnderWay === 0);
+});
+
+t.test('a command that reads again within a minute loses nothing', async (t) => {
+  const { clock, socket, sent } = await unreadRow(t);
+  clock.advance(58_000);
+  let last = '';
+  for await (const each of createInterface({ input: socket })) if (each !== '') last = each;
+  t.strictSame(JSON.parse(last), { result: { isSent: true } });
+  t.equal(await sent, true);
 });

@@ -49,6 +49,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'expiredKeysMax', file: 'auth/api-key.ts', unit: 'keys', why: 'expired keys of a user that are listed; the first of more are revoked as keys are made' },
   { constant: 'waitingBytesMax', file: 'telemetry/line-writer.ts', unit: 'bytes', why: 'of the log may wait for a reader that has stopped; further lines are dropped' },
   { constant: 'flushMsMax', file: 'telemetry/line-writer.ts', unit: 'milliseconds', why: 'how long the exit waits for the reader of the log' },
+  { constant: 'unreadMsMax', file: 'admin/server.ts', unit: 'milliseconds', why: 'how long a command that the gateway carries out may read nothing of what waits for it' },
   { constant: 'connectionsMax', file: 'telemetry/ops-server.ts', unit: 'connections', why: 'to the ops port' },
   { constant: 'answersPerSecondMax', file: 'telemetry/ops-server.ts', unit: 'answers', why: 'of the ops port to an address in a second; beyond it the address is cut off until the second is over' },
   { constant: 'requestTimeoutMs', file: 'telemetry/ops-server.ts', unit: 'milliseconds', why: 'how long a request to the ops port may take to arrive' },
