@@ -104,15 +104,14 @@ export class Log {
 
   async #exchange(bytes: number): Promise<OpenSegment> {
     const file = await this.#segments.take(bytes);
+    const descriptor = await this.#open(file);
     await this.#leave();
     const first = this.end;
-    let descriptor: number | undefined;
     try {
-      descriptor = await this.options.files.open(file.path);
       const header = { logId: this.options.logId, sequence: ++this.sequence, first };
       await promisify(this.options.files.write)(descriptor, segmentHeader(header), 0);
     } catch (error) {
-      if (descriptor !== undefined) await this.options.files.close(descriptor);
+      await this.options.files.close(descriptor);
       this.#segments.retire(file, first);
       throw error;
     }
@@ -120,6 +119,16 @@ export class Log {
     this.#proof = file;
     this.#current = { file, descriptor, first };
     return this.#current;
+  }
+
+  /** While the one before is still open: a process without a free descriptor keeps what it has. */
+  async #open(file: SegmentFile): Promise<number> {
+    try {
+      return await this.options.files.open(file.path);
+    } catch (error) {
+      this.#segments.giveBack(file);
+      throw error;
+    }
   }
 
   async #leave(): Promise<void> {

@@ -42,6 +42,11 @@ export class Segments {
     return this.#free.splice(free, 1)[0] as SegmentFile;
   }
 
+  /** Nothing was written to it since it was taken. */
+  giveBack(file: SegmentFile): void {
+    this.#keep(file);
+  }
+
   /** @param end the position behind the last frame in it. */
   retire(file: SegmentFile, end: number): void {
     this.#used.push({ file, end });

@@ -1,0 +1,36 @@
+import t from 'tap';
+import { frameHeaderBytes } from '../../../src/store/log/frame.js';
+import { Log } from '../../../src/store/log/log.js';
+import { recover } from '../../../src/store/log/recovery.js';
+import { segmentHeaderBytes } from '../../../src/store/log/segment.js';
+import { WriteRefused } from '../../../src/store/store.js';
+import { createMemoryDisk } from '../../support/memory-segment-files.js';
+
+const logId = '0123456789abcdef';
+const segmentBytes = segmentHeaderBytes + 6 * 1024;
+
+t.test('without a descriptor for the next segment, the log keeps the one it has', async (t) => {
+  const disk = createMemoryDisk();
+  const closed: number[] = [];
+  let canOpen = true;
+  const files = {
+    ...disk,
+    open: (path: string) => (canOpen ? disk.open(path) : Promise.reject(new Error('EMFILE'))),
+    close: async (descriptor: number) => void closed.push(descriptor),
+  };
+  const options = { logId, files, segmentBytes, refusal: () => undefined };
+  const log = new Log(options, [], recover([], { logId, position: 0 }));
+  const append = (bytes: number): Promise<unknown> =>
+    new Promise((resolve) => log.append(Buffer.alloc(frameHeaderBytes + bytes), resolve));
+
+  t.equal(await append(4_000), undefined);
+  canOpen = false;
+  for (let i = 0; i < 5; i++) t.type(await append(4_000), WriteRefused);
+  t.same(closed, [], 'it is still open');
+  t.equal(disk.contents.size, 2, 'one file waits, however often it was tried');
+  t.equal(await append(500), undefined, 'what has room there is written');
+  canOpen = true;
+  t.equal(await append(4_000), undefined);
+  t.same(closed, [0]);
+  t.equal(recover(disk.find(), { logId, position: 0 }).end, log.end, 'all of it is found');
+});
