@@ -78,6 +78,7 @@ async function attempt(
     if (warning !== undefined) options.warn?.(warning);
   }
   const end = systemClock.monotonic() + lockWaitMs;
+  let isCutOff = false;
   for (;;) {
     const held = tryLockDirectory(dataDir, 'command');
     if ('release' in held) {
@@ -92,8 +93,9 @@ async function attempt(
     if (held.role === 'gateway') {
       const ending = await converse(dataDir, name, request, options);
       if (!isToRetry(ending)) return answerOf(dataDir, held, ending);
+      isCutOff = ending.how === 'broken';
     }
-    if (systemClock.monotonic() >= end) return stillHeld(dataDir, held);
+    if (systemClock.monotonic() >= end) return stillHeld(dataDir, held, isCutOff);
     await rest(lockLookMs);
   }
 }
@@ -163,12 +165,16 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
   return notPerformed('gateway_silent', `${gateway} does not answer. ${remedy}`);
 }
 
-function stillHeld(dataDir: string, { pid, role }: Holder): NotPerformed {
+/** @param isCutOff whether the gateway closed the connection; where none can be made, it starts or ends. */
+function stillHeld(dataDir: string, { pid, role }: Holder, isCutOff: boolean): NotPerformed {
   if (role === 'command') return notPerformed('data_directory_busy', busyMessage(dataDir, pid));
+  const seconds = lockWaitMs / 1000;
+  const reason = isCutOff
+    ? `for ${seconds} seconds it has closed each connection at once. It may have used up its open files (LimitNOFILE).`
+    : `it has been starting or ending for ${seconds} seconds.`;
   return notPerformed(
     'gateway_silent',
-    `The gateway of ${dataDir} (process ${pid}) takes no commands: it has been starting or ending for ` +
-      `${lockWaitMs / 1000} seconds. See its log, and try again.`,
+    `The gateway of ${dataDir} (process ${pid}) takes no commands: ${reason} See its log, and try again.`,
   );
 }
 

@@ -8,12 +8,14 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { perform } from '../../src/admin/client.js';
 import { noEffects } from '../../src/admin/operation.js';
 import { noTrail } from '../../src/model/trail-events.js';
+import { openSocketPath } from '../../src/admin/socket-path.js';
 import { createAdminServer } from '../../src/admin/server.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
@@ -84,12 +86,19 @@ t.test('commands on one directory at the same time all do their work', async (t)
 t.test('who does not give the directory free in time is named with its process', async (t) => {
   const busy = await aDirectory(t);
   const starting = `${busy}-starting`;
-  await addUsers(starting, [ann]);
+  const full = `${busy}-full`;
+  for (const directory of [starting, full]) await addUsers(directory, [ann]);
   const command = startProgram(t, 'store/lock-holder', [busy, 'command']);
   const gateway = startProgram(t, 'store/lock-holder', [starting, 'gateway']);
+  const fullGateway = startProgram(t, 'store/lock-holder', [full, 'gateway']);
   const [commandPid, gatewayPid] = [await command.next(), await gateway.next()];
+  const fullPid = await fullGateway.next();
+  // What the system does with a connection that gets no descriptor.
+  const { path, close } = openSocketPath(full);
+  const closing = createServer((socket) => socket.destroy()).listen(path);
+  t.teardown(() => closing.close(close));
   const list = (dataDir: string) => runInProcess(['user', 'list', '--data-dir', dataDir]);
-  const [first, second] = await Promise.all([list(busy), list(starting)]);
+  const [first, second, third] = await Promise.all([list(busy), list(starting), list(full)]);
   t.match(first, {
     code: 1,
     stdout: '',
@@ -99,6 +108,11 @@ t.test('who does not give the directory free in time is named with its process',
     code: 1,
     stdout: '',
     stderr: new RegExp(`\\(process ${gatewayPid}\\) takes no commands: it has been starting`),
+  });
+  t.match(third, {
+    code: 1,
+    stdout: '',
+    stderr: new RegExp(`\\(process ${fullPid}\\) takes no commands: .* open files \\(LimitNOFILE`),
   });
 });
 
