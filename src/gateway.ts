@@ -11,6 +11,7 @@ import { Core } from './core.js';
 import { createEndpoints } from './endpoints/all.js';
 import { obstacleOf, openGatewayStore } from './gateway-store.js';
 import { createAddressOf } from './http/address-of.js';
+import { ConnectionLimit } from './http/connection-limit.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
@@ -150,7 +151,17 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     },
     onError: (error, traceId) => unexpected({ err: error, traceId }, 'an endpoint failed'),
   });
+  const connectionLimit = new ConnectionLimit({
+    clock,
+    onRefused: () => instruments.connectionsRefused.add(),
+    tell: (refused) =>
+      log.warn(
+        refused,
+        'connections were closed at once: the limit of open files (LimitNOFILE) has no room for more',
+      ),
+  });
   const app = createApp(settings);
+  connectionLimit.watch(app);
   registerPluginSockets(app, {
     store,
     clock,
@@ -159,6 +170,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     addressOf,
     isDraining,
     connection: core.connections,
+    connectionLimit,
     trail,
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
   });
@@ -213,6 +225,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     while (load.next().done !== true) await nextTurn();
     await admin.listen();
     const boundReceiveBuffers = await loadBoundReceiveBuffers().catch(() => undefined);
+    connectionLimit.measure();
     const listener = await listen(app, settings.host, settings.port);
     if (boundReceiveBuffers?.(listener.port) !== true) {
       log.warn(

@@ -1,5 +1,5 @@
 /** How many files the gateway may have open: each connection of a bot, stream or terminal is one. */
-import { readFileSync } from 'node:fs';
+import { readFileLimit } from '../lib/file-limit.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 
@@ -12,7 +12,7 @@ const remedy =
 const report = reporter('files');
 
 export const checkFileLimit: Check = ({ gatewayPid }) => {
-  const limit = readLimit(gatewayPid ?? 'self');
+  const limit = readFileLimit(gatewayPid ?? 'self');
   if (limit === undefined) {
     return [report.ok('The system does not tell how many files a process may have open.')];
   }
@@ -27,16 +27,4 @@ export function judgeFileLimit(who: string, limit: number): Finding {
     return report.warning(`${message}; ten thousand connections need ${enough}.`, remedy);
   }
   return report.ok(`${message}.`);
-}
-
-/** The soft limit; Node raises its own to the hard one when it starts. */
-function readLimit(pid: number | 'self'): number | undefined {
-  try {
-    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
-    const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(limits) ?? [];
-    return soft === undefined ? undefined : soft === 'unlimited' ? Infinity : Number(soft);
-  } catch {
-    // Other systems have no such file, and other users' processes do not show it.
-    return undefined;
-  }
 }

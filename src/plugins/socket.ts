@@ -6,6 +6,7 @@
 import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { AddressOf } from '../http/address-of.js';
+import type { ConnectionLimit } from '../http/connection-limit.js';
 import type { HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
 import { RequestHead } from '../http/request-head.js';
 import { statusLine } from '../http/status-line.js';
@@ -74,6 +75,7 @@ export interface PluginSocketsDeps {
   readonly isDraining: () => boolean;
   readonly trail: TrailLog;
   readonly connection: ConnectionDeps;
+  readonly connectionLimit: Pick<ConnectionLimit, 'webSocketClosed'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -194,6 +196,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     close(ws) {
       const data = ws.getUserData();
       data.isGone = true;
+      deps.connectionLimit.webSocketClosed();
       guarded(() => data.connection && intake.close(data.connection));
     },
   });

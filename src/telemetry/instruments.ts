@@ -28,6 +28,7 @@ export interface Instruments {
   readonly confirmLatency: Histogram;
   /** Refused requests by the code of the error. */
   readonly refusals: CounterSet<ErrorCode>;
+  readonly connectionsRefused: Counter;
   readonly signalsAccepted: Counter;
   readonly framesRejected: Counter;
   readonly reportsIgnored: Counter;
@@ -99,6 +100,7 @@ export function createInstruments(routes: readonly { readonly operation: string 
     dispatchLatency: new Histogram(latencyBounds),
     confirmLatency: new Histogram(latencyBounds),
     refusals: new CounterSet(Object.keys(errors) as ErrorCode[]),
+    connectionsRefused: new Counter(),
     signalsAccepted: new Counter(),
     framesRejected: new Counter(),
     reportsIgnored: new Counter(),

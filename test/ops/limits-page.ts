@@ -28,6 +28,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'sessionLifetimeMs', file: 'auth/session-token.ts', unit: 'milliseconds', why: 'how long a terminal’s login lasts' },
   { constant: 'hashQueueMax', file: 'gateway.ts', unit: 'logins', why: 'wait for the hash pool; one more gets a 503 and a Retry-After' },
   { constant: 'headsPerMinuteMax', file: 'http/server.ts', unit: 'requests', why: 'HEADs of an address in a minute; the answer to each further one ends its connection' },
+  { constant: 'reserveMax', file: 'http/connection-limit.ts', unit: 'files', why: 'kept from connections to the API port, for the log, commands and the ops port; a quarter of the limit of open files where that is less' },
   { constant: 'frameBytesMax', file: 'plugins/protocol.ts', unit: 'bytes', why: 'largest frame of a plugin; a larger one is a bad frame' },
   { constant: 'messageBytesMax', file: 'plugins/protocol.ts', unit: 'bytes', why: 'largest message of a plugin that is read; a larger one closes the connection' },
   { constant: 'frameDepthMax', file: 'plugins/decode-frame.ts', unit: 'levels', why: 'deepest nesting of a plugin’s frame' },

@@ -191,6 +191,7 @@ t.test('a histogram cumulates its buckets up to its count', async (t) => {
 t.test('each instrument and each gauge is shown under its own name', async (t) => {
   const { instruments, metrics } = made();
   const counters = {
+    connectionsRefused: 'signalbox_connections_refused_total',
     signalsAccepted: 'signalbox_signals_accepted_total',
     framesRejected: 'signalbox_plugin_frames_rejected_total',
     reportsIgnored: 'signalbox_reports_ignored_total',
