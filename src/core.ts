@@ -265,6 +265,8 @@ export class Core {
     this.cancelAll.stop();
     this.stops.stop();
     this.registry.stop();
+    // Nobody else asks for it any more.
+    this.writer.retry();
     // What follows a flush may be written, too; with the ports closed that comes to an end.
     do await this.writer.settled();
     while (this.writer.isBusy);

@@ -2,7 +2,8 @@
  * Writes that must happen sooner or later, in order: what terminals report and what was sent to
  * them. One group commit is under way at a time; what comes meanwhile joins the next. When a commit
  * fails, nothing behind it goes ahead: all of it is tried again once the disk takes writes, so that
- * a later acknowledgement never covers an earlier loss.
+ * a later acknowledgement never covers an earlier loss. What comes until then only waits: a try for each
+ * would cost as much as there is that waits.
  */
 import { StoreFailure, type Store, type Writer } from './store.js';
 
@@ -17,13 +18,15 @@ export interface QueuedWrite {
   readonly records: readonly Stored[];
   /** Runs after the flush; never when the process ends first. */
   readonly done?: (() => void) | undefined;
-  /** Runs each time when a commit of it failed: it is then tried again later. */
+  /** Runs each time when a commit of it failed, and when it waits behind one that did: it is tried again later. */
   readonly failed?: (() => void) | undefined;
 }
 
 export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   #isBusy = false;
+  /** The last commit failed, and nobody has asked for another try since. */
+  #isHeld = false;
   /** Told once what waits now has been written, or the disk refuses. */
   #asking: (() => void)[] = [];
 
@@ -41,11 +44,18 @@ export class WriteQueue {
 
   write(write: QueuedWrite): void {
     this.#waiting.push(write);
-    this.retry();
+    if (!this.#isHeld) this.#begin();
+    // Not within the call: the caller may not be ready for it.
+    else if (write.failed !== undefined) queueMicrotask(write.failed);
   }
 
-  /** Called when the disk is known to take writes again; harmless at any time. */
+  /** To be called each time when the disk takes writes again after a failure; harmless at any time. */
   retry(): void {
+    this.#isHeld = false;
+    this.#begin();
+  }
+
+  #begin(): void {
     if (this.#isBusy || this.#waiting.length === 0) return;
     this.#isBusy = true;
     const group = this.#waiting;
@@ -61,15 +71,19 @@ export class WriteQueue {
       .then(
         () => {
           this.#isBusy = false;
-          this.retry();
+          this.#begin();
           for (const { done } of group) done?.();
           for (const tell of asking) tell();
           this.#tellRest();
         },
         (error: unknown) => {
           this.#isBusy = false;
-          this.#waiting = [...group, ...this.#waiting];
-          for (const { failed } of group) failed?.();
+          this.#isHeld = true;
+          for (const later of this.#waiting) group.push(later);
+          this.#waiting = group;
+          // Not those that these set off, which wait behind them.
+          const { length } = group;
+          for (let i = 0; i < length; i++) group[i]?.failed?.();
           for (const tell of asking) tell();
           this.#tellRest();
           if (!(error instanceof StoreFailure)) throw error;

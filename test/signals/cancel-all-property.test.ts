@@ -156,7 +156,8 @@ async function play(script: readonly Step[]): Promise<void> {
     await connect();
     await turns();
     terminal.read();
-    await turns();
+    // What failed is tried again every second.
+    await gateway.pass(3_000, 500);
   }
   for (const [id, outcome] of matched) {
     const execution = gateway.durable(id);

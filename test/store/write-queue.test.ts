@@ -45,7 +45,7 @@ t.test('when a commit fails nothing behind it goes ahead, and all is tried again
   write(1);
   write(2);
   await turns();
-  t.strictSame([done, failed], [[], [1]]);
+  t.strictSame([done, failed], [[], [1, 2]]);
   t.equal(writer.backlog, 2);
   t.equal(store.get('apiKeyUses', 2), undefined);
   writer.retry();
@@ -54,18 +54,43 @@ t.test('when a commit fails nothing behind it goes ahead, and all is tried again
   t.equal(writer.backlog, 0);
 });
 
-t.test('a new write tries the old ones too, and each failure is told', async (t) => {
-  const { store, writer, write, done, failed } = setUp();
-  store.failNextCommits(2);
+t.test('after a failure a later write only waits, and is told so', async (t) => {
+  const { store, writer, write, done, failed, commits } = setUp();
+  store.failNextCommits(1);
   write(1);
   await turns();
-  write(2);
+  for (const each of [2, 3]) write(each);
+  t.strictSame(failed, [1], 'not within the call');
   await turns();
-  t.strictSame([done, failed], [[], [1, 1, 2]]);
-  write(3);
+  t.equal(commits(), 1, 'one try, whatever comes');
+  t.strictSame([done, failed], [[], [1, 2, 3]]);
+  store.failNextCommits(1);
+  writer.retry();
+  await turns();
+  t.strictSame([done, failed], [[], [1, 2, 3, 1, 2, 3]]);
+  writer.retry();
   await writer.settled();
   t.strictSame(done, [1, 2, 3]);
+  t.equal(commits(), 3);
+  write(4);
+  await writer.settled();
+  t.strictSame(done, [1, 2, 3, 4], 'and then it goes on by itself');
 });
+
+t.test(
+  'what waits is in order, also what came while the failed commit was under way',
+  async (t) => {
+    const { store, writer, write, done } = setUp();
+    store.failNextCommits(1);
+    for (const each of [1, 2, 3]) write(each);
+    await turns();
+    write(4);
+    t.equal(writer.backlog, 4);
+    writer.retry();
+    await writer.settled();
+    t.strictSame(done, [1, 2, 3, 4]);
+  },
+);
 
 t.test('a retry writes what is true then', async (t) => {
   const { store, writer } = setUp();
@@ -113,6 +138,7 @@ t.test('settled: when nothing is under way, also when the disk refuses', async (
     records: [{ put: (batch) => batch.put('apiKeyUses', 2, 2) }],
     done: () => write(3),
   });
+  writer.retry();
   await writer.settled();
   t.strictSame(done, [1, 3], 'what a write sets off is waited for too');
 });
