@@ -16,7 +16,7 @@ import { isKnown } from '../signals/fills.js';
 import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
-import type { WriteQueue } from '../store/write-queue.js';
+import type { Stored, WriteQueue } from '../store/write-queue.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import {
   seqJumpMax,
@@ -51,8 +51,15 @@ type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
+/** Stores a `seq` and nothing else; `put` tells that it is in a commit. */
+interface SeqWrite extends Stored {
+  seq: number;
+}
+
 export class FrameHandler {
   readonly #deps: FrameHandlerDeps;
+  /** Of each connection, the write of its `seq` that is in no commit yet. */
+  readonly #waiting = new WeakMap<SourceConnection, SeqWrite>();
 
   constructor(deps: FrameHandlerDeps) {
     this.#deps = deps;
@@ -93,16 +100,33 @@ export class FrameHandler {
           })
         : 'none';
     if (effect === 'changed') return undefined;
-    const { lastSeq } = source;
-    this.#deps.writer.write({
-      records: [source],
-      done: () => this.#sendAck(connection, source, lastSeq),
-    });
+    this.#writeSeq(connection, source);
     if (effect !== 'none') return effect;
     if (seq > connection.welcomedSeq) return undefined;
     // A plugin that begins anew would otherwise be ignored without knowing.
     this.#deps.framesRepeated.add();
     return 'seq_repeated';
+  }
+
+  /**
+   * One write of a connection waits at a time: while the disk refuses, there would be one for each event. All that
+   * waits is one commit, so that a number joins also what was asked for before it.
+   */
+  #writeSeq(connection: SourceConnection, source: Source): void {
+    const waiting = this.#waiting.get(connection);
+    if (waiting !== undefined) {
+      waiting.seq = source.lastSeq;
+      return;
+    }
+    const own: SeqWrite = {
+      seq: source.lastSeq,
+      put: () => this.#waiting.delete(connection),
+    };
+    this.#waiting.set(connection, own);
+    this.#deps.writer.write({
+      records: [source, own],
+      done: () => this.#sendAck(connection, source, own.seq),
+    });
   }
 
   /**

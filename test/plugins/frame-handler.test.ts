@@ -111,6 +111,25 @@ t.test('an event is told once, also when the welcome did not count it', async (t
   t.equal(other.lastAck, 2);
 });
 
+t.test('while the disk refuses, the events of a connection wait in one write', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  gateway.memory.failNextCommits(1);
+  plugin.say({ type: 'event', seq: 1, event: 'order_update' });
+  await turns();
+  plugin.say({ type: 'event', seq: 2, event: 'order_update' });
+  const { backlog } = gateway.writer;
+  for (let seq = 3; seq < 200; seq++) plugin.say({ type: 'event', seq, event: 'order_update' });
+  t.equal(gateway.writer.backlog, backlog);
+  plugin.say({ type: 'report', seq: 200, executionId: id, status: 'working' });
+  plugin.say({ type: 'event', seq: 201, event: 'order_update' });
+  await turns();
+  t.equal(plugin.lastAck, undefined);
+  await gateway.pass(1_000);
+  t.equal(plugin.lastAck, 201);
+  t.match(gateway.durable(id), { status: 'working' });
+  t.equal(gateway.store.get('sources', ['u1', 'terminal_a', 'desk-1', 'Sim101'])?.lastSeq, 201);
+});
+
 t.test('a report under a number that the welcome counted has no effect', async (t) => {
   const { gateway, plugin, id } = await working();
   plugin.drop();
