@@ -1,22 +1,41 @@
 /**
  * Creates and parses identifiers and secrets. Each signal request has a ULID; the ids of its executions, orders
  * and cancels are derived from it, so the store needs no index between them. ULIDs are monotonic even if the wall clock steps
- * back: their order is the order of acceptance.
+ * back by up to a day: their order is the order of acceptance.
  */
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { decodeTime, monotonicFactory } from 'ulid';
 import type { Clock } from './clock.js';
+import { dayMs } from './durations.js';
 
 export interface IdSource {
-  /** 26 characters of Crockford base32, strictly greater than the one before. */
+  /** 26 characters of Crockford base32, greater than the one before unless that is dated more than a day ahead. */
   ulid(): string;
+}
+
+/** A clock that was further ahead was wrong: ids would go on from it for as long, and keep their requests as long. */
+const aheadMsMax = dayMs;
+
+/** @returns a requestId that is greater than all that ids follow at `now`, in Unix milliseconds. */
+export function endOfFollowed(now: number): string {
+  return firstRequestIdAt(now + aheadMsMax + 1);
 }
 
 /** @param newest the requestId that all ids have to follow, as one from before a restart. */
 export function createIdSource(clock: Pick<Clock, 'now'>, newest?: string): IdSource {
-  const next = monotonicFactory(pooledRandom());
-  const earliest = newest === undefined ? 0 : acceptedAtOf(newest) + 1;
-  return { ulid: () => next(Math.max(clock.now(), earliest)) };
+  let next = monotonicFactory(pooledRandom());
+  let latest = newest === undefined ? 0 : acceptedAtOf(newest) + 1;
+  return {
+    ulid() {
+      const now = clock.now();
+      if (latest - now > aheadMsMax) {
+        next = monotonicFactory(pooledRandom());
+        latest = now;
+      }
+      latest = Math.max(now, latest);
+      return next(latest);
+    },
+  };
 }
 
 /**

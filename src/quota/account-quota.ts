@@ -5,13 +5,17 @@
  */
 import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';
-import { acceptedAtOf, firstRequestIdAt } from '../lib/ids.js';
+import { acceptedAtOf, endOfFollowed } from '../lib/ids.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Plan } from '../plans.js';
 import type { Reader } from '../store/store.js';
 import { TokenBucket } from './token-bucket.js';
 
 const windowMs = 60_000;
+
+/** Read back for a plan that grows later; more only where the plan of the time grants more. */
+const acceptedKeptMin = 1_000;
+const keysPerRead = 64;
 
 interface Account {
   capacity: number;
@@ -103,11 +107,13 @@ export class AccountQuota {
   }
 
   #read(userId: string, capacity: number, now: number): Account {
-    const [latest] = this.store.range('requests', { prefix: [userId], reverse: true, limit: 1 });
+    const start: [string, string] = [userId, endOfFollowed(now)];
+    const newest = { prefix: [userId], start, reverse: true, limit: 1 };
+    const [latest] = this.store.range('requests', newest);
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);
-    const ages = this.#acceptedSince(userId, now - windowMs).map((at) => Math.max(0, now - at));
+    const ages = this.#acceptedInWindow(userId, now, capacity).map((at) => Math.max(0, now - at));
     bucket.restore(ages.map((ageMs) => monotonic - ageMs));
     const accepted = latest === undefined ? 0 : this.#countAt(userId, latest.record);
     return { capacity, bucket, day, accepted, undecided: [] };
@@ -124,21 +130,36 @@ export class AccountQuota {
   }
 
   /**
-   * Without a limit of the plan's size: if the plan grows later, the window needs every grant.
-   * @returns Unix milliseconds of each acceptance since then, in the order of acceptance.
+   * The newest that the window has, and more than the capacity: if the plan grows later, they count. Goes back until
+   * one is older than the window.
+   * @returns Unix milliseconds of each acceptance, the newest first.
    */
-  #acceptedSince(userId: string, since: number): number[] {
-    const keys = this.store.keys('requests', {
-      prefix: [userId],
-      start: [userId, firstRequestIdAt(since)],
-    });
-    const datedAt = keys.map(([, requestId]) => acceptedAtOf(requestId));
-    return keys.flatMap((key, i) => {
-      const dated = datedAt[i] as number;
-      // After the clock stepped back, ids keep the time before the step: they crowd into one millisecond.
-      const isCrowded = dated === datedAt[i - 1] || dated === datedAt[i + 1];
-      const acceptedAt = isCrowded ? this.store.get('requests', key)?.acceptedAt : undefined;
-      return (acceptedAt ?? dated) < since ? [] : [acceptedAt ?? dated];
-    });
+  #acceptedInWindow(userId: string, now: number, capacity: number): number[] {
+    const countMax = Math.max(capacity, acceptedKeptMin);
+    const accepted: number[] = [];
+    for (const acceptedAt of this.#acceptedBackFrom(userId, now)) {
+      if (acceptedAt < now - windowMs || accepted.length >= countMax) break;
+      accepted.push(acceptedAt);
+    }
+    return accepted;
+  }
+
+  /** Passes over ids that are not followed: a minute later they would still count as of now. */
+  *#acceptedBackFrom(userId: string, now: number): Generator<number, void, void> {
+    let start: [string, string] | undefined = [userId, endOfFollowed(now)];
+    let after: number | undefined;
+    while (start !== undefined) {
+      const range = { prefix: [userId], start, reverse: true, limit: keysPerRead + 1 };
+      const keys: [string, string][] = this.store.keys('requests', range);
+      const datedAt = keys.map(([, requestId]) => acceptedAtOf(requestId));
+      for (const [i, key] of keys.slice(0, keysPerRead).entries()) {
+        const dated = datedAt[i] as number;
+        // After the clock stepped back, ids keep the time before the step: they crowd into one millisecond.
+        const isCrowded = dated === after || dated === datedAt[i + 1];
+        yield (isCrowded ? this.store.get('requests', key)?.acceptedAt : undefined) ?? dated;
+        after = dated;
+      }
+      start = keys[keysPerRead];
+    }
   }
 }

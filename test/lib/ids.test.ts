@@ -83,11 +83,29 @@ t.test(
       const next = ids.ulid();
       t.ok(next > last || fail(`${next} after ${last}`));
       last = next;
-      if (i % 7 === 0) clock.stepWall(-3_600_000);
+      if (i % 7 === 0) clock.stepWall(-1_000_000);
       if (i % 11 === 0) clock.advance(1);
     }
   },
 );
+
+t.test('ids leave a time that lies more than a day ahead, as after a restart', async (t) => {
+  const hour = 3_600_000;
+  for (const { ahead, isFollowed } of [
+    { ahead: 24 * hour, isFollowed: true },
+    { ahead: 24 * hour + 1, isFollowed: false },
+  ]) {
+    const clock = new SimulatedClock();
+    const ids = createIdSource(clock);
+    clock.stepWall(ahead);
+    const wrong = ids.ulid();
+    clock.stepWall(-ahead);
+    const next = [ids.ulid(), ids.ulid(), ids.ulid()];
+    t.equal(next[0]! > wrong, isFollowed, `${ahead} ms`);
+    t.equal(acceptedAtOf(requestIdOf(next[0]!)), clock.now() + (isFollowed ? ahead : 0));
+    t.strictSame(next.toSorted(), next, 'and grow from there');
+  }
+});
 
 t.test('a requestId tells when it was accepted, and lies after the first of its time', async () => {
   fc.assert(
