@@ -206,7 +206,8 @@ export class Core {
     this.streams.recheck(userId);
     this.waits.recheck(userId);
     if (this.#store.get('users', userId) !== undefined) return;
-    const parts = [this.book, this.hub, this.registry, this.quota, this.budgets, this.cancelAfter];
+    const { book, hub, registry, quota, budgets, cancelAfter, cancelAllAcceptance } = this;
+    const parts = [book, hub, registry, quota, budgets, cancelAfter, cancelAllAcceptance];
     for (const part of parts) part.forget(userId);
   }
 

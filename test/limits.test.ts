@@ -46,6 +46,7 @@ const documented = {
   replayBytesMax: 256 * 1_048_576,
   unsentBytesPerConnection: 1_048_576,
   cancelsPerOrder: 100,
+  cancelAllsPerMinute: 60,
   fillsPerExecution: 10_000,
 };
 

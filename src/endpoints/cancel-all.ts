@@ -38,6 +38,8 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
     if (storage.refuses()) return failUnstored(exchange);
+    const waitMs = acceptance.take(userId);
+    if (waitMs > 0) return exchange.fail('api_rate_limited', { retryAfter: waitMs / 1000 });
     acceptance.accept(
       { userId, filter, idempotencyKey: key, fingerprint, trail: exchange.trailOf(caller.key.id) },
       (answer) => {

@@ -201,7 +201,8 @@ export const operations = {
       'Cancels every open order of the account that the filter means; without a body, every one. An order that ' +
       'was not sent yet is denied. Any other gets a cancel, unless one is under way, which waits for its ' +
       'terminal for up to 24 hours: until it is connected and has acknowledged the order. The outcome is in ' +
-      '`executions[].cancel` of each signal, for thousands of orders within seconds of the response. At most 1000 orders are listed.',
+      '`executions[].cancel` of each signal, for thousands of orders within seconds of the response. At most 1000 orders are listed. ' +
+      'The user has a quota of them per minute, over all of its keys: beyond it, 429 `api_rate_limited`.',
     parameters: ['Idempotency-Key'],
     body: 'OrderFilter',
     bodyIsOptional: true,

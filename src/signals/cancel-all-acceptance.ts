@@ -2,7 +2,8 @@
  * Accepts a bot's cancel of all orders: stores what it decides and the idempotency record in one transaction; the
  * 202 follows its flush, and the cancel frames follow it. Orders whose acceptance is under way are waited
  * for. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried
- * until it succeeds; to judge many orders may take longer. Owns nothing beyond the requests under way.
+ * until it succeeds; to judge many orders may take longer. Owns the requests under way, and how many each user has made in
+ * the last minute.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -10,6 +11,7 @@ import type { IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
 import type { TrailLog } from '../model/trail-events.js';
 import type { Trail } from '../model/trail.js';
+import { BucketMap } from '../quota/token-bucket.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
@@ -29,7 +31,10 @@ export interface CancelAllAcceptanceDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly ids: IdSource;
-  readonly limits: Pick<Limits, 'idempotencyRetentionMs' | 'staleProcessingMs'>;
+  readonly limits: Pick<
+    Limits,
+    'idempotencyRetentionMs' | 'staleProcessingMs' | 'cancelAllsPerMinute'
+  >;
   readonly idempotency: Idempotency;
   readonly acceptance: Pick<Acceptance, 'afterPending'>;
   readonly cancelAll: CancelAll;
@@ -46,9 +51,23 @@ interface WriteEvents {
 
 export class CancelAllAcceptance {
   readonly #deps: CancelAllAcceptanceDeps;
+  readonly #rates: BucketMap<string>;
 
   constructor(deps: CancelAllAcceptanceDeps) {
     this.#deps = deps;
+    this.#rates = new BucketMap(deps.limits.cancelAllsPerMinute, { entriesMax: Infinity });
+  }
+
+  /** Takes one from the user's quota. @returns 0 when it was granted, else in how many milliseconds one is free. */
+  take(userId: string): number {
+    const now = this.#deps.clock.monotonic();
+    const bucket = this.#rates.of(userId, now);
+    return bucket.take(now) ? 0 : bucket.retryAfterMs(now);
+  }
+
+  /** Drops the quota of a deleted user. */
+  forget(userId: string): void {
+    this.#rates.forget(userId);
   }
 
   /** Calls `answer` with the body of the 202; with undefined when the outcome is not known in time. */

@@ -12,6 +12,7 @@ const limits = {
   executionConfirmTimeoutMs: 1_200,
   cancelConfirmTimeoutMs: 900,
   keyRequestsPerMinute: 1_000_000,
+  cancelAllsPerMinute: 1_000_000,
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
   activeKeysPerUserMax: 1_000,

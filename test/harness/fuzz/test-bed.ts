@@ -19,6 +19,7 @@ const limits = {
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
   keyRequestsPerMinute: 1_000_000,
+  cancelAllsPerMinute: 1_000_000,
   executionConfirmTimeoutMs: 86_400_000,
   cancelConfirmTimeoutMs: 86_400_000,
   heartbeatWindowMs: 86_400_000,

@@ -30,6 +30,7 @@ const firstSeq = 1_000;
 const names = ['attacker@example.com', 'victim@example.com'] as const;
 const limits = {
   keyRequestsPerMinute: 1_000_000,
+  cancelAllsPerMinute: 1_000_000,
   userRequestsPerMinute: 1_000_000,
   loginAttemptsPerMinute: 1_000_000,
 };
