@@ -69,7 +69,7 @@ export class CancelJudge {
   ): Promise<void> {
     const { book } = this.#deps;
     const judgement = new Judgement();
-    const watch = book.watch();
+    const watch = book.watch(order.userId);
     let judged = 0;
     for (const executionId of this.#candidates(order.userId)) {
       if (++judged % ordersPerTurn === 0) await nextTurn();

@@ -50,8 +50,8 @@ export class ExecutionBook implements EntryOwner {
   readonly openOrders = new OpenOrders();
   readonly #deps: ExecutionBookDeps;
   readonly #index = new EntryIndex();
-  /** The executions that change while someone looks. */
-  readonly #watches = new Set<Set<string>>();
+  /** The executions of a user that change while someone looks. */
+  readonly #watches = new Set<{ readonly userId: string; readonly changed: Set<string> }>();
 
   constructor(deps: ExecutionBookDeps) {
     this.#deps = deps;
@@ -147,11 +147,11 @@ export class ExecutionBook implements EntryOwner {
     return this.#index.ofSource(userId, source).filter((entry) => this.#exists(entry));
   }
 
-  /** Collects the executionIds of what changes from now on, until its `end`. */
-  watch(): { readonly changed: ReadonlySet<string>; readonly end: () => void } {
-    const changed = new Set<string>();
-    this.#watches.add(changed);
-    return { changed, end: () => void this.#watches.delete(changed) };
+  /** Collects the executionIds of what changes of this user from now on, until its `end`. */
+  watch(userId: string): { readonly changed: ReadonlySet<string>; readonly end: () => void } {
+    const watch = { userId, changed: new Set<string>() };
+    this.#watches.add(watch);
+    return { changed: watch.changed, end: () => void this.#watches.delete(watch) };
   }
 
   /** Applies the move that the execution is owed. @returns whether there was one. */
@@ -212,12 +212,16 @@ export class ExecutionBook implements EntryOwner {
     const after = applyMove(entry.execution, move, this.#deps.clock.now());
     if (after === undefined) return undefined;
     entry.execution = after;
-    for (const changed of this.#watches) changed.add(entry.executionId);
+    this.#tellWatches(entry);
     this.#keep(entry);
     this.openOrders.update(entry, after);
     this.#deps.timeouts.arm(entry);
     entry.pendingWrites++;
     return after;
+  }
+
+  #tellWatches({ userId, executionId }: BookEntry): void {
+    for (const watch of this.#watches) if (watch.userId === userId) watch.changed.add(executionId);
   }
 
   /** The write of a change is flushed. */

@@ -523,6 +523,18 @@ t.test(
   },
 );
 
+t.test('who watches a user sees what changes of that user, and of no other', async (t) => {
+  const gateway = new SimulatedGateway();
+  await gateway.plugin();
+  const [own, other] = [gateway.book.watch('u1'), gateway.book.watch('u2')];
+  const [id = ''] = await gateway.submit();
+  t.strictSame([...own.changed], [id]);
+  t.equal(other.changed.size, 0);
+  own.end();
+  await gateway.pass(60_000);
+  t.equal(own.changed.size, 1, 'until its end');
+});
+
 t.test('what is not on disk yet is not let go', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();
