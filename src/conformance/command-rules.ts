@@ -145,7 +145,7 @@ export async function execute(desk: Desk, fields: Partial<SubmitFrame> = {}): Pr
 
 export function filledOf(desk: Desk, executionId: string): number {
   const sum = desk.fillsOf(executionId).reduce((filled, { quantity }) => filled + quantity, 0);
-  return Number(sum.toPrecision(12));
+  return Number(sum.toPrecision(15));
 }
 
 export function demandStatus(report: Report, status: string, reasonCode?: ReasonCode): void {

@@ -34,11 +34,29 @@ export function isKnown({ fills, unlistedFills }: Fills, { fillId }: Fill): bool
   return totalsOf(fills).ids.has(fillId) || unlistedFills?.lastIds.includes(fillId) === true;
 }
 
+/** A sum that also keeps what each addition loses: ten thousand times 0.1 is 1,000 to the last digit. */
+class Sum {
+  #total = 0;
+  #lost = 0;
+
+  get value(): number {
+    // Beyond the largest number nothing is known of what was lost.
+    return Number.isFinite(this.#total) ? this.#total + this.#lost : this.#total;
+  }
+
+  add(value: number): void {
+    const before = this.#total;
+    this.#total += value;
+    const [large, small] = Math.abs(before) >= Math.abs(value) ? [before, value] : [value, before];
+    this.#lost += large - this.#total + small;
+  }
+}
+
 /** What is known of a list, so that a further fill costs the same however long the list is. */
 interface Totals {
-  quantity: number;
-  /** Sum of price times quantity. */
-  value: number;
+  readonly quantity: Sum;
+  /** Of price times quantity. */
+  readonly value: Sum;
   readonly ids: Set<string>;
 }
 
@@ -47,7 +65,7 @@ const totals = new WeakMap<readonly Fill[], Totals>();
 function totalsOf(fills: readonly Fill[]): Totals {
   let known = totals.get(fills);
   if (known === undefined) {
-    known = { quantity: 0, value: 0, ids: new Set() };
+    known = { quantity: new Sum(), value: new Sum(), ids: new Set() };
     for (const fill of fills) add(known, fill);
     totals.set(fills, known);
   }
@@ -65,8 +83,8 @@ function appended(fills: readonly Fill[], fill: Fill): readonly Fill[] {
 }
 
 function add(known: Totals, { fillId, price, quantity }: Fill): void {
-  known.quantity += quantity;
-  known.value += price * quantity;
+  known.quantity.add(quantity);
+  known.value.add(price * quantity);
   known.ids.add(fillId);
 }
 
@@ -75,29 +93,44 @@ const nothing: UnlistedFills = { count: 0, quantity: 0, value: 0, lastIds: [] };
 export function remainingAfter(execution: Execution, filledQuantity: number | null): number | null {
   if (filledQuantity === execution.filledQuantity) return execution.remainingQuantity;
   if (execution.quantity === null || filledQuantity === null) return null;
-  return Math.max(0, rounded(execution.quantity - filledQuantity));
+  return Math.max(0, difference(execution.quantity, filledQuantity));
 }
 
 /** What an execution becomes when nothing of its order remains. */
 export const asFilled = { status: 'filled', reasonCode: null } as const;
 
 export function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
-  return quantity !== null && (filledQuantity ?? 0) >= quantity;
+  return quantity !== null && reaches(filledQuantity ?? 0, quantity);
+}
+
+/** Whether a sum of fractions is all of a quantity: the last digit decides. */
+export function reaches(sum: number, quantity: number): boolean {
+  return rounded(sum) >= rounded(quantity);
 }
 
 export function sumOf({ fills, unlistedFills = nothing }: Fills): number {
-  return rounded(totalsOf(fills).quantity + unlistedFills.quantity);
+  return rounded(totalsOf(fills).quantity.value + unlistedFills.quantity);
 }
 
 /** @returns null when it is not finite: earlier versions took any number. */
 export function averageOf(all: Fills): number | null {
   const { fills, unlistedFills = nothing } = all;
-  const value = totalsOf(fills).value + unlistedFills.value;
+  const value = totalsOf(fills).value.value + unlistedFills.value;
   const average = rounded(value / sumOf(all));
   return Number.isFinite(average) ? average : null;
 }
 
-/** Removes floating-point error (0.1 + 0.2); twelve digits are more than any terminal quotes. */
+/** Digits that a floating-point number keeps of every decimal. */
+const digits = 15;
+
+/** Removes floating-point error (0.1 + 0.2). */
 function rounded(value: number): number {
-  return Number(value.toPrecision(12));
+  return Number(value.toPrecision(digits));
+}
+
+/** To the last digit of `whole`: what lies behind it is floating-point error. */
+function difference(whole: number, part: number): number {
+  const decimals = digits - 1 - Math.floor(Math.log10(Math.abs(whole)));
+  const difference = rounded(whole) - rounded(part);
+  return Number(difference.toFixed(Math.min(100, Math.max(0, decimals))));
 }

@@ -12,6 +12,7 @@ import {
   averageOf,
   fillsWith,
   isComplete,
+  reaches,
   remainingAfter,
   sumOf,
   type Fills,
@@ -200,7 +201,7 @@ function averageAfter(
   filledQuantity: number | null,
 ): number | null {
   // If fills were reported only as a total, the average of the others would be wrong.
-  const isWhole = filled !== undefined && sumOf(filled) >= (filledQuantity ?? 0);
+  const isWhole = filled !== undefined && reaches(sumOf(filled), filledQuantity ?? 0);
   return isWhole ? averageOf(filled) : averageFillPrice;
 }
 

@@ -1,8 +1,8 @@
 /** Decimal arithmetic on floating-point numbers: 0.1 + 0.2 must be 0.3 in reports. */
 
-/** Rounds to twelve significant digits, more than any terminal quotes. */
+/** Rounds to the digits that a floating-point number keeps of every decimal, as the gateway does. */
 export function rounded(value: number): number {
-  return Number(value.toPrecision(12));
+  return Number(value.toPrecision(15));
 }
 
 /** @returns how many times `step` fits into `value`; undefined when `value` is not a multiple. */

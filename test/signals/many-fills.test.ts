@@ -80,7 +80,7 @@ t.test('beyond the limit a fill is counted, and no longer listed', async (t) => 
   await turns();
   const execution = read(next, id);
   t.match(execution, { filledQuantity: 62, remainingQuantity: 999_938 });
-  t.equal(execution?.averageFillPrice, Number(((20 * 100 + 11 * 400) / 31).toPrecision(12)));
+  t.equal(execution?.averageFillPrice, Number(((20 * 100 + 11 * 400) / 31).toPrecision(15)));
   const view = execution && toExecutionView(execution);
   t.equal(view?.fills.length, 20);
   t.equal(view?.fillsTruncated, true);

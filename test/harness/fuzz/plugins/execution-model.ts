@@ -235,7 +235,7 @@ function isEnd(status: string): boolean {
 }
 
 function sumOf(fills: readonly KnownFill[]): number {
-  return Number(fills.reduce((total, { quantity }) => total + quantity, 0).toPrecision(12));
+  return Number(fills.reduce((total, { quantity }) => total + quantity, 0).toPrecision(15));
 }
 
 function averageOf(fills: readonly KnownFill[]): number {
