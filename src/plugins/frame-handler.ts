@@ -250,6 +250,8 @@ export class FrameHandler {
 
   #entryOf(source: Source, executionId: string): BookEntry | undefined {
     const { book, registry } = this.#deps;
+    // What has not the form of one would be looked for in the store, and that it is not there be held in memory.
+    if (executionIdFrom(executionId) !== executionId) return undefined;
     const entry = book.find(source.userId, executionId);
     if (entry === undefined || entry.execution.delivery === 'not_sent') return undefined;
     return registry.sourceOf(source.userId, entry.execution) === source ? entry : undefined;

@@ -37,7 +37,7 @@ export function holdRecords(store: Store): Store {
     if (record === undefined && !shelf.holdsAbsence) return undefined;
     // Absences of keys of one part are bounded by their number: what anybody asks for must not clear the rest.
     if (record !== undefined || typeof key !== 'string')
-      bytes += frozenBytes(record) + bytesPerValue;
+      bytes += frozenBytes(record) + bytesPerValue + lengthOf(key);
     if (bytes > bytesMax) clear();
     shelf.set(key as ShelfKey, record ?? null);
     return record;
@@ -63,6 +63,11 @@ export function holdRecords(store: Store): Store {
       await touched.settled();
     },
   };
+}
+
+/** The first part of two is held once for all of its keys. */
+function lengthOf(key: unknown): number {
+  return String(Array.isArray(key) ? key.at(-1) : key).length;
 }
 
 /** Freezes a record with all that is in it. @returns about its bytes. */

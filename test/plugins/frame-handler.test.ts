@@ -260,6 +260,21 @@ for (const [name, connect] of foreign) {
   });
 }
 
+t.test('what has not the form of an executionId is not looked for', async (t) => {
+  const { gateway, plugin, id } = await dispatched();
+  const asked: unknown[] = [];
+  const find = gateway.book.find.bind(gateway.book);
+  gateway.book.find = (userId, executionId) => {
+    asked.push(executionId);
+    return find(userId, executionId);
+  };
+  const unlike = ['x', `${id}0`.padEnd(100, '0'), id.replace('exe_', 'ord_')];
+  for (const executionId of [...unlike, id]) plugin.say({ type: 'ack', executionId });
+  await turns();
+  t.strictSame(plugin.errors, Array(unlike.length).fill('unknown_execution'));
+  t.strictSame(new Set(asked), new Set([id]));
+});
+
 t.test('words on what was never sent to the terminal are refused without effect', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();

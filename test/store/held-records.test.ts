@@ -147,6 +147,18 @@ t.test(
   },
 );
 
+t.test('that there is none takes the memory of its key', async (t) => {
+  const { store, reads } = counted(t);
+  await store.write((batch) => batch.put('apiKeys', 'hash', aKey));
+  store.get('apiKeys', 'hash');
+  const length = 1_500;
+  const count = (64 * 1024 * 1024) / length;
+  for (let i = 0; i < count; i++) store.get('openExecutions', ['u1', String(i).padEnd(length)]);
+  const before = reads();
+  store.get('apiKeys', 'hash');
+  t.equal(reads(), before + 1, 'the memory was used up');
+});
+
 t.test('a switch that nobody has touched is looked for once, until somebody does', async (t) => {
   const { store, reads } = counted(t);
   for (let i = 0; i < 3; i++) t.equal(store.get('switches', 'publicApi'), undefined);
