@@ -123,17 +123,20 @@ export const accountOperations = {
     },
   },
   'trading.halt': {
-    async run({ store, clock, effects }, { reason = null }) {
+    async run({ store, clock, effects, trail }, { reason = null }) {
       const now = clock.now();
       const state = await store.transact((transaction) => halt(transaction, reason, now), stopping);
+      trail.note('halted', { reason: state.reason ?? undefined });
       await effects.endUnsent();
       return state;
     },
   },
   'trading.resume': {
-    async run({ store, effects }) {
+    async run({ store, effects, trail }) {
       await effects.endUnsent();
-      return store.transact(resumeTrading);
+      const state = await store.transact(resumeTrading);
+      trail.note('resumed', {});
+      return state;
     },
   },
 } as const satisfies Operations;

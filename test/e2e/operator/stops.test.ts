@@ -35,6 +35,7 @@ t.test('halt: signals are refused, what waits is denied, cancels and reads go on
   t.equal(await ops('/readyz'), `ready, trading halted since ${halted.since}: prices are wrong`);
   t.match(await ops('/metrics'), /^signalbox_trading_halted 1$/m);
   t.strictSame(await cli('halt'), halted, 'again without a reason: the first one stays');
+  t.match(gateway.process.log(), /"event":"halted","reason":"prices are wrong"/);
 
   await gateway.restart('SIGKILL');
   t.equal(verdict(await post(user)), '403 trading_halted', 'also after a restart');
@@ -45,6 +46,7 @@ t.test('halt: signals are refused, what waits is denied, cancels and reads go on
 
   t.strictSame(await cli('resume'), { halted: false, reason: null, since: null });
   t.equal(await ops('/readyz'), 'ready');
+  t.match(gateway.process.log(), /"event":"resumed"/);
   await gateway.order(user, plugin);
   const others = plugin.frames.filter(({ type }) => type === 'submit');
   t.strictSame(others, [], 'what was denied stays so');
