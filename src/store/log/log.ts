@@ -18,9 +18,6 @@ import {
 import { numberOfSegment } from './segment-files.js';
 import { Segments, type SegmentsOptions } from './segments.js';
 
-/** Part of a segment that is written to before the next one is made ready. */
-const aheadPart = 0.5;
-
 export interface LogOptions extends SegmentsOptions {
   readonly logId: string;
 }
@@ -88,7 +85,7 @@ export class Log {
   }
 
   #write(segment: OpenSegment, frame: Buffer, appended: Appended): void {
-    const { descriptor, first, file } = segment;
+    const { descriptor, first } = segment;
     sealFrame(frame, { position: this.end, sequence: this.sequence });
     const at = segmentHeaderBytes + this.end - first;
     this.options.files.write(descriptor, frame, at, (error) => {
@@ -98,7 +95,6 @@ export class Log {
       }
       this.end += frame.length;
       appended(undefined);
-      if (at > file.bytes * aheadPart) this.#segments.ahead();
     });
   }
 
@@ -118,6 +114,8 @@ export class Log {
     if (this.#proof !== undefined) this.#segments.retire(this.#proof, first);
     this.#proof = file;
     this.#current = { file, descriptor, first };
+    // At once, and kept for the next start: a stop of trading must find one on a disk that is full.
+    this.#segments.ahead();
     return this.#current;
   }
 

@@ -34,3 +34,26 @@ t.test('without a descriptor for the next segment, the log keeps the one it has'
   t.same(closed, [0]);
   t.equal(recover(disk.find(), { logId, position: 0 }).end, log.end, 'all of it is found');
 });
+
+t.test(
+  'a log that was written to has a file ready for the next start, whose disk may be full',
+  async (t) => {
+    const disk = createMemoryDisk();
+    const options = { logId, files: disk, segmentBytes, refusal: () => undefined };
+    const append = (log: Log): Promise<unknown> =>
+      new Promise((resolve) => log.append(Buffer.alloc(frameHeaderBytes + 100), resolve));
+    const first = new Log(options, [], recover([], { logId, position: 0 }));
+    t.equal(await append(first), undefined);
+    await first.close();
+
+    const found = disk.find();
+    const isFull = () => new WriteRefused('the disk is full: simulated');
+    const next = new Log(
+      { ...options, refusal: isFull },
+      found,
+      recover(found, { logId, position: first.end }),
+    );
+    t.equal(await append(next), undefined);
+    await next.close();
+  },
+);
