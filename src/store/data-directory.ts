@@ -1,5 +1,13 @@
 /** The directory that holds the store, the JWT secret and the lock: making it, and recognizing one. */
-import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  type Dirent,
+  existsSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
@@ -21,6 +29,9 @@ export const copyMark = 'copy';
 /** In a backup's directory: the files that are not complete yet. */
 export const unfinishedBackup = 'unfinished';
 
+/** Those that a start or a restore may have left, and what a file system has of its own. */
+const ownDirectories = /^(?:log|staging-.*|unfinished|lost\+found)$/;
+
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
 export function prepareDataDirectory(directory: string): string | undefined {
   try {
@@ -29,7 +40,10 @@ export function prepareDataDirectory(directory: string): string | undefined {
     if (isNew) syncMade(made, directory);
     const mode = statSync(directory).mode & 0o777;
     // Also for a new one, since the umask may have taken away the owner's own rights.
-    if (mode !== privateDirectoryMode) chmodSync(directory, privateDirectoryMode);
+    if (mode !== privateDirectoryMode) {
+      if (!isNew && isOfOthers(directory)) throw new StoreRefused(foreignMessage(directory));
+      chmodSync(directory, privateDirectoryMode);
+    }
     if (isUnfinishedBackup(directory)) throw new StoreRefused(unfinishedMessage(directory));
     if (isNew || (mode & othersMask) === 0) return undefined;
     return (
@@ -44,6 +58,21 @@ export function prepareDataDirectory(directory: string): string | undefined {
       { cause: error },
     );
   }
+}
+
+/** Whether it is one such as /tmp or /var/lib, which nobody else could use any more. */
+function isOfOthers(directory: string): boolean {
+  if (isStoreDirectory(directory)) return false;
+  const isDirectoryOfOthers = (entry: Dirent): boolean =>
+    entry.isDirectory() && !ownDirectories.test(entry.name);
+  return readdirSync(directory, { withFileTypes: true }).some(isDirectoryOfOthers);
+}
+
+function foreignMessage(directory: string): string {
+  return (
+    `The directory ${directory} has other directories in it, and no store. The data directory is closed to all other ` +
+    'users: give the gateway one of its own with --data-dir.'
+  );
 }
 
 /** From the first of the directories that were made: each is an entry of the one above it. */

@@ -25,6 +25,16 @@ for (const umask of [0o000, 0o777]) {
   );
 }
 
+t.test('a directory that others use is not closed to them', (t) => {
+  const folder = t.testdir({ shared: { theirs: {} }, config: { 'config.json': '{}', log: {} } });
+  const shared = join(folder, 'shared');
+  for (const name of ['shared', 'config']) chmodSync(join(folder, name), 0o755);
+  t.throws(() => prepareDataDirectory(shared), { message: /has other directories .*--data-dir/ });
+  t.equal(modeOf(shared), 0o755);
+  t.match(prepareDataDirectory(join(folder, 'config')), /is now closed/);
+  t.end();
+});
+
 t.test('a backup that was cut off is no data directory, and is not made one', async (t) => {
   const directory = t.testdir({ 'jwt-secret': '', unfinished: { 'data.mdb': 'half' } });
   t.throws(() => prepareDataDirectory(directory), { message: /was cut off .* Start with/s });
