@@ -35,8 +35,8 @@ interface Answer {
 
 /** Enough for scrapers and probes; bounds the file handles. */
 export const connectionsMax = 64;
-/** Of one address; more than balancers, Prometheus and `signalbox stats` need, less than delays an order. */
-export const answersPerSecondMax = 100;
+/** Of one address; more than any loop of a monitor needs, less than delays an order. */
+export const answersPerSecondMax = 1_000;
 /** Short, because a silent connection takes a scraper's place. */
 const requestTimeoutMs = 2_000;
 const unreadTimeoutMs = 10_000;
