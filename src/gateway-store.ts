@@ -1,5 +1,6 @@
 /** Opens the store of a gateway. What happens to its log, its index and the disk is told in log and metrics. */
 import { every, type Clock } from './lib/clock.js';
+import { minuteMs } from './lib/durations.js';
 import { sweeperModule } from './retention/sweep.js';
 import { holdRecords } from './store/held-records.js';
 import { openStore } from './store/lmdb-store.js';
@@ -42,6 +43,14 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
       else log.warn({ dataDir }, 'the commit that hung has ended');
     },
   });
+  let toldAt = -Infinity;
+  /** Each minute at most: it is tried every second. */
+  function tellIndexFailed(reason: string): void {
+    const now = clock.monotonic();
+    if (now - toldAt < minuteMs) return;
+    toldAt = now;
+    log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
+  }
   const store = holdRecords(
     openStore(dataDir, {
       clock,
@@ -57,7 +66,7 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
       },
       onIndexFailed: (reason) => {
         instruments.indexFillsFailed.add();
-        log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
+        tellIndexFailed(reason);
       },
       onCommit: (succeeded) => {
         if (!succeeded) instruments.commitsFailed.add();

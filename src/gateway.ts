@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { createAdminServer } from './admin/server.js';
+import { isPublicApiEnabled } from './auth/accounts.js';
 import { haltText, readHalt } from './auth/brakes.js';
 import { createKeyUses } from './auth/api-key-uses.js';
 import { createUserTokens } from './auth/user-token.js';
@@ -180,7 +181,11 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     if (state !== 'serving') return { ready: false, reason: state };
     const obstacle = obstacleOf(opened);
     if (obstacle !== undefined) return { ready: false, reason: obstacle };
-    return { ready: true, reason: haltText(readHalt(store)) ?? 'ready' };
+    const reason = haltText(readHalt(store)) ?? 'ready';
+    return {
+      ready: true,
+      reason: isPublicApiEnabled(store) ? reason : `${reason}, Public API closed`,
+    };
   }
   const ops = createOpsServer({
     host: settings.opsHost,

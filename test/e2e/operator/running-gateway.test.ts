@@ -104,6 +104,8 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   const refused = await post(user);
   t.equal(refused.status, 503);
   t.equal(refused.body.error.code, 'public_api_disabled');
+  const readiness = await fetch(`${gateway.process.opsUrl}/readyz`);
+  t.equal(await readiness.text(), 'ready, Public API closed');
   await t.rejects(createKey(gateway.url, user.token), /503.*public_api_disabled/);
   t.equal(await stream.waitEnd(), 'properly');
   await cli(['api', 'enable']);
