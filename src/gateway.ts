@@ -16,7 +16,7 @@ import { ConnectionLimit } from './http/connection-limit.js';
 import { createEntry } from './http/entry.js';
 import { createGate } from './http/gate.js';
 import { checkNativeBinary } from './http/native-binary.js';
-import { loadBoundReceiveBuffers } from './http/receive-buffer.js';
+import { loadBoundSockets } from './http/socket-bounds.js';
 import { refusalOf } from './http/trail-fields.js';
 import { createHttpServer } from './http/server.js';
 import { createApp, listen } from './http/uws.js';
@@ -229,13 +229,14 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     const load = core.load();
     while (load.next().done !== true) await nextTurn();
     await admin.listen();
-    const boundReceiveBuffers = await loadBoundReceiveBuffers().catch(() => undefined);
+    const boundSockets = await loadBoundSockets().catch(() => undefined);
     connectionLimit.measure();
     const listener = await listen(app, settings.host, settings.port);
-    if (boundReceiveBuffers?.(listener.port) !== true) {
+    if (boundSockets?.(listener.port) !== true) {
       log.warn(
-        'a connection that sends very fast can make the others wait: install the optional package koffi, or bound ' +
-          'net.ipv4.tcp_rmem (ops/security.md)',
+        'a connection that sends very fast can make the others wait, and the streams of a bot that has vanished stay ' +
+          'open for a quarter of an hour: install the optional package koffi, or set net.ipv4.tcp_rmem and ' +
+          'net.ipv4.tcp_retries2 (ops/security.md)',
       );
     }
     return { listener, opsUrl };

@@ -67,7 +67,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   rate_limit_exceeded: `Wait for \`Retry-After\`. A token lasts for ${limits.userTokenLifetimeMs.value / 3_600_000} hours: keep it.`,
   signal_rate_limit_exceeded: 'Wait for `Retry-After`: the account’s quota over all of its keys, or the orders per second of this key.',
   daily_signal_limit_exceeded: 'Wait for `Retry-After`, which ends at midnight UTC; a signal hardly lives that long.',
-  too_many_event_subscriptions: `Close one of your ${limits.streamsPerUserMax.value} streams.`,
+  too_many_event_subscriptions: `Close one of your ${limits.streamsPerUserMax.value} streams; one whose connection broke is closed within a minute.`,
   internal_error: 'Quote the `traceId` to the operator.',
   signal_processing_failed: 'The gateway does not know. Never a new key: the same one learns the outcome.',
   change_not_confirmed: 'List the keys: a key that you do not know has been made, and can be revoked.',

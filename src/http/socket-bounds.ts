@@ -1,39 +1,40 @@
 /**
- * Bounds what the system keeps of a connection until it is read. The native server reads a connection again in the
- * same turn when a read has filled its buffer of 512 KiB, so that one that sends fast enough would hold the event loop
- * (native-notes/request-lifetimes.md). Where the system keeps less, no read fills that buffer. Node and the native
- * server have no such option; the package koffi, which calls the system's own function, is optional.
+ * Bounds what the system does for a connection: what it keeps until that is read, and how long it waits for a peer
+ * that has vanished. The native server reads a connection again in the same turn when a read has filled its buffer of
+ * 512 KiB, so that one that sends fast enough would hold the event loop (native-notes/request-lifetimes.md). Node and
+ * the native server have no such options; the package koffi, which calls the system's own function, is optional.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The system adds as much again for its own needs. */
-const receiveBufferBytes = 128 * 1024;
-
-/** Of Linux, on x86 and ARM. */
-const solSocket = 1;
-const soRcvbuf = 8;
+/** Of Linux, on x86 and ARM; a connection inherits them of the socket that accepts it. */
+const options = [
+  // SOL_SOCKET, SO_RCVBUF, in bytes. The system adds as much again for its own needs.
+  { level: 1, name: 8, value: 128 * 1024 },
+  // IPPROTO_TCP, TCP_USER_TIMEOUT, in milliseconds. The system's own patience is a quarter of an hour, for which the
+  // streams of a bot whose machine has vanished would count.
+  { level: 6, name: 18, value: 45_000 },
+] as const;
 
 /** Of a row of /proc/net/tcp. */
 const listening = '0A';
 const inodeField = 9;
 
 /**
- * Bounds the receive buffers of the connections that this process will accept at a port it listens on.
+ * Bounds the connections that this process will accept at a port it listens on.
  * @returns whether it was done.
  */
-export type BoundReceiveBuffers = (port: number) => boolean;
+export type BoundSockets = (port: number) => boolean;
 
 /** Rejects where the package is not installed, or the system is not Linux. */
-export async function loadBoundReceiveBuffers(): Promise<BoundReceiveBuffers> {
+export async function loadBoundSockets(): Promise<BoundSockets> {
   const { default: koffi } = await import('koffi');
   // The functions of the process itself, whatever the C library is called.
   const setsockopt = koffi
     .load(null)
     .func('int setsockopt(int fd, int level, int name, const int *value, unsigned int size)');
   return (port) => {
-    // A connection inherits the option of the socket that accepts it.
-    const done = listeningAt(port).map(
-      (fd) => setsockopt(fd, solSocket, soRcvbuf, [receiveBufferBytes], 4) === 0,
+    const done = listeningAt(port).flatMap((fd) =>
+      options.map(({ level, name, value }) => setsockopt(fd, level, name, [value], 4) === 0),
     );
     return done.length > 0 && done.every(Boolean);
   };

@@ -1,8 +1,8 @@
-/** What the system keeps of a connection that is not read. */
+/** What the system keeps of a connection that is not read, and how long it waits for one that has vanished. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import koffi from 'koffi';
 import t from 'tap';
-import { loadBoundReceiveBuffers } from '../../src/http/receive-buffer.js';
+import { loadBoundSockets } from '../../src/http/socket-bounds.js';
 import { serve } from '../native/tiny-app.js';
 import { RawClient, request } from '../support/raw-client.js';
 
@@ -25,17 +25,19 @@ function sockets(): string[] {
   });
 }
 
-function receiveBufferOf(fd: string): number {
+function optionOf(fd: string, level: number, name: number): number {
   const value = [0];
-  getsockopt(Number(fd), 1, 8, value, [4]);
+  getsockopt(Number(fd), level, name, value, [4]);
   return value[0] as number;
 }
+const receiveBufferOf = (fd: string): number => optionOf(fd, 1, 8);
+const userTimeoutOf = (fd: string): number => optionOf(fd, 6, 18);
 
 t.test('what a connection has sent and nobody has read never fills a read', async (t) => {
   const app = await serve(t, (app) => {
     app.get('/', (res) => void res.end('x'));
   });
-  const bound = await loadBoundReceiveBuffers();
+  const bound = await loadBoundSockets();
   t.equal(bound(app.port), true);
   const before = sockets();
   const client = await RawClient.connect(app.url);
@@ -47,9 +49,10 @@ t.test('what a connection has sent and nobody has read never fills a read', asyn
   t.equal(added.length, 2);
   const sizes = added.map(receiveBufferOf);
   t.ok(sizes.includes(256 * 1024) && 256 * 1024 < readBytes, `${sizes.join(' and ')} bytes`);
+  t.same(added.map(userTimeoutOf).sort(), [0, 45_000], 'one that has vanished is given up');
 });
 
 t.test('a port at which this process does not listen', async (t) => {
-  const bound = await loadBoundReceiveBuffers();
+  const bound = await loadBoundSockets();
   t.equal(bound(1), false);
 });
