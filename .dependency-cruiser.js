@@ -34,7 +34,7 @@ const packageHomes = {
   lmdb: 'src/store/lmdb-index.ts',
   piscina: 'src/workers/hash-pool.ts',
   'prom-client': 'src/telemetry/metrics.ts',
-  koffi: 'src/(?:http/receive-buffer|telemetry/sd-notify).ts',
+  koffi: 'src/(?:http/socket-bounds|telemetry/sd-notify).ts',
 };
 
 const pathOf = (room) => `^src/${room.replace('.', '[.]')}${room.includes('.') ? '$' : '/'}`;
