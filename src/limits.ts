@@ -61,7 +61,7 @@ export const limits = {
   replayBytesMax: { value: 256 * mebibyte, unit: 'bytes', min: 1_024, max: 65_536 * mebibyte, why: 'memory of the event rings of all users, as encoded' },
   unsentBytesPerConnection: { value: mebibyte, unit: 'bytes per connection', min: 1_024, max: 1_024 * mebibyte, why: 'memory of answers that a client does not read' },
   cancelsPerOrder: { value: 100, unit: 'cancels per order', min: 1, max: 10_000, why: 'each cancel is an idempotency record and a frame; cancel-all is not bound by it' },
-  cancelAllsPerMinute: { value: 60, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'each cancel-all judges every open order and keeps its answer for a day; those of one user follow one another' },
+  cancelAllsPerMinute: { value: 120, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'each cancel-all judges every open order and keeps its answer for a day; those of one user follow one another' },
   fillsPerExecution: { value: 10_000, unit: 'fills per execution', min: 1, max: 1_000_000, why: 'rows of an execution, and fills in one answer, of all its executions; further ones are counted and not listed' },
 } as const satisfies Record<string, Limit>;
 

@@ -46,7 +46,7 @@ const documented = {
   replayBytesMax: 256 * 1_048_576,
   unsentBytesPerConnection: 1_048_576,
   cancelsPerOrder: 100,
-  cancelAllsPerMinute: 60,
+  cancelAllsPerMinute: 120,
   fillsPerExecution: 10_000,
 };
 
