@@ -4,6 +4,8 @@
 #
 #   backup.sh BACKUPS [KEEP]
 #
+# KEEP is how many, a whole number from 1; 48 unless it is given. With another one nothing is done, and the
+# exit code is 2.
 # SIGNALBOX_DATA_DIR or SIGNALBOX_CONFIG name the gateway's data, as for every command. What fails ends
 # with an exit code that is not 0, and then nothing old is removed.
 set -eu
@@ -11,10 +13,19 @@ umask 077
 
 backups=${1:?name the directory of the backups}
 keep=${2:-48}
+# Of 0, the last lines would remove every backup.
+case $keep in
+  '' | *[!0-9]* | 0*)
+    echo "backup.sh: KEEP is '$keep'; it must be a whole number from 1." >&2
+    exit 2
+    ;;
+esac
 newest=$backups/$(date -u +%Y-%m-%dT%H-%M-%SZ)
 
+# The script may be called through a link.
+ops=$(dirname "$(readlink -f "$0")")
 signalbox() {
-  node "$(dirname "$0")/../build/bin/signalbox.js" "$@"
+  node "$ops/../build/bin/signalbox.js" "$@"
 }
 
 signalbox backup "$newest"

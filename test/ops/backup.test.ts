@@ -127,6 +127,32 @@ t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', asy
   t.equal(left.length, 3);
 });
 
+t.test('backup.sh refuses a KEEP that is no whole number from 1, and touches nothing', (t) => {
+  const backups = t.testdir({ '2026-01-01T00-00-00Z': {} });
+  for (const keep of ['0', '00', '048', 'abc', '-1', '1.5', '2 ']) {
+    const { status, stderr } = spawnSync('/bin/sh', [`${ops}backup.sh`, backups, keep], {
+      encoding: 'utf8',
+      env: { ...process.env, SIGNALBOX_DATA_DIR: join(backups, 'nowhere') },
+    });
+    t.equal(status, 2, keep);
+    t.match(stderr, `KEEP is '${keep}'`);
+    t.same(readdirSync(backups), ['2026-01-01T00-00-00Z']);
+  }
+  t.end();
+});
+
+t.test('backup.sh finds the program when it is called through a link', (t) => {
+  const directory = t.testdir({ link: t.fixture('symlink', `${ops}backup.sh`) });
+  const node = 'cd "$(dirname "$1")/../../ops" && pwd -P';
+  const { status, stdout, stderr } = spawnSync('/bin/sh', [join(directory, 'link'), directory], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: pathWith(directory, { node }) },
+  });
+  t.equal(status, 0, stderr);
+  t.equal(stdout, `${ops.slice(0, -1)}\n`.repeat(2), 'for the backup and for the doctor');
+  t.end();
+});
+
 t.test(
   'systemd finds nothing wrong with the timer and its service',
   { skip: missing('systemd-analyze', ['--version']) },
