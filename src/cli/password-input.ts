@@ -50,11 +50,14 @@ async function askTwice(io: Io): Promise<string | Outcome> {
       'There is no terminal to ask for the password. Give it on standard input with --password-stdin.',
     );
   }
-  const first = await askPassword(io, 'Password: ');
+  const questions = openQuestions(io);
+  const first = await questions.ask('Password: ');
   // Before it is asked for again: what is too short or too long need not be typed twice.
   const problem = first === undefined ? undefined : problemOf(first);
+  const isAskedAgain = first !== undefined && problem === undefined;
+  const second = isAskedAgain ? await questions.ask('The same again: ') : undefined;
+  questions.close();
   if (problem !== undefined) return problem;
-  const second = first === undefined ? undefined : await askPassword(io, 'The same again: ');
   if (first === undefined || second === undefined) {
     return refused('no_password', 'No password was given; nothing was changed.');
   }
@@ -69,15 +72,35 @@ async function askTwice(io: Io): Promise<string | Outcome> {
 
 /** @returns undefined when the operator breaks off. */
 export async function askPassword(io: Io, question: string): Promise<string | undefined> {
-  io.stderr(question);
+  const questions = openQuestions(io);
+  const answer = await questions.ask(question);
+  questions.close();
+  return answer;
+}
+
+interface Questions {
+  /** @returns undefined when the operator breaks off. */
+  ask(question: string): Promise<string | undefined>;
+  close(): void;
+}
+
+/**
+ * Nothing that is typed is shown from here to the close: a password that is pasted, or that a program types, may
+ * come together with the question, or before it.
+ */
+function openQuestions(io: Io): Questions {
   // A terminal that is echoed to nowhere: the line can be edited, and is not shown.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: io.stdin(), output: nowhere, terminal: true });
-  const answer = await new Promise<string | undefined>((resolve) => {
-    terminal.once('line', resolve);
-    terminal.once('close', () => resolve(undefined));
-  });
-  terminal.close();
-  io.stderr('\n');
-  return answer;
+  // Keeps the lines that come before they are asked for.
+  const lines = terminal[Symbol.asyncIterator]();
+  return {
+    async ask(question) {
+      io.stderr(question);
+      const line = await lines.next();
+      io.stderr('\n');
+      return line.done === true ? undefined : line.value;
+    },
+    close: () => terminal.close(),
+  };
 }

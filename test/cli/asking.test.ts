@@ -10,7 +10,16 @@ const ann = 'ann@example.com';
 
 /** The command at a terminal, where these lines are typed as they are asked for. */
 async function atTerminal(args: readonly string[], lines: readonly string[] = []) {
-  const input = Object.assign(new PassThrough(), { isTTY: true });
+  /** Whether what is typed is shown: at each question, and when that is put back. */
+  const shown: boolean[] = [];
+  let isEchoing = true;
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode(isRaw: boolean) {
+      if (!isEchoing && !isRaw) shown.push(true);
+      isEchoing = !isRaw;
+    },
+  });
   const typed = [...lines];
   let [stdout, stderr] = ['', ''];
   const code = await runProgram(args, {
@@ -18,6 +27,7 @@ async function atTerminal(args: readonly string[], lines: readonly string[] = []
     stderr(text) {
       stderr += text;
       if (!text.endsWith(': ')) return;
+      shown.push(isEchoing);
       const line = typed.shift();
       if (line === undefined) input.end();
       else input.write(`${line}\n`);
@@ -26,7 +36,7 @@ async function atTerminal(args: readonly string[], lines: readonly string[] = []
     isTTY: true,
     env: process.env,
   });
-  return { code, stdout, stderr, untyped: typed };
+  return { code, stdout, stderr, untyped: typed, shown };
 }
 
 async function emails(dataDir: string): Promise<string[]> {
@@ -80,6 +90,22 @@ t.test(
     }
   },
 );
+
+t.test(
+  'what is typed is not shown from the question for a password to the last answer',
+  async (t) => {
+    const add = ['user', 'add', ann, '--plan', 'business', '--data-dir', dataDirOf(t)];
+    const typed = await atTerminal(add, ['correct horse', 'correct horse']);
+    t.match(typed, { code: 0, stdout: /is made/ });
+    t.same(typed.shown, [false, false, true], 'at both questions, and then it is again');
+  },
+);
+
+t.test('a password that is pasted twice at once is taken', async (t) => {
+  const add = ['user', 'add', ann, '--plan', 'business', '--data-dir', dataDirOf(t)];
+  const pasted = await atTerminal(add, ['correct horse\ncorrect horse']);
+  t.match(pasted, { code: 0, stdout: /is made/ });
+});
 
 t.test('the help of the demo names the defaults that the demo has', async (t) => {
   const demo = (await programToRead()).commands.find((command) => command.name() === 'demo');
