@@ -47,8 +47,8 @@ export function userCancelAllCommand(io: Io): Command {
           text:
             `${cancelled.matched} open orders of user ${user.email} match: ${counts.denied} denied before ` +
             `they were sent, ${counts.requested} cancels requested, ${counts.already_requested} under way ` +
-            `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox user cancel-all ` +
-            `${user.email}" again shows what is still open.`,
+            `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox signal list ` +
+            `--user ${user.email} --status open" shows what is still open.`,
         };
       });
       finish(io, outcome, options);

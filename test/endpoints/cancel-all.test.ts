@@ -183,3 +183,21 @@ t.test('the operator cancels too, with a reason of its own', async (t) => {
   );
   t.match(execution, { reasonCode: 'cancelled_by_operator' });
 });
+
+t.test(
+  'the operator is told a command that shows what is still open, and cancels nothing',
+  async (t) => {
+    const user = await gateway.user();
+    const plugin = await gateway.plugin(user);
+    const order = await gateway.order(user, plugin);
+    await tell(plugin, report(1, order.executionId, 'working'));
+    const said = await gateway.command('user', 'cancel-all', user.email);
+    const later = await gateway.order(user, plugin);
+    const [, named = ''] = /"signalbox ([^"]*)" shows what is still open/.exec(said) ?? [];
+    const shown = await gateway.command(...named.split(' '));
+    t.match(shown, order.requestId);
+    t.match(shown, later.requestId);
+    t.match(await gateway.execution(user, later.requestId), { cancel: null });
+    plugin.close();
+  },
+);
