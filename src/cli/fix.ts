@@ -68,7 +68,12 @@ async function run(io: Io, options: FixOptions): Promise<void> {
   passed(path);
 
   const { url, email } = config.gateway;
-  const login = await logIn({ url, email, password: io.env[passwords.gateway] ?? '' });
+  const password = io.env[passwords.gateway] ?? '';
+  if (password === '') {
+    const message = `${passwords.gateway} is not set: the password of ${email} at the gateway.`;
+    return fail(io, misused(message, 'no_password'), options);
+  }
+  const login = await logIn({ url, email, password });
   if (!login.ok) {
     const message = `${login.message} The password is taken from ${passwords.gateway}.`;
     return fail(io, refused('login_refused', message), options);

@@ -256,6 +256,16 @@ t.test('--check logs on to both sides and leaves the numbers in order', async (t
   t.notMatch(fix.output(), /554=open/);
 });
 
+t.test('without a password for the gateway nothing is tried', async (t) => {
+  const { venue, setting } = await setUp(t);
+  for (const flags of [['--check'], []]) {
+    const fix = startFix(t, { ...setting, url: 'http://127.0.0.1:1', password: '' }, flags);
+    t.equal(await fix.ended(), 2);
+    t.match(fix.errors(), /^SIGNALBOX_PASSWORD is not set/);
+  }
+  t.same(venue.received, []);
+});
+
 t.test('one state directory has one terminal', async (t) => {
   const { setting } = await setUp(t);
   await startFix(t, setting).ready();
