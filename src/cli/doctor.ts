@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { examine } from '../doctor/examination.js';
 import { type Finding, reporter } from '../doctor/finding.js';
 import { systemClock } from '../lib/clock.js';
+import { plural } from '../lib/units.js';
 import { loadSettings } from '../settings.js';
 import { configFile, settingNames, settingsTable } from '../settings/table.js';
 import { gatewayOn } from '../store/directory-lock.js';
@@ -68,8 +69,4 @@ function toText(findings: readonly Finding[]): string {
       ? 'All is well.'
       : `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
   return [...lines, '', verdict].join('\n');
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

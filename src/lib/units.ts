@@ -1,5 +1,10 @@
 /** Formats bytes and durations for the command line. */
 
+/** `1 problem`, `2 problems`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 const steps = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** `1.5 MB`; a kB is 1024 bytes, as in `ls -h` and `du -h`. */

@@ -1,7 +1,7 @@
 /** Formats the figures as a table. */
 import { columns } from '../lib/columns.js';
 import { toIsoTime } from '../lib/clock.js';
-import { bytesText, durationText } from '../lib/units.js';
+import { bytesText, durationText, plural } from '../lib/units.js';
 import { answerClasses, type Figures, latencies } from './figures.js';
 
 const unknown = '-';
@@ -36,8 +36,8 @@ export function statsScreen(url: string, figures: Figures): string {
       ['executions', states.length === 0 ? 'none moved' : `${states.join(', ')} a second`],
       [
         'open',
-        `${show(figures.openExecutions)} executions, ${show(figures.connectedPlugins)} terminals, ` +
-          `${show(figures.openStreams)} streams, ${show(figures.hashPoolQueue)} logins waiting`,
+        `${several(figures.openExecutions, 'execution')}, ${several(figures.connectedPlugins, 'terminal')}, ` +
+          `${several(figures.openStreams, 'stream')}, ${several(figures.hashPoolQueue, 'login')} waiting`,
       ],
       [
         'process',
@@ -51,7 +51,7 @@ export function statsScreen(url: string, figures: Figures): string {
       ],
       [
         'failures',
-        `${show(figures.commitsFailed)} commits, ${show(figures.internalErrors)} internal errors ` +
+        `${several(figures.commitsFailed, 'commit')}, ${several(figures.internalErrors, 'internal error')} ` +
           'since the start',
       ],
     ]),
@@ -67,6 +67,10 @@ function headline(url: string, { version, ready, halted, uptimeSeconds, at }: Fi
 
 function show(value: number | null, text: (value: number) => string = String): string {
   return value === null ? unknown : text(value);
+}
+
+function several(value: number | null, noun: string): string {
+  return value === null ? `${unknown} ${noun}s` : plural(value, noun);
 }
 
 function rateText(perSecond: number): string {

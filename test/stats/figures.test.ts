@@ -90,6 +90,19 @@ t.test('quantiles are of what came between the two scrapes', (t) => {
   t.end();
 });
 
+t.test('one of a kind is told in the singular', (t) => {
+  const figures = figuresOf(scrape(1), scrape(2));
+  const screen = statsScreen('u', {
+    ...figures,
+    connectedPlugins: 1,
+    commitsFailed: 1,
+    openStreams: 2,
+  });
+  t.match(screen, /- executions, 1 terminal, 2 streams, /);
+  t.match(screen, /1 commit, /);
+  t.end();
+});
+
 t.test('what a scrape does not tell is null, and shown as a dash', (t) => {
   const figures = figuresOf(scrape(1), scrape(2));
   t.match(figures, { version: null, ready: null, residentBytes: null, diskFreeBytes: null });
