@@ -20,6 +20,10 @@ import { readInteger, readQuery } from './query.js';
 export const pageLimits = { min: 1, max: 200, default: 50 } as const;
 const defaultFilter: PageFilter = 'all';
 
+const queryRule =
+  `There are status (${pageFilters.join(', ')}), limit (a whole number from ${pageLimits.min} to ` +
+  `${pageLimits.max}) and before (a requestId), each at most once.`;
+
 export const signalPageSchema = Type.Object({ signals: listOf(signalSchema), next: textOrNull });
 
 export function createListSignals({ signals }: { readonly signals: SignalReader }): KeyEndpoint {
@@ -27,7 +31,7 @@ export function createListSignals({ signals }: { readonly signals: SignalReader 
 
   return (exchange, { user }) => {
     const query = readPageQuery(exchange.request.query, user.userId);
-    if (query === undefined) return exchange.fail('invalid_query');
+    if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
     let page: SignalPage | undefined;
     turns.run(user.userId, () => {
       let isDone = true;

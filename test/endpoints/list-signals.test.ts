@@ -69,6 +69,10 @@ t.test('a query that is none is 400 invalid_query', async (t) => {
     const answer = await get(url, `${path}?${query}`, user.key);
     t.equal(answer.status, 400, query);
     t.equal(codeOf(answer), 'invalid_query');
+    t.match(
+      answer.body.error.message,
+      /status \(open, completed, all\), limit .* 1 to 200.*before/,
+    );
     t.equal(answer.body.error.traceId, answer.headers.get('x-trace-id'));
   }
 });
