@@ -37,7 +37,10 @@ function load({ flags = {}, environment = {}, file }: Given): Settings | Setting
     flags: file === undefined ? flags : { ...flags, config: configPath },
     environment,
     readFile: (path) => {
-      if (path !== configPath) throw new Error(`ENOENT: no such file, open '${path}'`);
+      if (path !== configPath) {
+        const error = new Error(`ENOENT: no such file, open '${path}'`);
+        throw Object.assign(error, { code: 'ENOENT' });
+      }
       return typeof file === 'string' ? file : JSON.stringify(file);
     },
   });
@@ -199,7 +202,7 @@ t.test('every kind of bad value is refused with a sentence that names it', (t) =
     ['a key alone', { file: { tlsKey: 'k.pem' } }, 'tlsCert', /"tlsKey" is given without/],
     ['a missing certificate', { flags: { tlsCert: '/c', tlsKey: '/k' } }, 'tlsCert', /\/c.*ENOENT/],
     ['a missing key file', { flags: { tlsCert: '/c', tlsKey: '/k' } }, 'tlsKey', /\/k.*ENOENT/],
-    ['a missing config file', { flags: { config: '/none' } }, 'config', /\/none.*ENOENT/],
+    ['a missing config file', { flags: { config: '/none' } }, 'config', /The config file \/none does not exist\./],
     ['no JSON', { file: '{"port":' }, 'config', /cannot be read as JSON/],
     ['a list for a file', { file: [] }, 'config', /must hold a JSON object/],
     ['an unknown key', { file: { prot: 80 } }, 'prot', /no setting "prot".*Known here are .*port/],

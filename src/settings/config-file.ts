@@ -18,6 +18,12 @@ export interface ConfigFile {
 const sections = ['limits', 'plans', 'platforms'];
 const topLevelKeys = [...settingNames.filter((name) => settingsTable[name].inFile), ...sections];
 
+const unreadable = {
+  ENOENT: 'does not exist.',
+  EACCES:
+    'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for its directory.',
+} as const;
+
 export function readConfigFile(
   path: string,
   readFile: (path: string) => string,
@@ -28,12 +34,11 @@ export function readConfigFile(
     parsed = JSON.parse(readFile(path));
   } catch (error) {
     const reason = errorText(error);
-    const isDenied = (error as NodeJS.ErrnoException).code === 'EACCES';
-    const message = isDenied
-      ? `The config file ${path} cannot be read by this user. Let the group of the gateway’s user ` +
-        'read it: mode 640, and 750 for its directory.'
-      : `The config file ${path} cannot be read as JSON: ${reason}.`;
-    report('config', message);
+    const { code } = error as NodeJS.ErrnoException;
+    const said = Object.hasOwn(unreadable, code ?? '')
+      ? unreadable[code as keyof typeof unreadable]
+      : `cannot be read as JSON: ${reason}.`;
+    report('config', `The config file ${path} ${said}`);
     return { path, root: {} };
   }
   if (!isObject(parsed)) {
