@@ -52,6 +52,12 @@ async function add(io: Io, email: string, options: Options, settings: Settings):
     return refusalOutcome({ refused: 'unknown_plan', plan, known: Object.keys(plans) });
   }
   if (!isEmail(email.trim())) return refusalOutcome({ refused: 'invalid_email', email });
+  if (options.passwordStdin !== true) {
+    const taken = await operate(io, settings, 'user.show', { email }, ({ user }) =>
+      refusalOutcome({ refused: 'email_taken', email: user.email }),
+    );
+    if (!taken.ok && taken.code === 'email_taken') return taken;
+  }
   const passwordHash = await readPasswordHash(io, options);
   if (typeof passwordHash !== 'string') return passwordHash;
 

@@ -28,8 +28,16 @@ export function userDeleteCommand(io: Io): Command {
     .action(async (email: string, options: Options) => {
       const settings = settingsFor(io, options);
       if (settings === undefined) return;
-      if (options.yes !== true && io.stdin().isTTY === true && !(await isConfirmed(io, email))) {
-        return finish(io, refused('not_confirmed', 'Nothing was deleted.'), options);
+      if (options.yes !== true && io.stdin().isTTY === true) {
+        const found = await operate(io, settings, 'user.show', { email }, ({ user }) => ({
+          ok: true,
+          json: null,
+          text: user.email,
+        }));
+        if (!found.ok) return finish(io, found, options);
+        if (!(await isConfirmed(io, email))) {
+          return finish(io, refused('not_confirmed', 'Nothing was deleted.'), options);
+        }
       }
       const outcome = await operate(io, settings, 'user.delete', { email }, ({ user }) => ({
         ok: true,

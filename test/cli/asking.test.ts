@@ -107,6 +107,18 @@ t.test('a password that is pasted twice at once is taken', async (t) => {
   t.match(pasted, { code: 0, stdout: /is made/ });
 });
 
+t.test(
+  'nothing is asked in vain of a user that is there already, or that there is not',
+  async (t) => {
+    const dataDir = dataDirOf(t);
+    await addUsers(dataDir, [ann]);
+    const add = ['user', 'add', 'Ann@example.com', '--plan', 'business', '--data-dir', dataDir];
+    t.match(await atTerminal(add), { code: 1, stderr: /^There is a user ann@example\.com here/ });
+    const other = ['user', 'delete', 'bob@example.com', '--data-dir', dataDir];
+    t.match(await atTerminal(other), { code: 1, stderr: /^There is no user "bob@example\.com"/ });
+  },
+);
+
 t.test('the help of the demo names the defaults that the demo has', async (t) => {
   const demo = (await programToRead()).commands.find((command) => command.name() === 'demo');
   const help = demo?.helpInformation() ?? '';
