@@ -2,7 +2,7 @@
  * README.md as a newcomer takes it: every command of a bot's first signal and of an operator's first day
  * runs in its order, against the gateway that they start, and shows what the page shows.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -119,8 +119,8 @@ t.test(
         return run(`for _ in {1..300}; do ${settled} && break; sleep 0.1; done\n${text}`);
       },
       import: ({ text }) => {
-        writeFileSync(join(directory, 'first.mts'), local(text));
-        t.same(complaintsAbout(join(directory, 'first.mts')), []);
+        writeFileSync(join(directory, 'first.mjs'), local(text));
+        t.same(complaintsAbout(join(directory, 'first.mjs')), []);
         return run(`'${process.execPath}' first.mjs`);
       },
     };
@@ -159,7 +159,17 @@ t.test(
   },
 );
 
-/** Compiles the program as strictly as this project, into a file beside it. */
+t.test('what is not an answer to a login gives no token and no key', (t) => {
+  const programs = [...page.matchAll(/\| (sed .*)\)$/gm)].map(([, text = '']) => text);
+  t.equal(programs.length, 2);
+  for (const program of programs) {
+    const input = '{"code":"invalid_credentials","message":"Wrong email or password."}';
+    t.equal(spawnSync('/bin/sh', ['-c', program], { input, encoding: 'utf8' }).stdout, '');
+  }
+  t.end();
+});
+
+/** Judges the program as strictly as this project’s own. */
 function complaintsAbout(file: string): string[] {
   const program = ts.createProgram([file], {
     target: ts.ScriptTarget.ES2022,
@@ -167,11 +177,12 @@ function complaintsAbout(file: string): string[] {
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     strict: true,
     noUncheckedIndexedAccess: true,
-    noPropertyAccessFromIndexSignature: true,
+    allowJs: true,
+    checkJs: true,
+    noEmit: true,
     skipLibCheck: true,
     types: ['node'],
   });
-  program.emit();
   return ts
     .getPreEmitDiagnostics(program)
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
