@@ -9,6 +9,8 @@ import type { Io } from './io.js';
 import { yesOrNo } from './user-text.js';
 
 const mask = '(hidden)';
+/** A gateway that is given no secret makes one. */
+const ownSecret = '(in the data directory)';
 
 export function configCommand(io: Io): Command {
   return describeCommand({
@@ -41,7 +43,8 @@ function toText(io: Io, settings: Settings, options: SharedOptions): string {
   const origins = settingOrigins(sourcesOf(io, options));
   const settingRows = settingNames.map((name) => {
     const value: string = [settings[name] ?? []].flat().join(',');
-    const shown = value === '' ? 'none' : settingsTable[name].secret ? mask : value;
+    const isSecret = settingsTable[name].secret;
+    const shown = value === '' ? (isSecret ? ownSecret : 'none') : isSecret ? mask : value;
     return [name, shown, origins[name]];
   });
   const limitRows = limitNames.map((name) => {

@@ -54,6 +54,7 @@ t.test('the text tells each value with where it comes from', (t) => {
   t.match(stdout, /^host +::1 +environment variable SIGNALBOX_HOST$/m);
   t.match(stdout, /^trustProxy +10\.0\.0\.1 +config file .*c\.json$/m);
   t.match(stdout, /^opsPort +9464 +default$/m);
+  t.match(stdout, /^jwtSecret +\(in the data directory\) +default$/m, 'there always is one');
   t.match(stdout, /^ttlMsMax +5 +milliseconds \(default 300000\)$/m);
   t.match(stdout, /^business +yes +6000 +1000000$/m);
   t.match(stdout, /^terminal_b +login-at-server$/m);
