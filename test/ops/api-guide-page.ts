@@ -77,6 +77,11 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   shutting_down: 'Retry on a new connection: the gateway starts again, or another has taken its place.',
 };
 
+/** Where the body of the same error is another: it has no `traceId`. */
+const userAdvice: Partial<typeof errorAdvice> = {
+  internal_error: 'Quote the header `X-Trace-Id` to the operator.',
+};
+
 // oxfmt-ignore
 const proxyAdvice: Readonly<Record<ProxyErrorCode, string>> = {
   forbidden: 'Mend the request, or ask the operator: the proxy lets no such request through.',
@@ -139,7 +144,9 @@ export function pageTables(): PageTables {
     errors: errorTable(codes.filter((code) => ofBots.has(code) || !ofUsers.has(code))),
     'user-errors': table(
       ['HTTP', 'Code', 'What to do'],
-      codes.filter((code) => ofUsers.has(code)).map((code) => [...named(code), errorAdvice[code]]),
+      codes
+        .filter((code) => ofUsers.has(code))
+        .map((code) => [...named(code), userAdvice[code] ?? errorAdvice[code]]),
     ),
     'proxy-errors': table(
       ['HTTP', 'Code', 'Again?', 'Effect?', 'What to do'],
