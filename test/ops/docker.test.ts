@@ -130,8 +130,13 @@ t.test('the composed service has a root that nobody can write and no privileges'
     logging: { driver: 'journald' },
     stop_grace_period: '15s',
   });
-  t.same(Object.keys(volumes), ['data']);
-  t.ok(service.volumes.includes(`data:${environment['SIGNALBOX_DATA_DIR']}`));
+  t.same(Object.keys(volumes), ['data', 'backups']);
+  const mounts = [`data:${environment['SIGNALBOX_DATA_DIR']}`, 'backups:/backups'];
+  for (const mount of mounts) {
+    t.ok(service.volumes.includes(mount), mount);
+    const made = new RegExp(`install .*--owner=node .*--mode=0700.* ${mount.split(':')[1]}( |$)`);
+    t.match(textsOf(last, 'RUN').join('\n'), made, 'its user can write there');
+  }
   for (const port of service.ports) t.match(port, /^127\.0\.0\.1:/, 'this machine alone');
   for (const name of Object.keys(service.environment)) t.ok(knownEnvironment.has(name), name);
   t.equal(
