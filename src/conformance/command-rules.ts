@@ -6,6 +6,10 @@ import type { Desk, Report } from './desk.js';
 import { demand, type Rule } from './rule.js';
 
 const hourMs = 3_600_000;
+/** Far more than a command takes from the gateway to the order. */
+const slowWelcomeMs = 4_000;
+/** By which a timer may be early. */
+const timerErrorMs = 100;
 
 export const commandRules = {
   ack_first: {
@@ -82,6 +86,23 @@ export const commandRules = {
       await desk.reconnected({ serverTime: toIsoTime(gatewayNow) });
       const late = { expiresAt: toIsoTime(gatewayNow - 1_000) };
       const { executionId, report } = await execute(desk, late);
+      await desk.reconnected();
+      demandStatus(report, 'expired', 'ttl_expired');
+      demand(filledOf(desk, executionId) === 0, 'It was filled.');
+    },
+  },
+  slow_welcome: {
+    says: 'does not execute a command that has expired while the welcome was on its way',
+    place: 'PROTOCOL.md#commands',
+    async check(desk) {
+      await (await desk.session()).cut();
+      const session = await desk.nextHello();
+      const gatewayNow = desk.clock.now();
+      await desk.pause(slowWelcomeMs);
+      desk.welcome(session, { serverTime: toIsoTime(gatewayNow) });
+      const { executionId, report } = await execute(desk, {
+        expiresAt: toIsoTime(gatewayNow + slowWelcomeMs - timerErrorMs),
+      });
       await desk.reconnected();
       demandStatus(report, 'expired', 'ttl_expired');
       demand(filledOf(desk, executionId) === 0, 'It was filled.');

@@ -100,11 +100,14 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   /** Work to do after the next flush of the journal, in order. */
   let afterFlush: (() => void)[] = [];
   let nextFlush: NodeJS.Immediate | undefined;
-  /** The gateway's clock at the latest welcome. */
+  /** The gateway's clock of the latest welcome. */
   let gatewayTime: { readonly unixMs: number; readonly monotonic: number } | undefined;
+  /** Monotonic. The gateway's clock is read after it, and the welcome may then be long on its way. */
+  let helloAt = 0;
   let isResumed = false;
 
   function hello(): PluginFrame {
+    helloAt = clock.monotonic();
     return {
       type: 'hello',
       ...source,
@@ -115,7 +118,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   }
 
   function onWelcome({ serverTime, lastSeq, outgoingQueue }: WelcomeFrame): void {
-    gatewayTime = { unixMs: Date.parse(serverTime), monotonic: clock.monotonic() };
+    gatewayTime = { unixMs: Date.parse(serverTime), monotonic: helloAt };
     outgoing.open(lastSeq, outgoingQueue);
     if (!isResumed) resume();
     flushSoon();

@@ -88,6 +88,11 @@ export const faults: Readonly<Record<RuleName, (clock: Clock) => Fault>> = {
   invalid_quantity: () => reason('invalid_quantity', 'invalid_price'),
   expired: () =>
     withExpiry((expiresAt, serverNow) => (expiresAt < serverNow ? serverNow + 600_000 : expiresAt)),
+  slow_welcome: (clock) =>
+    withExpiry((expiresAt) => {
+      const lateMs = clock.now() - expiresAt;
+      return lateMs > 0 && lateMs < 600_000 ? expiresAt + 1_200_000 : expiresAt;
+    }),
   gateway_clock: (clock) => withExpiry((expiresAt) => (expiresAt < clock.now() ? 0 : expiresAt)),
   snapshot: () => ({
     fromPlugin: (frame) => {

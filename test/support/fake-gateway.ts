@@ -57,6 +57,11 @@ export class FakeConnection {
   /** Takes the hello and answers it. */
   async welcome(welcome: Partial<WelcomeFrame> = {}): Promise<PluginFrameOf<'hello'>> {
     const hello = await this.next('hello');
+    this.sendWelcome(welcome);
+    return hello;
+  }
+
+  sendWelcome(welcome: Partial<WelcomeFrame> = {}): void {
     this.send({
       type: 'welcome',
       connectionId: 'con_1',
@@ -66,7 +71,6 @@ export class FakeConnection {
       // Without `outgoingQueue`, as an older gateway.
       ...welcome,
     } as WelcomeFrame);
-    return hello;
   }
 
   /** Resolves with the close code. */

@@ -178,6 +178,22 @@ t.test('nothing is carried out after it has expired, on the time of the gateway'
   t.strictSame(desk.asked, ['early', 'probe']);
 });
 
+t.test('what expired while the welcome was on its way is not carried out', async (t) => {
+  const desk = await setUpDesk(t);
+  desk.client.start();
+  const connection = await desk.gateway.connection();
+  await connection.next('hello');
+  desk.clock.advance(10_000);
+  connection.sendWelcome({ serverTime: iso(startTime) });
+  await desk.notice('connected');
+  connection.send(submitFrame('late', { expiresAt: iso(startTime + 10_000) }));
+  t.match(await connection.next('report'), { executionId: 'late', reasonCode: 'ttl_expired' });
+  connection.send(submitFrame('early', { expiresAt: iso(startTime + 10_001) }));
+  await connection.next('ack', ({ executionId }) => executionId === 'early');
+  await settled(connection);
+  t.strictSame(desk.asked, ['early', 'probe']);
+});
+
 t.test('a cancel is carried out once and reported again when repeated', async (t) => {
   const [desk, connection] = await startDesk(t);
   const cancel = { type: 'cancel', cancelRequestId: 'can_1', executionId: 'exe_1', orderRef: 'o' };

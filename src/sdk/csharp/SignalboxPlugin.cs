@@ -879,7 +879,7 @@ namespace Signalbox
         bool isAwake, hasEnded, isResumed;
         RefusedException refused;
         int attempt, silentBeats;
-        /// <summary>The gateway's clock at the latest welcome, less that of `clock`.</summary>
+        /// <summary>The gateway's clock of the latest welcome, less that of `clock`.</summary>
         DateTime clockOffset = DateTime.UtcNow;
 
         /// <param name="url">`http://` or `ws://` base of the gateway.</param>
@@ -1100,6 +1100,8 @@ namespace Signalbox
                 var waiting = ThreadPool.RegisterWaitForSingleObject(stopping, (_, __) => CancelLater(ending), null, -1, true);
                 try
                 {
+                    // The gateway's clock is read after it; the welcome may then be long on its way.
+                    var askedAt = clock.Elapsed;
                     Send(opened, Hello());
                     using (var timeout = new CancellationTokenSource(15000))
                     {
@@ -1112,7 +1114,7 @@ namespace Signalbox
                             if (frame.Text("type") == "welcome") welcome = frame;
                             else Take(frame);
                         }
-                        Welcome(opened, welcome);
+                        Welcome(opened, welcome, askedAt);
                         var interval = TimeSpan.FromMilliseconds(welcome.Number("heartbeatMs"));
                         beat = new Timer(_ => Beat(opened), null, interval, interval);
                     }
@@ -1132,10 +1134,10 @@ namespace Signalbox
             catch (ObjectDisposedException) { } // The connection has ended meanwhile.
         }
 
-        void Welcome(WebSocket opened, Fields welcome)
+        void Welcome(WebSocket opened, Fields welcome, TimeSpan askedAt)
         {
             attempt = 0;
-            clockOffset = Words.Time(welcome.Text("serverTime")) - clock.Elapsed;
+            clockOffset = Words.Time(welcome.Text("serverTime")) - askedAt;
             lock (mutex)
             {
                 outgoing.Open((long)welcome.Get("lastSeq"), welcome.Inner("outgoingQueue"));

@@ -96,7 +96,7 @@ class Plugin:
         self._ended = False
         self._is_stopped = False
         self._resumed = False
-        #: The gateway's clock at the latest welcome, less the monotonic one.
+        #: The gateway's clock of the latest welcome, less the monotonic one.
         self._clock_offset = time.time() - time.monotonic()
 
     def notice(self, kind: str, **details: Any) -> None:
@@ -254,10 +254,11 @@ class Plugin:
             **headers)
 
     async def _serve(self, socket: Any) -> None:
+        asked_at = time.monotonic()  # The gateway's clock is read after it; the welcome may then be long on its way.
         await socket.send(json.dumps(self._hello()))
         welcome = await asyncio.wait_for(self._welcome(socket), 15)
         self._attempt = 0
-        self._clock_offset = unix_seconds(welcome["serverTime"]) - time.monotonic()
+        self._clock_offset = unix_seconds(welcome["serverTime"]) - asked_at
         with self._lock:
             self._outgoing.open(welcome["lastSeq"], welcome.get("outgoingQueue", {}))
             self._socket = socket
