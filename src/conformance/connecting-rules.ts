@@ -89,6 +89,17 @@ export const connectingRules = {
       await acknowledges(desk);
     },
   },
+  late_hello: {
+    says: 'comes back after 4502 without an error: its hello was late',
+    place: 'PROTOCOL.md#ends-of-a-connection',
+    async check(desk) {
+      await (await desk.session()).cut();
+      const session = await desk.nextHello();
+      session.close('bad_protocol');
+      await desk.until('close of the connection', () => session.isClosed || undefined);
+      await acknowledges(desk);
+    },
+  },
   heartbeat: {
     says: 'sends a heartbeat in each interval of the welcome',
     place: 'PROTOCOL.md#heartbeat',

@@ -71,6 +71,8 @@ export class GatewayLink {
   #welcomeTimer: Timer | undefined;
   #heartbeat: Timer | undefined;
   #silentBeats = 0;
+  /** Whether an `error` frame has come on this connection. */
+  #hadError = false;
   #failure = '';
   /** What a refused upgrade asked for in `Retry-After`. */
   #retryAfterMs = 0;
@@ -122,6 +124,7 @@ export class GatewayLink {
   }
 
   async #connect(): Promise<void> {
+    this.#hadError = false;
     this.#failure = '';
     this.#retryAfterMs = 0;
     this.#deps.onNotice({ kind: 'connecting' });
@@ -173,6 +176,7 @@ export class GatewayLink {
     this.#silentBeats = 0;
     const frame = text === undefined ? undefined : decodeGatewayFrame(text);
     if (frame === undefined) return this.#deps.onNotice({ kind: 'bad_frame' });
+    if (frame.type === 'error') this.#hadError = true;
     if (frame.type !== 'welcome') return this.#deps.onFrame(frame);
     if (!this.#isWelcomed) this.#welcomed(frame);
   }
@@ -208,7 +212,7 @@ export class GatewayLink {
     this.#onClosed();
     if (this.#isEnded) return;
     if (status === 401) return this.refuse(sessionRefused);
-    if (isForbidden(code)) return this.refuse(refusedBy(code, text));
+    if (isForbidden(code, this.#hadError)) return this.refuse(refusedBy(code, text));
     if (this.#failure === '') this.#failure = text === '' ? 'the connection has ended' : text;
     this.#reconnectLater(this.#hadConnection(status, code) ? code : undefined);
   }

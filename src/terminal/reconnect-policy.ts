@@ -24,8 +24,12 @@ export function retryAfterMs(header = ''): number {
   return ms <= hourMs ? ms : 0;
 }
 
-/** Close codes 4500 to 4999 forbid a reconnect. */
-export function isForbidden(closeCode: number): boolean {
+/**
+ * Close codes 4500 to 4999 forbid a reconnect. `bad_protocol` without an `error` frame before it only says that the
+ * hello was late, as after a stall of the computer.
+ */
+export function isForbidden(closeCode: number, hadError: boolean): boolean {
+  if (closeCode === closeCodes.bad_protocol && !hadError) return false;
   return closeCode >= 4_500 && closeCode <= 4_999;
 }
 

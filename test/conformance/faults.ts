@@ -51,7 +51,8 @@ export const faults: Readonly<Record<RuleName, (clock: Clock) => Fault>> = {
     };
   },
   retry_after: () => ({ refusal: (status) => [status, ''] }),
-  draining: () => ({ closeCode: (code) => (code === 4001 ? 4502 : code) }),
+  draining: () => ({ closeCode: (code) => (code === 4001 ? 4501 : code) }),
+  late_hello: () => ({ closeCode: (code) => (code === 4502 ? 4501 : code) }),
   heartbeat: () => ({
     fromPlugin: (frame) => (frame.type === 'heartbeat' ? undefined : frame),
   }),

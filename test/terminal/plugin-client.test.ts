@@ -539,7 +539,7 @@ t.test('a refused upgrade is tried again when the gateway says', async (t) => {
   }
 });
 
-for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4004, 4499]) {
+for (const closeCode of [1000, 1001, 1011, 4000, 4001, 4002, 4003, 4004, 4499, 4502]) {
   t.test(`close code ${closeCode} says to come back`, async (t) => {
     const [desk, connection] = await startDesk(t);
     connection.socket.close(closeCode, 'why');
@@ -559,6 +559,7 @@ for (const [closeCode, reason] of [
 ] as const) {
   t.test(`close code ${closeCode} says not to come back`, async (t) => {
     const [desk, connection] = await startDesk(t);
+    connection.send({ type: 'error', code: 'invalid_frame', message: 'm' });
     connection.socket.close(closeCode, 'why');
     t.match(await desk.notice('refused'), { closeCode, reason, message: /\w+.*\.$/ });
     t.equal(desk.clock.timerCount, 0);

@@ -876,7 +876,7 @@ namespace Signalbox
         /// <summary>Frames without a seq.</summary>
         List<Fields> plain = new List<Fields>();
         WebSocket socket;
-        bool isAwake, hasEnded, isResumed;
+        bool isAwake, hasEnded, isResumed, hadError;
         RefusedException refused;
         int attempt, silentBeats;
         /// <summary>The gateway's clock of the latest welcome, less that of `clock`.</summary>
@@ -1056,6 +1056,7 @@ namespace Signalbox
                 var retryAfter = 0.0;
                 var message = "the connection has ended";
                 int? code = null;
+                hadError = false;
                 TcpClient tcp = null;
                 try
                 {
@@ -1083,7 +1084,8 @@ namespace Signalbox
                         outgoing.Close();
                     }
                 }
-                if (code >= 4500 && code <= 4999) throw Refusal(code.Value, message);
+                // A 4502 without an error frame says that the hello was late, as after a stall of the computer.
+                if (code >= 4500 && code <= 4999 && (code != 4502 || hadError)) throw Refusal(code.Value, message);
                 if (stopping.WaitOne(0)) return;
                 var delay = Math.Max(retryAfter, DelaysSeconds[Math.Min(attempt++, 3)]) * (1 + random.NextDouble() / 4);
                 Notice("disconnected", new Fields { { "code", code }, { "message", message }, { "retrySeconds", delay } });
@@ -1241,7 +1243,10 @@ namespace Signalbox
                 case "cancel": TakeCancel(frame.Text("cancelRequestId"), frame.Text("executionId")); break;
                 case "snapshot": HandOver("snapshot", () => SendSnapshot(frame.Text("snapshotId"))); break;
                 case "ack": lock (mutex) outgoing.Acknowledge((long)frame.Get("seq")); break;
-                case "error": Notice("gateway_error", new Fields { { "code", frame.Text("code") }, { "message", frame.Text("message") } }); break;
+                case "error":
+                    hadError = true;
+                    Notice("gateway_error", new Fields { { "code", frame.Text("code") }, { "message", frame.Text("message") } });
+                    break;
             }
         }
 

@@ -96,6 +96,7 @@ class Plugin:
         self._ended = False
         self._is_stopped = False
         self._resumed = False
+        self._had_error = False  # On this connection.
         #: The gateway's clock of the latest welcome, less the monotonic one.
         self._clock_offset = time.time() - time.monotonic()
 
@@ -218,7 +219,7 @@ class Plugin:
         assert self._loop is not None
         self._attempt = 0
         while True:
-            asked, code = 0.0, None
+            asked, code, self._had_error = 0.0, None, False
             self.notice("connecting", url=self._url)
             try:
                 token = await self._loop.run_in_executor(None, self._token)
@@ -228,7 +229,8 @@ class Plugin:
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else None
                 message = (closed.rcvd.reason if closed.rcvd else "") or "the connection has ended"
-                if code is not None and 4500 <= code <= 4999:
+                # A 4502 without an error frame says that the hello was late, as after a stall of the computer.
+                if code is not None and 4500 <= code <= 4999 and (code != 4502 or self._had_error):
                     raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
             except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused) as error:
                 answer = getattr(error, "response", error)
@@ -324,6 +326,7 @@ class Plugin:
             with self._lock:
                 self._outgoing.acknowledge(frame["seq"])
         elif kind == "error":
+            self._had_error = True
             self.notice("gateway_error", code=frame["code"], message=frame.get("message", ""))
 
     def _take_submit(self, command: Frame) -> None:
