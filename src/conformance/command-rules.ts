@@ -1,5 +1,6 @@
 /** What a plugin does with commands: it executes them by the catalog, or rejects them. */
 import { toIsoTime } from '../lib/clock.js';
+import { rounded } from '../lib/decimal.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
 import type { Desk, Report } from './desk.js';
@@ -166,7 +167,7 @@ export async function execute(desk: Desk, fields: Partial<SubmitFrame> = {}): Pr
 
 export function filledOf(desk: Desk, executionId: string): number {
   const sum = desk.fillsOf(executionId).reduce((filled, { quantity }) => filled + quantity, 0);
-  return Number(sum.toPrecision(15));
+  return rounded(sum);
 }
 
 export function demandStatus(report: Report, status: string, reasonCode?: ReasonCode): void {

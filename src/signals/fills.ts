@@ -1,4 +1,5 @@
 /** Computes fills: deduplication, what is listed, filled and remaining quantity, average price. */
+import { digitsKept, rounded } from '../lib/decimal.js';
 import type { Execution, Fill, UnlistedFills } from '../model/execution.js';
 
 /** Of the fills that are not listed, the last so many are told from new ones by their fillId. */
@@ -120,17 +121,9 @@ export function averageOf(all: Fills): number | null {
   return Number.isFinite(average) ? average : null;
 }
 
-/** Digits that a floating-point number keeps of every decimal. */
-const digits = 15;
-
-/** Removes floating-point error (0.1 + 0.2). */
-function rounded(value: number): number {
-  return Number(value.toPrecision(digits));
-}
-
 /** To the last digit of `whole`: what lies behind it is floating-point error. */
 function difference(whole: number, part: number): number {
-  const decimals = digits - 1 - Math.floor(Math.log10(Math.abs(whole)));
+  const decimals = digitsKept - 1 - Math.floor(Math.log10(Math.abs(whole)));
   const difference = rounded(whole) - rounded(part);
   return Number(difference.toFixed(Math.min(100, Math.max(0, decimals))));
 }

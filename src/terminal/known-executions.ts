@@ -6,7 +6,7 @@
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';
-import { rounded } from './decimal.js';
+import { rounded } from '../lib/decimal.js';
 import type { Journal } from './journal.js';
 import { evidenceOf, type KnownExecution } from './journal-state.js';
 import type { Outgoing } from './outgoing.js';

@@ -13,7 +13,7 @@ import {
   type TimeInForce,
 } from '../plugins/commands.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
-import { stepsIn } from './decimal.js';
+import { stepsIn } from '../lib/decimal.js';
 import { instruments, type Instrument } from './instruments.js';
 import { isPrice } from './price-feed.js';
 

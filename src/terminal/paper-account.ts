@@ -2,7 +2,7 @@
  * The simulated account: balance in USD and one net position per instrument. Lives as long as the terminal; a
  * restart begins with the start balance and without positions.
  */
-import { rounded } from './decimal.js';
+import { rounded } from '../lib/decimal.js';
 import type { Instrument } from './instruments.js';
 import type { Origin } from './terminal-event.js';
 import type { Side } from '../plugins/commands.js';

@@ -7,7 +7,7 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
-import { rounded } from './decimal.js';
+import { rounded } from '../lib/decimal.js';
 import type { CancelEvidence, KnownExecution } from './journal-state.js';
 import { isFault, type TimeInForce } from '../plugins/commands.js';
 import type { Instrument } from './instruments.js';

@@ -3,7 +3,7 @@ import type { Timer } from '../lib/clock.js';
 import { dayMs } from '../lib/durations.js';
 import type { Evidence } from '../plugins/protocol.js';
 import type { ReasonCode } from '../model/reason-codes.js';
-import { stepsIn, rounded } from './decimal.js';
+import { stepsIn, rounded } from '../lib/decimal.js';
 import type { KnownExecution } from './journal-state.js';
 import type { OrderRequest } from './order-request.js';
 import type { Origin } from './terminal-event.js';

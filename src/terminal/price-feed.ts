@@ -3,7 +3,7 @@
  * holds the current prices.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
-import { rounded } from './decimal.js';
+import { rounded } from '../lib/decimal.js';
 import { instruments, type Instrument } from './instruments.js';
 import { createSeededRandom } from './seeded-random.js';
 

@@ -1,8 +1,11 @@
 /** Decimal arithmetic on floating-point numbers: 0.1 + 0.2 must be 0.3 in reports. */
 
-/** Rounds to the digits that a floating-point number keeps of every decimal, as the gateway does. */
+/** Digits that a floating-point number keeps of every decimal. */
+export const digitsKept = 15;
+
+/** Removes floating-point error. */
 export function rounded(value: number): number {
-  return Number(value.toPrecision(15));
+  return Number(value.toPrecision(digitsKept));
 }
 
 /** @returns how many times `step` fits into `value`; undefined when `value` is not a multiple. */
