@@ -16,20 +16,22 @@ export interface IdSource {
 /** A clock that was further ahead was wrong: ids would go on from it for as long, and keep their requests as long. */
 const aheadMsMax = dayMs;
 
-/** @returns a requestId that is greater than all that ids follow at `now`, in Unix milliseconds. */
-export function endOfFollowed(now: number): string {
-  return firstRequestIdAt(now + aheadMsMax + 1);
+/** The range of a user's requests in the store that ids follow at `now`, in Unix milliseconds; the newest first. */
+export function followedRange(userId: string, now: number) {
+  const start: [string, string] = [userId, firstRequestIdAt(now + aheadMsMax + 1)];
+  return { prefix: [userId] as [string], start, reverse: true };
 }
 
 /** @param newest the requestId that all ids have to follow, as one from before a restart. */
 export function createIdSource(clock: Pick<Clock, 'now'>, newest?: string): IdSource {
-  let next = monotonicFactory(pooledRandom());
+  const draw = pooledRandom();
+  let next = monotonicFactory(draw);
   let latest = newest === undefined ? 0 : acceptedAtOf(newest) + 1;
   return {
     ulid() {
       const now = clock.now();
       if (latest - now > aheadMsMax) {
-        next = monotonicFactory(pooledRandom());
+        next = monotonicFactory(draw);
         latest = now;
       }
       latest = Math.max(now, latest);

@@ -5,7 +5,7 @@
  */
 import { dayMs } from '../lib/durations.js';
 import type { Clock } from '../lib/clock.js';
-import { acceptedAtOf, endOfFollowed } from '../lib/ids.js';
+import { acceptedAtOf, followedRange } from '../lib/ids.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Plan } from '../plans.js';
 import type { Reader } from '../store/store.js';
@@ -107,9 +107,7 @@ export class AccountQuota {
   }
 
   #read(userId: string, capacity: number, now: number): Account {
-    const start: [string, string] = [userId, endOfFollowed(now)];
-    const newest = { prefix: [userId], start, reverse: true, limit: 1 };
-    const [latest] = this.store.range('requests', newest);
+    const [latest] = this.store.range('requests', { ...followedRange(userId, now), limit: 1 });
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);
@@ -146,10 +144,11 @@ export class AccountQuota {
 
   /** Passes over ids that are not followed: a minute later they would still count as of now. */
   *#acceptedBackFrom(userId: string, now: number): Generator<number, void, void> {
-    let start: [string, string] | undefined = [userId, endOfFollowed(now)];
+    const followed = followedRange(userId, now);
+    let start: [string, string] | undefined = followed.start;
     let after: number | undefined;
     while (start !== undefined) {
-      const range = { prefix: [userId], start, reverse: true, limit: keysPerRead + 1 };
+      const range = { ...followed, start, limit: keysPerRead + 1 };
       const keys: [string, string][] = this.store.keys('requests', range);
       const datedAt = keys.map(([, requestId]) => acceptedAtOf(requestId));
       for (const [i, key] of keys.slice(0, keysPerRead).entries()) {
