@@ -43,9 +43,8 @@ function toText(io: Io, settings: Settings, options: SharedOptions): string {
   const origins = settingOrigins(sourcesOf(io, options));
   const settingRows = settingNames.map((name) => {
     const value: string = [settings[name] ?? []].flat().join(',');
-    const isSecret = settingsTable[name].secret;
-    const shown = value === '' ? (isSecret ? ownSecret : 'none') : isSecret ? mask : value;
-    return [name, shown, origins[name]];
+    const [absent, given] = settingsTable[name].secret ? [ownSecret, mask] : ['none', value];
+    return [name, value === '' ? absent : given, origins[name]];
   });
   const limitRows = limitNames.map((name) => {
     const { value: usual, unit } = limitTable[name];
