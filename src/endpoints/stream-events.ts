@@ -46,11 +46,12 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
     // A cursor of bytes beyond ASCII comes as an empty one: the native parser cuts them off.
     const isResumed = head.lastEventIdCount > 0;
     const wanted = isResumed ? readCursor(head.lastEventId, ring.epoch) : ring.lastSeq;
-    const canReplay = wanted !== undefined && ring.reaches(wanted, key, clock.monotonic());
+    const now = clock.monotonic();
+    const canReplay = wanted !== undefined && ring.reaches(wanted, key, now);
     const position = canReplay ? wanted : ring.lastSeq;
     const id = `id: ${formatCursor(ring.epoch, position)}\n`;
     const preamble = canReplay ? `${retry}${id}\n` : `${retry}\n${id}${replayGap}`;
-    streams.open(caller, new Subscriber(key, position, { clock, limits, ring }), (events) =>
+    streams.open(caller, new Subscriber(key, position, { clock, limits, ring }), now, (events) =>
       exchange.openStream(preamble, events),
     );
   };

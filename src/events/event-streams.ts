@@ -70,10 +70,14 @@ export class EventStreams {
     return this.#open.get(userId)?.size ?? 0;
   }
 
-  /** @param start sends the response head and returns its writer; undefined if the client is gone. */
+  /**
+   * @param now monotonic ms at which the ring buffer was found to hold what the subscriber is to read.
+   * @param start sends the response head and returns its writer; undefined if the client is gone.
+   */
   open(
     caller: KeyOwner,
     subscriber: Subscriber,
+    now: number,
     start: (events: WriterCallbacks) => EventWriter | undefined,
   ): void {
     const { hub } = this.#deps;
@@ -100,7 +104,7 @@ export class EventStreams {
     this.#endWithKey(stream);
     subscriber.sink = writer;
     hub.subscribe(userId, subscriber);
-    subscriber.pump();
+    subscriber.pump(now);
   }
 
   /** Ends the user's streams whose key, user or plan no longer allows them. */

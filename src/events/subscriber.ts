@@ -33,18 +33,21 @@ export class Subscriber {
     this.#deps = deps;
   }
 
-  /** Writes until the sink applies backpressure or no events remain. */
-  pump(): void {
+  /**
+   * Writes until the sink applies backpressure or no events remain.
+   * @param now monotonic ms: what the ring buffer held then is not too old for this call.
+   */
+  pump(now = this.#deps.clock.monotonic()): void {
     const { sink } = this;
     if (sink === undefined || sink.isClosed()) return;
     if (sink.isBlocked()) {
       if (this.pending > this.#deps.limits.subscriberPendingEventsMax) sink.abort();
       return;
     }
-    const { ring, clock } = this.#deps;
+    const { ring } = this.#deps;
     let remaining: number;
     do {
-      const slice = ring.next(this.#position, this.source, clock.monotonic());
+      const slice = ring.next(this.#position, this.source, now);
       if (slice === undefined) return sink.abort();
       remaining = slice.remaining;
       if (slice.bytes.length > 0) sink.write(slice.bytes);

@@ -108,7 +108,7 @@ export class Exchange {
       work(this);
     } finally {
       this.#isCorked = false;
-      if (!this.#isEnded) {
+      if (!this.#isEnded && this.#stream?.isClosed() !== true) {
         this.#res.onAborted(() => {
           this.#end(0);
           this.#stream?.closed();

@@ -56,7 +56,7 @@ function openStream() {
   const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyOwner;
   const subscriber = new Subscriber('s', 0, { clock, limits, ring: hub.ringOf('u1') });
   let ended = 0;
-  streams.open(caller, subscriber, ({ onClosed }) => {
+  streams.open(caller, subscriber, clock.monotonic(), ({ onClosed }) => {
     const writer: Partial<SseWriter> = {
       isBlocked: () => false,
       isClosed: () => ended > 0,

@@ -139,6 +139,19 @@ t.test('who has no whole answer at the end of the call is listened for', async (
   t.ok(failed.response.isListenedTo);
 });
 
+t.test('a stream that ends within the call is not listened to', async (t) => {
+  for (const end of ['end', 'abort'] as const) {
+    const { exchange, statuses, errors } = setUp({ isNew: true });
+    const ends: string[] = [];
+    const work = (): void => {
+      const events = { onDrained: () => undefined, onClosed: (how: string) => void ends.push(how) };
+      exchange.openStream('', events)?.[end]();
+    };
+    t.doesNotThrow(() => exchange.begin(work), end);
+    t.strictSame([statuses, errors, ends.length], [[200], [], 1]);
+  }
+});
+
 t.test('an answer that waits keeps its body while others are given', async (t) => {
   const { exchange, response } = setUp({ turn: usedUpTurn });
   exchange.fail('not_found');

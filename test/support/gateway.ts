@@ -155,7 +155,7 @@ export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Pro
   return openTestGateway(t, new TestGateway(dataDirOf(t), options));
 }
 
-/** Adds the users, starts the gateway and registers its end. */
+/** Adds the users, starts the gateway and registers its end. A gateway that fails by itself fails the test. */
 export async function openTestGateway<Gateway extends TestGateway>(
   t: Test,
   gateway: Gateway,
@@ -165,7 +165,9 @@ export async function openTestGateway<Gateway extends TestGateway>(
   await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
   await gateway.start();
   t.teardown(async () => {
-    if (gateway.process.process.exitCode === null) await gateway.process.kill();
+    const { process, kill, log } = gateway.process;
+    if (process.exitCode === null) await kill();
+    else if (process.exitCode !== 0) throw new Error(`the gateway has failed:\n${log()}`);
   });
   return gateway;
 }

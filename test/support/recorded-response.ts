@@ -55,6 +55,7 @@ export class RecordedResponse {
   }
 
   onAborted(task: () => void): this {
+    if (this.isEnded || this.isClosed) throw new Error('listened to after the end');
     this.#onAborted = task;
     return this;
   }
