@@ -17,6 +17,7 @@ import type { Platform } from './platforms.js';
 import type { Budgets } from './plugins/budget.js';
 import type { ConnectionDeps } from './plugins/connection.js';
 import type { FrameHandler } from './plugins/frame-handler.js';
+import type { LostOrders } from './plugins/lost-orders.js';
 import type { Outbox } from './plugins/outbox.js';
 import type { Presence } from './plugins/presence.js';
 import type { Registry } from './plugins/registry.js';
@@ -84,6 +85,7 @@ export class Core {
   readonly cancelAfter: CancelAfter;
   readonly registry: Registry;
   readonly presence: Presence;
+  readonly lostOrders: LostOrders;
   readonly outbox: Outbox;
   readonly snapshots: Snapshots;
   readonly budgets: Budgets;
@@ -144,6 +146,7 @@ export class Core {
     const registry = (this.registry = plugins.registry);
     const outbox = (this.outbox = plugins.outbox);
     this.presence = plugins.presence;
+    this.lostOrders = plugins.lostOrders;
     this.snapshots = plugins.snapshots;
     this.frames = plugins.frames;
     this.budgets = plugins.budgets;
@@ -195,6 +198,7 @@ export class Core {
     }
     this.cancelAfter.load();
     this.presence.awaitAll();
+    this.lostOrders.begin();
     this.#aging = every(this.#clock, eventAgingMs, () =>
       this.hub.age((userId) => this.#store.get('users', userId) !== undefined),
     );
@@ -265,6 +269,7 @@ export class Core {
     this.#aging?.cancel();
     this.cancelAll.stop();
     this.stops.stop();
+    this.lostOrders.stop();
     this.registry.stop();
     // Nobody else asks for it any more.
     this.writer.retry();

@@ -3,12 +3,18 @@ import type { TrailLog } from '../model/trail-events.js';
 import { Budgets } from './budget.js';
 import type { ConnectionDeps, ConnectionHandlers } from './connection.js';
 import { FrameHandler, type FrameHandlerDeps } from './frame-handler.js';
+import { LostOrders, type LostOrdersDeps } from './lost-orders.js';
 import { Outbox, type OutboxDeps } from './outbox.js';
 import { Presence, type PresenceDeps } from './presence.js';
 import { Registry, type RegistryDeps } from './registry.js';
 import { Snapshots } from './snapshots.js';
 
-type Needs = RegistryDeps & PresenceDeps & OutboxDeps & FrameHandlerDeps & ConnectionDeps;
+type Needs = RegistryDeps &
+  PresenceDeps &
+  LostOrdersDeps &
+  OutboxDeps &
+  FrameHandlerDeps &
+  ConnectionDeps;
 
 export type TerminalsDeps = Omit<Needs, 'registry' | 'snapshots' | 'budgets' | 'handlers'> & {
   readonly trail: TrailLog;
@@ -18,6 +24,7 @@ export interface Terminals {
   readonly registry: Registry;
   readonly snapshots: Snapshots;
   readonly presence: Presence;
+  readonly lostOrders: LostOrders;
   readonly outbox: Outbox;
   readonly frames: FrameHandler;
   readonly budgets: Budgets;
@@ -30,6 +37,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
   const snapshots = new Snapshots(given);
   const deps = { ...given, registry, snapshots };
   const presence = new Presence(deps);
+  const lostOrders = new LostOrders(deps);
   const outbox = new Outbox(deps);
   const frames = new FrameHandler(deps);
   const budgets = new Budgets(given);
@@ -52,5 +60,5 @@ export function createTerminals(given: TerminalsDeps): Terminals {
     },
   };
   const connections = { ...deps, budgets, handlers };
-  return { registry, snapshots, presence, outbox, frames, budgets, connections };
+  return { registry, snapshots, presence, lostOrders, outbox, frames, budgets, connections };
 }

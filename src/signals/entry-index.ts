@@ -29,6 +29,11 @@ export class EntryIndex {
     return [...this.#sourcesOf(userId)].flatMap(({ entries }) => [...entries.values()]);
   }
 
+  /** Of all users, those that have entries. */
+  sources(): SourceEntries[] {
+    return [...this.#sources.values()].flatMap((sources) => [...sources.values()]);
+  }
+
   ofSource(userId: string, source: string): BookEntry[] {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }

@@ -10,7 +10,7 @@ import type { RetentionClock } from '../retention/retention-clock.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader, Store } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
-import { BookEntry, type EntryOwner } from './book-entry.js';
+import { BookEntry, type EntryOwner, type SourceEntries } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
 import type { Move } from './move.js';
@@ -140,6 +140,11 @@ export class ExecutionBook implements EntryOwner {
   /** The entries of one user, or of all, unloaded ones as they are. */
   entries(userId?: string): BookEntry[] {
     return this.#index.entries(userId);
+  }
+
+  /** The entries of all users by source, '' where they have none, unloaded ones as they are. */
+  sources(): SourceEntries[] {
+    return this.#index.sources();
   }
 
   /** Entries of one source, in the order of acceptance. */

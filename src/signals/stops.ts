@@ -4,6 +4,7 @@
  * a restart denies what is left of them. Owns whether the process ends.
  */
 import type { Brakes } from '../auth/brakes.js';
+import { slicesOf } from '../lib/slices.js';
 import { nextTurn } from '../lib/turn.js';
 import type { BookEntry } from './book-entry.js';
 import type { ExecutionBook } from './execution-book.js';
@@ -35,7 +36,7 @@ export class Stops {
    * what a stop has ended stays ended. Resolves when the denials are on disk, or the disk refuses them.
    */
   async enforce(userId?: string): Promise<void> {
-    for (const entries of slicesOf(this.#deps.book.entries(userId))) {
+    for (const entries of slicesOf(this.#deps.book.entries(userId), entriesPerTurn)) {
       await this.#enforceOn(entries);
       await nextTurn();
     }
@@ -43,7 +44,7 @@ export class Stops {
 
   /** Denies what an earlier process has left. */
   async resume(left: readonly BookEntry[]): Promise<void> {
-    for (const entries of slicesOf(left)) {
+    for (const entries of slicesOf(left, entriesPerTurn)) {
       // In a turn of its own: the core may be in the middle of its load.
       await nextTurn();
       if (this.#isStopped) return;
@@ -84,11 +85,5 @@ export class Stops {
     };
     const ended = book.apply(entry, stopSending(reason), { done: once, failed: once });
     return ended === undefined ? 'held' : 'ended';
-  }
-}
-
-function* slicesOf(entries: readonly BookEntry[]): Generator<readonly BookEntry[], void, void> {
-  for (let at = 0; at < entries.length; at += entriesPerTurn) {
-    yield entries.slice(at, at + entriesPerTurn);
   }
 }
