@@ -184,7 +184,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     const reason = haltText(readHalt(store)) ?? 'ready';
     return {
       ready: true,
-      reason: isPublicApiEnabled(store) ? reason : `${reason}, Public API closed`,
+      reason: isPublicApiEnabled(store) ? reason : `${reason}, Public API disabled`,
     };
   }
   const ops = createOpsServer({
@@ -201,6 +201,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       openStreams: () => core.streams.count,
       hashPoolQueueMax: () => hashQueueMax,
       isHalted: () => core.brakes.isHalted,
+      isPublicApiEnabled: () => isPublicApiEnabled(store),
       isReady: () => readiness().ready,
       committedAt: () => health.committedAt,
       commitAgeMs: () => health.commitAgeMs,

@@ -16,6 +16,7 @@ export interface Figures {
   readonly version: string | null;
   readonly ready: boolean | null;
   readonly halted: boolean | null;
+  readonly publicApiDisabled: boolean | null;
   readonly uptimeSeconds: number | null;
   /** Responses per second, by class of status; 4xx excludes 429. */
   readonly answers: Readonly<Record<AnswerClass, number>>;
@@ -48,6 +49,10 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
   const at = sumOf(after, 'wall_clock_seconds') ?? NaN;
   const intervalSeconds = at - (sumOf(before, 'wall_clock_seconds') ?? NaN);
   const gauge = (name: string): number | null => sumOf(after, name) ?? null;
+  const flag = (name: string): boolean | null => {
+    const value = gauge(name);
+    return value === null ? null : value === 1;
+  };
   /** Null after a clock step or a restart of the gateway between the two scrapes. */
   const rate = (name: string, isWanted?: (labels: Sample['labels']) => boolean): number | null => {
     const now = sumOf(after, name, isWanted);
@@ -60,8 +65,9 @@ export function figuresOf(before: Scrape, after: Scrape): Figures {
     at: at * 1000,
     intervalSeconds,
     version: after.get('build_info')?.[0]?.labels['version'] ?? null,
-    ready: gauge('ready') === null ? null : gauge('ready') === 1,
-    halted: gauge('trading_halted') === null ? null : gauge('trading_halted') === 1,
+    ready: flag('ready'),
+    halted: flag('trading_halted'),
+    publicApiDisabled: flag('public_api_disabled'),
     uptimeSeconds: startedAt === null ? null : at - startedAt,
     answers: record(
       answerClasses,

@@ -58,11 +58,13 @@ export function statsScreen(url: string, figures: Figures): string {
   ].join('\n');
 }
 
-function headline(url: string, { version, ready, halted, uptimeSeconds, at }: Figures): string {
+function headline(url: string, figures: Figures): string {
+  const { version, ready, halted, publicApiDisabled, uptimeSeconds, at } = figures;
   const state = ready === null ? unknown : ready ? 'ready' : 'NOT READY';
   const trading = halted === true ? '  TRADING HALTED' : '';
+  const api = publicApiDisabled === true ? '  PUBLIC API DISABLED' : '';
   const up = show(uptimeSeconds, durationText);
-  return `signalbox ${version ?? unknown}  ${url}  ${state}${trading}  up ${up}  ${toIsoTime(Math.floor(at))}`;
+  return `signalbox ${version ?? unknown}  ${url}  ${state}${trading}${api}  up ${up}  ${toIsoTime(Math.floor(at))}`;
 }
 
 function show(value: number | null, text: (value: number) => string = String): string {

@@ -17,6 +17,7 @@ export interface Gauges {
   readonly openStreams: () => number;
   readonly hashPoolQueueMax: () => number;
   readonly isHalted: () => boolean;
+  readonly isPublicApiEnabled: () => boolean;
   /** Whether `/readyz` responds with 200. */
   readonly isReady: () => boolean;
   /** Unix milliseconds; undefined before the first commit. */
@@ -75,6 +76,7 @@ export const families: readonly Family[] = [
   { name: 'hash_pool_queue_max', type: 'gauge', help: 'Limit of the hash pool queue; a login above it gets a 503.', read: (_, g) => [{ value: g.hashPoolQueueMax() }] },
   { name: 'ready', type: 'gauge', help: '1 when /readyz responds with 200, otherwise 0.', read: (_, g) => [{ value: g.isReady() ? 1 : 0 }] },
   { name: 'trading_halted', type: 'gauge', help: '1 while trading is halted: signals are refused, and none leaves.', read: (_, g) => [{ value: g.isHalted() ? 1 : 0 }] },
+  { name: 'public_api_disabled', type: 'gauge', help: '1 while the Public API is disabled: /api/v1/* answers 503.', read: (_, g) => [{ value: g.isPublicApiEnabled() ? 0 : 1 }] },
   { name: 'last_commit_timestamp_seconds', type: 'gauge', help: 'Unix time of the last durable commit.', read: (_, g) => secondsOf(g.committedAt()) },
   { name: 'commit_age_seconds', type: 'gauge', help: 'Age of the oldest commit that is under way; 0 when none is.', read: (_, g) => [{ value: g.commitAgeMs() / 1000 }] },
   { name: 'retention_lag_seconds', type: 'gauge', help: 'Since the begin of the last complete sweep, also before a restart: all that was due then has been removed. A few minutes in the normal state; the more it is, the faster the sweep.', read: (_, g) => [{ value: g.retentionLagMs() / 1000 }] },

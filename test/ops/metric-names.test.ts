@@ -32,6 +32,7 @@ async function exposedFamilies(dataDir: string): Promise<Map<string, readonly st
     indexWaitingBytes: zero,
     openStreams: zero,
     isHalted: () => false,
+    isPublicApiEnabled: () => true,
     isReady: () => true,
     committedAt: zero,
     commitAgeMs: zero,

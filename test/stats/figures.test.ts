@@ -127,3 +127,12 @@ t.test('nor is a halt', (t) => {
   t.notMatch(statsScreen('u', goingOn), /HALTED/);
   t.end();
 });
+
+t.test('nor is a disabled Public API', (t) => {
+  const disabled = figuresOf(scrape(1), scrape(2, ['signalbox_public_api_disabled 1']));
+  t.match(statsScreen('u', disabled), /PUBLIC API DISABLED/);
+  const enabled = figuresOf(scrape(1), scrape(2, ['signalbox_public_api_disabled 0']));
+  t.equal(enabled.publicApiDisabled, false);
+  t.notMatch(statsScreen('u', enabled), /DISABLED/);
+  t.end();
+});

@@ -26,6 +26,7 @@ const gauges: Gauges = {
   openStreams: () => 5,
   hashPoolQueueMax: () => 64,
   isHalted: () => true,
+  isPublicApiEnabled: () => false,
   isReady: () => true,
   committedAt: () => 1_750_000_000_500,
   commitAgeMs: () => 2_500,

@@ -105,7 +105,9 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   t.equal(refused.status, 503);
   t.equal(refused.body.error.code, 'public_api_disabled');
   const readiness = await fetch(`${gateway.process.opsUrl}/readyz`);
-  t.equal(await readiness.text(), 'ready, Public API closed');
+  t.equal(await readiness.text(), 'ready, Public API disabled');
+  const metrics = await fetch(`${gateway.process.opsUrl}/metrics`);
+  t.match(await metrics.text(), /^signalbox_public_api_disabled 1$/m);
   await t.rejects(createKey(gateway.url, user.token), /503.*public_api_disabled/);
   t.equal(await stream.waitEnd(), 'properly');
   await cli(['api', 'enable']);
