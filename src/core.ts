@@ -250,10 +250,11 @@ export class Core {
     this.waits.recheckAll();
   }
 
-  /** Resolves when every write that was requested before the call is on disk. */
+  /** Resolves when every write that was requested before the call is on disk, and all that a cancel of all orders does. */
   async settled(): Promise<void> {
     // A transaction comes after all writes before it.
     await this.#store.transact(() => undefined);
+    await this.cancelAll.settled();
     await this.writer.settled();
   }
 

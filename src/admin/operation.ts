@@ -37,7 +37,7 @@ export interface Effects {
   adoptUser(userId: string): void;
   /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
-  /** Resolves when every write that was begun before the call is on disk. */
+  /** Resolves when every write that was begun before the call is on disk, and all that a cancel of all orders does. */
   settled(): Promise<void>;
 }
 

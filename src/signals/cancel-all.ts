@@ -67,6 +67,11 @@ export class CancelAll {
     });
   }
 
+  /** Resolves when what was asked for before is decided and applied, and all of it on disk. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
   #inTurn(userId: string, run: () => Promise<void>): void {
     const before = this.#running.get(userId);
     const running = before === undefined ? run() : before.then(run);

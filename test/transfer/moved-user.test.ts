@@ -17,6 +17,7 @@ import { aCancel } from '../signals/an-execution.js';
 import { acceptedSignal, type AcceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
 
 const ann = 'ann@example.com';
 const clock = new SimulatedClock();
@@ -203,6 +204,30 @@ t.test('an import whose command is gone can be discarded', async (t) => {
   t.equal(await discardImport(depsOf(target), userId), true);
   t.equal(target.keys('requests', { prefix: [userId] }).length, 0);
   t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+});
+
+t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
+  const gateway = new SimulatedGateway();
+  const { store, core } = gateway;
+  const { userId } = someUser;
+  await store.write((batch) => {
+    batch.put('users', userId, { ...someUser, email: ann });
+    batch.put('emails', ann, userId);
+  });
+  await gateway.plugin();
+  // It takes many turns to judge them.
+  for (let i = 0; i < 500; i++) gateway.accept({}, () => undefined);
+  await turns();
+  const answers = gateway.cancelAllNow({}, 'all');
+  await suspendUser(store, ann);
+  core.userChanged(userId);
+  await core.settled();
+  const { rows } = await exported(store);
+  await turns(100);
+  t.match(answers, [/"matched":500,/]);
+  t.ok(rows.some(({ collection, key }) => collection === 'idempotency' && key[1] === 'all'));
+  const open = rows.filter((row) => row.collection === 'openExecutions');
+  t.equal(open.filter(({ record }) => record.cancel !== null).length, 500);
 });
 
 const foreign: readonly unknown[] = [
