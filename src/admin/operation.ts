@@ -19,7 +19,7 @@ export interface OperationContext {
   readonly settings: Pick<Settings, 'dataDir' | 'plans' | 'platforms' | 'limits'>;
   readonly effects: Effects;
   readonly trail: TrailLog;
-  /** Users whose import this process is carrying out. */
+  /** Users whose import, or its discard, this process is carrying out. */
   readonly importing: Set<string>;
 }
 

@@ -41,7 +41,7 @@ export interface ImportDeps {
     adoptUser(userId: string): void;
     settled(): Promise<void>;
   };
-  /** Users whose import is under way: a mark of any other was left by one that was cut off. */
+  /** Users whose import or discard is under way: a mark of any other was left by an import that was cut off. */
   readonly importing: Set<string>;
 }
 
@@ -153,10 +153,16 @@ export async function discardImport(
 ): Promise<boolean> {
   const mark = store.get('meta', `${importPrefix}${userId}`);
   if (mark === undefined || importing.has(userId)) return false;
-  effects.userChanged(userId);
-  await effects.settled();
-  await clear(store, userId);
-  await store.transact((transaction) => transaction.remove('meta', `${importPrefix}${userId}`));
+  // The next import would lose rows to it.
+  importing.add(userId);
+  try {
+    effects.userChanged(userId);
+    await effects.settled();
+    await clear(store, userId);
+    await store.transact((transaction) => transaction.remove('meta', `${importPrefix}${userId}`));
+  } finally {
+    importing.delete(userId);
+  }
   return true;
 }
 

@@ -206,6 +206,22 @@ t.test('an import whose command is gone can be discarded', async (t) => {
   t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
 });
 
+t.test('while an import is discarded none of the same user begins', async (t) => {
+  const { target, userId, rows } = await cutOff(t, (all) => feed(all, 'lost'), 'command_gone');
+  let goOn = (): void => undefined;
+  const resting = new Promise<void>((resolve) => (goOn = resolve));
+  const deps = depsOf(target);
+  const effects = { ...deps.effects, settled: () => resting };
+  const discarded = discardImport({ ...deps, effects }, userId);
+  const user = { userId, email: ann };
+  t.equal(await importUser(deps, user, feed(rows)), 'import_under_way');
+  t.equal(await discardImport(deps, userId), false, 'nor another discard');
+  goOn();
+  t.equal(await discarded, true);
+  t.equal(await importUser(deps, user, feed(rows)), rows.length);
+  t.equal(target.keys('requests', { prefix: [userId] }).length, 1);
+});
+
 t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
   const gateway = new SimulatedGateway();
   const { store, core } = gateway;
