@@ -121,7 +121,8 @@ async function writeRows(
     putAccount(transaction, user, keyIds, visible);
     return undefined;
   });
-  if (late === undefined) effects.userChanged(userId);
+  // One that is not added after all is forgotten: the next import gives its orders other keys.
+  effects.userChanged(userId);
   return late ?? count;
 }
 
