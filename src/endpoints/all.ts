@@ -77,8 +77,8 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       advise: createViolationAdvice(limits, tokens),
       terminals: registry,
     }),
-    'list-signals': createListSignals({ signals }),
-    'read-signal': createReadSignal({ signals, waits: core.waits }),
+    'list-signals': createListSignals({ signals, rights: core.rights }),
+    'read-signal': createReadSignal({ signals, waits: core.waits, rights: core.rights }),
     'cancel-order': createCancelOrder({
       ...deps,
       storage,

@@ -3,10 +3,12 @@
  * long: a page may have fewer requests than asked for, even none, while `next` is set.
  */
 import Type from 'typebox';
+import type { KeyRights } from '../auth/key-rights.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { isRequestId } from '../lib/ids.js';
 import { listOf, textOrNull } from '../lib/json-types.js';
 import { Turns } from '../lib/turns.js';
+import type { Scope } from '../model/scopes.js';
 import {
   pageFilters,
   SignalPage,
@@ -17,6 +19,7 @@ import type { SignalReader } from '../signals/signal-reader.js';
 import { signalSchema } from '../signals/signal-view.js';
 import { readInteger, readQuery } from './query.js';
 
+const scope: Scope = 'signals:read';
 export const pageLimits = { min: 1, max: 200, default: 50 } as const;
 const defaultFilter: PageFilter = 'all';
 
@@ -26,20 +29,30 @@ const queryRule =
 
 export const signalPageSchema = Type.Object({ signals: listOf(signalSchema), next: textOrNull });
 
-export function createListSignals({ signals }: { readonly signals: SignalReader }): KeyEndpoint {
+export interface ListSignalsDeps {
+  readonly signals: SignalReader;
+  readonly rights: KeyRights;
+}
+
+export function createListSignals({ signals, rights }: ListSignalsDeps): KeyEndpoint {
   const turns = new Turns();
 
-  return (exchange, { user }) => {
-    const query = readPageQuery(exchange.request.query, user.userId);
+  return (exchange, caller) => {
+    const { userId } = caller.user;
+    const query = readPageQuery(exchange.request.query, userId);
     if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
     let page: SignalPage | undefined;
-    turns.run(user.userId, () => {
+    turns.run(userId, () => {
       let isDone = true;
       exchange.run(() => {
         if (exchange.isOver) return;
         page ??= new SignalPage(signals, query);
         isDone = page.step();
-        if (isDone) exchange.reply(200, page.text);
+        if (!isDone) return;
+        // The key may have been revoked while the page waited for its turns.
+        const refusal = rights.refusalNow(caller, scope);
+        if (refusal === undefined) exchange.reply(200, page.text);
+        else exchange.fail(refusal);
       });
       return isDone;
     });

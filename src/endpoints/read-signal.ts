@@ -2,29 +2,46 @@
  * GET /api/v1/signals/{requestId}: the durable state of a signal request and its executions; with `waitMs`, once it
  * is completed or the time is over.
  */
+import type { KeyOwner } from '../auth/api-key.js';
+import type { KeyRights } from '../auth/key-rights.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import { isRequestId } from '../lib/ids.js';
 import { Turns } from '../lib/turns.js';
+import type { Scope } from '../model/scopes.js';
 import type { CompletionWaits } from '../signals/completion-waits.js';
 import type { ReadSignal, SignalReader } from '../signals/signal-reader.js';
 import { readInteger, readQuery } from './query.js';
 
+const scope: Scope = 'signals:read';
 /** Below the time after which a proxy or a client usually gives up. */
 export const waitMsMax = 30_000;
 
 export interface ReadSignalDeps {
   readonly signals: SignalReader;
   readonly waits: CompletionWaits;
+  readonly rights: KeyRights;
 }
 
-export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoint {
+export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): KeyEndpoint {
   const turns = new Turns();
 
-  function answer(exchange: Exchange, userId: string, read: ReadSignal | undefined): void {
+  function answer(exchange: Exchange, caller: KeyOwner, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
     else if (!read.isLong) exchange.reply(200, read.json());
-    else turns.run(userId, () => replyLater(exchange, read));
+    else turns.run(caller.user.userId, () => replyLater(exchange, caller, read));
+  }
+
+  /** A turn of the event loop makes one long text of a user's. */
+  function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): true {
+    exchange.run(() => {
+      if (exchange.isOver) return;
+      // The key may have been revoked meanwhile.
+      const refusal = rights.refusalNow(caller, scope);
+      if (refusal === undefined) exchange.reply(200, read.json());
+      else exchange.fail(refusal);
+    });
+    return true;
   }
 
   return (exchange, caller) => {
@@ -37,9 +54,9 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
       });
     }
 
-    if (!isRequestId(requestId)) return answer(exchange, userId, undefined);
+    if (!isRequestId(requestId)) return answer(exchange, caller, undefined);
     let read = signals.read(userId, requestId);
-    if (waitMs === 0 || (read?.isCompleted ?? true)) return answer(exchange, userId, read);
+    if (waitMs === 0 || (read?.isCompleted ?? true)) return answer(exchange, caller, read);
 
     const leave = waits.begin({
       caller,
@@ -54,20 +71,12 @@ export function createReadSignal({ signals, waits }: ReadSignalDeps): KeyEndpoin
           if (refusal !== undefined) return exchange.fail(refusal);
           // What completed it was read for that; when the time is over there may be more than then.
           const isOver = read?.isCompleted ?? true;
-          answer(exchange, userId, isOver ? read : signals.read(userId, requestId));
+          answer(exchange, caller, isOver ? read : signals.read(userId, requestId));
         }),
     });
     if (leave === undefined) return exchange.fail('api_rate_limited', { retryAfter: 1 });
     exchange.onOver(leave);
   };
-}
-
-/** A turn of the event loop makes one long text of a user's. */
-function replyLater(exchange: Exchange, read: ReadSignal): true {
-  exchange.run(() => {
-    if (!exchange.isOver) exchange.reply(200, read.json());
-  });
-  return true;
 }
 
 function readWaitMs(query: string): number | undefined {
