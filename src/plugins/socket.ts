@@ -153,7 +153,9 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const budget = deps.connection.budgets.of(userId);
         if (!budget.hasFreeConnection)
           return refuse('too_many_connections', userId, { retryMs: freeConnectionMs });
-        if (budget.barredMs > 0 || !budget.spend(0, framesPerUpgrade))
+        const { barredMs } = budget;
+        if (barredMs > 0) return refuse('too_fast', userId, { retryMs: barredMs });
+        if (!budget.spend(0, framesPerUpgrade))
           return refuse('too_fast', userId, { retryMs: budget.barredMs });
         const { hash } = session;
         const { expiresAt } = session.session;

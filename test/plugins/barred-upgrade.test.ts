@@ -1,0 +1,85 @@
+/** Upgrades of a user that has sent too much, at the moment at which it may connect again. */
+import t from 'tap';
+import { createSession } from '../../src/auth/session-token.js';
+import type { HttpRequest, TemplatedApp } from '../../src/http/uws.js';
+import { noTrail } from '../../src/model/trail-events.js';
+import { Budgets } from '../../src/plugins/budget.js';
+import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
+import { type PluginSocketsDeps, registerPluginSockets } from '../../src/plugins/socket.js';
+import { createMemoryStore } from '../support/memory-store.js';
+import { RecordedResponse } from '../support/recorded-response.js';
+import { shippedLimits } from '../support/shipped-limits.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { user } from '../support/simulated-gateway.js';
+
+const barMs = 5_000;
+
+/** Time passes between any two looks at it. */
+class TickingClock extends SimulatedClock {
+  override monotonic(): number {
+    const now = super.monotonic();
+    this.advance(1);
+    return now;
+  }
+}
+
+t.test('every refusal says when to come again', async (t) => {
+  let refusals = 0;
+  for (let before = 0; before < 6; before++) {
+    const { clock, budgets, upgrade } = await setUp();
+    budgets.of(user.userId).spend(Infinity);
+    clock.advance(barMs - before);
+    const { status, headers } = upgrade();
+    if (!status.startsWith('429')) continue;
+    refusals++;
+    t.ok(headers.includes('Retry-After: 1'), `${before} ms before`);
+  }
+  t.ok(refusals > 0);
+});
+
+async function setUp() {
+  const clock = new TickingClock();
+  const store = createMemoryStore(clock);
+  await store.write((batch) => batch.put('users', user.userId, user));
+  const token = await createSession(store, user, clock.now(), 60_000);
+  const budgets = new Budgets({ clock, limits: shippedLimits() });
+  let upgradeOf = (_res: unknown, _req: HttpRequest): void => undefined;
+  const app = {
+    ws: (_path: string, { upgrade }: { upgrade: typeof upgradeOf }) => (upgradeOf = upgrade),
+  };
+  const deps: Partial<PluginSocketsDeps> = {
+    store,
+    clock,
+    nextTraceId: () => 'trace',
+    addressOf: () => Uint8Array.of(192, 0, 2, 1),
+    isDraining: () => false,
+    trail: noTrail,
+    connection: { budgets } as PluginSocketsDeps['connection'],
+    onError(error) {
+      throw error;
+    },
+  };
+  registerPluginSockets(app as unknown as TemplatedApp, deps as PluginSocketsDeps);
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-protocol': subprotocol,
+  };
+  return {
+    clock,
+    budgets,
+    upgrade: () => {
+      const response = new RecordedResponse();
+      const native = Object.assign(response, { upgrade: () => undefined });
+      const request = {
+        getUrl: () => pluginPath,
+        getHeader: (name: string) => headers[name] ?? '',
+        forEach: (take: (name: string, value: string) => void) =>
+          Object.entries(headers).forEach(([name, value]) => take(name, value)),
+      };
+      upgradeOf(native, request as unknown as HttpRequest);
+      return response;
+    },
+  };
+}
