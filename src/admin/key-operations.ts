@@ -17,10 +17,11 @@ export const keyOperations = {
     async run({ store, clock, settings, trail }, { email, ...fields }) {
       const user = findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };
-      const request = createKeyRequestReader(settings.limits)(fields, clock.now());
+      const now = clock.now();
+      const request = createKeyRequestReader(settings.limits)(fields, now);
       if ('code' in request) return refusalOf(request);
       const activeMax = settings.limits.activeKeysPerUserMax;
-      const created = await createApiKey(store, { ...request, user, activeMax, now: clock.now() });
+      const created = await createApiKey(store, { ...request, user, activeMax, now });
       if (typeof created === 'string') return { refused: created };
       const { userId } = user;
       const origin = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;

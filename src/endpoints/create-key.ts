@@ -41,10 +41,16 @@ export function createCreateKey(deps: CreateKeyDeps): UserEndpoint {
     return refused ?? (isPublicApiEnabled(reader) ? undefined : 'public_api_disabled');
   }
 
-  async function create(exchange: Exchange, user: User, request: KeyRequest): Promise<void> {
+  /** @param now at which the request was found valid: the key is made as of then. */
+  async function create(
+    exchange: Exchange,
+    user: User,
+    request: KeyRequest,
+    now: number,
+  ): Promise<void> {
     const origin = originOf(exchange);
     const { userId } = user;
-    const wanted = { ...request, user, activeMax: limits.activeKeysPerUserMax, now: clock.now() };
+    const wanted = { ...request, user, activeMax: limits.activeKeysPerUserMax, now };
     const created = await storeChange(
       deps,
       exchange,
@@ -86,9 +92,10 @@ export function createCreateKey(deps: CreateKeyDeps): UserEndpoint {
       if (parsed === undefined) return exchange.fail('malformed_json');
       const unknown = unknownFields(parsed.value, schema);
       if (unknown.length > 0) return exchange.fail('unknown_field', { details: unknown });
-      const request = readRequest(parsed.value, clock.now());
+      const now = clock.now();
+      const request = readRequest(parsed.value, now);
       if ('code' in request) return exchange.fail(request.code, request);
-      return create(exchange, user, request);
+      return create(exchange, user, request, now);
     });
   };
 }
