@@ -21,9 +21,13 @@ export const keyOperations = {
       const request = createKeyRequestReader(settings.limits)(fields, now);
       if ('code' in request) return refusalOf(request);
       const activeMax = settings.limits.activeKeysPerUserMax;
-      const created = await createApiKey(store, { ...request, user, activeMax, now });
-      if (typeof created === 'string') return { refused: created };
       const { userId } = user;
+      // Its deletion may be on the way to the disk.
+      const created = await createApiKey(store, { ...request, user, activeMax, now }, (reader) =>
+        reader.get('users', userId) === undefined ? 'user_not_found' : undefined,
+      );
+      if (created === 'user_not_found') return { refused: created, email };
+      if (typeof created === 'string') return { refused: created };
       const origin = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
       trail.note('key_made', { ...origin, userId, keyId: created.key.id });
       return { key: created.key, secret: created.secret, email: user.email };

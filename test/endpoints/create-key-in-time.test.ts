@@ -38,6 +38,15 @@ for (const [name, create] of Object.entries(ways)) {
   });
 }
 
+t.test('the operator makes none for a user that is being deleted', async (t) => {
+  const { store, clock } = await setUp();
+  const deleted = store.transact((transaction) => transaction.remove('users', user.userId));
+  const made = await asOperator(store, clock);
+  await deleted;
+  t.match(made, { refused: 'user_not_found', email: user.email });
+  t.strictSame([store.keys('apiKeys'), store.keys('apiKeyHashes')], [[], []]);
+});
+
 async function setUp() {
   const clock = new TickingClock();
   const store = createMemoryStore(clock);
