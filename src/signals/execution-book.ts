@@ -96,6 +96,8 @@ export class ExecutionBook implements EntryOwner {
     const decided = owed.decided(entry.userId, record);
     const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
+    // Without a deadline nobody else would: what it may be sent until may have passed since it was kept.
+    this.release(entry);
     return isLeft;
   }
 

@@ -1,11 +1,21 @@
 import t from 'tap';
 import { sourceKey } from '../../src/model/source-name.js';
+import { cancelResendMs } from '../../src/model/cancellation.js';
 import type { Execution } from '../../src/model/execution.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
 import { stopSending } from '../../src/signals/moves.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+
+/** Time passes between any two looks at it. */
+class TickingClock extends SimulatedClock {
+  override now(): number {
+    const now = super.now();
+    this.advance(1);
+    return now;
+  }
+}
 
 t.test('what is not sent before its TTL expires, without ever having been sent', async (t) => {
   const gateway = new SimulatedGateway();
@@ -201,6 +211,41 @@ t.test('memory lets go of all that is settled', async (t) => {
     ).length,
     0,
   );
+});
+
+t.test(
+  'memory lets go of a cancel nobody acknowledged, also when the clock steps back',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    plugin.say({ type: 'ack', executionId: id });
+    await gateway.cancel(id);
+    plugin.drop();
+    await gateway.pass(60_000);
+    t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'unknown' } });
+    gateway.clock.stepWall(-5_000);
+    await gateway.pass(cancelResendMs);
+    t.equal(gateway.book.size, 0);
+  },
+);
+
+t.test('memory lets go of what can be sent again no longer, however time passes', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'ack', executionId: id });
+  await gateway.cancel(id);
+  plugin.drop();
+  await gateway.pass(60_000);
+  const sentAt = gateway.durable(id)?.cancel?.dispatchedAt ?? 0;
+  for (let before = 0; before < 30; before++) {
+    const clock = new TickingClock(sentAt + cancelResendMs - before);
+    const next = new SimulatedGateway({ clock, store: gateway.memory });
+    clock.advance(60_000);
+    t.equal(next.book.size, 0, `${before} ms before`);
+    await turns();
+  }
 });
 
 t.test('a start takes what may have been sent as sent, and what was not as queued', async (t) => {
