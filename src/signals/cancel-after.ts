@@ -65,6 +65,8 @@ const never: CancelAfterRecord = { timeoutMs: 0, firesAt: null, lastFiredAt: nul
 
 class Switch implements Stored {
   deadline: Deadline | undefined;
+  /** Those that are due and not on disk yet. */
+  fires = 0;
 
   constructor(
     readonly userId: string,
@@ -152,6 +154,7 @@ export class CancelAfter {
   /** Orders whose commit is under way are among those that the key submitted. */
   #due(each: Switch): void {
     each.deadline = undefined;
+    each.fires++;
     this.#deps.acceptance.afterPending(each.userId, () => this.#fire(each));
   }
 
@@ -169,6 +172,7 @@ export class CancelAfter {
         return {
           alongside: each,
           done: () => {
+            each.fires--;
             this.#release(each);
             this.#deps.trail.note('cancel_after_fired', { userId, keyId, matched });
           },
@@ -177,9 +181,12 @@ export class CancelAfter {
     );
   }
 
-  /** A switch that is not armed, and durable, is read from the store. */
+  /**
+   * A switch that is not armed, and durable, is read from the store. Not while a fire waits, which writes it: one that
+   * was armed meanwhile would be another, and be overwritten.
+   */
   #release(each: Switch): void {
-    if (each.record.firesAt !== null || each.deadline !== undefined) return;
+    if (each.record.firesAt !== null || each.deadline !== undefined || each.fires > 0) return;
     const { store } = this.#deps;
     const stored = store.get('cancelAfters', [each.userId, String(each.keyId)]);
     if (stored?.firesAt !== null || stored.lastFiredAt !== each.record.lastFiredAt) return;

@@ -68,6 +68,27 @@ t.test('a call in time renews it, and 0 disarms it', async (t) => {
   t.strictSame(gateway.core.cancelAfter.read('u1', keyId), disarmed);
 });
 
+t.test('one that is armed while its last fire waits stays armed', async (t) => {
+  const { gateway, plugin } = await armed();
+  plugin.drop();
+  for (let i = 0; i < 1_000; i++) gateway.accept({ keyId: 8 }, () => undefined);
+  await turns(20);
+  // Those of one user follow one another, and this one takes many turns.
+  const all = gateway.cancelAllNow();
+  gateway.clock.advance(10_000);
+  t.match(await set(gateway, 0), { armed: false, lastFiredAt: null });
+  t.match(await set(gateway, 20_000), { armed: true });
+  t.equal(gateway.trail.of('cancel_after_fired').length, 0, 'it waits');
+  await turns(200);
+  t.equal(all.length, 1);
+  t.equal(gateway.trail.of('cancel_after_fired').length, 1);
+  const state = { armed: true, lastFiredAt: '2026-01-15T12:00:10.000Z' };
+  t.match(gateway.core.cancelAfter.read('u1', keyId), state);
+  const next = gateway.restart();
+  await next.pass(20_000);
+  t.equal(next.trail.of('cancel_after_fired').length, 1, 'also after a restart');
+});
+
 t.test('it fires once: not again after it has fired, nor after a restart', async (t) => {
   const { gateway } = await armed();
   await gateway.pass(10_000);
