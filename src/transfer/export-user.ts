@@ -51,7 +51,7 @@ export async function exportUser(
   if (!(await send(head))) return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
-  for (const row of rowsOf(reader, userId)) {
+  for (const row of rowsOf(reader, userId, isMove ? keyIdMax : Infinity)) {
     if (row === 'changed') return 'user_changed';
     if (!(await send(row))) return 'command_gone';
     rows++;
@@ -67,6 +67,7 @@ export async function exportUser(
 function* rowsOf(
   reader: ExportDeps['reader'],
   userId: string,
+  keyIdMax: number,
 ): Generator<UserRow | 'changed', void, void> {
   const isCopy = reader.isCopy();
   for (const collection of collectionsWith('exported').filter(isOwned)) {
@@ -77,13 +78,18 @@ function* rowsOf(
     }
   }
   // In one turn: a user and its keys that do not fit together would be imported so.
-  yield* accountRows(reader, userId);
+  yield* accountRows(reader, userId, keyIdMax);
   for (const { key, record } of walk(reader, 'sessions')) {
     if (record.userId === userId) yield { collection: 'sessions', key, record };
   }
 }
 
-function accountRows(reader: Reader, userId: string): readonly (UserRow | 'changed')[] {
+/** @param keyIdMax the importing gateway refuses keys with higher ids. */
+function accountRows(
+  reader: Reader,
+  userId: string,
+  keyIdMax: number,
+): readonly (UserRow | 'changed')[] {
   const user = reader.get('users', userId);
   if (user === undefined) return ['changed'];
   const rows: UserRow[] = [{ collection: 'users', key: userId, record: resumed(user) }];
@@ -91,6 +97,7 @@ function accountRows(reader: Reader, userId: string): readonly (UserRow | 'chang
     const apiKey = reader.get('apiKeys', hash);
     if (apiKey !== undefined) rows.push({ collection: 'apiKeys', key: hash, record: apiKey });
     const id = Math.abs(key[1]);
+    if (id > keyIdMax) return ['changed'];
     const usedAt = reader.get('apiKeyUses', id);
     if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
   }

@@ -1,8 +1,9 @@
 /** A user that is exported in slices and imported from them, whatever happens between two slices. */
 import t, { type Test } from 'tap';
-import { addUser, setUser, suspendUser } from '../../src/auth/accounts.js';
+import { addUser, findUser, setUser, suspendUser } from '../../src/auth/accounts.js';
+import { createApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import type { ApiKey } from '../../src/model/records.js';
+import type { ApiKey, User } from '../../src/model/records.js';
 import { importPrefix } from '../../src/store/key-layout.js';
 import type { Store } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
@@ -152,6 +153,22 @@ for (const [name, change] of Object.entries({
     t.equal(result, 'user_changed');
   });
 }
+
+t.test(
+  'a user that gets another key meanwhile is not exported: its file could not be imported',
+  async (t) => {
+    const { store } = await aSource();
+    const user = findUser(store, ann) as User;
+    const wanted = { user, name: 'n', scopes: [], expiresAt: null, activeMax: 5, now: 0 };
+    const before = await createApiKey(store, wanted);
+    t.type(before, 'object');
+    t.match((await exported(store)).result, { isMove: true });
+    const { result } = await exported(store, async (line) => {
+      if ('isMove' in line) await createApiKey(store, wanted);
+    });
+    t.equal(result, 'user_changed');
+  },
+);
 
 t.test('what waits in a copy of a store may have been sent, wherever it goes on', async (t) => {
   const { store } = await aSource();
