@@ -48,6 +48,8 @@ export async function exportUser(
   const keyIds = reader.keys('apiKeyHashes', { prefix: [userId] }).map(([, id]) => Math.abs(id));
   const keyIdMax = Math.max(0, ...keyIds);
   const head = { userId, email, plan, exportedAt: clock.now(), keyIdMax, isMove };
+  // A switch that fires cancels orders of which some have been read, and some have not.
+  const fires = firesOf(reader, userId);
   if (!(await send(head))) return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
@@ -59,9 +61,16 @@ export async function exportUser(
     await pause();
     turnBegan = clock.monotonic();
   }
-  return isSame(user, reader.get('users', userId))
+  const isWhole = !isMove || isDeepStrictEqual(fires, firesOf(reader, userId));
+  return isWhole && isSame(user, reader.get('users', userId))
     ? { userId, email, isMove, rows }
     : 'user_changed';
+}
+
+/** When each dead-man's switch of the user has fired last. */
+function firesOf(reader: Reader, userId: string): number[] {
+  const switches = reader.range('cancelAfters', { prefix: [userId] });
+  return switches.map(({ record }) => record.lastFiredAt).filter((at) => at !== null);
 }
 
 function* rowsOf(

@@ -141,6 +141,11 @@ for (const [name, change] of Object.entries({
     await suspendUser(store, ann);
   },
   frozen: (store: Store) => setUser(store, ann, { frozen: true }),
+  'cut off by a dead-man’s switch': (store: Store) => {
+    const key: [string, string] = [findUser(store, ann)?.userId ?? '', '4'];
+    const fired = { timeoutMs: 5_000, firesAt: null, lastFiredAt: 7 };
+    return store.write((batch) => batch.put('cancelAfters', key, fired));
+  },
 })) {
   t.test(`a user that is ${name} meanwhile is not exported`, async (t) => {
     const { store } = await aSource();
