@@ -48,13 +48,6 @@ const upgradeRefusals = {
 } as const;
 type UpgradeRefusal = keyof typeof upgradeRefusals;
 
-interface RefusedAnswer {
-  /** When to try again, in milliseconds; 0 when that is not known. */
-  readonly retryMs?: number;
-  /** Whether the connection ends with it. */
-  readonly closes?: boolean;
-}
-
 const route = `GET ${pluginPath}`;
 /** When to try again without a free connection: when one ends is not known. */
 const freeConnectionMs = 10_000;
@@ -88,11 +81,15 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     }
   };
 
+  /**
+   * It ends the connection: nothing tells whether the client reads, and the native server keeps all that it does not
+   * (native-notes/backpressure.md). @param retryMs when to try again; 0 when that is not known.
+   */
   function refuseUpgrade(
     res: HttpResponse,
     code: UpgradeRefusal,
     who: { traceId: string; clientAddress: string; userId: string | undefined },
-    { retryMs = 0, closes = false }: RefusedAnswer,
+    retryMs: number,
   ): void {
     const status = upgradeRefusals[code];
     deps.trail.note('refused', { ...who, route, status, code, keyId: undefined });
@@ -100,7 +97,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
       if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
       if (status === 426) res.writeHeader('Upgrade', 'websocket');
-      res.end('', closes);
+      res.end('', true);
     });
   }
 
@@ -132,12 +129,12 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const traceId = deps.nextTraceId(head.traceparent);
         // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         const clientAddress = addressText(deps.addressOf(res, head.forwardedFor));
-        const refuse = (code: UpgradeRefusal, userId?: string, answer: RefusedAnswer = {}): void =>
-          refuseUpgrade(res, code, { traceId, clientAddress, userId }, answer);
+        const refuse = (code: UpgradeRefusal, userId?: string, retryMs = 0): void =>
+          refuseUpgrade(res, code, { traceId, clientAddress, userId }, retryMs);
         if (head.isAmbiguous) {
           // Later, as in http/server.ts: nothing behind it is read while an answer is owed.
           setImmediate(guarded, () => {
-            if (!isGone) refuse('bad_request', undefined, { closes: true });
+            if (!isGone) refuse('bad_request');
           });
           return;
         }
@@ -152,11 +149,10 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         if (version !== '13' || !isOffered) return refuse('bad_upgrade', userId);
         const budget = deps.connection.budgets.of(userId);
         if (!budget.hasFreeConnection)
-          return refuse('too_many_connections', userId, { retryMs: freeConnectionMs });
+          return refuse('too_many_connections', userId, freeConnectionMs);
         const { barredMs } = budget;
-        if (barredMs > 0) return refuse('too_fast', userId, { retryMs: barredMs });
-        if (!budget.spend(0, framesPerUpgrade))
-          return refuse('too_fast', userId, { retryMs: budget.barredMs });
+        if (barredMs > 0) return refuse('too_fast', userId, barredMs);
+        if (!budget.spend(0, framesPerUpgrade)) return refuse('too_fast', userId, budget.barredMs);
         const { hash } = session;
         const { expiresAt } = session.session;
         const data: SocketData = {

@@ -137,6 +137,32 @@ t.test('a connection ends with its session, as 4503', async (t) => {
   t.same(await endingPlugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
 });
 
+t.test(
+  'a refused upgrade is the last request of its connection, also of one that nobody reads',
+  async (t) => {
+    const refused = request('GET', '/plugin/v1', [key]);
+    const client = await RawClient.connect(gateway.url);
+    await client.send(refused);
+    const answer = await client.answer({ request: { method: 'GET', path: '/plugin/v1' } });
+    t.equal(answer?.status, 426);
+    t.strictSame(answer?.headers['connection'], ['close']);
+    t.equal(await client.closed(), '');
+
+    const unread = await RawClient.connect(gateway.url);
+    unread.socket.pause();
+    const ended = new Promise((resolve) => unread.socket.once('close', resolve));
+    const burst = refused.repeat(1_000);
+    const burstsMax = 200;
+    let sent = 0;
+    while (sent < burstsMax && !unread.socket.destroyed) {
+      sent++;
+      await Promise.race([unread.send(burst), ended]);
+    }
+    t.ok(sent < burstsMax, `after ${sent} thousand`);
+    unread.cut();
+  },
+);
+
 t.test('clients that are cut in the middle of the upgrade leave nothing behind', async (t) => {
   const user = await gateway.user();
   const lines = [bearerLine(user.sessionToken), `Sec-WebSocket-Protocol: ${protocol}`];
