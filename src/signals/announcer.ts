@@ -19,6 +19,18 @@ export interface AnnouncerDeps {
   readonly waits: Pick<CompletionWaits, 'becameFinal'>;
 }
 
+/** Whether anybody is told of the change. */
+export function isTold(before: Execution, after: Execution): boolean {
+  return before.status !== after.status || isNewCancel(before, after);
+}
+
+function isNewCancel(before: Execution | undefined, { cancel }: Execution): boolean {
+  return (
+    before?.cancel?.cancelRequestId !== cancel?.cancelRequestId ||
+    before?.cancel?.status !== cancel?.status
+  );
+}
+
 export class Announcer {
   readonly #deps: AnnouncerDeps;
 
@@ -35,11 +47,9 @@ export class Announcer {
     if (isNewStatus && isFinal(after.status)) {
       this.#deps.waits.becameFinal(userId, after.requestId);
     }
-    const { cancel } = after;
-    const isNewCancel =
-      before?.cancel?.cancelRequestId !== cancel?.cancelRequestId ||
-      before?.cancel?.status !== cancel?.status;
-    if (isNewCancel && cancel !== null) this.#publish(userId, after, 'cancel_update');
+    if (isNewCancel(before, after) && after.cancel !== null) {
+      this.#publish(userId, after, 'cancel_update');
+    }
   }
 
   #count({ status, platform, orderRef, reasonCode }: Execution): void {

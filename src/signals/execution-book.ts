@@ -7,9 +7,11 @@ import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
+import { isWaiting } from '../model/cancellation.js';
 import { isSettled, type Execution } from '../model/execution.js';
 import type { Reader, Store } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
+import { isTold } from './announcer.js';
 import { BookEntry, type EntryOwner, type SourceEntries } from './book-entry.js';
 import { EntryIndex } from './entry-index.js';
 import type { ExecutionTimeouts } from './execution-timeouts.js';
@@ -39,7 +41,7 @@ export interface ExecutionBookDeps {
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
-  /** Called after the flush of each change, in order. */
+  /** Called after the flush of each change that anybody is told of, and of each while a cancel waits; in order. */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
@@ -183,13 +185,32 @@ export class ExecutionBook implements EntryOwner {
     const { alongside } = options;
     this.#deps.writer.write({
       records: alongside === undefined ? [entry] : [entry, alongside],
-      done: () => {
-        this.#written(entry, before, after);
-        options.done?.();
-      },
+      done: isTold(before, after)
+        ? this.#whenTold(entry, before, after, options.done)
+        : this.#whenQuiet(entry, after.fills.length, isWaiting(after.cancel), options.done),
       failed: options.failed,
     });
     return after;
+  }
+
+  #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
+    return () => {
+      this.#written(entry, before, after);
+      done?.();
+    };
+  }
+
+  /**
+   * Of a change that nobody is told of no state is kept: while the disk refuses there may be any number, each with a
+   * list of all fills.
+   */
+  #whenQuiet(entry: BookEntry, fills: number, waits: boolean, done?: () => void): () => void {
+    return () => {
+      const { execution } = entry;
+      this.#flushed(entry, fills);
+      if (waits) this.#deps.onChange(entry, execution, execution);
+      done?.();
+    };
   }
 
   /** Applies what these executions are owed, in one transaction. */
@@ -233,10 +254,14 @@ export class ExecutionBook implements EntryOwner {
 
   /** The write of a change is flushed. */
   #written(entry: BookEntry, before: Execution, after: Execution): void {
-    entry.pendingWrites--;
-    entry.durableFills = Math.max(entry.durableFills, after.fills.length);
-    this.release(entry);
+    this.#flushed(entry, after.fills.length);
     this.#deps.onChange(entry, before, after);
+  }
+
+  #flushed(entry: BookEntry, fills: number): void {
+    entry.pendingWrites--;
+    entry.durableFills = Math.max(entry.durableFills, fills);
+    this.release(entry);
   }
 
   /** Records which connection sends the submit frame. */

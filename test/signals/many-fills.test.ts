@@ -1,6 +1,9 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { Static } from 'typebox';
 import type { Fill } from '../../src/model/execution.js';
+import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import { readExecution } from '../../src/signals/stored-execution.js';
@@ -24,6 +27,31 @@ function tell(plugin: ScriptedPlugin, executionId: string, fill: Fill): void {
 }
 
 const read = (gateway: SimulatedGateway, id: string) => readExecution(gateway.store, 'u1', id);
+
+t.test('a fill that waits for the disk keeps no list of the fills before it', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { gateway, plugin, id } = await resting();
+  tell(plugin, id, aFill('f0', 2));
+  await turns();
+  const held = new HeldCommits(gateway);
+  const listWith = (fillId: string): WeakRef<object> => {
+    tell(plugin, id, aFill(fillId, 2));
+    return new WeakRef(gateway.book.find('u1', id)?.execution.fills as object);
+  };
+  const fillIds = ['f1', 'f2', 'f3', 'f4'];
+  const lists = fillIds.map(listWith);
+  await turns();
+  collect();
+  const isKept = lists.map((list) => list.deref() !== undefined);
+  t.strictSame(isKept, [false, false, false, true]);
+  await held.releaseAll();
+  const durable = read(gateway, id);
+  t.strictSame(
+    durable?.fills.map(({ fillId }) => fillId),
+    ['f0', ...fillIds],
+  );
+});
 
 t.test('a record has the first fills; each further one has a row of its own', async (t) => {
   const { gateway, plugin, id } = await resting();
