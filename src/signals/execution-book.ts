@@ -193,16 +193,20 @@ export class ExecutionBook implements EntryOwner {
     return after;
   }
 
+  /** The list of fills only grows: while the disk refuses, each of many reports would keep one of its own. */
   #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
+    const [was, is] = [withoutFills(before), withoutFills(after)];
+    const { length } = after.fills;
     return () => {
-      this.#written(entry, before, after);
+      const { fills } = entry.execution;
+      const own = fills.length === length ? fills : fills.slice(0, length);
+      this.#written(entry, was, { ...is, fills: own });
       done?.();
     };
   }
 
   /**
-   * Of a change that nobody is told of no state is kept: while the disk refuses there may be any number, each with a
-   * list of all fills.
+   * Of a change that nobody is told of no state is kept: while the disk refuses there may be any number.
    */
   #whenQuiet(entry: BookEntry, fills: number, waits: boolean, done?: () => void): () => void {
     return () => {
@@ -321,4 +325,8 @@ export class ExecutionBook implements EntryOwner {
     this.#deps.timeouts.disarm(entry);
     if (this.#index.remove(entry)) this.openOrders.update(entry, undefined);
   }
+}
+
+function withoutFills(execution: Execution): Execution {
+  return execution.fills.length === 0 ? execution : { ...execution, fills: [] };
 }

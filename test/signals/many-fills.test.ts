@@ -22,8 +22,13 @@ async function resting(fillsPerExecution = 10_000) {
 
 let seq = 0;
 
-function tell(plugin: ScriptedPlugin, executionId: string, fill: Fill): void {
-  plugin.say({ type: 'report', seq: ++seq, executionId, status: 'partially_filled', fill });
+function tell(
+  plugin: ScriptedPlugin,
+  executionId: string,
+  fill: Fill,
+  status = 'partially_filled',
+): void {
+  plugin.say({ type: 'report', seq: ++seq, executionId, status, fill });
 }
 
 const read = (gateway: SimulatedGateway, id: string) => readExecution(gateway.store, 'u1', id);
@@ -35,8 +40,9 @@ t.test('a fill that waits for the disk keeps no list of the fills before it', as
   tell(plugin, id, aFill('f0', 2));
   await turns();
   const held = new HeldCommits(gateway);
-  const listWith = (fillId: string): WeakRef<object> => {
-    tell(plugin, id, aFill(fillId, 2));
+  const listWith = (fillId: string, n: number): WeakRef<object> => {
+    // With another status, which is told, or with the same one.
+    tell(plugin, id, aFill(fillId, 2), n === 1 ? 'unknown' : 'partially_filled');
     return new WeakRef(gateway.book.find('u1', id)?.execution.fills as object);
   };
   const fillIds = ['f1', 'f2', 'f3', 'f4'];
