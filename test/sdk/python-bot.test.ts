@@ -1,11 +1,14 @@
 /** The bot client for Python: the rules of the TypeScript one, over real sockets and on a clock of its own. */
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { ruleFor } from '../../src/client/retry-rules.js';
 import { errors } from '../../src/errors.js';
-import { refusal, startFakeApi, type Reply } from '../support/fake-api.js';
+import { drip, refusal, startFakeApi, type Drip, type Reply } from '../support/fake-api.js';
 import { startTestGateway } from '../support/gateway.js';
+import { issueCertificate } from '../support/own-certificate.js';
 import { environment, noPython, python, root } from './python.js';
 
 interface Outcome {
@@ -35,10 +38,39 @@ const accepted: Reply = {
   body: { requestId: 'req_1', signalId: 's', status: 'accepted', acceptedAt: 'now' },
 };
 
-function startBot(t: Test, url: string, key = apiKey): Call {
+const json = '{"requestId":"req_slow","status":"accepted"}';
+const head = (status: string, fields: string): string =>
+  `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`;
+const spaces = ' '.repeat(100);
+const refused = JSON.stringify(refusal(422, 'invalid_signal').body) + spaces;
+/** Answers that take 5 s and more, of a client that waits for 2. */
+const slow: readonly [name: string, reply: Drip][] = [
+  ['a head', { atOnce: '', slowly: head('202 Accepted', `Content-Length: ${json.length}`) + json }],
+  [
+    'a body',
+    { atOnce: head('202 Accepted', `Content-Length: ${json.length + 100}`) + json, slowly: spaces },
+  ],
+  [
+    'a body that only the end of its connection ends',
+    { atOnce: head('202 Accepted', 'Connection: close') + json, slowly: spaces },
+  ],
+  [
+    'the body of a refusal',
+    {
+      atOnce: head('422 Unprocessable Content', `Content-Length: ${refused.length}`),
+      slowly: refused,
+    },
+  ],
+];
+
+function startBot(t: Test, url: string, key = apiKey, authority = ''): Call {
   const program = `${root}test/sdk/python/bot_program.py`;
   const child = spawn(String(python), [program, url, key], {
-    env: { ...process.env, ...environment },
+    env: {
+      ...process.env,
+      ...environment,
+      ...(authority === '' ? {} : { SSL_CERT_FILE: authority }),
+    },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill('SIGKILL'));
@@ -95,6 +127,38 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
       t.equal(second?.headers.authorization, `Bearer ${apiKey}`);
     });
   }
+
+  const issued = await issueCertificate();
+  const authority = join(t.testdir(), 'authority.pem');
+  writeFileSync(authority, issued.authority);
+  const behindTls = await startFakeApi({ cert: issued.chain, key: issued.key });
+  t.teardown(() => behindTls.close());
+  const callByTls = startBot(t, behindTls.baseUrl, apiKey, authority);
+
+  for (const [transport, fake, submit] of [
+    ['TCP', api, call],
+    ['TLS', behindTls, callByTls],
+  ] as const) {
+    for (const [name, reply] of slow) {
+      const rule = 'ends with the timeout of its attempt, and is repeated with the same key';
+      await t.test(`${name} that drips over ${transport} ${rule}`, async (t) => {
+        fake.play(reply, accepted);
+        const { value, pauses } = await submit('submit', order);
+        t.equal(value?.requestId, 'req_1');
+        t.strictSame(pauses, [0.25]);
+        const [first, second] = fake.seen;
+        t.match(first?.headers['idempotency-key'], /^.{16,}$/);
+        t.equal(second?.headers['idempotency-key'], first?.headers['idempotency-key']);
+        t.strictSame(second?.body, first?.body);
+      });
+    }
+  }
+
+  await t.test('a refusal that drips leaves the outcome unknown', async (t) => {
+    const [, reply] = slow[3] as (typeof slow)[number];
+    api.play(reply, refusal(403, 'account_frozen'));
+    t.match((await call('submit', order)).failure, { kind: 'unknown', code: 'account_frozen' });
+  });
 
   await t.test('a refusal is not repeated, and had no effect', async (t) => {
     api.play(refusal(422, 'invalid_signal'));
@@ -159,6 +223,14 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
       api.seen[0]?.path,
       '/api/v1/terminal-events/stream?platform=terminal_a&instanceId=&accountName=Sim101',
     );
+  });
+
+  await t.test('a stream outlasts the timeout of an attempt', async (t) => {
+    const block = `id: e-1\nevent: order_update\ndata: {"n":1}${spaces}\n\n`;
+    api.play({ status: 200, stream: (out) => drip(block, out) });
+    const { value, pauses } = await call('next_event', ['terminal_a', '', 'Sim102']);
+    t.strictSame(value, ['e-1', 'order_update', { n: 1 }]);
+    t.strictSame(pauses, []);
   });
 
   await t.test('the real gateway understands it', async (t) => {

@@ -6,10 +6,13 @@
 import {
   createServer,
   type IncomingHttpHeaders,
+  type RequestListener,
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 
 export interface ScriptedAnswer {
   readonly status: number;
@@ -18,6 +21,12 @@ export interface ScriptedAnswer {
   readonly body?: unknown;
   /** Instead of a body: writes a stream of events for as long as it likes. */
   readonly stream?: (out: ServerResponse) => void;
+}
+
+/** An answer as it goes over the wire, of which each byte of the second part takes 50 ms. Then the connection ends. */
+export interface Drip {
+  readonly atOnce: string;
+  readonly slowly: string;
 }
 
 /** `cut`: the answer begins and the connection breaks before its end. `silent`: it never begins. */
@@ -40,19 +49,20 @@ export interface FakeApi {
   /** Answers that have neither ended nor lost their connection. */
   readonly openAnswers: number;
   /** Starts a script, and forgets the one before. */
-  play(...script: Reply[]): void;
+  play(...script: (Reply | Drip)[]): void;
   /** Runs as soon as a `silent` reply is due. */
   onSilence: () => void;
   close(): Promise<void>;
 }
 
-export async function startFakeApi(): Promise<FakeApi> {
+/** @param tls its certificate, for a gateway behind TLS. */
+export async function startFakeApi(tls?: { cert: string; key: string }): Promise<FakeApi> {
   const connections = new WeakMap<Socket, number>();
   let connectionCount = 0;
   let openAnswers = 0;
-  let script: readonly Reply[] = [];
+  let script: readonly (Reply | Drip)[] = [];
 
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const reply = script[Math.min(api.seen.length, script.length - 1)] ?? { status: 500 };
     openAnswers++;
     response.on('close', () => openAnswers--);
@@ -77,11 +87,14 @@ export async function startFakeApi(): Promise<FakeApi> {
       see();
       give(reply, response, socket);
     });
-  });
-  server.on('connection', (socket) => connections.set(socket, ++connectionCount));
+  };
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
+    connections.set(socket, ++connectionCount),
+  );
 
   function give(
-    reply: Exclude<Reply, 'reset-before-body'>,
+    reply: Exclude<Reply, 'reset-before-body'> | Drip,
     response: ServerResponse,
     socket: Socket,
   ) {
@@ -90,6 +103,9 @@ export async function startFakeApi(): Promise<FakeApi> {
     else if (reply === 'cut') {
       response.writeHead(202, { 'Content-Length': '1000' });
       response.write('{"requestId":', () => socket.destroy());
+    } else if ('slowly' in reply) {
+      socket.write(reply.atOnce);
+      drip(reply.slowly, socket);
     } else {
       const { status, headers, body = '', stream } = reply;
       if (stream !== undefined) {
@@ -104,7 +120,7 @@ export async function startFakeApi(): Promise<FakeApi> {
   }
 
   const api: FakeApi = {
-    baseUrl: `http://127.0.0.1:${await portOf(server)}`,
+    baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${await portOf(server)}`,
     seen: [],
     get openAnswers() {
       return openAnswers;
@@ -121,6 +137,18 @@ export async function startFakeApi(): Promise<FakeApi> {
       }),
   };
   return api;
+}
+
+/** Byte by byte, until its end or that of the connection. */
+export function drip(text: string, out: Writable): void {
+  const bytes = text[Symbol.iterator]();
+  const timer = setInterval(() => {
+    const { value, done } = bytes.next();
+    if (done === true) out.end();
+    else out.write(value);
+  }, 50);
+  out.on('close', () => clearInterval(timer));
+  out.on('finish', () => clearInterval(timer));
 }
 
 function portOf(server: Server): Promise<number> {

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import email.utils
 import http.client
+import io
 import json
 import random
 import secrets
+import socket
+import ssl
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -130,14 +133,17 @@ class BotClient:
 
     def __init__(self, base_url: str, api_key: str, timeout: float = 10.0,
                  clock: Any = time, jitter: Callable[[], float] = random.random) -> None:
-        """`timeout`: seconds of an attempt. `clock`: `time`, `monotonic` and `sleep`, as the module has them."""
+        """
+        `timeout`: seconds of one attempt, including the whole response, but for the look-up of the host's name, which
+        takes as long as the system lets it. `clock`: `time`, `monotonic` and `sleep`, as the module has them.
+        """
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or parts.hostname is None or parts.username is not None:
             raise ValueError("base_url must begin with http:// or https:// and hold no credentials")
         if not api_key.startswith("svc_api_") or not api_key.isprintable() or " " in api_key:
             raise ValueError("api_key must be a Public API key")
         self._is_secure, self._host = parts.scheme == "https", parts.hostname
-        self._port, self._prefix = parts.port, parts.path.rstrip("/")
+        self._port, self._prefix = parts.port or (443 if self._is_secure else 80), parts.path.rstrip("/")
         self._api_key, self._timeout, self._clock, self._jitter = api_key, timeout, clock, jitter
 
     def prepare(self, *, platform: str, type: str, cmd: str, payload: Mapping[str, Any], ttl_ms: int,
@@ -219,7 +225,7 @@ class BotClient:
             wait = 0.0
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": cursor} if cursor else {})}
             path = f"/api/v1/terminal-events/stream?{query}"
-            connection, reply = self._open("GET", path, None, headers, _SILENCE_SECONDS)
+            connection, reply = self._open("GET", path, None, headers, lambda: _SILENCE_SECONDS)
             try:
                 if isinstance(reply, http.client.HTTPResponse) and reply.status == 200:
                     # A stream that breaks before it tells where it begins may have lost events: this cursor says so.
@@ -288,7 +294,15 @@ class BotClient:
             headers["Idempotency-Key"] = key
         if wait > 0:
             path = f"{path}?waitMs={int(wait * 1000)}"
-        connection, reply = self._open(method, path, body, headers, self._timeout + wait)
+        ends = self._clock.monotonic() + self._timeout + wait
+
+        def left() -> float:
+            seconds = float(ends - self._clock.monotonic())
+            if seconds <= 0:
+                raise socket.timeout("timed out")
+            return seconds
+
+        connection, reply = self._open(method, path, body, headers, left)
         try:
             return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
         except (OSError, http.client.HTTPException) as error:
@@ -297,19 +311,45 @@ class BotClient:
             connection.close()
 
     def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
-              timeout: float) -> Tuple[http.client.HTTPConnection, Any]:
-        """An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere."""
-        kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=timeout)
+              left: Callable[[], float]) -> Tuple[http.client.HTTPConnection, Any]:
+        """
+        An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere. `left`: seconds
+        for the next wait of the socket; raises when there are none.
+        """
+        connection = http.client.HTTPConnection(self._host, self._port)
+        if self._is_secure:
+            tls = ssl.create_default_context()
+            tls.set_alpn_protocols(["http/1.1"])
+            connection = http.client.HTTPSConnection(self._host, self._port, context=tls)
         is_sent = False
         try:
-            connection.connect()
+            plain = self._connect(left)
+            connection.sock = plain  # `close` ends it also when the handshake fails.
+            plain.settimeout(left())  # Unlike a read's, it holds for the handshake as a whole.
+            sock = tls.wrap_socket(plain, server_hostname=self._host) if self._is_secure else plain
+            connection.sock = _Wire(sock, left)
             is_sent = True
             connection.request(method, self._prefix + path, body.encode() if body is not None else None,
                                {"Authorization": f"Bearer {self._api_key}", **headers})
             return connection, connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             return connection, NoAnswer(is_sent, str(error) or type(error).__name__)
+
+    def _connect(self, left: Callable[[], float]) -> socket.socket:
+        """Each address gets its share of the time: one that never answers would otherwise take that of all others."""
+        found = socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM)
+        last = OSError("the host has no address")
+        for tried, (family, kind, protocol, _, address) in enumerate(found):
+            sock = socket.socket(family, kind, protocol)
+            try:
+                sock.settimeout(left() / (len(found) - tried))
+                sock.connect(address)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return sock
+            except OSError as error:
+                sock.close()
+                last = error
+        raise last
 
     def _answer(self, response: http.client.HTTPResponse) -> Answer:
         try:
@@ -323,6 +363,45 @@ class BotClient:
         date = email.utils.parsedate_tz(asked)  # Some proxies send a date.
         seconds = email.utils.mktime_tz(date) - self._clock.time() if date is not None else 0.0
         return Answer(response.status, body, max(0.0, seconds), error if isinstance(error, dict) else {})
+
+
+class _Wire:
+    """
+    What http.client uses of a socket. A socket's own timeout begins anew with each read, so that an answer of single
+    bytes would never end; here each read and write gets what is left.
+    """
+
+    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
+        self._sock, self._left = sock, left
+
+    def sendall(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            self._sock.settimeout(self._left())
+            rest = rest[self._sock.send(rest):]
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Received(self._sock, self._left))
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class _Received(io.RawIOBase):
+    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
+        self._sock, self._left = sock, left
+        self._raw: Any = sock.makefile("rb", 0)  # The socket stays open until this is closed, too.
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> Optional[int]:
+        self._sock.settimeout(self._left())
+        return self._raw.readinto(into)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
