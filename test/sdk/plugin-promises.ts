@@ -107,6 +107,18 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await outcome(gateway, user, await gateway.submit(user), 'filled');
   });
 
+  await t.test('an answer that drips does not hold its attempt to connect', async (t) => {
+    const user = await gateway.user();
+    const proxy = await openCuttingProxy(t, gateway.url);
+    const terminal = await paper(t, user, t.testdir(), proxy.url);
+    proxy.drips = true;
+    proxy.cut();
+    await terminal.notice('disconnected');
+    await terminal.notice('disconnected');
+    proxy.drips = false;
+    await terminal.notice('connected');
+  });
+
   await t.test('a second process on the same journal is refused', async (t) => {
     const user = await gateway.user();
     const journalDir = t.testdir();

@@ -9,6 +9,8 @@ export interface CuttingProxy {
   cut(): void;
   /** What the clients of open connections send from now on never arrives; what they are sent does. */
   swallow(): void;
+  /** Whether new connections get, instead of the gateway's answer, one that drips without end: a byte a second. */
+  drips: boolean;
 }
 
 /** Ends with the test. `gatewayUrl`: of each new connection, for a gateway that starts again elsewhere. */
@@ -23,6 +25,10 @@ export async function openCuttingProxy(
     for (const socket of open) socket.resetAndDestroy();
   };
   const server = createServer((client) => {
+    if (proxy.drips) {
+      drip(client);
+      return;
+    }
     const gateway = connect(Number(new URL(urlOf()).port), '127.0.0.1');
     clients.add(client);
     for (const socket of [client, gateway]) {
@@ -42,11 +48,24 @@ export async function openCuttingProxy(
     server.close();
     cut();
   });
-  return {
+  const proxy: CuttingProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
     swallow() {
       for (const client of clients) client.unpipe().resume();
     },
+    drips: false,
   };
+  return proxy;
+
+  function drip(client: Socket): void {
+    open.add(client);
+    client.resume().on('error', () => undefined);
+    client.write('HTTP/1.1 101 Switching Protocols\r\nX-Rest: ');
+    const timer = setInterval(() => client.write('x'), 1_000);
+    client.on('close', () => {
+      clearInterval(timer);
+      open.delete(client);
+    });
+  }
 }

@@ -744,9 +744,23 @@ namespace Signalbox
 
         internal static WebSocket Open(Uri url, string token, out TcpClient tcp)
         {
-            tcp = Connect(url);
+            var opened = tcp = Connect(url);
+            var isLate = false;
+            // A ReadTimeout would begin anew with each byte of the answer.
+            using (new Timer(_ => { isLate = true; opened.Close(); }, null, TimeoutMs, Timeout.Infinite))
+            {
+                try { return Ask(url, token, opened); }
+                catch (Exception)
+                {
+                    if (isLate) throw new TimeoutException("no answer in time");
+                    throw;
+                }
+            }
+        }
+
+        static WebSocket Ask(Uri url, string token, TcpClient tcp)
+        {
             Stream stream = tcp.GetStream();
-            stream.ReadTimeout = TimeoutMs;
             if (url.Scheme == "wss")
             {
                 var secure = new SslStream(stream);
@@ -760,7 +774,6 @@ namespace Signalbox
                 "Authorization: Bearer " + token, "", ""));
             stream.Write(request, 0, request.Length);
             Check(Head(stream), key);
-            tcp.GetStream().ReadTimeout = Timeout.Infinite;
             return WebSocket.CreateClientWebSocket(stream, Subprotocol, 16384, 16384, TimeSpan.FromSeconds(20), false,
                 WebSocket.CreateClientBuffer(16384, 16384));
         }
