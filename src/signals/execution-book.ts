@@ -195,19 +195,17 @@ export class ExecutionBook implements EntryOwner {
 
   /** The list of fills only grows: while the disk refuses, each of many reports would keep one of its own. */
   #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
-    const [was, is] = [withoutFills(before), withoutFills(after)];
     const { length } = after.fills;
+    const was = length === 0 ? before : { ...before, fills: [] };
+    const is = length === 0 ? after : { ...after, fills: [] };
     return () => {
-      const { fills } = entry.execution;
-      const own = fills.length === length ? fills : fills.slice(0, length);
-      this.#written(entry, was, { ...is, fills: own });
+      const own = length === 0 ? is : { ...is, fills: entry.execution.fills.slice(0, length) };
+      this.#written(entry, was, own);
       done?.();
     };
   }
 
-  /**
-   * Of a change that nobody is told of no state is kept: while the disk refuses there may be any number.
-   */
+  /** Of a change that nobody is told of no state is kept: while the disk refuses there may be any number. */
   #whenQuiet(entry: BookEntry, fills: number, waits: boolean, done?: () => void): () => void {
     return () => {
       const { execution } = entry;
@@ -325,8 +323,4 @@ export class ExecutionBook implements EntryOwner {
     this.#deps.timeouts.disarm(entry);
     if (this.#index.remove(entry)) this.openOrders.update(entry, undefined);
   }
-}
-
-function withoutFills(execution: Execution): Execution {
-  return execution.fills.length === 0 ? execution : { ...execution, fills: [] };
 }

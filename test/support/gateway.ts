@@ -165,9 +165,9 @@ export async function openTestGateway<Gateway extends TestGateway>(
   await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
   await gateway.start();
   t.teardown(async () => {
-    const { process, kill, log } = gateway.process;
-    if (process.exitCode === null) await kill();
-    else if (process.exitCode !== 0) throw new Error(`the gateway has failed:\n${log()}`);
+    const { exitCode } = gateway.process.process;
+    if (exitCode === null) await gateway.process.kill();
+    else if (exitCode !== 0) throw new Error(`the gateway has failed:\n${gateway.process.log()}`);
   });
   return gateway;
 }
