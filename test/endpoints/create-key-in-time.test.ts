@@ -14,27 +14,23 @@ import { createMemoryStore } from '../support/memory-store.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { user } from '../support/simulated-gateway.js';
-
-/** Time passes between any two looks at it. */
-class TickingClock extends SimulatedClock {
-  override now(): number {
-    const now = super.now();
-    this.advance(1);
-    return now;
-  }
-}
+import { TickingClock } from '../support/ticking-clock.js';
 
 const ways = { 'the user': asUser, 'the operator': asOperator };
 
 for (const [name, create] of Object.entries(ways)) {
   t.test(`${name} makes none that has expired when it is made`, async (t) => {
-    for (let ms = 0; ms < 4; ms++) {
+    const tries = 20;
+    let made = 0;
+    for (let ms = 0; ms < tries; ms++) {
       const { store, clock } = await setUp();
       await create(store, clock, new SimulatedClock().now() + ms);
-      const keys = store.range('apiKeys').map(({ record }) => record);
-      t.equal(keys.length, ms === 0 ? 0 : 1);
-      for (const key of keys) t.notOk(hasExpired(key, key.createdAt), `${ms} ms before its end`);
+      for (const { record: key } of store.range('apiKeys')) {
+        made++;
+        t.notOk(hasExpired(key, key.createdAt), `${ms} ms before its end`);
+      }
     }
+    t.ok(made > 0 && made < tries, `${made} of ${tries}`);
   });
 }
 

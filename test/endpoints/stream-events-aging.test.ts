@@ -17,6 +17,7 @@ import { createMemoryStore } from '../support/memory-store.js';
 import { hello } from '../support/plugin.js';
 import { shippedLimits } from '../support/shipped-limits.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { TickingClock } from '../support/ticking-clock.js';
 
 const replayAgeMs = 1_000;
 const userId = 'u1';
@@ -25,15 +26,6 @@ const source = {
   instanceId: hello.instanceId,
   accountName: hello.accountName,
 };
-
-// Time passes between any two looks at it.
-class TickingClock extends SimulatedClock {
-  override monotonic(): number {
-    const now = super.monotonic();
-    this.advance(1);
-    return now;
-  }
-}
 
 t.test('it is replayed, or a gap is told, and the stream goes on', async (t) => {
   for (let before = 0; before < 6; before++) {

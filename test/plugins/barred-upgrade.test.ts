@@ -9,19 +9,10 @@ import { type PluginSocketsDeps, registerPluginSockets } from '../../src/plugins
 import { createMemoryStore } from '../support/memory-store.js';
 import { RecordedResponse } from '../support/recorded-response.js';
 import { shippedLimits } from '../support/shipped-limits.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
 import { user } from '../support/simulated-gateway.js';
+import { TickingClock } from '../support/ticking-clock.js';
 
 const barMs = 5_000;
-
-/** Time passes between any two looks at it. */
-class TickingClock extends SimulatedClock {
-  override monotonic(): number {
-    const now = super.monotonic();
-    this.advance(1);
-    return now;
-  }
-}
 
 t.test('every refusal says when to come again', async (t) => {
   let refusals = 0;

@@ -7,15 +7,7 @@ import { stopSending } from '../../src/signals/moves.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
-
-/** Time passes between any two looks at it. */
-class TickingClock extends SimulatedClock {
-  override now(): number {
-    const now = super.now();
-    this.advance(1);
-    return now;
-  }
-}
+import { TickingClock } from '../support/ticking-clock.js';
 
 t.test('what is not sent before its TTL expires, without ever having been sent', async (t) => {
   const gateway = new SimulatedGateway();
