@@ -48,10 +48,15 @@ export class SimulatedClock implements Clock {
     const end = this.#monotonic + ms;
     for (let due = this.#next(end); due !== undefined; due = this.#next(end)) {
       this.#timers.delete(due);
-      this.#moveTo(due.at);
+      this.#moveTo(Math.max(due.at, this.#monotonic));
       due.task();
     }
     this.#moveTo(end);
+  }
+
+  /** Time passes within a turn of the event loop: timers that fall due wait for the next `advance`. */
+  elapse(ms: number): void {
+    this.#moveTo(this.#monotonic + ms);
   }
 
   /** Moves the wall clock alone, as an administrator or NTP does. */

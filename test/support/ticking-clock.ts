@@ -4,13 +4,13 @@ import { SimulatedClock } from './simulated-clock.js';
 export class TickingClock extends SimulatedClock {
   override now(): number {
     const now = super.now();
-    this.advance(1);
+    this.elapse(1);
     return now;
   }
 
   override monotonic(): number {
     const now = super.monotonic();
-    this.advance(1);
+    this.elapse(1);
     return now;
   }
 }

@@ -1,0 +1,266 @@
+/**
+ * Random lives of a gateway on a clock that passes with every look at it, across boundaries of time, connections that
+ * break, commits that fail and kills: what was accepted has one end, on a way that the table of states allows, no
+ * submit frame leaves after its TTL, and nothing stays in memory.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import { dayMs, hourMs, minuteMs } from '../../src/lib/durations.js';
+import {
+  type ExecutionStatus,
+  isFinal,
+  mayMove,
+  reportableStatuses,
+} from '../../src/model/execution.js';
+import { StoreFailure } from '../../src/store/store.js';
+import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
+import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import type { SimulatedClock } from '../support/simulated-clock.js';
+import { TickingClock } from '../support/ticking-clock.js';
+
+/** Looks at the clock between the decision to send and the frame. */
+const ticksMax = 20;
+
+/** How often each is taken. */
+const weights = {
+  accept: 10,
+  turn: 5,
+  turns: 10,
+  connect: 4,
+  drop: 2,
+  congest: 1,
+  drain: 2,
+  acknowledge: 6,
+  report: 10,
+  'acknowledge the cancel': 2,
+  'report the cancel': 4,
+  cancel: 4,
+  'cancel all': 1,
+  arm: 2,
+  disarm: 1,
+  halt: 1,
+  resume: 2,
+  'a commit fails': 1,
+  'a commit fails that is kept': 1,
+  recover: 2,
+  pass: 3,
+  'step the clock': 1,
+  'kill in a commit that is lost': 1,
+  'kill in a commit that is kept': 1,
+};
+
+type Act = keyof typeof weights;
+
+const acts = fc.record({
+  act: fc.oneof(
+    ...Object.entries(weights).map(([act, weight]) => ({
+      weight,
+      arbitrary: fc.constant(act as Act),
+    })),
+  ),
+  /** Which of the executions, statuses or times. */
+  pick: fc.nat(1_000),
+});
+
+/** Close to what ends after them. */
+const boundaries = [5_000, 10_000, 30_000, minuteMs, 23 * hourMs, dayMs].flatMap((ms) => [
+  ms - 10,
+  ms - 5,
+  ms,
+]);
+const ttls = [1_000, 5_000, minuteMs, 10 * minuteMs, 10 * minuteMs];
+const reports = ['working', 'partially_filled', 'working', ...reportableStatuses];
+const cancelStatuses = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'];
+
+class Story {
+  gateway = new SimulatedGateway({ clock: new TickingClock() });
+  plugin: ScriptedPlugin | undefined;
+  /** By executionId, of the signals that were answered with 202. */
+  readonly accepted = new Set<string>();
+  #signals = 0;
+  #seq = 0;
+  #told = 0;
+  readonly #statuses = new Map<string, ExecutionStatus>();
+
+  async take(act: Act, pick = 0): Promise<void> {
+    await this.#act[act](pick);
+    this.#look();
+  }
+
+  readonly #act: Readonly<Record<Act, (pick: number) => unknown>> = {
+    accept: (pick) => {
+      const name = `s${++this.#signals}`;
+      const wish = {
+        signalId: name,
+        idempotencyKey: name,
+        keyId: 1 + (pick % 2),
+        ttlMs: oneOf(ttls, pick),
+      };
+      this.gateway.accept(wish, (answer) => {
+        if (typeof answer !== 'object') return;
+        for (const { executionId } of answer.executions) this.accepted.add(executionId);
+      });
+    },
+    turn: () => turns(1),
+    turns: () => turns(),
+    connect: () => {
+      this.#look();
+      this.plugin = this.gateway.connect({ expiresAt: Number.MAX_SAFE_INTEGER });
+      neverLate(this.plugin, this.gateway.clock);
+      this.plugin.hello();
+    },
+    drop: () => {
+      this.#look();
+      if (this.plugin?.closed === undefined) this.plugin?.drop();
+      this.plugin = undefined;
+    },
+    congest: () => {
+      if (this.plugin !== undefined) this.plugin.room = 1;
+    },
+    drain: () => {
+      if (this.plugin?.closed === undefined) this.plugin?.drain(Infinity);
+    },
+    acknowledge: (pick) =>
+      this.#say('submit', pick, ({ executionId }) => ({ type: 'ack', executionId })),
+    report: (pick) =>
+      this.#say('submit', pick, ({ executionId }) => ({
+        type: 'report',
+        seq: ++this.#seq,
+        executionId,
+        status: oneOf(reports, pick),
+      })),
+    'acknowledge the cancel': (pick) =>
+      this.#say('cancel', pick, ({ cancelRequestId }) => ({ type: 'ack', cancelRequestId })),
+    'report the cancel': (pick) =>
+      this.#say('cancel', pick, ({ cancelRequestId }) => ({
+        type: 'cancel_report',
+        seq: ++this.#seq,
+        cancelRequestId,
+        status: oneOf(cancelStatuses, pick),
+      })),
+    cancel: async (pick) => {
+      if (this.accepted.size === 0) return;
+      const executionId = oneOf([...this.accepted], pick);
+      if (this.gateway.book.find('u1', executionId) === undefined) return;
+      await this.gateway.cancel(executionId, `c${++this.#signals}`);
+    },
+    'cancel all': () => void this.gateway.cancelAllNow(),
+    arm: () => this.gateway.core.cancelAfter.set('u1', 1, 5_000, () => undefined),
+    disarm: () => this.gateway.core.cancelAfter.set('u1', 1, 0, () => undefined),
+    halt: () => this.#commit((transaction) => halt(transaction, null, 1)),
+    resume: () => this.#commit((transaction) => resumeTrading(transaction)),
+    'a commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
+    'a commit fails that is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
+    recover: () => this.gateway.pass(2_000, 1_000),
+    pass: (pick) => this.gateway.pass(oneOf(boundaries, pick)),
+    'step the clock': (pick) => this.gateway.clock.stepWall(oneOf([-5_000, -10, 10, 5_000], pick)),
+    'kill in a commit that is lost': () => this.#kill('lost'),
+    'kill in a commit that is kept': () => this.#kill('kept'),
+  };
+
+  #say(type: string, pick: number, frameOf: (heard: HeardFrame) => object): void {
+    if (this.plugin === undefined || this.plugin.closed !== undefined) return;
+    const heard = this.plugin.of(type);
+    if (heard.length > 0) this.plugin.say(frameOf(oneOf(heard, pick)));
+  }
+
+  async #commit(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
+    let hasEnded = false;
+    const stopped = this.gateway.store.transact(work).then(
+      () => this.gateway.core.endUnsent(),
+      (error: unknown) => assert(error instanceof StoreFailure),
+    );
+    void stopped.finally(() => (hasEnded = true));
+    for (await turns(); !hasEnded;) await this.gateway.pass(2_000, 1_000);
+    await stopped;
+  }
+
+  async #kill(fate: 'lost' | 'kept'): Promise<void> {
+    await this.take('drop');
+    this.gateway.memory.failNextCommits(1, fate);
+    await turns();
+    this.gateway.memory.failNextCommits(0);
+    this.#look();
+    const { clock, memory: store, core } = this.gateway;
+    this.gateway.deadlines.stop();
+    core.cancelAll.stop();
+    core.stops.stop();
+    core.lostOrders.stop();
+    this.gateway = new SimulatedGateway({ clock: new TickingClock(clock.now()), store });
+    this.#told = 0;
+    this.#statuses.clear();
+  }
+
+  /** What was told since the last look. */
+  #look(): void {
+    const { changes } = this.gateway;
+    for (const [, before, after] of changes.slice(this.#told)) {
+      const was = before?.status ?? after.status;
+      assert.equal(was, this.#statuses.get(after.executionId) ?? was, 'what was told before');
+      const isAllowed =
+        was === after.status || mayMove(was, after.status) || after.status === 'filled';
+      assert(isAllowed, `${after.executionId}: ${was}, then ${after.status}`);
+      this.#statuses.set(after.executionId, after.status);
+    }
+    this.#told = changes.length;
+  }
+
+  /** The terminal is gone for ever, and all that waits for time has its time. */
+  async finish(): Promise<void> {
+    this.gateway.memory.failNextCommits(0);
+    for (const act of ['recover', 'resume', 'drop', 'turns'] as const) await this.take(act);
+    await this.gateway.pass(2 * dayMs, 6 * hourMs);
+    await this.gateway.pass(31 * dayMs, 2 * dayMs);
+    await this.gateway.pass(4 * hourMs, hourMs);
+    this.#look();
+    const { book, store } = this.gateway;
+    for (const executionId of this.accepted) {
+      const execution = this.gateway.durable(executionId);
+      assert(execution !== undefined, `${executionId} was accepted and is lost`);
+      assert(isFinal(execution.status), `${executionId} is ${execution.status} for ever`);
+    }
+    assert.deepEqual(
+      store
+        .range('openExecutions')
+        .map(({ record }) => [record.executionId, record.status, record.cancel?.status]),
+      [],
+    );
+    assert.equal(book.size, 0, 'what is over stays in memory');
+    assert.deepEqual([book.openOrders.of(1), book.openOrders.of(2)], [0, 0]);
+  }
+}
+
+function oneOf<T>(list: readonly T[], pick: number): T {
+  return list[pick % list.length] as T;
+}
+
+/** No submit frame leaves after its TTL. */
+function neverLate(plugin: ScriptedPlugin, clock: SimulatedClock): void {
+  const send = plugin.send.bind(plugin);
+  plugin.send = (text) => {
+    const { type, expiresAt } = JSON.parse(text) as { type: string; expiresAt?: string };
+    const lateMs = clock.now() - Date.parse(expiresAt ?? '');
+    assert(type !== 'submit' || lateMs < ticksMax, `sent ${lateMs} ms after its TTL`);
+    return send(text);
+  };
+}
+
+t.test('what was accepted has one end, and leaves memory', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(acts, { minLength: 20, maxLength: 100, size: 'max' }),
+      async (all) => {
+        const story = new Story();
+        await story.take('connect');
+        await story.take('turns');
+        for (const { act, pick } of all) await story.take(act, pick);
+        await story.finish();
+        story.gateway.deadlines.stop();
+      },
+    ),
+    { numRuns: 100 },
+  );
+  t.pass();
+});
