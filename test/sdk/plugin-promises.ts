@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
@@ -80,6 +81,20 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
 
     language.stop(terminal.process);
     t.equal(await terminal.ended(), 0);
+  });
+
+  await t.test('a number beyond all limits is rejected, and the next order filled', async (t) => {
+    const user = await gateway.user();
+    await paper(t, user);
+    for (const quantity of ['1e999', `1${'0'.repeat(5_000)}`]) {
+      const payload = { ...limitOrder, quantity: '<quantity>' };
+      const body = JSON.stringify(signal({ payload })).replace('"<quantity>"', quantity);
+      const { requestId } = (await submit(gateway.url, user.key, body)).body;
+      t.match(await outcome(gateway, user, requestId, 'rejected'), {
+        reasonCode: 'invalid_quantity',
+      });
+    }
+    await outcome(gateway, user, await gateway.submit(user), 'filled');
   });
 
   await t.test('an order that rests survives a kill, and can be cancelled then', async (t) => {

@@ -309,7 +309,10 @@ namespace Signalbox
             at += match.Length;
             long whole;
             if (long.TryParse(match.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out whole)) return whole;
-            return double.Parse(match.Value, CultureInfo.InvariantCulture);
+            double number;
+            // JSON has numbers beyond any double: they become the largest, which is above every limit, and can be written.
+            if (double.TryParse(match.Value, NumberStyles.Float, CultureInfo.InvariantCulture, out number) && !double.IsInfinity(number)) return number;
+            return match.Value[0] == '-' ? double.MinValue : double.MaxValue;
         }
 
         static readonly Regex Number = new Regex(@"\G-?\d+(\.\d+)?([eE][+-]?\d+)?");

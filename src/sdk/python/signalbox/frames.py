@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import datetime, timezone
 from typing import Any, Dict, Mapping, NamedTuple, Optional, TypedDict, Union
 
@@ -73,6 +74,16 @@ FRAME_BYTES_MAX = 131072
 def line_of(frame: Mapping[str, Any]) -> bytes:
     """One line of JSON. ValueError: a number is not finite."""
     return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def finite(number: str) -> float:
+    """JSON has numbers beyond any float: they become the largest, which is above every limit, and can be written."""
+    return max(-sys.float_info.max, min(sys.float_info.max, float(number)))
+
+
+def whole(number: str) -> float:
+    """Python reads no integer of more than 4300 digits."""
+    return int(number) if len(number) < 300 else finite(number)
 
 
 def given(fields: Mapping[str, Any]) -> Frame:

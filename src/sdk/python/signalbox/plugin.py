@@ -23,7 +23,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .commands import Fault, command_name, fault_of, short_id
 from .frames import (CANCEL_STATUSES, FRAME_BYTES_MAX, STATUSES, CancelEvidence, Evidence, Fill, Frame, Native, Source,
-                     Submit, event_frame, given, line_of, unix_seconds, utc_now)
+                     Submit, event_frame, finite, given, line_of, unix_seconds, utc_now, whole)
 from .journal import Execution, Journal, JournalRefused
 from .login import LoginRefused, log_in
 from .outgoing import Outgoing
@@ -304,7 +304,7 @@ class Plugin:
     def _checked(self, text: Union[str, bytes]) -> Frame:
         """An empty frame for one that is not valid or not known."""
         try:
-            frame: Any = json.loads(text) if isinstance(text, str) else None
+            frame: Any = json.loads(text, parse_float=finite, parse_int=whole) if isinstance(text, str) else None
             fields = _GATEWAY_FRAMES[frame["type"]]
             if all(isinstance(frame[name], kind) for name, kind in fields.items()):
                 unix_seconds(frame.get("expiresAt", frame.get("serverTime", utc_now())))
