@@ -92,8 +92,10 @@ export function createAllCancels(deps: {
   function setSwitch(timeoutMs: number, withinMs: number): Promise<Result<CancelAfterState>> {
     const body = JSON.stringify({ timeoutMs });
     return run({
-      request: () => ({ method: 'PUT', path: '/api/v1/cancel-after', body }),
+      request: () => ({ method: 'PUT', path: '/api/v1/cancel-after', body, limitMs: withinMs }),
       read: (answer) => readCancelAfter(answer.body),
+      // It has no key to be found by: what refuses these bytes for good has refused them at every attempt.
+      mutation: { resumed: false, deduplicatedUntil: Infinity },
       delaysMs: readDelaysMs,
       giveUpAfterMs: withinMs,
       abort: undefined,

@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly idempotencyKey?: string;
   /** Milliseconds for which the gateway may hold its answer back: the attempt takes as much longer. */
   readonly waitMs?: number;
+  /** Milliseconds after which the attempt is of no use any more, where that is less than its timeout. */
+  readonly limitMs?: number;
 }
 
 /** The connection failed or timed out before the response was complete. */
@@ -40,7 +42,7 @@ export function createExchange(deps: {
 
   return async function exchange(request, abort) {
     const stop = new AbortController();
-    const limitMs = timeoutMs + (request.waitMs ?? 0);
+    const limitMs = Math.min(timeoutMs + (request.waitMs ?? 0), request.limitMs ?? Infinity);
     const timer = clock.setTimer(limitMs, () => {
       stop.abort(new Error(`no answer within ${limitMs} ms`));
     });

@@ -102,3 +102,30 @@ t.test('nothing is sent behind the call that disarms a switch', async (t) => {
     [...Array.from({ length: 3 }, () => '{"timeoutMs":30000}'), '{"timeoutMs":0}'],
   );
 });
+
+const armed = {
+  status: 200,
+  body: { armed: true, timeoutMs: 30_000, firesAt: null, lastFiredAt: null },
+};
+
+t.test('a switch that may have been set is unknown, also after a later refusal', async (t) => {
+  api.play('silent', refusal(403, 'insufficient_scope'));
+  const kept = scripted.client().cancelAfter(30_000);
+  t.match(await kept.armed, { ok: false, error: { kind: 'unknown', code: 'insufficient_scope' } });
+  api.play('silent', refusal(422, 'invalid_timeout'));
+  t.match(await kept.stop({ disarm: true }), {
+    ok: false,
+    error: { kind: 'refused', code: 'invalid_timeout' },
+  });
+});
+
+t.test('a renewal that nobody answers leaves time for the next two', async (t) => {
+  const timeoutMs = 3 * (5_000 + 1 / 64);
+  const { onSilence } = api;
+  t.teardown(() => (api.onSilence = onSilence));
+  api.onSilence = () => clock.advance(timeoutMs / 3);
+  api.play('silent', armed);
+  const kept = scripted.client().cancelAfter(timeoutMs);
+  t.match(await kept.armed, { ok: false, error: { kind: 'unknown' } });
+  t.match(await kept.stop({ disarm: true }), { ok: true });
+});
