@@ -154,6 +154,25 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     }
   }
 
+  const strange: readonly [name: string, reply: Reply, pause: number][] = [
+    [
+      'a date that is none',
+      refusal(503, 'shutting_down', { 'Retry-After': 'Mon, 01 Jan 99999 00:00:00 GMT' }),
+      0.25,
+    ],
+    ['a number that is none', refusal(503, 'shutting_down', { 'Retry-After': '\xb2' }), 0.25],
+    ['a code that is no text', { status: 500, body: { error: { code: [1] } } }, 0.25],
+    ['nesting without end', { status: 500, body: '['.repeat(100_000) }, 0.25],
+  ];
+  for (const [name, reply, pause] of strange) {
+    await t.test(`${name} in an answer hides no outcome`, async (t) => {
+      api.play(reply, accepted);
+      const { value, pauses } = await call('submit', order);
+      t.equal(value?.requestId, 'req_1');
+      t.strictSame(pauses, [pause]);
+    });
+  }
+
   await t.test('a refusal that drips leaves the outcome unknown', async (t) => {
     const [, reply] = slow[3] as (typeof slow)[number];
     api.play(reply, refusal(403, 'account_frozen'));
@@ -232,6 +251,36 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     t.strictSame(value, ['e-1', 'order_update', { n: 1 }]);
     t.strictSame(pauses, []);
   });
+
+  const streamed = (text: string, encoding: BufferEncoding = 'utf8'): Reply => ({
+    status: 200,
+    stream: (out) => out.end(text, encoding),
+  });
+  const broken: readonly [name: string, reply: Reply | Drip][] = [
+    ['a head that drips', { atOnce: '', slowly: head('200 OK', 'X: y\r\n'.repeat(100)) }],
+    ['a refusal that drips', slow[3]?.[1] as Drip],
+    ['an event that is not UTF-8', streamed('id: e-2\ndata: \xff\n\n', 'latin1')],
+    ['an event that is not JSON', streamed('id: e-2\ndata: <html>\n\n')],
+    ['an event without an end', streamed('x'.repeat(2 ** 21))],
+    [
+      'a Retry-After without end',
+      refusal(503, 'shutting_down', { 'Retry-After': '9'.repeat(400) }),
+    ],
+  ];
+  for (const [number, [name, reply]] of broken.entries()) {
+    await t.test(`a stream outlasts ${name}`, async (t) => {
+      const block = 'id: e-1\nevent: order_update\ndata: {"n":1}\n\n';
+      const last = 'id: e-3\nevent: order_update\ndata: {"n":3}\n\n';
+      api.play({ status: 200, stream: (out) => out.end(block) }, reply, {
+        status: 200,
+        stream: (out) => out.end(last),
+      });
+      const source = ['terminal_a', '', `Broken${number}`];
+      t.strictSame((await call('next_event', source)).value, ['e-1', 'order_update', { n: 1 }]);
+      t.strictSame((await call('next_event', source)).value, ['e-3', 'order_update', { n: 3 }]);
+      t.equal(api.seen[2]?.headers['last-event-id'], 'e-1');
+    });
+  }
 
   await t.test('the real gateway understands it', async (t) => {
     const gateway = await startTestGateway(t, { users: 1 });

@@ -11,12 +11,13 @@ import http.client
 import io
 import json
 import random
+import re
 import secrets
 import socket
 import ssl
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 
@@ -116,6 +117,10 @@ _READ_DELAYS = (1, 2, 5, 10)
 _RETENTION_SECONDS = 86400
 _SETTLE_SECONDS = 30
 _SILENCE_SECONDS = 45
+#: Several times the longest event that a plugin can send.
+_BLOCK_BYTES_MAX = 2**20
+#: Other characters are not valid in a header, and the stream could not be resumed.
+_CURSOR = re.compile("[!-~]+")
 
 
 def rule_of(reply: Any) -> _Rule:
@@ -225,13 +230,16 @@ class BotClient:
             wait = 0.0
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": cursor} if cursor else {})}
             path = f"/api/v1/terminal-events/stream?{query}"
-            connection, reply = self._open("GET", path, None, headers, lambda: _SILENCE_SECONDS)
+            left = self._deadline(self._timeout)
+            is_open = False
+            connection, reply = self._open("GET", path, None, headers, lambda: _SILENCE_SECONDS if is_open else left())
             try:
                 if isinstance(reply, http.client.HTTPResponse) and reply.status == 200:
+                    is_open = True
                     # A stream that breaks before it tells where it begins may have lost events: this cursor says so.
                     cursor = cursor or "none"
                     for event in _blocks(reply):
-                        cursor = event.id or cursor
+                        cursor = event.id if _CURSOR.fullmatch(event.id) else cursor
                         if event.event:
                             failures = 0
                             yield event
@@ -294,21 +302,24 @@ class BotClient:
             headers["Idempotency-Key"] = key
         if wait > 0:
             path = f"{path}?waitMs={int(wait * 1000)}"
-        ends = self._clock.monotonic() + self._timeout + wait
-
-        def left() -> float:
-            seconds = float(ends - self._clock.monotonic())
-            if seconds <= 0:
-                raise socket.timeout("timed out")
-            return seconds
-
-        connection, reply = self._open(method, path, body, headers, left)
+        connection, reply = self._open(method, path, body, headers, self._deadline(self._timeout + wait))
         try:
             return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
         except (OSError, http.client.HTTPException) as error:
             return NoAnswer(True, type(error).__name__)
         finally:
             connection.close()
+
+    def _deadline(self, seconds: float) -> Callable[[], float]:
+        ends = self._clock.monotonic() + seconds
+
+        def left() -> float:
+            rest = float(ends - self._clock.monotonic())
+            if rest <= 0:
+                raise socket.timeout("timed out")
+            return rest
+
+        return left
 
     def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
               left: Callable[[], float]) -> Tuple[http.client.HTTPConnection, Any]:
@@ -352,17 +363,27 @@ class BotClient:
         raise last
 
     def _answer(self, response: http.client.HTTPResponse) -> Answer:
-        try:
-            body = json.loads(response.read())
-        except ValueError:
-            body = None
+        """Of any shape: what it raised would hide that the operation may have taken effect."""
+        body = _parsed(response.read())
         error = body.get("error") if isinstance(body, dict) else None
-        asked = response.getheader("Retry-After", "")
-        if asked.isdigit():
-            return Answer(response.status, body, float(asked), error if isinstance(error, dict) else {})
-        date = email.utils.parsedate_tz(asked)  # Some proxies send a date.
-        seconds = email.utils.mktime_tz(date) - self._clock.time() if date is not None else 0.0
-        return Answer(response.status, body, max(0.0, seconds), error if isinstance(error, dict) else {})
+        if not isinstance(error, dict) or not isinstance(error.get("code"), str):
+            error = {}
+        details = error.get("details")
+        if not isinstance(details, list) or not all(isinstance(each, dict) for each in details):
+            error = {**error, "details": []}
+        return Answer(response.status, body, self._seconds(response.getheader("Retry-After", "")), error)
+
+    def _seconds(self, asked: str) -> float:
+        """Of a Retry-After; some proxies send a date. At most what a sleep can take."""
+        try:
+            if asked.isdigit():
+                seconds = float(asked)
+            else:
+                date = email.utils.parsedate_tz(asked)
+                seconds = email.utils.mktime_tz(date) - self._clock.time() if date is not None else 0.0
+        except (ValueError, OverflowError):
+            return 0.0
+        return max(0.0, min(seconds, 1e8))
 
 
 class _Wire:
@@ -404,17 +425,33 @@ class _Received(io.RawIOBase):
         super().close()
 
 
+def _parsed(text: Union[str, bytes]) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
-    """The blocks of an event stream; one without data, which tells where the stream begins, has no `event`."""
+    """
+    The blocks of an event stream; one without data, which tells where the stream begins, has no `event`. What is not
+    JSON is passed over, as what a proxy says; a block without an end breaks the stream.
+    """
     found: Dict[str, str] = {}
-    for line in iter(response.readline, b""):
-        text = line.decode("utf-8").rstrip("\r\n")
+    size = 0
+    for line in iter(lambda: response.readline(_BLOCK_BYTES_MAX), b""):
+        size += len(line)
+        if size >= _BLOCK_BYTES_MAX:
+            raise http.client.LineTooLong("event")
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
         if text == "":
             if "data" in found:
-                yield Event(found.get("id", ""), found.get("event", "message"), json.loads(found["data"]))
+                data = _parsed(found["data"])
+                if data is not None:
+                    yield Event(found.get("id", ""), found.get("event", "message"), data)
             elif "id" in found:
                 yield Event(found["id"], "", {})
-            found = {}
+            found, size = {}, 0
             continue
         name, _, value = text.partition(":")
         value = value[1:] if value.startswith(" ") else value
