@@ -27,3 +27,18 @@ await t.test('what is noted while the journal is flushed is read again', { skip:
   t.equal(status, 0, stderr);
   t.end();
 });
+
+await t.test(
+  'a journal that cannot be replaced fails as a full disk does',
+  { skip: noMono },
+  (t) => {
+    const [mono = '', program = ''] = compile(directory, 'blocked');
+    const { status, stderr } = spawnSync(mono, [program, t.testdir()], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    t.equal(status, 0, stderr);
+    t.end();
+  },
+);

@@ -10,6 +10,7 @@ export const programs = {
   paper: `${root}src/sdk/csharp/examples/PaperTerminal.cs`,
   ledger: `${root}test/sdk/csharp/LedgerTerminal.cs`,
   busy: `${root}test/sdk/csharp/BusyJournal.cs`,
+  blocked: `${root}test/sdk/csharp/BlockedJournal.cs`,
 } as const;
 
 /** For a test's `skip`. */

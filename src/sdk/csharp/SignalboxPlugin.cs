@@ -473,7 +473,13 @@ namespace Signalbox
             lock (mutex)
             {
                 var kept = Executions.Count + Cancels.Count + Reports.Count;
-                if (broken == null && lines > Math.Max(CompactAfter, 2 * kept)) Compact();
+                if (broken != null || lines <= Math.Max(CompactAfter, 2 * kept)) return;
+                try { Compact(); }
+                catch (Exception error) // UnauthorizedAccessException, too; the file may be closed by now.
+                {
+                    broken = error;
+                    throw new IOException(error.Message, error);
+                }
             }
         }
 
