@@ -134,6 +134,16 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await terminal.notice('connected');
   });
 
+  await t.test('an answer that drips does not hold a login', async (t) => {
+    const user = await gateway.user();
+    const proxy = await openCuttingProxy(t, gateway.url);
+    proxy.drips = true;
+    const beganAt = performance.now();
+    const terminal = start(t, user, language.ledger, [...ledgerIn(t).args, 'never'], proxy.url);
+    t.not(await terminal.ended(), 0);
+    t.ok(performance.now() - beganAt < 60_000);
+  });
+
   await t.test('a second process on the same journal is refused', async (t) => {
     const user = await gateway.user();
     const journalDir = t.testdir();

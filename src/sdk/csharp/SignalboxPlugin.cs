@@ -749,7 +749,7 @@ namespace Signalbox
     internal static class Upgrade
     {
         const string Subprotocol = "signalbox.plugin.v1";
-        const int TimeoutMs = 15000;
+        internal const int TimeoutMs = 15000;
 
         internal static WebSocket Open(Uri url, string token, out TcpClient tcp)
         {
@@ -847,6 +847,22 @@ namespace Signalbox
         }
     }
 
+    internal sealed class LoginClient : WebClient
+    {
+        volatile WebRequest request;
+
+        internal void Abort()
+        {
+            var open = request;
+            if (open != null) open.Abort();
+        }
+
+        protected override WebRequest GetWebRequest(Uri address)
+        {
+            return request = base.GetWebRequest(address);
+        }
+    }
+
     /// <summary>
     /// Override what your terminal does; call Report, CancelReport and Event from any thread, at any time. The
     /// protected methods, but Notice, are called on one thread of their own, one after another.
@@ -920,7 +936,9 @@ namespace Signalbox
         /// <exception cref="WebException">The gateway refuses it, or cannot be reached.</exception>
         public static string LogIn(string url, string email, string password)
         {
-            using (var client = new WebClient())
+            using (var client = new LoginClient())
+            // Its own timeout begins anew with each byte of the answer.
+            using (new Timer(_ => client.Abort(), null, Upgrade.TimeoutMs, Timeout.Infinite))
             {
                 client.Headers[HttpRequestHeader.ContentType] = "application/json";
                 var body = Json.Write(new Fields { { "email", email }, { "password", password } });

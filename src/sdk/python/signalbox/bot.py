@@ -230,7 +230,7 @@ class BotClient:
             wait = 0.0
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": cursor} if cursor else {})}
             path = f"/api/v1/terminal-events/stream?{query}"
-            left = self._deadline(self._timeout)
+            left = deadline(self._clock, self._timeout)
             is_open = False
             connection, reply = self._open("GET", path, None, headers, lambda: _SILENCE_SECONDS if is_open else left())
             try:
@@ -302,24 +302,13 @@ class BotClient:
             headers["Idempotency-Key"] = key
         if wait > 0:
             path = f"{path}?waitMs={int(wait * 1000)}"
-        connection, reply = self._open(method, path, body, headers, self._deadline(self._timeout + wait))
+        connection, reply = self._open(method, path, body, headers, deadline(self._clock, self._timeout + wait))
         try:
             return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
         except (OSError, http.client.HTTPException) as error:
             return NoAnswer(True, type(error).__name__)
         finally:
             connection.close()
-
-    def _deadline(self, seconds: float) -> Callable[[], float]:
-        ends = self._clock.monotonic() + seconds
-
-        def left() -> float:
-            rest = float(ends - self._clock.monotonic())
-            if rest <= 0:
-                raise socket.timeout("timed out")
-            return rest
-
-        return left
 
     def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
               left: Callable[[], float]) -> Tuple[http.client.HTTPConnection, Any]:
@@ -338,7 +327,7 @@ class BotClient:
             connection.sock = plain  # `close` ends it also when the handshake fails.
             plain.settimeout(left())  # Unlike a read's, it holds for the handshake as a whole.
             sock = tls.wrap_socket(plain, server_hostname=self._host) if self._is_secure else plain
-            connection.sock = _Wire(sock, left)
+            connection.sock = Wire(sock, left)
             is_sent = True
             connection.request(method, self._prefix + path, body.encode() if body is not None else None,
                                {"Authorization": f"Bearer {self._api_key}", **headers})
@@ -386,7 +375,20 @@ class BotClient:
         return max(0.0, min(seconds, 1e8))
 
 
-class _Wire:
+def deadline(clock: Any, seconds: float) -> Callable[[], float]:
+    """For a Wire: what is left of `seconds`; raises when that is nothing."""
+    ends = clock.monotonic() + seconds
+
+    def left() -> float:
+        rest = float(ends - clock.monotonic())
+        if rest <= 0:
+            raise socket.timeout("timed out")
+        return rest
+
+    return left
+
+
+class Wire:
     """
     What http.client uses of a socket. A socket's own timeout begins anew with each read, so that an answer of single
     bytes would never end; here each read and write gets what is left.
