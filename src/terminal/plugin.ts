@@ -135,17 +135,14 @@ export function createPlugin(options: PluginOptions): Plugin {
       inDoubt: (command, execute) =>
         begin(command, () => {
           const take = (found: Doubt): void => {
+            if (stopped !== undefined) return;
             if (found === 'execute') execute();
             else if (found !== undefined) report(command.executionId, found);
           };
           const found = terminal.inDoubt === undefined ? notKnown : terminal.inDoubt(command);
           return found instanceof Promise ? found.then(take) : take(found);
         }),
-      cancel: (request) => {
-        const begun = beginning.get(request.executionId);
-        if (begun === undefined) cancel(request);
-        else void begun.then(() => cancel(request));
-      },
+      cancel: cancelAfterSubmit,
       snapshot: (snapshotId) => void guard(snapshotId, () => sendSnapshot(snapshotId)),
       restore: (executions) => terminal.restore?.(executions),
       notice,
@@ -165,11 +162,22 @@ export function createPlugin(options: PluginOptions): Plugin {
     });
     if (begun === undefined) return;
     beginning.set(executionId, begun);
-    void begun.then(() => beginning.delete(executionId));
+    void begun.then(() => {
+      if (beginning.get(executionId) === begun) beginning.delete(executionId);
+    });
+  }
+
+  /** A command in doubt may have been submitted when the doubt ends: then that is waited for, too. */
+  function cancelAfterSubmit(request: CancelRequest): void {
+    const begun = beginning.get(request.executionId);
+    if (begun === undefined) cancel(request);
+    else void begun.then(() => cancelAfterSubmit(request));
   }
 
   function cancel(request: CancelRequest): void {
     const { cancelRequestId } = request;
+    // It has waited for its order: the next start asks for it again.
+    if (stopped !== undefined) return;
     if (terminal.cancel === undefined) return cancelReport(cancelRequestId, cannotCancel);
     const work = (): unknown => terminal.cancel?.(request);
     void guard(cancelRequestId, work, (text) =>

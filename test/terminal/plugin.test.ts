@@ -10,6 +10,7 @@ import {
   type Terminal,
 } from '../../src/terminal/plugin.js';
 import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.js';
+import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { source, startTime, submitFrame } from './desk.js';
@@ -202,3 +203,64 @@ t.test(
     t.match(await again.connection.next('report'), { executionId: 'exe_1', status: 'unknown' });
   },
 );
+
+t.test('a cancel waits for an order in doubt that is handed over after all', async (t) => {
+  const done: string[] = [];
+  let resolve: () => void = () => undefined;
+  const { connection } = await setUp(
+    t,
+    {
+      async submit() {
+        await new Promise<void>((handedOver) => (resolve = handedOver));
+        done.push('submit');
+      },
+      inDoubt: () => Promise.resolve('execute'),
+      cancel: ({ cancelRequestId }) => void done.push(cancelRequestId),
+    },
+    { journalDir: leaveInDoubt(t.testdir()) },
+  );
+  cancel(connection, 'exe_1');
+  await connection.next('ack');
+  connection.send({
+    type: 'cancel',
+    cancelRequestId: 'can_2',
+    executionId: 'exe_1',
+    orderRef: 'o',
+  });
+  await connection.next('ack');
+  t.strictSame(done, []);
+  resolve();
+  await eventually(async () => done.length === 3);
+  t.strictSame(done, ['submit', 'can_1', 'can_2']);
+});
+
+for (const [name, expiresInMs] of [
+  ['executes nothing and cancels nothing', 20_000],
+  ['does not write to its journal', -1],
+] as const) {
+  t.test(`after its end a plugin ${name}, whatever it waited for`, async (t) => {
+    const journalDir = t.testdir();
+    const expiresAt = new Date(startTime + expiresInMs).toISOString();
+    const journal = new Journal(new SimulatedClock(startTime), openJournalFile(journalDir, source));
+    journal.noteSubmit(submitFrame('exe_1', { expiresAt }));
+    journal.noteCancel('can_1', 'exe_1');
+    journal.flush();
+    journal.close();
+    const done: string[] = [];
+    let resolve: (found: 'execute') => void = () => undefined;
+    const { plugin } = await setUp(
+      t,
+      {
+        submit: ({ executionId }) => void done.push(executionId),
+        inDoubt: async () => new Promise<'execute'>((found) => (resolve = found)),
+        cancel: ({ cancelRequestId }) => void done.push(cancelRequestId),
+      },
+      { journalDir },
+    );
+    await plugin.stop();
+    resolve('execute');
+    await new Promise((passed) => setImmediate(passed));
+    t.strictSame(done, []);
+    t.equal(plugin.known('exe_1')?.isReported, false);
+  });
+}
