@@ -99,8 +99,7 @@ function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefin
     if (end === -1 || body[end] !== delimiter) return undefined;
     const value = body.toString('utf8', valueAt, end);
     const dataTag = dataFields.get(tag);
-    const isNext =
-      dataTag !== undefined && body.toString('latin1', end + 1).startsWith(`${dataTag}=`);
+    const isNext = dataTag !== undefined && isAt(body, end + 1, `${dataTag}=`);
     dataLength = isNext && /^\d{1,6}$/.test(value) ? Number(value) : undefined;
     fields.push([tag, value]);
     at = end + 1;
@@ -108,4 +107,9 @@ function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefin
   const [first, ...rest] = fields;
   if (first?.[0] !== tags.MsgType) return undefined;
   return { beginString, type: first[1], fields: rest };
+}
+
+/** Reads no more than the text: a body of many such fields would be read again for each of them. */
+function isAt(body: Buffer, at: number, text: string): boolean {
+  return body.toString('latin1', at, at + text.length) === text;
 }

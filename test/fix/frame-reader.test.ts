@@ -177,3 +177,23 @@ t.test('no bytes make it throw or wait for ever', async () => {
     { numRuns: 40 },
   );
 });
+
+t.test(
+  'a message of many fields of raw bytes is read once, not again for each of them',
+  async (t) => {
+    const fields = Array.from({ length: 1_000 }, (): Field => [90, '1']);
+    const message = encodeMessage(version, { type: '0', fields });
+    const { toString } = Buffer.prototype;
+    let read = 0;
+    t.intercept(Buffer.prototype, 'toString', {
+      value(this: Buffer, ...range: Parameters<typeof toString>) {
+        const text: string = toString.apply(this, range);
+        read += text.length;
+        return text;
+      },
+    });
+    const frames = new FrameReader().push(message);
+    t.strictSame(kinds(frames), ['0']);
+    t.ok(read < 4 * message.length, `${read} of ${message.length} bytes`);
+  },
+);
