@@ -43,6 +43,10 @@ const rejectReasons: Readonly<Record<string, ReasonCode>> = {
 };
 const unknownOrder = '5';
 
+/** Years that a frame to the gateway can carry. A venue may fill in the least or the greatest time that it knows. */
+const earliestMs = Date.UTC(1000, 0);
+const endMs = Date.UTC(3000, 0);
+
 /** ExecType (150) of a trade in FIX 4.4, and of partial fill and fill before. */
 const tradeTypes: readonly string[] = ['F', '1', '2'];
 /** Of a trade that is taken back or corrected; before 4.4 ExecTransType (20) said so. */
@@ -191,7 +195,8 @@ function fillOf(
     return undefined;
   }
   if (known?.fills.some((fill) => fill.fillId === fillId) === true) return undefined;
-  const filledAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? nowMs;
+  const saidAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? NaN;
+  const filledAt = saidAt >= earliestMs && saidAt < endMs ? saidAt : nowMs;
   return { fill: { fillId, price, quantity, filledAt: toIsoTime(filledAt) } };
 }
 

@@ -1,6 +1,8 @@
 /** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
 import t from 'tap';
 import { venues } from '../../src/fix/venues.js';
+import { toIsoTime } from '../../src/lib/clock.js';
+import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import { limitOrder, memoryFile, MemoryDesk, message } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
@@ -564,3 +566,16 @@ t.test(
     ]);
   },
 );
+
+t.test('a fill at a time that no frame can carry was filled when it came', async (t) => {
+  for (const time of ['00010101-00:00:00', '99991231-23:59:59.999', '09991231-23:59:59']) {
+    const desk = working();
+    desk.receive(
+      `35=8|37=V1|17=E1|150=F|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100|60=${time}`,
+    );
+    const [fill] = desk.plugin.execution(id)?.fills ?? [];
+    t.equal(fill?.filledAt, toIsoTime(desk.clock.now()));
+    const frame = { type: 'report', seq: 1, executionId: id, status: 'filled', fill };
+    t.equal(decodeFrame(Buffer.from(JSON.stringify(frame))).error, undefined);
+  }
+});
