@@ -138,7 +138,8 @@ export class VenueAnswers {
     // One of an earlier process is known by the order's name alone.
     const asked = doubts.askedBy(seq ?? 0) ?? (refType === undefined ? '' : refId);
     const askedFor = mayBe('question') ? journal.order(asked) : undefined;
-    if (askedFor !== undefined) {
+    // The plugin's journal may have dropped it already, and takes no report on it then.
+    if (askedFor !== undefined && plugin.known(askedFor.executionId) !== undefined) {
       return this.noAnswer(askedFor, `The venue does not answer for the order: ${text}`);
     }
     const order = mayBe('order')

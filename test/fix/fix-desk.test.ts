@@ -1,5 +1,6 @@
 /** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
 import t from 'tap';
+import type { SentOrder } from '../../src/fix/fix-journal.js';
 import { venues } from '../../src/fix/venues.js';
 import { toIsoTime } from '../../src/lib/clock.js';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
@@ -566,6 +567,14 @@ t.test(
     ]);
   },
 );
+
+t.test('a refused question on an order that has left the journal is said', async (t) => {
+  const desk = working();
+  const order = desk.journal.orderOf(id) as SentOrder;
+  desk.journal.noteOrder({ ...order, executionId: 'exe_old', clOrdId: 'old' });
+  desk.receive('35=j|372=H|379=old|380=0|58=no');
+  t.match(desk.taken().told, [/^event .*refuses a message/]);
+});
 
 t.test('a fill at a time that no frame can carry was filled when it came', async (t) => {
   for (const time of ['00010101-00:00:00', '99991231-23:59:59.999', '09991231-23:59:59']) {

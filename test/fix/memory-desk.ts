@@ -5,6 +5,7 @@ import type { Field, ReceivedMessage } from '../../src/fix/message.js';
 import type { OrderRules } from '../../src/fix/order-message.js';
 import { tags } from '../../src/fix/tags.js';
 import { venues } from '../../src/fix/venues.js';
+import { assert } from '../../src/lib/assert.js';
 import type { SubmitFrame } from '../../src/plugins/protocol.js';
 import type { JournalFile } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
@@ -80,6 +81,7 @@ export class MemoryDesk {
       plugin: {
         known: (id) => this.plugin.execution(id),
         report: (executionId, evidence) => {
+          assert(this.plugin.execution(executionId) !== undefined, 'as the plugin itself does');
           this.plugin.noteReport({ type: 'report', executionId, ...evidence }, undefined);
           this.told.push(shownReport(evidence));
         },
