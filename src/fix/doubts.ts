@@ -19,12 +19,25 @@ interface Doubted {
 
 export class Doubts {
   readonly #clock: Clock;
+  readonly #life: () => number;
   readonly #doubted = new Map<string, Doubted>();
   /** By MsgSeqNum of the status request. */
   readonly #asked = new Map<number, string>();
+  #askedIn: number;
 
-  constructor(clock: Clock) {
+  /** @param life of the sequence, counted. */
+  constructor(clock: Clock, life: () => number) {
     this.#clock = clock;
+    this.#life = life;
+    this.#askedIn = life();
+  }
+
+  /** Begun anew within the session, the sequence has these numbers for other messages. */
+  get #questions(): Map<number, string> {
+    const life = this.#life();
+    if (life !== this.#askedIn) this.#asked.clear();
+    this.#askedIn = life;
+    return this.#asked;
   }
 
   add(clOrdId: string, afterMs: number): void {
@@ -45,7 +58,7 @@ export class Doubts {
 
   /** Questions of an earlier session get no answer. */
   beginSession(): void {
-    this.#asked.clear();
+    this.#questions.clear();
   }
 
   /** @returns the orders to ask for now. An order that is not open any more is in no doubt. */
@@ -66,19 +79,19 @@ export class Doubts {
   }
 
   noteAsked(seq: number, clOrdId: string): void {
-    this.#asked.set(seq, clOrdId);
+    this.#questions.set(seq, clOrdId);
   }
 
   /** @returns the order that the message with this number asked for. */
   askedBy(seq: number): string | undefined {
-    return this.#asked.get(seq);
+    return this.#questions.get(seq);
   }
 
   /** @returns the number of the oldest question for the order: answers come in the order of the questions. */
   takeAnswered(clOrdId: string): number | undefined {
-    for (const [seq, asked] of this.#asked) {
+    for (const [seq, asked] of this.#questions) {
       if (asked !== clOrdId) continue;
-      this.#asked.delete(seq);
+      this.#questions.delete(seq);
       return seq;
     }
     return undefined;
@@ -86,9 +99,9 @@ export class Doubts {
 
   /** The venue has not taken these messages: what they asked is asked again. */
   missed(isMissed: (seq: number) => boolean): void {
-    for (const [seq, clOrdId] of this.#asked) {
+    for (const [seq, clOrdId] of this.#questions) {
       if (!isMissed(seq)) continue;
-      this.#asked.delete(seq);
+      this.#questions.delete(seq);
       this.add(clOrdId, 0);
     }
   }

@@ -44,7 +44,7 @@ export class FixDesk {
 
   constructor(options: FixDeskOptions) {
     this.#options = options;
-    this.#doubts = new Doubts(options.clock);
+    this.#doubts = new Doubts(options.clock, () => options.journal.life);
     this.#answers = new VenueAnswers({ ...options, doubts: this.#doubts });
   }
 

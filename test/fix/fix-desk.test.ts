@@ -588,3 +588,16 @@ t.test('a fill at a time that no frame can carry was filled when it came', async
     t.equal(decodeFrame(Buffer.from(JSON.stringify(frame))).error, undefined);
   }
 });
+
+t.test('a question from before the sequence began anew is none any more', async (t) => {
+  const desk = working();
+  for (let more = 0; more < 9; more++) desk.submit(`exe_${more}`);
+  desk.desk.loggedOn();
+  desk.pass(1);
+  desk.reset();
+  desk.pass(1);
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  t.strictSame(desk.taken().told, ['working, 0 filled']);
+});

@@ -116,6 +116,13 @@ export class MemoryDesk {
     this.desk.received(message(text));
   }
 
+  /** The venue asks within the session to begin anew. */
+  reset(): void {
+    this.desk.unread(message('35=A|141=Y'));
+    this.journal.noteReset();
+    this.#seq = 1;
+  }
+
   /** Seconds pass. */
   pass(seconds: number): void {
     for (let second = 0; second < seconds; second++) {
