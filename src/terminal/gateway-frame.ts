@@ -1,4 +1,6 @@
 /** Parses and validates frames of the gateway. A frame without a required field is invalid. */
+import { scanJson } from '../lib/json-scan.js';
+import { limits } from '../limits.js';
 import type { GatewayFrame } from '../plugins/protocol.js';
 
 type Check = (value: unknown) => boolean;
@@ -41,6 +43,8 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
 
 /** @returns undefined when the text is not a valid frame. */
 export function decodeGatewayFrame(text: string): GatewayFrame | undefined {
+  // What is nested deeper than any payload can be parsed, but not written to the journal.
+  if (scanJson(Buffer.from(text), '').depth > limits.jsonDepthMax.max) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -591,6 +591,10 @@ t.test('what is no frame is passed over', async (t) => {
   await desk.notice('bad_frame');
   connection.socket.send(Buffer.from('{"type":"ack","seq":1}'));
   await desk.notice('bad_frame');
+  const deep = JSON.stringify(submitFrame('exe_1', { payload: { a: 0 } }));
+  const depth = 60_000;
+  connection.socket.send(deep.replace('{"a":0}', `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`));
+  await desk.notice('bad_frame');
   connection.send({ type: 'error', code: 'invalid_frame', message: 'm' });
   t.match(await desk.notice('gateway_error'), { code: 'invalid_frame', message: 'm' });
   await settled(connection);
