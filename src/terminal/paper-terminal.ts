@@ -137,8 +137,10 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
     },
     stop() {
       walk?.cancel();
+      // The plugin first: it hands over what has just come, and that must not go on either.
+      const stopped = plugin.stop();
       broker.stop();
-      return plugin.stop();
+      return stopped;
     },
     setPrice: (symbol, price) => broker.setPrice(symbol, price),
   };

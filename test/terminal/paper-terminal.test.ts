@@ -5,12 +5,14 @@ import {
   type PaperTerminalOptions,
 } from '../../src/terminal/paper-terminal.js';
 import { startFakeGateway, type FakeGateway } from '../support/fake-gateway.js';
+import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { source, startTime, submitFrame } from './desk.js';
 
 interface Setting extends Partial<PaperTerminalOptions> {
   readonly gateway?: FakeGateway;
+  readonly onActivity?: (activity: Activity) => void;
 }
 
 async function setUp(t: Test, options: Setting = {}) {
@@ -22,7 +24,10 @@ async function setUp(t: Test, options: Setting = {}) {
     token: () => 'sbs_token',
     source,
     clock,
-    observer: (activity) => activities.put(activity),
+    observer(activity) {
+      activities.put(activity);
+      options.onActivity?.(activity);
+    },
     random: () => 0,
     ...options,
   });
@@ -156,4 +161,23 @@ t.test('a stopped terminal can be stopped again', async (t) => {
   await terminal.stop();
   await terminal.stop();
   t.equal(clock.timerCount, 0);
+});
+
+t.test('an order that was taken at the very end fills no further after it', async (t) => {
+  const reports: Activity[] = [];
+  let stopped: Promise<void> | undefined;
+  const { connection, clock, terminal } = await setUp(t, {
+    partialFills: 2,
+    onActivity(activity) {
+      if (activity.kind === 'report') reports.push(activity);
+      if (activity.kind === 'repeated') stopped = terminal.stop();
+    },
+  });
+  connection.send(submitFrame('exe_1'));
+  connection.send(submitFrame('exe_1'));
+  await eventually(() => stopped !== undefined);
+  await stopped;
+  const before = reports.length;
+  clock.advance(1_000);
+  t.equal(reports.length, before);
 });
