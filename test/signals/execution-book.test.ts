@@ -205,16 +205,22 @@ t.test('memory lets go of all that is settled', async (t) => {
   );
 });
 
+/** A cancel that left on a connection that broke, and became unknown, as its order. */
+async function unansweredCancel() {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  plugin.say({ type: 'ack', executionId: id });
+  await gateway.cancel(id);
+  plugin.drop();
+  await gateway.pass(60_000);
+  return { gateway, id };
+}
+
 t.test(
   'memory lets go of a cancel nobody acknowledged, also when the clock steps back',
   async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
-    plugin.say({ type: 'ack', executionId: id });
-    await gateway.cancel(id);
-    plugin.drop();
-    await gateway.pass(60_000);
+    const { gateway, id } = await unansweredCancel();
     t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'unknown' } });
     gateway.clock.stepWall(-5_000);
     await gateway.pass(cancelResendMs);
@@ -223,13 +229,7 @@ t.test(
 );
 
 t.test('memory lets go of what can be sent again no longer, however time passes', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
-  plugin.say({ type: 'ack', executionId: id });
-  await gateway.cancel(id);
-  plugin.drop();
-  await gateway.pass(60_000);
+  const { gateway, id } = await unansweredCancel();
   const sentAt = gateway.durable(id)?.cancel?.dispatchedAt ?? 0;
   for (let before = 0; before < 30; before++) {
     const clock = new TickingClock(sentAt + cancelResendMs - before);

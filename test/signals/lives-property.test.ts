@@ -183,12 +183,8 @@ class Story {
     await turns();
     this.gateway.memory.failNextCommits(0);
     this.#look();
-    const { clock, memory: store, core } = this.gateway;
-    this.gateway.deadlines.stop();
-    core.cancelAll.stop();
-    core.stops.stop();
-    core.lostOrders.stop();
-    this.gateway = new SimulatedGateway({ clock: new TickingClock(clock.now()), store });
+    const clock = new TickingClock(this.gateway.clock.now());
+    this.gateway = this.gateway.restart({ clock });
     this.#told = 0;
     this.#statuses.clear();
   }

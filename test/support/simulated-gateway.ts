@@ -155,10 +155,11 @@ export class SimulatedGateway {
   }
 
   /** A crash: nothing of this life's memory survives, and none of its timers fires. */
-  restart(life: Pick<Life, 'isStarting'> = {}): SimulatedGateway {
+  restart(life: Pick<Life, 'clock' | 'isStarting'> = {}): SimulatedGateway {
     this.deadlines.stop();
     this.core.cancelAll.stop();
     this.core.stops.stop();
+    this.core.lostOrders.stop();
     const clock = new SimulatedClock(this.clock.now());
     return new SimulatedGateway({ clock, store: this.memory, limits: this.limits, ...life });
   }
