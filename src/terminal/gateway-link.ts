@@ -99,6 +99,12 @@ export class GatewayLink {
     return true;
   }
 
+  /** Ends the connection for a new one. */
+  renew(why: string): void {
+    this.#failure = why;
+    this.#socket?.terminate();
+  }
+
   /** Stops without a reconnect, and reports the reason. */
   refuse(refused: Refused): void {
     if (this.#isEnded) return;

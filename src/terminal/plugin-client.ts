@@ -77,6 +77,15 @@ export interface PluginClient {
   event(event: TerminalEventDraft): boolean;
 }
 
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** A monotonic clock may stand while its computer sleeps. Less than this is how clocks are kept right. */
+const sleepMsMin = 1_000;
+const slept = 'the computer has slept, or its clock was set: the time of the gateway is asked anew';
+
 export function createPluginClient(options: PluginClientOptions): PluginClient {
   const { clock, journal, handler, source } = options;
   const link = new GatewayLink({
@@ -100,14 +109,16 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   /** Work to do after the next flush of the journal, in order. */
   let afterFlush: (() => void)[] = [];
   let nextFlush: NodeJS.Immediate | undefined;
-  /** The gateway's clock of the latest welcome. */
-  let gatewayTime: { readonly unixMs: number; readonly monotonic: number } | undefined;
-  /** Monotonic. The gateway's clock is read after it, and the welcome may then be long on its way. */
-  let helloAt = 0;
+  /** The gateway's clock of the latest welcome, and the hello before it. */
+  let gatewayTime: { readonly unixMs: number; readonly since: Moment } | undefined;
+  /** The gateway's clock is read after it, and the welcome may then be long on its way. */
+  let helloAt: Moment = { monotonic: 0, wall: 0 };
+  /** Came after a sleep: the next welcome tells whether they have expired. */
+  let undated: SubmitFrame[] = [];
   let isResumed = false;
 
   function hello(): PluginFrame {
-    helloAt = clock.monotonic();
+    helloAt = { monotonic: clock.monotonic(), wall: clock.now() };
     return {
       type: 'hello',
       ...source,
@@ -118,9 +129,13 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   }
 
   function onWelcome({ serverTime, lastSeq, outgoingQueue }: WelcomeFrame): void {
-    gatewayTime = { unixMs: Date.parse(serverTime), monotonic: helloAt };
+    gatewayTime = { unixMs: Date.parse(serverTime), since: helloAt };
     outgoing.open(lastSeq, outgoingQueue);
     if (!isResumed) resume();
+    const late = undated;
+    undated = [];
+    // What has not expired the gateway sends again, unless it is not wanted any more.
+    for (const submit of late) if (hasExpired(submit)) onSubmit(submit);
     flushSoon();
   }
 
@@ -143,9 +158,11 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   function onFrame(frame: Exclude<GatewayFrame, WelcomeFrame>): void {
     switch (frame.type) {
       case 'submit':
-        return onSubmit(frame);
+        if (sleptMs() === 0) return onSubmit(frame);
+        undated.push(frame);
+        return link.renew(slept);
       case 'cancel':
-        return onCancel(frame);
+        return sleptMs() === 0 ? onCancel(frame) : link.renew(slept);
       case 'snapshot':
         return handler.snapshot(frame.snapshotId);
       case 'ack':
@@ -169,9 +186,12 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   /** Compares with the gateway's clock: the terminal's own clock may be wrong by more than the TTL. */
   function execute(submit: SubmitFrame): void {
-    const { executionId, expiresAt } = submit;
-    if (gatewayNow() < Date.parse(expiresAt)) handler.submit(submit);
-    else report(executionId, { status: 'expired', reasonCode: 'ttl_expired' });
+    if (!hasExpired(submit)) return handler.submit(submit);
+    report(submit.executionId, { status: 'expired', reasonCode: 'ttl_expired' });
+  }
+
+  function hasExpired({ expiresAt }: SubmitFrame): boolean {
+    return gatewayNow() >= Date.parse(expiresAt);
   }
 
   function reportAgain(executionId: string): void {
@@ -193,7 +213,16 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   function gatewayNow(): number {
     if (gatewayTime === undefined) return clock.now();
-    return gatewayTime.unixMs + clock.monotonic() - gatewayTime.monotonic;
+    const { unixMs, since } = gatewayTime;
+    return unixMs + clock.monotonic() - since.monotonic + sleptMs();
+  }
+
+  /** Since the hello, as far as the monotonic clock has not counted it; or the wall clock was set forward. */
+  function sleptMs(): number {
+    if (gatewayTime === undefined) return 0;
+    const { monotonic, wall } = gatewayTime.since;
+    const ms = clock.now() - wall - (clock.monotonic() - monotonic);
+    return ms >= sleepMsMin ? ms : 0;
   }
 
   function report(executionId: string, evidence: Evidence): void {

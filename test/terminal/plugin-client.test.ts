@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap';
-import type { PluginFrameOf } from '../../src/plugins/protocol.js';
+import type { PluginFrameOf, SubmitFrame } from '../../src/plugins/protocol.js';
 import { openJournalFile } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { FakeConnection } from '../support/fake-gateway.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { setUpDesk, source, startTime, submitFrame, type Desk, type DeskOptions } from './desk.js';
 
 const iso = (unixMs: number): string => new Date(unixMs).toISOString();
@@ -644,4 +645,50 @@ t.test('stop while it waits to come back leaves no timer', async (t) => {
   await cut(desk, connection);
   await desk.client.stop();
   t.equal(desk.clock.timerCount, 0);
+});
+
+t.test(
+  'after a sleep nothing is carried out before the gateway has told its time anew',
+  async (t) => {
+    const [desk, connection] = await startDesk(t);
+    // The monotonic clock of a computer may stand while it sleeps.
+    desk.clock.stepWall(60_000);
+    connection.send(submitFrame('late', { expiresAt: iso(startTime + 20_000) }));
+    connection.send(submitFrame('early', { expiresAt: iso(startTime + 120_000) }));
+    await Promise.race([connection.closed(), connection.next('ack')]);
+    t.strictSame(desk.asked, []);
+    await desk.notice('disconnected');
+    desk.clock.advance(1_000);
+    const again = await desk.gateway.connection();
+    await again.welcome({ serverTime: iso(startTime + 61_000) });
+    t.match(await again.next('ack'), { executionId: 'late' });
+    t.match(await again.next('report'), { executionId: 'late', reasonCode: 'ttl_expired' });
+    again.send(submitFrame('early', { expiresAt: iso(startTime + 120_000) }));
+    t.match(await again.next('ack'), { executionId: 'early' });
+    t.strictSame(desk.asked, ['early']);
+  },
+);
+
+t.test('what was in doubt over a sleep is not carried out after it has expired', async (t) => {
+  const journal = new Journal(new SimulatedClock(startTime));
+  journal.noteSubmit(submitFrame('exe_1'));
+  let execute: () => void = () => undefined;
+  const asked: string[] = [];
+  const handler = {
+    submit: ({ executionId }: SubmitFrame) => void asked.push(executionId),
+    inDoubt: (_command: SubmitFrame, certainlyNot: () => void) => void (execute = certainlyNot),
+    cancel: () => undefined,
+    snapshot: () => undefined,
+    restore: () => undefined,
+    notice: () => undefined,
+  };
+  const desk = await setUpDesk(t, { journal, handler });
+  desk.client.start();
+  const connection = await desk.gateway.connection();
+  await connection.welcome();
+  await settled(connection);
+  desk.clock.stepWall(60_000);
+  execute();
+  t.match(await connection.next('report'), { executionId: 'exe_1', reasonCode: 'ttl_expired' });
+  t.strictSame(asked, []);
 });
