@@ -8,7 +8,7 @@ import type { CancelRequest, Doubt, Evidence, Plugin, SubmitFrame } from '../ter
 import { cancelOutcome } from './execution-report.js';
 import { askAfterMs, Doubts } from './doubts.js';
 import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
-import type { Field, ReceivedMessage } from './message.js';
+import { valueOf, type Field, type FixMessage, type ReceivedMessage } from './message.js';
 import {
   cancelRequest,
   clOrdIdOf,
@@ -17,11 +17,11 @@ import {
   type CommandRefusal,
   type OrderRules,
 } from './order-message.js';
-import { types } from './tags.js';
+import { tags, types } from './tags.js';
 import { VenueAnswers } from './venue-answers.js';
 
 export interface FixDeskOptions {
-  readonly plugin: Pick<Plugin, 'known' | 'report' | 'cancelReport' | 'event'>;
+  readonly plugin: Pick<Plugin, 'known' | 'hasExpired' | 'report' | 'cancelReport' | 'event'>;
   readonly journal: FixJournal;
   readonly rules: OrderRules;
   readonly clock: Clock;
@@ -83,6 +83,16 @@ export class FixDesk {
       timeInForce,
     });
     this.#doubts.add(clOrdId, askAfterMs);
+  }
+
+  /** Right before it leaves: an order that has expired while it was made durable ends here. */
+  mayLeave(message: FixMessage): boolean {
+    const { journal, plugin } = this.#options;
+    if (message.type !== types.NewOrderSingle) return true;
+    const order = journal.order(valueOf(message, tags.ClOrdID) ?? '');
+    if (order === undefined || !plugin.hasExpired(order.executionId)) return true;
+    plugin.report(order.executionId, { status: 'expired', reasonCode: 'ttl_expired' });
+    return false;
   }
 
   /** A command of an earlier process: it may have left only if it was noted. */

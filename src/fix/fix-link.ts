@@ -35,6 +35,8 @@ export interface FixLinkOptions {
   readonly random: () => number;
   /** Makes durable what was reported of messages that came in; before their numbers are. */
   readonly flushReports: () => void;
+  /** Asked when all is durable, right before the message leaves: that may have taken long. */
+  readonly mayLeave: (message: FixMessage) => boolean;
   readonly onLoggedOn: () => void;
   readonly onMessage: (message: ReceivedMessage) => void;
   readonly onMissed: (from: number, to: number) => void;
@@ -60,7 +62,7 @@ export class FixLink {
   #socket: Socket | undefined;
   #actions: SessionAction[] = [];
   #isCarryingOut = false;
-  #unsent: Buffer[] = [];
+  #unsent: FixMessage[] = [];
   #nextFlush: NodeJS.Immediate | undefined;
   #ended: SessionEnd | undefined;
   #isStopping = false;
@@ -164,11 +166,10 @@ export class FixLink {
   }
 
   #carryOut(action: SessionAction): void {
-    const { session, journal, onLoggedOn, onMessage, onMissed, onUnread, onNotice } = this.#options;
+    const { journal, onLoggedOn, onMessage, onMissed, onUnread, onNotice } = this.#options;
     switch (action.kind) {
       case 'send':
-        onNotice({ kind: 'fix_sent', message: action.message });
-        this.#unsent.push(encodeMessage(session.beginString, action.message));
+        this.#unsent.push(action.message);
         return;
       case 'deliver':
         return onMessage(action.message);
@@ -201,10 +202,20 @@ export class FixLink {
       return;
     }
     if (socket === undefined) return;
-    if (this.#unsent.length > 0 && socket.writable) socket.write(Buffer.concat(this.#unsent));
+    if (this.#unsent.length > 0 && socket.writable) this.#write(socket);
     this.#unsent = [];
     if (socket.writableLength > unsentBytesMax) socket.destroy();
     if (this.#ended !== undefined) this.#end(socket);
+  }
+
+  #write(socket: Socket): void {
+    const { session, mayLeave, onNotice } = this.#options;
+    const bytes = this.#unsent.map((message) => {
+      const leaving = mayLeave(message) ? message : this.#session.inPlaceOf(message);
+      onNotice({ kind: 'fix_sent', message: leaving });
+      return encodeMessage(session.beginString, leaving);
+    });
+    socket.write(Buffer.concat(bytes));
   }
 
   #end(socket: Socket): void {

@@ -98,6 +98,7 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
     clock,
     random,
     flushReports: () => plugin.flush(),
+    mayLeave: (message) => desk.mayLeave(message),
     onLoggedOn() {
       if (options.isCheck === true) return;
       desk.loggedOn();

@@ -51,8 +51,12 @@ export class SessionSender {
 
   /** Tells the counterparty that nothing will come again under the numbers up to `to`. */
   fillGap(from: number, to: number): void {
+    this.#onMessage(this.gapFill(from, to));
+  }
+
+  gapFill(from: number, to = from): FixMessage {
     const time = this.#time();
-    this.#write(types.SequenceReset, from, time, [
+    return this.#message(types.SequenceReset, from, time, [
       [tags.PossDupFlag, 'Y'],
       [tags.OrigSendingTime, time],
       [tags.GapFillFlag, 'Y'],
@@ -95,6 +99,10 @@ export class SessionSender {
   }
 
   #write(type: string, seq: number, sendingTime: string, fields: readonly Field[]): void {
+    this.#onMessage(this.#message(type, seq, sendingTime, fields));
+  }
+
+  #message(type: string, seq: number, sendingTime: string, fields: readonly Field[]): FixMessage {
     const { senderCompId, targetCompId, headerFields, clock } = this.#options;
     this.sentAt = clock.monotonic();
     const header: Field[] = [
@@ -104,7 +112,7 @@ export class SessionSender {
       [tags.TargetCompID, targetCompId],
       ...headerFields,
     ];
-    this.#onMessage({ type, fields: [...header, ...fields] });
+    return { type, fields: [...header, ...fields] };
   }
 }
 

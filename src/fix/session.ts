@@ -4,7 +4,7 @@
  * the sends. Never sends an application message again: a ResendRequest is answered by a gap fill, and its owner
  * is told what the counterparty lacks.
  */
-import { numberOf, valueOf, type Field, type ReceivedMessage } from './message.js';
+import { numberOf, valueOf, type Field, type FixMessage, type ReceivedMessage } from './message.js';
 import { SequenceIn } from './sequence-in.js';
 import type { SequenceNumbers, SessionAction } from './session-action.js';
 import { lowIn, lowOut, saysLow, type SessionEnd } from './session-end.js';
@@ -102,6 +102,11 @@ export class FixSession {
   send(type: string, fields: readonly Field[]): SessionAction[] {
     this.#out.send(type, fields);
     return this.#taken();
+  }
+
+  /** @returns what passes over the number of a message that must not leave any more. */
+  inPlaceOf(message: FixMessage): FixMessage {
+    return this.#out.gapFill(numberOf(message, tags.MsgSeqNum) as number);
   }
 
   logOut(): SessionAction[] {

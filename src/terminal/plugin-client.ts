@@ -71,6 +71,8 @@ export interface PluginClient {
   start(): void;
   /** Flushes the journal and disconnects; resolves when the socket is closed. */
   stop(): Promise<void>;
+  /** Whether a command of the journal must not be executed any more. */
+  hasExpired(executionId: string): boolean;
   report(executionId: string, evidence: Evidence): void;
   cancelReport(cancelRequestId: string, evidence: CancelEvidence): void;
   /** @returns false when the event was dropped: larger than a frame, or no connection and no queue. */
@@ -285,6 +287,10 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
         flush();
       }
       return link.stop();
+    },
+    hasExpired(executionId) {
+      const known = journal.execution(executionId);
+      return known !== undefined && hasExpired(known.submit);
     },
     report,
     cancelReport,

@@ -89,6 +89,8 @@ export interface Plugin extends Pick<PluginClient, 'report' | 'cancelReport' | '
   start(): void;
   /** What the journal knows of an execution: its latest report and its fills. */
   known(executionId: string): KnownExecution | undefined;
+  /** Whether the command must not be executed any more, by the gateway's clock: for a terminal that has to wait first. */
+  hasExpired(executionId: string): boolean;
   /** Makes durable what was reported, for a terminal that acknowledges to its broker. @throws when it cannot. */
   flush(): void;
   /** Disconnects; resolves when connection and journal are closed. May be called again. */
@@ -231,6 +233,7 @@ export function createPlugin(options: PluginOptions): Plugin {
   return {
     start: () => client.start(),
     known: (executionId) => journal.execution(executionId),
+    hasExpired: (executionId) => client.hasExpired(executionId),
     flush: () => journal.flush(),
     stop: () => (stopped ??= stop()),
     report,

@@ -601,3 +601,15 @@ t.test('a question from before the sequence began anew is none any more', async 
   desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
   t.strictSame(desk.taken().told, ['working, 0 filled']);
 });
+
+t.test('an order that has expired before it leaves is told as expired', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  const leaving = message(`35=D|11=${name}`);
+  desk.clock.advance(59_999);
+  t.equal(desk.desk.mayLeave(leaving), true);
+  desk.clock.advance(1);
+  t.equal(desk.desk.mayLeave(message(`35=F|41=${name}|11=${cancelName}`)), true);
+  t.equal(desk.desk.mayLeave(leaving), false);
+  t.strictSame(desk.taken().told, ['expired, ttl_expired']);
+});

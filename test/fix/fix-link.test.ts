@@ -1,10 +1,12 @@
 /** The connection to the venue, over real sockets: when it is made again. */
 import t, { type Test } from 'tap';
 import { FixJournal } from '../../src/fix/fix-journal.js';
-import { FixLink, type FixNotice } from '../../src/fix/fix-link.js';
+import { FixLink, type FixLinkOptions, type FixNotice } from '../../src/fix/fix-link.js';
+import { valueOf } from '../../src/fix/message.js';
+import { tags, types } from '../../src/fix/tags.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { eventually } from '../support/eventually.js';
-import { startAcceptor } from './acceptor.js';
+import { startAcceptor, type Acceptor } from './acceptor.js';
 import { memoryFile } from './memory-desk.js';
 
 /** Delays pass twenty times faster. */
@@ -25,8 +27,17 @@ async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
     skippedMs += stoodMs;
     venue.cut();
   };
-  const nothing = (): void => undefined;
-  const link = new FixLink({
+  const link = linkTo(venue, { clock, onNotice });
+  link.start();
+  await eventually(() => retries.length >= 4);
+  await link.stop();
+  return retries.slice(0, 4);
+}
+
+const nothing = (): void => undefined;
+
+function linkTo(venue: Acceptor, options: Partial<FixLinkOptions>): FixLink {
+  return new FixLink({
     host: '127.0.0.1',
     port: venue.port,
     tls: undefined,
@@ -42,20 +53,18 @@ async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
       supports: () => true,
     },
     journal: new FixJournal(memoryFile(), () => true),
-    clock,
+    clock: systemClock,
     random: () => 0,
     flushReports: nothing,
+    mayLeave: () => true,
     onLoggedOn: nothing,
     onMessage: nothing,
     onMissed: nothing,
     onUnread: nothing,
     onTick: nothing,
-    onNotice,
+    onNotice: nothing,
+    ...options,
   });
-  link.start();
-  await eventually(() => retries.length >= 4);
-  await link.stop();
-  return retries.slice(0, 4);
 }
 
 t.test('a venue that breaks each session soon after the logon is not pressed', async (t) => {
@@ -64,4 +73,26 @@ t.test('a venue that breaks each session soon after the logon is not pressed', a
 
 t.test('after a session that has stood, the delays begin anew', async (t) => {
   t.strictSame(await delaysAfterCuts(t, 31_000), [1_000, 1_000, 1_000, 1_000]);
+});
+
+t.test('what may not leave once it is durable does not: its number is passed over', async (t) => {
+  const venue = await startAcceptor(t);
+  let isDurable = false;
+  const link = linkTo(venue, {
+    flushReports: () => (isDurable = true),
+    mayLeave: ({ type }) => !(isDurable && type === types.NewOrderSingle),
+    onLoggedOn() {
+      isDurable = false;
+      link.send(types.NewOrderSingle, [[tags.ClOrdID, 'a']]);
+      link.send(types.OrderStatusRequest, [[tags.ClOrdID, 'a']]);
+    },
+  });
+  link.start();
+  await eventually(() => venue.ofType(types.OrderStatusRequest).length === 1);
+  t.strictSame(venue.ofType(types.NewOrderSingle), []);
+  const [fill] = venue.ofType(types.SequenceReset);
+  t.match(fill?.fields, [[tags.MsgSeqNum, '2']]);
+  t.equal(fill && valueOf(fill, tags.NewSeqNo), '3');
+  await link.stop();
+  t.equal(venue.ofType(types.ResendRequest).length, 0);
 });

@@ -80,6 +80,8 @@ export class MemoryDesk {
       },
       plugin: {
         known: (id) => this.plugin.execution(id),
+        hasExpired: (id) =>
+          this.clock.now() >= Date.parse(this.plugin.execution(id)?.submit.expiresAt ?? ''),
         report: (executionId, evidence) => {
           assert(this.plugin.execution(executionId) !== undefined, 'as the plugin itself does');
           this.plugin.noteReport({ type: 'report', executionId, ...evidence }, undefined);
