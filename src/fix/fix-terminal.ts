@@ -6,7 +6,7 @@
 import type { Clock } from '../lib/clock.js';
 import { random as systemRandom } from '../lib/ids.js';
 import { readVersion } from '../version.js';
-import { openJournalFile } from '../terminal/journal-file.js';
+import { openJournal } from '../terminal/journal-file.js';
 import { createPlugin, type ClientNotice, type Plugin } from '../terminal/plugin.js';
 import { logonFields } from './credentials.js';
 import type { FixConfig } from './fix-config.js';
@@ -127,8 +127,8 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
   /** A directory that cannot be used leaves nothing open behind. */
   function openFixJournal(): FixJournal {
     try {
-      const file = openJournalFile(stateDir, source, 'fix');
-      return new FixJournal(file, (executionId) => plugin.known(executionId) !== undefined);
+      const isKept = (executionId: string): boolean => plugin.known(executionId) !== undefined;
+      return openJournal(stateDir, source, 'fix', (file) => new FixJournal(file, isKept));
     } catch (error) {
       void plugin.stop();
       throw error;

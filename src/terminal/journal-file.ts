@@ -19,8 +19,9 @@ export interface JournalFile {
   readonly path: string;
   /** Content of the file when it was opened. */
   readonly lines: readonly string[];
-  /** Durable after the next `sync`. One that fails is the last. */
+  /** Durable after the next `sync`. */
   append(line: string): void;
+  /** One that fails is the last, as is a `rewrite`: a torn line, or a file under no name, takes nothing more. */
   sync(): void;
   /** Replaces all lines atomically. */
   rewrite(lines: readonly string[]): void;
@@ -30,18 +31,23 @@ export interface JournalFile {
 /**
  * Opens the journal of one source, so that several terminals can share a directory.
  * @param kind ends the file's name: a terminal may keep a further journal of its own.
+ * @param read makes the journal of its file. One that throws leaves nothing open.
  * @throws JournalRefused when it is in use, damaged, or cannot be read or written.
  */
-export function openJournalFile(
+export function openJournal<Journal>(
   directory: string,
   source: SourceName,
-  kind = 'journal',
-): JournalFile {
+  kind: string,
+  read: (file: JournalFile) => Journal,
+): Journal {
   const path = join(directory, `${fileNameOf(source)}.${kind}`);
+  let file: JournalFile | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
-    return open(directory, path, source, kind);
+    file = open(directory, path, source, kind);
+    return read(file);
   } catch (error) {
+    file?.close();
     if (error instanceof JournalRefused) throw error;
     const reason = errorText(error);
     throw new JournalRefused(
@@ -52,53 +58,75 @@ export function openJournalFile(
 }
 
 function open(directory: string, path: string, source: SourceName, kind: string): JournalFile {
-  const lock = openSync(`${path}.lock`, 'a', privateFileMode);
-  if (!tryLock(lock)) {
-    closeSync(lock);
-    throw new JournalRefused(
-      `The journal ${path} is in use by another terminal. Stop that one, or give this one a directory of its own.`,
-    );
-  }
+  const lock = lockFor(path);
   const { platform, instanceId, accountName } = source;
   const head = JSON.stringify({ [kind]: 1, platform, instanceId, accountName });
-  const lines = readLines(path, head);
-  let file = openSync(path, 'a', privateFileMode);
+  let lines: readonly string[];
+  let file: number;
+  try {
+    lines = readLines(path, head);
+    file = openSync(path, 'a', privateFileMode);
+  } catch (error) {
+    closeSync(lock);
+    throw error;
+  }
   let pending: string[] = [];
   let failure: Error | undefined;
+
+  function attempt(write: () => void): void {
+    if (failure !== undefined) throw failure;
+    try {
+      write();
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    }
+  }
 
   return {
     path,
     lines,
     append: (line) => void pending.push(line),
     sync() {
-      if (failure !== undefined) throw failure;
-      if (pending.length === 0) return;
-      try {
+      attempt(() => {
+        if (pending.length === 0) return;
         writeAll(file, textOf(pending));
         pending = [];
         fsyncSync(file);
-      } catch (error) {
-        // It may have left a torn line, behind which nothing more may come.
-        failure = error as Error;
-        throw error;
-      }
+      });
     },
     rewrite(newLines) {
-      const draft = `${path}.new`;
-      const next = openSync(draft, 'w', privateFileMode);
-      writeAll(next, textOf([head, ...newLines]));
-      fsyncSync(next);
-      renameSync(draft, path);
-      syncDirectory(directory);
-      closeSync(file);
-      file = next;
-      pending = [];
+      attempt(() => {
+        const draft = `${path}.new`;
+        const next = openSync(draft, 'w', privateFileMode);
+        try {
+          writeAll(next, textOf([head, ...newLines]));
+          fsyncSync(next);
+          renameSync(draft, path);
+          syncDirectory(directory);
+        } catch (error) {
+          closeSync(next);
+          throw error;
+        }
+        closeSync(file);
+        file = next;
+        pending = [];
+      });
     },
     close() {
       closeSync(file);
       closeSync(lock);
     },
   };
+}
+
+function lockFor(path: string): number {
+  const lock = openSync(`${path}.lock`, 'a', privateFileMode);
+  if (tryLock(lock)) return lock;
+  closeSync(lock);
+  throw new JournalRefused(
+    `The journal ${path} is in use by another terminal. Stop that one, or give this one a directory of its own.`,
+  );
 }
 
 function readLines(path: string, head: string): string[] {

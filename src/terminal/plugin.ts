@@ -10,7 +10,7 @@ import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
 import type { SourceName } from '../model/source-name.js';
 import type { CancelFrame, Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
-import { openJournalFile } from './journal-file.js';
+import { openJournal } from './journal-file.js';
 import { Journal } from './journal.js';
 import type { CancelEvidence, KnownExecution } from './journal-state.js';
 import { createPluginClient, type ClientNotice, type PluginClient } from './plugin-client.js';
@@ -112,8 +112,10 @@ const cannotCancel: CancelEvidence = { status: 'rejected', reasonCode: 'unable_t
 /** @throws JournalRefused when the journal is in use, damaged, or cannot be written. */
 export function createPlugin(options: PluginOptions): Plugin {
   const { source, terminal, clock = systemClock, software, journalDir } = options;
-  const file = journalDir === undefined ? undefined : openJournalFile(journalDir, source);
-  const journal = new Journal(clock, file);
+  const journal =
+    journalDir === undefined
+      ? new Journal(clock)
+      : openJournal(journalDir, source, 'journal', (file) => new Journal(clock, file));
   /** Commands whose `submit` or `inDoubt` has not resolved: a cancel of them waits. */
   const beginning = new Map<string, Promise<unknown>>();
   let stopped: Promise<void> | undefined;

@@ -1,5 +1,7 @@
 /** A plugin client at a fake gateway, with a terminal that notes what it is asked and says nothing. */
 import type { Test } from 'tap';
+import type { Clock } from '../../src/lib/clock.js';
+import { openJournal } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { KnownExecution } from '../../src/terminal/journal-state.js';
 import {
@@ -30,6 +32,15 @@ export interface Desk {
 
 export interface DeskOptions extends Partial<PluginClientOptions> {
   readonly gateway?: FakeGateway;
+}
+
+/** The journal that a terminal has in this directory. */
+export function journalIn(
+  directory: string,
+  clock: Clock = new SimulatedClock(startTime),
+  of = source,
+): Journal {
+  return openJournal(directory, of, 'journal', (file) => new Journal(clock, file));
 }
 
 /** Not started: the test says when. */

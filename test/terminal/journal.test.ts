@@ -2,20 +2,22 @@ import {
   appendFileSync,
   closeSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/limits.js';
-import { openJournalFile } from '../../src/terminal/journal-file.js';
+import { openJournal, type JournalFile } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { ReportFrame } from '../../src/terminal/journal-state.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { source, startTime, submitFrame } from './desk.js';
+import { journalIn, source, startTime, submitFrame } from './desk.js';
 
 const clock = new SimulatedClock(startTime);
 
@@ -33,7 +35,7 @@ function reportOf(executionId: string, status: 'working' | 'filled', fillId?: st
 
 /** A journal with one of everything, closed again. */
 function fill(directory: string): void {
-  const journal = new Journal(clock, openJournalFile(directory, source));
+  const journal = open(directory);
   journal.noteSubmit(submitFrame('exe_1'));
   journal.noteSubmit(submitFrame('exe_2'));
   journal.noteReport(reportOf('exe_1', 'working'), 5);
@@ -50,7 +52,11 @@ function fill(directory: string): void {
 }
 
 function open(directory: string, at = clock): Journal {
-  return new Journal(at, openJournalFile(directory, source));
+  return journalIn(directory, at);
+}
+
+function openFile(directory: string): JournalFile {
+  return openJournal(directory, source, 'journal', (file) => file);
 }
 
 function pathIn(directory: string): string {
@@ -159,6 +165,9 @@ t.test('damage in the middle is refused, with the line', (t) => {
   lines[2] = String(lines[2]).slice(5);
   writeFileSync(path, lines.join('\n'));
   t.throws(() => open(directory), { name: 'Error', message: /damaged in line 3/ });
+  lines.splice(2, 1);
+  writeFileSync(path, lines.join('\n'));
+  open(directory).close();
   t.end();
 });
 
@@ -177,10 +186,24 @@ t.test('a directory that cannot be made is refused', (t) => {
   t.end();
 });
 
+t.test('a journal that cannot be compacted is refused, and free again', (t) => {
+  const directory = t.testdir();
+  fill(directory);
+  const draft = `${pathIn(directory)}.new`;
+  // In place of a disk that is full.
+  mkdirSync(draft);
+  t.throws(() => open(directory), { message: /cannot be used: EISDIR/ });
+  rmdirSync(draft);
+  const journal = open(directory);
+  check(t, journal);
+  journal.close();
+  t.end();
+});
+
 t.test('terminals share a directory without sharing a journal', (t) => {
   const directory = t.testdir();
   const names = [source, { ...source, accountName: '../é/\0' }, { ...source, instanceId: '' }];
-  const journals = names.map((name) => new Journal(clock, openJournalFile(directory, name)));
+  const journals = names.map((name) => journalIn(directory, clock, name));
   journals[0]?.noteSubmit(submitFrame('exe_1'));
   t.equal(journals[1]?.execution('exe_1'), undefined);
   t.equal(readdirSync(directory).filter((file) => file.endsWith('.journal')).length, 3);
@@ -210,7 +233,7 @@ t.test('nothing is on disk before the flush, and all of it after', (t) => {
 
 t.test('a journal that could not be written takes nothing more', (t) => {
   const directory = t.testdir();
-  const file = openJournalFile(directory, source);
+  const file = openFile(directory);
   file.append('{"kind":"first"}');
   file.sync();
   const path = pathIn(directory);
@@ -223,6 +246,20 @@ t.test('a journal that could not be written takes nothing more', (t) => {
   file.append('{"kind":"third"}');
   t.throws(() => file.sync(), { code: 'EBADF' });
   t.equal(readFileSync(path, 'utf8'), '{"kind":"first"}\n');
+  file.close();
+  t.end();
+});
+
+t.test('a journal that could not be rewritten takes nothing more', (t) => {
+  const directory = t.testdir();
+  const file = openFile(directory);
+  const draft = `${pathIn(directory)}.new`;
+  mkdirSync(draft);
+  t.throws(() => file.rewrite(['{"kind":"first"}']), { code: 'EISDIR' });
+  rmdirSync(draft);
+  file.append('{"kind":"second"}');
+  t.throws(() => file.sync(), { code: 'EISDIR' });
+  t.throws(() => file.rewrite([]), { code: 'EISDIR' });
   file.close();
   t.end();
 });

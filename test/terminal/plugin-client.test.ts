@@ -1,10 +1,18 @@
 import t, { type Test } from 'tap';
 import type { PluginFrameOf, SubmitFrame } from '../../src/plugins/protocol.js';
-import { openJournalFile } from '../../src/terminal/journal-file.js';
+import { openJournal } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { FakeConnection } from '../support/fake-gateway.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { setUpDesk, source, startTime, submitFrame, type Desk, type DeskOptions } from './desk.js';
+import {
+  journalIn,
+  setUpDesk,
+  source,
+  startTime,
+  submitFrame,
+  type Desk,
+  type DeskOptions,
+} from './desk.js';
 
 const iso = (unixMs: number): string => new Date(unixMs).toISOString();
 
@@ -113,7 +121,7 @@ t.test('a submit that is repeated after a reconnect gets the state again', async
 t.test('a terminal that was killed after the ack carries the command out, once', async (t) => {
   const directory = t.testdir();
   const before = await setUpDesk(t);
-  const journal = new Journal(before.clock, openJournalFile(directory, source));
+  const journal = journalIn(directory, before.clock);
   journal.noteSubmit(submitFrame('exe_1'));
   journal.noteSubmit(submitFrame('exe_2'));
   journal.noteReport({ type: 'report', executionId: 'exe_2', status: 'working' }, 4);
@@ -121,7 +129,7 @@ t.test('a terminal that was killed after the ack carries the command out, once',
   journal.flush();
   journal.close();
 
-  const reopened = new Journal(before.clock, openJournalFile(directory, source));
+  const reopened = journalIn(directory, before.clock);
   t.teardown(() => reopened.close());
   const desk = await setUpDesk(t, { journal: reopened });
   desk.client.start();
@@ -604,7 +612,7 @@ t.test('what is no frame is passed over', async (t) => {
 
 t.test('a journal that cannot be written stops the terminal before it acknowledges', async (t) => {
   const directory = t.testdir();
-  const file = openJournalFile(directory, source);
+  const file = openJournal(directory, source, 'journal', (opened) => opened);
   t.teardown(() => file.close());
   let isFull = false;
   const desk = await setUpDesk(t);

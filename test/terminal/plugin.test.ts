@@ -1,7 +1,5 @@
 /** The plugin of `signalbox/plugin` at a fake gateway: what it promises to a terminal behind it. */
 import t, { type Test } from 'tap';
-import { openJournalFile } from '../../src/terminal/journal-file.js';
-import { Journal } from '../../src/terminal/journal.js';
 import {
   createPlugin,
   type ClientNotice,
@@ -13,7 +11,7 @@ import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.j
 import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { source, startTime, submitFrame } from './desk.js';
+import { journalIn, source, startTime, submitFrame } from './desk.js';
 
 async function setUp(t: Test, terminal: Terminal, options: Partial<PluginOptions> = {}) {
   const gateway = await startFakeGateway();
@@ -41,7 +39,7 @@ async function setUp(t: Test, terminal: Terminal, options: Partial<PluginOptions
 
 /** A journal that an earlier process has left: a command and its cancel, both without a report. */
 function leaveInDoubt(directory: string): string {
-  const journal = new Journal(new SimulatedClock(startTime), openJournalFile(directory, source));
+  const journal = journalIn(directory);
   journal.noteSubmit(submitFrame('exe_1'));
   journal.noteCancel('can_1', 'exe_1');
   journal.flush();
@@ -241,7 +239,7 @@ for (const [name, expiresInMs] of [
   t.test(`after its end a plugin ${name}, whatever it waited for`, async (t) => {
     const journalDir = t.testdir();
     const expiresAt = new Date(startTime + expiresInMs).toISOString();
-    const journal = new Journal(new SimulatedClock(startTime), openJournalFile(journalDir, source));
+    const journal = journalIn(journalDir);
     journal.noteSubmit(submitFrame('exe_1', { expiresAt }));
     journal.noteCancel('can_1', 'exe_1');
     journal.flush();
