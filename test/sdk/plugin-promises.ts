@@ -3,7 +3,7 @@
  * trades, and a terminal whose broker outlives it executes nothing twice and loses no report.
  */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { signal, submit } from '../support/api.js';
@@ -142,6 +142,23 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const terminal = start(t, user, language.ledger, [...ledgerIn(t).args, 'never'], proxy.url);
     t.not(await terminal.ended(), 0);
     t.ok(performance.now() - beganAt < 60_000);
+  });
+
+  await t.test('what comes while it stops is left to its next start', async (t) => {
+    const user = await gateway.user();
+    const journalDir = t.testdir();
+    const proxy = await openCuttingProxy(t, gateway.url);
+    const first = await paper(t, user, journalDir, proxy.url);
+    proxy.holdUntilClose();
+    const order = await gateway.submit(user);
+    const { executionId } = await outcome(gateway, user, order, 'dispatched');
+    language.stop(first.process);
+    t.equal(await first.ended(), 0);
+    const name = readdirSync(journalDir).find((file) => file.endsWith('.journal')) as string;
+    // Stored and not executed, it would be in doubt.
+    t.notMatch(readFileSync(join(journalDir, name), 'utf8'), executionId);
+    await paper(t, user, journalDir);
+    await outcome(gateway, user, order, 'filled');
   });
 
   await t.test('a second process on the same journal is refused', async (t) => {

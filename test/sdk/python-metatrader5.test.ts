@@ -59,6 +59,19 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   t.equal((await gateway.cancel(user, orderRef)).status, 202);
   t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
 
+  const notDone = [
+    [70, 'unknown'],
+    [71, 'rejected'],
+  ] as const;
+  for (const [quantity, status] of notDone) {
+    const stuck = await submit({ ...limit, quantity });
+    const working = await outcome(gateway, user, stuck, 'working');
+    t.equal((await gateway.cancel(user, working.orderRef)).status, 202);
+    await eventually(async () => {
+      return (await gateway.execution(user, stuck)).cancel?.status === status;
+    }, 120_000);
+  }
+
   const hides = join(directory, 'orders.hides');
   writeFileSync(hides, '');
   const late = await submit({ quantity: 50 });

@@ -54,6 +54,77 @@ await t.test('after a flush that failed, none succeeds', { skip: noPython }, asy
   t.equal(printedBy('-c', flushFails, t.testdir()), '5\n5\n');
 });
 
+/** Replaces its file on a disk that refuses to; the number of the old file is then another file's. */
+const replaceFails = `
+import contextlib, os, sys
+from signalbox.journal import Journal, JournalRefused
+from signalbox.plugin import Source
+directory, source = sys.argv[1], Source("terminal_a", "desk-1", "Sim101")
+journal = Journal(directory, source)
+def note():
+    journal.note("acknowledged", seq=0)
+def sync():
+    try:
+        journal.sync(contextlib.nullcontext())
+    except OSError as error:
+        print(error.errno)
+for _ in range(Journal.COMPACT_AFTER + 1):
+    note()
+replace = os.replace
+def failing(*paths):
+    raise OSError(5, "Input/output error")
+os.replace = failing
+sync()
+other = os.open(f"{directory}/other", os.O_CREAT | os.O_WRONLY)
+note()
+sync()
+print(os.fstat(other).st_size)
+journal.close()
+try:
+    Journal(directory, source)
+except JournalRefused as refused:
+    print(refused)
+os.replace = replace
+Journal(directory, source)
+`;
+
+await t.test(
+  'a journal that could not be replaced writes nothing more, and is read again',
+  { skip: noPython },
+  async (t) => {
+    const directory = t.testdir();
+    t.strictSame(printedBy('-c', replaceFails, directory).split('\n'), [
+      '5',
+      '5',
+      '0',
+      `The journal in ${directory} cannot be used: [Errno 5] Input/output error.`,
+      '',
+    ]);
+  },
+);
+
+/** Takes a command up after a sleep, in which the monotonic clock of Linux stands. */
+const sleeps = `
+import sys, time
+from signalbox.plugin import Plugin, Source
+plugin = Plugin("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+plugin.submit = lambda command: print("executed")
+at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 60))
+command = {"executionId": "exe_1", "expiresAt": at}
+plugin._take_submit(command)
+gettime = time.clock_gettime
+for asleep in (0, 61):
+    time.clock_gettime = lambda clock: gettime(clock) + (asleep if clock == time.CLOCK_BOOTTIME else 0)
+    plugin._execute(command)
+print(plugin.execution("exe_1").state)
+`;
+
+const isLinux = process.platform === 'linux' ? false : 'not Linux';
+await t.test('a sleep counts as time', { skip: noPython || isLinux }, async (t) => {
+  const expired = "{'status': 'expired', 'reasonCode': 'ttl_expired'}";
+  t.equal(printedBy('-c', sleeps, t.testdir()), `executed\n${expired}\n`);
+});
+
 await t.test('a plugin that is stopped before it runs ends', { skip: noPython }, async (t) => {
   const { status, error } = spawnSync(String(python), ['-c', stopsBeforeItRuns, t.testdir()], {
     env: { ...process.env, ...environment },

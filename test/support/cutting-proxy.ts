@@ -3,12 +3,17 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Test } from 'tap';
 
+/** First byte of a WebSocket frame. */
+const closeFrame = 0x88;
+
 export interface CuttingProxy {
   readonly url: string;
   /** Resets every connection that is open; new ones get through. */
   cut(): void;
   /** What the clients of open connections send from now on never arrives; what they are sent does. */
   swallow(): void;
+  /** What the clients of open connections are sent from now on waits until they close their WebSocket. */
+  holdUntilClose(): void;
   /** Whether new connections get, instead of the gateway's answer, one that drips without end: a byte a second. */
   drips: boolean;
 }
@@ -20,7 +25,8 @@ export async function openCuttingProxy(
 ): Promise<CuttingProxy> {
   const urlOf = typeof gatewayUrl === 'string' ? () => gatewayUrl : gatewayUrl;
   const open = new Set<Socket>();
-  const clients = new Set<Socket>();
+  /** By client. */
+  const gateways = new Map<Socket, Socket>();
   const cut = (): void => {
     for (const socket of open) socket.resetAndDestroy();
   };
@@ -30,13 +36,13 @@ export async function openCuttingProxy(
       return;
     }
     const gateway = connect(Number(new URL(urlOf()).port), '127.0.0.1');
-    clients.add(client);
+    gateways.set(client, gateway);
     for (const socket of [client, gateway]) {
       open.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
         open.delete(socket);
-        clients.delete(socket);
+        gateways.delete(socket);
         client.destroy();
         gateway.destroy();
       });
@@ -52,7 +58,15 @@ export async function openCuttingProxy(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
     swallow() {
-      for (const client of clients) client.unpipe().resume();
+      for (const client of gateways.keys()) client.unpipe().resume();
+    },
+    holdUntilClose() {
+      for (const [client, gateway] of gateways) {
+        gateway.unpipe();
+        client.on('data', ([first]: Buffer) => {
+          if (first === closeFrame) gateway.pipe(client);
+        });
+      }
     },
     drips: false,
   };

@@ -915,9 +915,11 @@ namespace Signalbox
         List<Fields> plain = new List<Fields>();
         WebSocket socket;
         bool isAwake, hasEnded, isResumed, hadError;
+        /// <summary>Since the last flush: what comes then is not taken, so that the gateway sends it to the next process.</summary>
+        bool isDrained;
         RefusedException refused;
         int attempt, silentBeats;
-        /// <summary>The gateway's clock of the latest welcome, less that of `clock`.</summary>
+        /// <summary>The gateway's clock of the latest welcome, less that of `clock`. With the mutex: it is wider than a word.</summary>
         DateTime clockOffset = DateTime.UtcNow;
 
         /// <param name="url">`http://` or `ws://` base of the gateway.</param>
@@ -1179,9 +1181,9 @@ namespace Signalbox
         void Welcome(WebSocket opened, Fields welcome, TimeSpan askedAt)
         {
             attempt = 0;
-            clockOffset = Words.Time(welcome.Text("serverTime")) - askedAt;
             lock (mutex)
             {
+                clockOffset = Words.Time(welcome.Text("serverTime")) - askedAt;
                 outgoing.Open((long)welcome.Get("lastSeq"), welcome.Inner("outgoingQueue"));
                 socket = opened;
                 silentBeats = 0;
@@ -1295,6 +1297,7 @@ namespace Signalbox
             var id = frame.Text("executionId");
             lock (mutex)
             {
+                if (isDrained) return;
                 var known = Find(id);
                 if (known == null)
                 {
@@ -1312,6 +1315,7 @@ namespace Signalbox
         {
             lock (mutex)
             {
+                if (isDrained) return;
                 CancelRecord known;
                 if (!journal.Cancels.TryGetValue(id, out known))
                 {
@@ -1345,7 +1349,7 @@ namespace Signalbox
                 {
                     while (!isAwake) Monitor.Wait(mutex);
                     isAwake = false;
-                    isLast = stopping.WaitOne(0);
+                    isDrained = isLast = stopping.WaitOne(0);
                     target = socket;
                     works = afterFlush;
                     frames = plain;
@@ -1455,7 +1459,9 @@ namespace Signalbox
         /// <summary>Compares with the gateway's clock: the computer's own may be wrong by more than the TTL.</summary>
         void ExecuteNow(Execution command)
         {
-            if (clockOffset + clock.Elapsed < Words.Time(command.Submit.Text("expiresAt"))) Submit(command);
+            DateTime now;
+            lock (mutex) now = clockOffset + clock.Elapsed;
+            if (now < Words.Time(command.Submit.Text("expiresAt"))) Submit(command);
             else Report(command.ExecutionId, new Fields { { "status", "expired" }, { "reasonCode", "ttl_expired" } });
         }
 

@@ -152,8 +152,11 @@ class MetaTrader5Terminal(Plugin):
             return self.cancel_report(cancel_request_id, {"status": "unknown"})
         if result.retcode in DONE:
             return self.cancel_report(cancel_request_id, {"status": "cancelled"})
-        return self.cancel_report(cancel_request_id, {"status": "rejected", "reasonCode": "unable_to_cancel",
-                                                      "native": {"code": result.retcode, "text": result.comment}})
+        native: Any = {"code": result.retcode, "text": result.comment}
+        if result.retcode in REJECTIONS or result.retcode == mt5.TRADE_RETCODE_FROZEN:
+            return self.cancel_report(cancel_request_id, {"status": "rejected", "reasonCode": "unable_to_cancel",
+                                                          "native": native})
+        self.cancel_report(cancel_request_id, {"status": "unknown", "native": native})
 
 
 def main() -> None:

@@ -71,14 +71,18 @@ class Journal:
         name = hashlib.sha256(json.dumps(source).encode()).hexdigest()[:24]
         self._path = os.path.join(directory, f"{name}.journal")
         self._head = {"journal": 1, **source._asdict()}
+        self._lock = self._file = -1
         try:
             os.makedirs(directory, 0o700, exist_ok=True)
             self._lock = _locked(f"{self._path}.lock")
             for entry in self._read():
                 self._apply(entry)
-            self._file = -1
             self._compact()
+        except JournalRefused:
+            self.close()
+            raise
         except OSError as error:
+            self.close()
             raise JournalRefused(f"The journal in {directory} cannot be used: {error}.") from error
 
     def note(self, kind: str, **fields: Any) -> None:
@@ -117,11 +121,16 @@ class Journal:
         with lock:
             kept = len(self.executions) + len(self.cancels) + len(self.reports)
             if self._broken is None and self._lines > max(self.COMPACT_AFTER, 2 * kept):
-                self._compact()
+                try:
+                    self._compact()
+                except OSError as error:
+                    self._broken = error
+                    raise
 
     def close(self) -> None:
-        os.close(self._file)
-        os.close(self._lock)
+        for file in (self._file, self._lock):
+            if file != -1:
+                os.close(file)
 
     def _apply(self, entry: Frame) -> None:
         kind, at = entry["kind"], entry["at"]
@@ -195,11 +204,14 @@ class Journal:
                     for key, (seq, frame) in self.reports.items()]
         draft = f"{self._path}.new"
         file = _open(draft, os.O_TRUNC)
-        _write(file, b"".join(line_of(entry) for entry in entries))
-        os.fsync(file)
-        os.close(file)
+        try:
+            _write(file, b"".join(line_of(entry) for entry in entries))
+            os.fsync(file)
+        finally:
+            os.close(file)
         if self._file != -1:
             os.close(self._file)  # Windows replaces no file that is open.
+            self._file = -1  # Its number may soon be another file's.
         os.replace(draft, self._path)
         _sync_directory(self._directory)
         self._file = _open(self._path, os.O_APPEND)

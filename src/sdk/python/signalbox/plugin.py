@@ -66,6 +66,12 @@ _NATIVE_MAX = {"orderId": 128, "state": 128, "code": 128, "text": 4096}
 #: What the library calls the headers of the handshake, by its version.
 _HEADERS = next(name for name in ("additional_headers", "extra_headers")
                 if name in inspect.signature(websockets.connect).parameters)
+#: Goes on while the computer sleeps. Windows has none of these, and its `monotonic` does so.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+
+
+def _elapsed() -> float:
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 class Plugin:
@@ -98,7 +104,7 @@ class Plugin:
         self._resumed = False
         self._had_error = False  # On this connection.
         #: The gateway's clock of the latest welcome, less the monotonic one.
-        self._clock_offset = time.time() - time.monotonic()
+        self._clock_offset = time.time() - _elapsed()
 
     def notice(self, kind: str, **details: Any) -> None:
         """Tells the operator. Called from any thread; must not block."""
@@ -256,7 +262,7 @@ class Plugin:
             **headers)
 
     async def _serve(self, socket: Any) -> None:
-        asked_at = time.monotonic()  # The gateway's clock is read after it; the welcome may then be long on its way.
+        asked_at = _elapsed()  # The gateway's clock is read after it; the welcome may then be long on its way.
         await socket.send(json.dumps(self._hello()))
         welcome = await asyncio.wait_for(self._welcome(socket), 15)
         self._attempt = 0
@@ -428,7 +434,7 @@ class Plugin:
 
     def _execute(self, command: Any) -> None:
         """Compares with the gateway's clock: the computer's own may be wrong by more than the TTL."""
-        if time.monotonic() + self._clock_offset < unix_seconds(command["expiresAt"]):
+        if _elapsed() + self._clock_offset < unix_seconds(command["expiresAt"]):
             self.submit(command)
         else:
             self.report(command["executionId"], {"status": "expired", "reasonCode": "ttl_expired"})

@@ -21,6 +21,7 @@ TRADE_RETCODE_DONE, TRADE_RETCODE_DONE_PARTIAL, TRADE_RETCODE_INVALID = 10009, 1
 TRADE_RETCODE_INVALID_VOLUME, TRADE_RETCODE_INVALID_PRICE, TRADE_RETCODE_TRADE_DISABLED = 10014, 10015, 10017
 TRADE_RETCODE_MARKET_CLOSED, TRADE_RETCODE_NO_MONEY, TRADE_RETCODE_PRICE_OFF = 10018, 10019, 10021
 TRADE_RETCODE_TOO_MANY_REQUESTS, TRADE_RETCODE_CLIENT_DISABLES_AT, TRADE_RETCODE_CONNECTION = 10024, 10027, 10031
+TRADE_RETCODE_TIMEOUT, TRADE_RETCODE_FROZEN = 10012, 10029
 TRADE_RETCODE_LIMIT_ORDERS, TRADE_RETCODE_LIMIT_VOLUME = 10033, 10034
 
 
@@ -81,6 +82,9 @@ def order_send(request):
     orders = _orders()
     if request["action"] == TRADE_ACTION_REMOVE:
         order = next(o for o in orders if o.ticket == request["order"])
+        if order.volume_initial in (70, 71):
+            retcode = TRADE_RETCODE_TIMEOUT if order.volume_initial == 70 else TRADE_RETCODE_FROZEN
+            return SimpleNamespace(retcode=retcode, order=order.ticket, comment="not done")
         order.state, order.time_done = ORDER_STATE_CANCELED, int(time.time())
         _store(orders)
         return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
