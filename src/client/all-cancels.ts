@@ -33,7 +33,10 @@ interface SendOptions {
 export interface AllCancels {
   /** As `prepareCancel`, for all open orders that the filter means. */
   prepareCancelAll(filter?: OrderFilter, options?: Options): PreparedCancelAll;
-  /** Sends it until the gateway has accepted or rejected it; retries like `send`. */
+  /**
+   * Sends it until the gateway has accepted or rejected it; retries like `send`. What may have taken effect is not
+   * sent again a day after it was prepared: it would cancel the orders of that day.
+   */
   sendCancelAll(
     prepared: PreparedCancelAll,
     options?: SendOptions,
@@ -81,7 +84,11 @@ export function createAllCancels(deps: {
         idempotencyKey: key,
       }),
       read: (answer) => readCancelAllAcceptance(answer.body, key, answer.replayed),
-      mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
+      mutation: {
+        resumed,
+        deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value,
+        actsAnew: true,
+      },
       delaysMs: mutationDelaysMs,
       giveUpAfterMs: deps.giveUpAfterMs ?? giveUpAfterMs,
       abort: signal,

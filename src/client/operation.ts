@@ -30,6 +30,8 @@ export interface Mutation {
   readonly resumed: boolean;
   /** Unix milliseconds until which the gateway certainly deduplicates the Idempotency-Key. */
   readonly deduplicatedUntil: number;
+  /** A repetition after that is an operation of its own: what is in doubt is then not sent again. */
+  readonly actsAnew?: boolean;
 }
 
 export type RunOperation = <T>(operation: Operation<T>) => Promise<Result<T>>;
@@ -50,6 +52,9 @@ export function createRunOperation(deps: {
     if (isAborted()) return failed('aborted', neverTried);
 
     for (let attempt = 0; ; attempt++) {
+      if (inDoubt && mutation !== undefined && wouldActAnew(mutation)) {
+        return failed('unknown', forgotten);
+      }
       const startedAt = clock.monotonic();
       if (attempt > 0) request = operation.request(Math.max(0, endsAt - startedAt));
       const reply = await exchange(request, abort);
@@ -85,6 +90,10 @@ export function createRunOperation(deps: {
     }
   };
 
+  function wouldActAnew({ actsAnew = false, deduplicatedUntil }: Mutation): boolean {
+    return actsAnew && clock.now() >= deduplicatedUntil;
+  }
+
   function doubtAfter(rule: RetryRule, before: boolean, mutation: Mutation): boolean {
     if (rule.doubt === 'raised') return true;
     // After the retention, the gateway does not find the key, even if the operation took effect.
@@ -97,6 +106,13 @@ const neverTried: NoResponse = {
   answered: false,
   mayHaveBeenSent: false,
   reason: 'nothing was sent',
+};
+
+const forgotten: NoResponse = {
+  answered: false,
+  mayHaveBeenSent: false,
+  reason:
+    'nothing was sent: the gateway may have forgotten this Idempotency-Key, and would take it for a new request',
 };
 
 /** @returns milliseconds to wait. `retryAfterMs` is 0 without a Retry-After. */

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { dayMs } from '../../src/lib/durations.js';
 import { refusal } from '../support/fake-api.js';
 import { startScriptedClient } from './scripted-client.js';
 
@@ -51,6 +52,22 @@ t.test('a filter that is refused is not sent again', async (t) => {
     error: { kind: 'refused', code: 'invalid_filter' },
   });
   t.equal(api.seen.length, 1);
+});
+
+t.test('it is not resumed when the gateway may have forgotten its key', async (t) => {
+  const client = scripted.client();
+  const prepared = client.prepareCancelAll();
+  clock.advance(dayMs - 1);
+  api.play(accepted);
+  t.match(await client.sendCancelAll(prepared, { resumed: true }), { ok: true });
+  clock.advance(1);
+  api.play(accepted);
+  t.match(await client.sendCancelAll(prepared, { resumed: true }), {
+    ok: false,
+    error: { kind: 'unknown', message: /nothing was sent/ },
+  });
+  t.equal(api.seen.length, 0);
+  t.match(await client.sendCancelAll(prepared), { ok: true }, 'it was never sent');
 });
 
 t.test('a switch renews itself until it is stopped', async (t) => {
