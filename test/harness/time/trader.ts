@@ -54,23 +54,28 @@ export class Trader {
 
   async #lane(lane: number): Promise<void> {
     const { chance } = this.#deps;
-    let lastRequestId = '';
+    let last: Signal | undefined;
     while (!this.#isStopped) {
       const key = this.#deps.user.keys[lane] as string;
       const action = chance.weigh({ submit: 50, read: 25, cancel: 10, replay: 15 });
       const old = this.#pick();
       if (action === 'submit' || old === undefined) {
         const signal = await this.submit(key);
-        if (signal?.requestId !== undefined) {
-          const isLater = signal.requestId > lastRequestId || isAhead(lastRequestId, signal);
-          this.#hold('requestIds only grow', isLater, () => [lastRequestId, signal]);
-          lastRequestId = signal.requestId;
-        }
+        if (signal !== undefined && last !== undefined) this.#checkOrder(last, signal);
+        last = signal ?? last;
       } else if (action === 'read') await this.read(key, old);
       else if (action === 'cancel') await this.#cancel(key, old);
       else await this.#replay(key, old);
       await pause(chance.between(100, 400));
     }
+  }
+
+  /** They leave a clock that was more than a day ahead when any lane's signal was accepted. */
+  #checkOrder(last: Signal, signal: Signal): void {
+    const [before, after] = [last.requestId as string, signal.requestId as string];
+    const latest = Math.max(acceptedAtOf(before), this.#deps.wall.latestSince(last.sentAt));
+    const hasLeft = latest - (signal.acceptedAt as number) > dayMs - minuteMs;
+    this.#hold('requestIds only grow', after > before || hasLeft, () => [last, signal, latest]);
   }
 
   /** Sends a signal until it is answered. @returns it, unless it was refused. */
@@ -191,14 +196,6 @@ export class Trader {
   #hold(rule: string, holds: boolean, evidence: () => unknown): void {
     this.#deps.verdict.hold(rule, holds, evidence);
   }
-}
-
-/**
- * Ids leave a clock that was more than a day ahead. The newest id of the gateway, which is what counts, may be
- * another lane's.
- */
-function isAhead(lastRequestId: string, { acceptedAt }: Signal): boolean {
-  return acceptedAtOf(lastRequestId) - (acceptedAt as number) > dayMs - minuteMs;
 }
 
 function pause(ms: number): Promise<void> {

@@ -10,8 +10,8 @@ import { clockFileVariable, doneFile, type ClockCommand } from './stepped-clock.
 export class WallClock {
   offsetMs = 0;
   #number = 0;
-  /** Monotonic ms of each change, from the command to its confirmation. */
-  readonly #changes: { readonly from: number; to: number }[] = [];
+  /** Monotonic ms of each change, from the command to its confirmation, and what the clock showed before it. */
+  readonly #changes: { readonly from: number; to: number; readonly leftAt: number }[] = [];
 
   constructor(readonly file: string) {
     this.#write(0);
@@ -33,6 +33,12 @@ export class WallClock {
     return this.#changes.some((change) => change.from <= to && from <= change.to);
   }
 
+  /** The latest time, in Unix ms, that it has shown since a moment in monotonic ms. */
+  latestSince(from: number): number {
+    const left = this.#changes.filter(({ to }) => from <= to).map(({ leftAt }) => leftAt);
+    return Math.max(this.now(), ...left);
+  }
+
   /** Sets the clock, then blocks the event loop; resolves when both are done. */
   async set(offsetMs: number, holdMs = 0): Promise<void> {
     this.begin(offsetMs, holdMs);
@@ -42,7 +48,7 @@ export class WallClock {
   /** As `set`, without waiting: for a process that is suspended. */
   begin(offsetMs: number, holdMs = 0): void {
     if (offsetMs !== this.offsetMs) {
-      this.#changes.push({ from: performance.now(), to: Infinity });
+      this.#changes.push({ from: performance.now(), to: Infinity, leftAt: this.now() });
     }
     this.offsetMs = offsetMs;
     this.#write(holdMs);
