@@ -70,12 +70,13 @@ export class Trader {
     }
   }
 
-  /** They leave a clock that was more than a day ahead when any lane's signal was accepted. */
+  /** They leave a clock that was more than a day ahead, whichever lane has seen it so. */
   #checkOrder(last: Signal, signal: Signal): void {
     const [before, after] = [last.requestId as string, signal.requestId as string];
-    const latest = Math.max(acceptedAtOf(before), this.#deps.wall.latestSince(last.sentAt));
-    const hasLeft = latest - (signal.acceptedAt as number) > dayMs - minuteMs;
-    this.#hold('requestIds only grow', after > before || hasLeft, () => [last, signal, latest]);
+    const shown = this.#deps.wall.shownSince(last.sentAt);
+    const stepMs = Math.max(acceptedAtOf(before), ...shown) - Math.min(...shown);
+    const isInOrder = after > before || stepMs > dayMs - minuteMs;
+    this.#hold('requestIds only grow', isInOrder, () => [last, signal, shown]);
   }
 
   /** Sends a signal until it is answered. @returns it, unless it was refused. */

@@ -7,11 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from '../../support/eventually.js';
 import { clockFileVariable, doneFile, type ClockCommand } from './stepped-clock.js';
 
+interface Change {
+  /** Monotonic ms, from the command to its confirmation. */
+  readonly from: number;
+  to: number;
+  /** Unix ms before it and after it. */
+  readonly shown: readonly [before: number, after: number];
+}
+
 export class WallClock {
   offsetMs = 0;
   #number = 0;
-  /** Monotonic ms of each change, from the command to its confirmation, and what the clock showed before it. */
-  readonly #changes: { readonly from: number; to: number; readonly leftAt: number }[] = [];
+  readonly #changes: Change[] = [];
 
   constructor(readonly file: string) {
     this.#write(0);
@@ -33,10 +40,10 @@ export class WallClock {
     return this.#changes.some((change) => change.from <= to && from <= change.to);
   }
 
-  /** The latest time, in Unix ms, that it has shown since a moment in monotonic ms. */
-  latestSince(from: number): number {
-    const left = this.#changes.filter(({ to }) => from <= to).map(({ leftAt }) => leftAt);
-    return Math.max(this.now(), ...left);
+  /** The times in Unix ms at its changes since a moment in monotonic ms, and now. */
+  shownSince(from: number): number[] {
+    const changes = this.#changes.filter(({ to }) => from <= to);
+    return [...changes.flatMap(({ shown }) => shown), this.now()];
   }
 
   /** Sets the clock, then blocks the event loop; resolves when both are done. */
@@ -48,7 +55,8 @@ export class WallClock {
   /** As `set`, without waiting: for a process that is suspended. */
   begin(offsetMs: number, holdMs = 0): void {
     if (offsetMs !== this.offsetMs) {
-      this.#changes.push({ from: performance.now(), to: Infinity, leftAt: this.now() });
+      const shown = [this.now(), Date.now() + offsetMs] as const;
+      this.#changes.push({ from: performance.now(), to: Infinity, shown });
     }
     this.offsetMs = offsetMs;
     this.#write(holdMs);
