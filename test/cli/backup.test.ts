@@ -218,6 +218,7 @@ t.test('an order that waited in a backup may have been sent after it', async (t)
   const { key } = await createKey(live.url, token);
   const first = await openPlugin(live.url, sessionToken);
   first.close();
+  await first.waitClosed();
   const accepted = await submit(live.url, key, signal());
   const { requestId } = accepted.body;
   const executionAt = async (url: string) => (await status(url, key, requestId)).body.executions[0];
@@ -234,6 +235,7 @@ t.test('an order that waited in a backup may have been sent after it', async (t)
   const again = await openPlugin(restored.url, sessionToken, { executions });
   await eventually(async () => (await executionAt(restored.url)).status === 'filled');
   again.close();
+  await again.waitClosed();
   const waiting = await submit(restored.url, key, signal());
   await restored.kill();
   restored = await startGateway({ dataDir: target });

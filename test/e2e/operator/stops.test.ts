@@ -18,6 +18,7 @@ async function trader() {
   plugin.send({ type: 'report', seq: 1, executionId: sent.executionId, status: 'working' });
   await plugin.next('ack');
   plugin.close();
+  await plugin.waitClosed();
   const waiting = await gateway.submit(user);
   return { user, sent, waiting };
 }
