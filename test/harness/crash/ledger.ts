@@ -13,6 +13,9 @@ import { refusals, type Conditions } from './refusals.js';
 import { KeySwitches } from './key-switches.js';
 import { Stops } from './stops.js';
 
+/** Of the orders of a cancel-all, by the contract. */
+const listedMax = 1_000;
+
 export interface AcceptedRequest {
   readonly requestId: string;
   readonly user: string;
@@ -153,9 +156,11 @@ export class Ledger {
   /** The answer to a cancel of all orders. */
   noteCancelled(each: ReturnType<CancelAlls['begin']>, answer: CancelAllAnswer): void {
     this.cancelAlls.confirm(each, answer);
-    const { matched, orders } = answer;
+    const { matched, truncated, orders } = answer;
     const isWhole =
-      matched === orders.length && orders.every(({ outcome }) => outcome !== 'not_sent');
+      orders.length === Math.min(matched, listedMax) &&
+      truncated === matched > listedMax &&
+      orders.every(({ outcome }) => outcome !== 'not_sent');
     this.verdict.hold('a cancel of all orders lists each', isWhole, () => answer);
     for (const order of orders.filter(({ outcome }) => outcome === 'requested')) {
       this.#acceptedCancel(order as never, (order as { orderRef?: string }).orderRef ?? '');
