@@ -4,13 +4,10 @@ import { minuteMs } from './lib/durations.js';
 import { sweeperModule } from './retention/sweep.js';
 import { holdRecords } from './store/held-records.js';
 import { openStore } from './store/lmdb-store.js';
-import { StorageHealth } from './store/storage-health.js';
+import { commitLookMs, StorageHealth } from './store/storage-health.js';
 import type { Store } from './store/store.js';
 import type { Instruments } from './telemetry/instruments.js';
 import type { Log } from './telemetry/log.js';
-
-/** How often a commit that hangs is looked for. */
-const commitLookMs = 500;
 
 export interface GatewayStoreDeps {
   readonly dataDir: string;

@@ -15,6 +15,7 @@ export interface Deadline {
 const firedPerTurnMax = 1_000;
 /** A timer later than this means that the event loop was blocked or the process suspended. */
 const stallMs = 100;
+const graceMsMax = 500;
 
 export class Deadlines {
   readonly #heap: Deadline[] = [];
@@ -80,16 +81,21 @@ export class Deadlines {
     if (due === undefined || due >= this.#timerDue) return;
     this.#timer?.cancel();
     this.#timerDue = due;
-    this.#timer = this.clock.setTimer(due - this.clock.monotonic(), () => this.#wake());
+    const now = this.clock.monotonic();
+    const wakeAt = Math.max(due, now);
+    this.#timer = this.clock.setTimer(wakeAt - now, () => this.#wake(wakeAt));
   }
 
   /**
-   * After a stall, reads the sockets first: a heartbeat or report that arrived in time must not miss its
-   * deadline because the gateway was blocked.
+   * After a stall, waits as long again, half a second at most: what came in time, a heartbeat or the end of a commit,
+   * must not miss its deadline because the gateway was blocked, or its threads and its disk were suspended too.
    */
-  #wake(): void {
-    if (this.clock.monotonic() - this.#timerDue <= stallMs) return this.#fire();
-    setImmediate(() => this.#fire());
+  #wake(wakeAt: number): void {
+    const lateMs = this.clock.monotonic() - wakeAt;
+    if (lateMs <= stallMs) return this.#fire();
+    this.#timer = this.clock.setTimer(Math.min(lateMs, graceMsMax), () => this.#fire());
+    // Nothing that is added meanwhile is due earlier.
+    this.#timerDue = -Infinity;
   }
 
   #fire(): void {

@@ -1,13 +1,15 @@
 /**
  * Whether the disk takes writes: judged by the outcome of each commit, and by how long the oldest one has been
- * under way. After a failure it tries a small write every second, so that the gateway recovers without traffic
- * when space returns.
+ * under way while the event loop ran. After a failure it tries a small write every second, so that the gateway
+ * recovers without traffic when space returns.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure, type Store, type TransactOptions } from './store.js';
 
 /** Also the Retry-After of what was refused: earlier nothing is tried again. */
 export const probeIntervalMs = 1_000;
+/** How often a commit that hangs is looked for. */
+export const commitLookMs = 250;
 /** A commit that takes longer hangs: the gateway is not ready, and no further change is begun. */
 export const commitOverdueMs = 2_000;
 /** The longest that an answer waits for a commit; what becomes of the change is unknown then. */
@@ -27,13 +29,18 @@ export class StorageHealth {
   #probe: Timer | undefined;
   #isStopped = false;
   #wasOverdue = false;
+  #lookedAt: number;
+  /** When the loop ran again after it was held; monotonic milliseconds. */
+  #heldUntil = -Infinity;
   #store: Store | undefined;
   readonly #recovered: (() => void)[] = [];
 
   constructor(
     readonly clock: Clock,
     readonly events: HealthEvents = {},
-  ) {}
+  ) {
+    this.#lookedAt = clock.monotonic();
+  }
 
   watch(store: Store): void {
     this.#store = store;
@@ -51,7 +58,7 @@ export class StorageHealth {
 
   /** Whether a commit hangs. */
   get isOverdue(): boolean {
-    return this.commitAgeMs > commitOverdueMs;
+    return this.#wasOverdue && this.commitAgeMs > commitOverdueMs;
   }
 
   /** Whether a change is refused now: the store would not take it, or it would wait behind a commit that hangs. */
@@ -59,9 +66,16 @@ export class StorageHealth {
     return this.isOverdue || this.#store?.refusal(options) !== undefined;
   }
 
-  /** Tells `onOverdue` of a change; to be called about once a second. */
+  /**
+   * Judges the oldest commit, and tells `onOverdue` of a change; to be called every `commitLookMs`. When that was not
+   * done in time, the loop was blocked or the process suspended, and the end of a commit could not be told: what is
+   * under way then counts from now.
+   */
   look(): void {
-    const { isOverdue } = this;
+    const now = this.clock.monotonic();
+    if (now - this.#lookedAt > 2 * commitLookMs) this.#heldUntil = now;
+    this.#lookedAt = now;
+    const isOverdue = Math.min(this.commitAgeMs, now - this.#heldUntil) > commitOverdueMs;
     if (isOverdue === this.#wasOverdue) return;
     this.#wasOverdue = isOverdue;
     this.events.onOverdue?.(isOverdue);

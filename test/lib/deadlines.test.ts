@@ -196,24 +196,53 @@ t.test('a large heap keeps its order whatever is removed from its middle', async
   );
 });
 
-t.test('after a hold, what lies in the sockets is heard before a deadline falls', async (t) => {
-  const { clock, deadlines, add } = setUp();
-  const told: string[] = [];
+t.test('after a hold, what came meanwhile has a little time before a deadline falls', (t) => {
+  const { clock, deadlines, fired, add } = setUp();
   add(10);
-  deadlines.at(20, () => told.push('deadline'));
-  const wakes: (() => void)[] = [];
-  clock.setTimer = (_, task) => {
-    wakes.push(task);
-    return { cancel: () => undefined };
-  };
-  deadlines.at(5, () => told.push('deadline'));
-  clock.advance(200);
-  // The timers of a turn of Node's loop come first, then its sockets, then what was set by setImmediate.
-  wakes.shift()?.();
-  told.push('socket');
-  await new Promise((resolve) => setImmediate(resolve));
-  t.equal(told[0], 'socket');
-  t.equal(told[1], 'deadline');
+  add(20);
+  clock.elapse(5_000);
+  clock.advance(0);
+  add(15);
+  const heartbeat = add(30);
+  clock.advance(499);
+  t.strictSame(fired, []);
+  deadlines.remove(heartbeat);
+  clock.advance(1);
+  t.strictSame(fired, [10, 15, 20]);
+  t.equal(clock.timerCount, 0);
+  t.end();
+});
+
+t.test('a short hold puts off no longer than it lasted', (t) => {
+  const { clock, fired, add } = setUp();
+  add(10);
+  clock.elapse(130);
+  clock.advance(0);
+  clock.advance(119);
+  t.strictSame(fired, []);
+  clock.advance(1);
+  t.strictSame(fired, [10]);
+  t.end();
+});
+
+t.test('one that was due long before it was added is not late by a hold', (t) => {
+  const { clock, fired, add } = setUp();
+  clock.advance(10_000);
+  add(10);
+  clock.advance(0);
+  t.strictSame(fired, [10]);
+  t.end();
+});
+
+t.test('a second hold puts nothing off', (t) => {
+  const { clock, fired, add } = setUp();
+  add(10);
+  clock.elapse(5_000);
+  clock.advance(50);
+  clock.elapse(5_000);
+  clock.advance(0);
+  t.strictSame(fired, [10]);
+  t.end();
 });
 
 function setUp() {

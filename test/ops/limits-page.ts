@@ -42,7 +42,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'drainMs', file: 'gateway.ts', unit: 'milliseconds', why: 'how long a stop waits for answers that are still owed' },
   { constant: 'stopTimeoutMs', file: 'main.ts', unit: 'milliseconds', why: 'when a stop that hangs is ended by force' },
   { constant: 'probeIntervalMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how often a failed disk is tried again' },
-  { constant: 'commitOverdueMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'age of a commit after which the gateway is not ready and takes no further change' },
+  { constant: 'commitOverdueMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'age of a commit, while the event loop runs, after which the gateway is not ready and takes no further change' },
   { constant: 'commitAnswerMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how long an answer waits for its commit' },
   { constant: 'cycleIntervalMs', file: 'retention/sweep.ts', unit: 'milliseconds', why: 'how often the store is searched for what is kept long enough' },
   { constant: 'revokedKeyRetentionDays', file: 'retention/revoked-keys.ts', unit: 'days', why: 'how long a revoked key is kept' },

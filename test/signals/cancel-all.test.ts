@@ -1,7 +1,9 @@
 import t from 'tap';
+import { every } from '../../src/lib/clock.js';
 import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
+import { commitLookMs } from '../../src/store/storage-health.js';
 import { HeldCommits } from '../support/held-commits.js';
 import { type Life, SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 import { writtenBy } from '../support/written-by.js';
@@ -244,6 +246,8 @@ t.test('the time for its commit begins with the write', async (t) => {
 
 t.test('a disk that hangs while orders are judged is not waited for', async (t) => {
   const { gateway } = await withOrders(500);
+  const look = every(gateway.clock, commitLookMs, () => gateway.health.look());
+  t.teardown(() => look.cancel());
   const release = gateway.memory.hang();
   void gateway.store.write((batch) => batch.put('meta', 'probe', 1));
   await turns(1);

@@ -1,5 +1,6 @@
-import t from 'tap';
-import { StorageHealth } from '../../src/store/storage-health.js';
+import t, { type Test } from 'tap';
+import { every } from '../../src/lib/clock.js';
+import { commitLookMs, StorageHealth } from '../../src/store/storage-health.js';
 import { StoreFailure, type Store } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -145,33 +146,68 @@ function setUp() {
 }
 
 t.test('a commit that hangs is overdue after two seconds, and told once', async (t) => {
-  const clock = new SimulatedClock();
-  const memory = createMemoryStore(clock);
-  const told: boolean[] = [];
-  const health = new StorageHealth(clock, { onOverdue: (isOverdue) => told.push(isOverdue) });
-  health.watch(memory);
+  const { clock, memory, health, told } = setUpLooks(t);
   t.equal(health.commitAgeMs, 0);
   const release = memory.hang();
   const written = memory.write((batch) => batch.put('meta', 'x', 1));
   clock.advance(1_000);
   const later = memory.transact((transaction) => transaction.put('meta', 'y', 1));
   clock.advance(1_000);
-  health.look();
   t.equal(health.isOverdue, false);
   t.equal(health.refuses(), false);
-  clock.advance(1);
-  health.look();
-  health.look();
-  t.equal(health.commitAgeMs, 2_001, 'the oldest counts');
+  clock.advance(commitLookMs);
+  t.equal(health.commitAgeMs, 2_000 + commitLookMs, 'the oldest counts');
   t.equal(health.refuses(), true);
   t.strictSame(told, [true]);
+  clock.advance(1_000);
   release();
   await Promise.all([written, later]);
-  health.look();
   t.equal(health.commitAgeMs, 0);
   t.equal(health.refuses(), false);
+  clock.advance(commitLookMs);
   t.strictSame(told, [true, false]);
 });
+
+t.test('a commit does not hang because the event loop was blocked', async (t) => {
+  const { clock, memory, health, told } = setUpLooks(t);
+  const release = memory.hang();
+  const written = memory.write((batch) => batch.put('meta', 'x', 1));
+  clock.elapse(60_000);
+  clock.advance(0);
+  t.equal(health.commitAgeMs, 60_000);
+  t.equal(health.refuses(), false, 'its end may be among what the loop reads next');
+  clock.advance(2_000);
+  t.equal(health.refuses(), false);
+  clock.advance(commitLookMs);
+  t.equal(health.refuses(), true, 'two seconds of a loop that ran');
+  t.strictSame(told, [true]);
+  release();
+  await written;
+});
+
+t.test('what the loop has seen of one commit does not count for the next', async (t) => {
+  const { clock, memory, health } = setUpLooks(t);
+  for (let i = 0; i < 3; i++) {
+    const release = memory.hang();
+    const written = memory.write((batch) => batch.put('meta', 'x', i));
+    clock.advance(1_900);
+    t.equal(health.refuses(), false);
+    release();
+    await written;
+  }
+});
+
+/** Looked at as the gateway does, from now to the test's end. */
+function setUpLooks(t: Test) {
+  const clock = new SimulatedClock();
+  const memory = createMemoryStore(clock);
+  const told: boolean[] = [];
+  const health = new StorageHealth(clock, { onOverdue: (isOverdue) => told.push(isOverdue) });
+  health.watch(memory);
+  const look = every(clock, commitLookMs, () => health.look());
+  t.teardown(() => look.cancel());
+  return { clock, memory, health, told };
+}
 
 t.test('changes are refused while the store refuses writes', (t) => {
   const memory = createMemoryStore();

@@ -1,0 +1,38 @@
+/** A process that was suspended, as a virtual machine that is moved: nothing that waited has failed by that. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import t from 'tap';
+import { get, signal, submit, verdict } from '../support/api.js';
+import { blockablePool, blockPool } from '../support/blocked-pool.js';
+import { eventually } from '../support/eventually.js';
+import { startTestGateway } from '../support/gateway.js';
+import { commitAnswerMs } from '../../src/store/storage-health.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-pipe-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+const pipe = join(folder, 'pipe');
+
+t.test('a commit that was under way is not taken for one that hangs', async (t) => {
+  const gateway = await startTestGateway(t, { environment: blockablePool(pipe) });
+  const user = await gateway.user();
+  await gateway.plugin(user);
+  const child = gateway.process.process;
+  const send = (key: string) => submit(gateway.url, user.key, JSON.stringify(signal()), key);
+  await blockPool(child, pipe);
+  const before = [send('first'), send('second')];
+  await eventually(async () => {
+    const { text } = await get(gateway.process.opsUrl, '/metrics');
+    return /^signalbox_commit_age_seconds 0\../m.test(text);
+  });
+  child.kill('SIGSTOP');
+  // Waits for the threads, which run again with the process.
+  spawn('/bin/sh', ['-c', ': > "$0"', pipe]);
+  const during = [send('third'), send('fourth')];
+  await setTimeout(commitAnswerMs + 1_000);
+  child.kill('SIGCONT');
+  for (const answer of await Promise.all([...before, ...during])) t.equal(verdict(answer), '202');
+  t.notMatch(gateway.process.log(), 'a commit hangs');
+});
