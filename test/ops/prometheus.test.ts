@@ -5,12 +5,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { call } from '../support/api.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { report, tell } from '../support/frames.js';
+import { freePort } from '../support/free-port.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
@@ -204,13 +204,4 @@ async function count(prometheus: Prometheus, query: string): Promise<number> {
   const { status, error, data } = await ask(prometheus, 'query', query);
   if (status !== 'success') throw new Error(`${query}: ${error ?? ''}`);
   return data.result.length;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
