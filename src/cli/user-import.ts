@@ -1,6 +1,7 @@
 /** `signalbox user import`: adds a user that another gateway has exported. */
 import type { Command } from 'commander';
 import type { Settings } from '../settings.js';
+import { invalidLineOf } from '../transfer/row-rules.js';
 import {
   readUserFileHead,
   readUserRows,
@@ -46,12 +47,8 @@ export function userImportCommand(io: Io): Command {
     });
 }
 
-async function add(
-  io: Io,
-  settings: Settings,
-  file: string,
-  { userId, email, plan, keyIdMax, isMove }: UserFileHead,
-): Promise<Outcome> {
+async function add(io: Io, settings: Settings, file: string, head: UserFileHead): Promise<Outcome> {
+  const { userId, email, plan, keyIdMax, isMove } = head;
   if (!isMove) {
     return refused(
       'not_frozen',
@@ -60,6 +57,14 @@ async function add(
     );
   }
   try {
+    const line = invalidLineOf(head, readUserRows(file));
+    if (line !== undefined) {
+      return refused(
+        'file_invalid',
+        `Line ${line} of ${file} is nothing that an export of ${email} holds, and nothing was imported. ` +
+          'Export the user again.',
+      );
+    }
     return await operate(
       io,
       settings,

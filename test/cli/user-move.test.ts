@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -9,7 +10,8 @@ import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import { discardImport, importUser, type NextRow } from '../../src/transfer/import-user.js';
 import { readUserFileHead, readUserRows, type UserFileHead } from '../../src/transfer/user-file.js';
-import { acceptedSignal } from '../support/accepted-signal.js';
+import { aCancel, aFill } from '../signals/an-execution.js';
+import { acceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
 import { addUser } from '../support/gateway-process.js';
@@ -55,6 +57,13 @@ function rowsOf(file: string): NextRow {
     const next = rows.next();
     return Promise.resolve(next.done === true ? 'end' : { row: next.value });
   };
+}
+
+/** With a last line that fits the others. */
+function writeWhole(file: string, lines: readonly string[]): void {
+  const text = lines.map((line) => `${line}\n`).join('');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  writeFileSync(file, `${text}${JSON.stringify({ rows: lines.length - 1, sha256 })}\n`);
 }
 
 t.test('export says what is next, and import what is there', async (t) => {
@@ -165,6 +174,81 @@ t.test('what is no whole file of an export is refused before anything is made', 
     t.match(await move.import(), { code: 1, stderr: said }, text.slice(0, 60));
   }
   t.notOk(existsSync(move.to), 'not even the data directory');
+});
+
+t.test('a file of which a record is none is refused with its line', async (t) => {
+  const move = await aMove(t);
+  const source = openStore(move.from);
+  const userId = source.get('emails', ann) as string;
+  const signal = acceptedSignal({ userId });
+  const { executionId, requestId } = signal.execution;
+  const cancel = aCancel('dispatched', { keyId: 1 });
+  await source.write((batch) => {
+    putSignal(batch, { ...signal, execution: { ...signal.execution, cancel } });
+    batch.put('cancelKeys', [userId, '01'], 'a key');
+    batch.put('cancelAlls', [userId, 'cal_01'], {
+      cause: 'cancelled_by_api',
+      requestedAt: 1,
+      trail: {},
+      orders: [executionId],
+    });
+    batch.put('fills', [userId, executionId, '00000000'], aFill('f1', 1));
+    batch.put('unknownOrders', [userId, executionId], 1);
+    batch.put('sources', [userId, 'terminal_a', 'desk-1', 'Sim101'], {
+      platform: 'terminal_a',
+      instanceId: 'desk-1',
+      accountName: 'Sim101',
+      capabilities: ['submit'],
+      software: { name: 'a', version: '1' },
+      lastSeq: 0,
+      lastSeenAt: 1,
+    });
+    batch.put('sessions', 'a hash', { userId, generation: 1, createdAt: 1, expiresAt: 2 });
+  });
+  await source.close();
+  const key = ['key', 'add', ann, '--name', 'n', '--scopes', 'signals:write'];
+  await signalboxIn(move.from, [...key, '--limits', '{"maxOpenOrders":1}']);
+  t.equal((await move.export('--freeze')).code, 0);
+  const lines = readFileSync(move.file, 'utf8').trimEnd().split('\n').slice(0, -1);
+
+  const forgeries: readonly (readonly [row: string, from: string, to: string])[] = [
+    ['isMove', '"email":"ann@example.com"', '"email":7'],
+    ['"requests"', '"acceptedAt":', '"acceptedAt":1e300,"was":'],
+    ['"requests"', `"requestId":"${requestId}"`, '"requestId":"req_x"'],
+    ['"signalIds"', `"record":"${requestId}"`, '"record":null'],
+    ['"idempotency"', '"expiresAt":', '"expiresAt":"soon","was":'],
+    ['"openExecutions"', '"status":"queued"', '"status":"flying"'],
+    ['"openExecutions"', '"status":"dispatched"', '"status":"flying"'],
+    ['"openExecutions"', '"keyId":1', '"keyId":-1'],
+    ['"openExecutions"', '"maySend":false,', ''],
+    ['"openExecutions"', '"executionId":"', '"executionId":"x'],
+    ['"cancelAlls"', '"requestedAt":1', '"requestedAt":null'],
+    ['"collection":"fills"', '"price":100', '"price":"100"'],
+    ['"collection":"fills"', ',"00000000"]', ']'],
+    ['"unknownOrders"', '"record":1', '"record":-1'],
+    ['"sources"', '"instanceId":"desk-1"', '"instanceId":"desk-2"'],
+    ['"users"', `"key":"${userId}"`, '"key":"usr_bob"'],
+    ['"users"', '"email":"ann@example.com"', '"email":"bob@example.com"'],
+    ['"users"', '"tokenGeneration":', '"tokenGeneration":true,"was":'],
+    ['"apiKeys"', `"userId":"${userId}"`, '"userId":"usr_bob"'],
+    ['"apiKeys"', '"id":1', '"id":-1'],
+    ['"apiKeys"', '"maxOpenOrders":1', '"maxOpenOrders":"1"'],
+    ['"sessions"', '"expiresAt":2', '"expiresAt":[]'],
+    ['"sessions"', '"collection":"sessions"', '"collection":"switches"'],
+    ['"sessions"', '{', '['],
+  ];
+  for (const [row, from, to] of forgeries) {
+    const at = lines.findIndex((each) => each.includes(row));
+    const line = lines[at] ?? '';
+    t.ok(line.includes(from), `${row} has ${from}`);
+    writeWhole(move.file, lines.with(at, line.replace(from, to)));
+    const said = new RegExp(`^Line ${at + 1} of .*nothing was imported`);
+    t.match(await move.import(), { code: 1, stderr: said }, `${row}: ${to}`);
+  }
+  t.notOk(existsSync(move.to), 'not even the data directory');
+
+  writeWhole(move.file, lines);
+  t.match(await move.import(), { code: 0 }, 'as it was exported, it is imported');
 });
 
 t.test('a copy of a user that went on is refused', async (t) => {

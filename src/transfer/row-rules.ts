@@ -1,0 +1,284 @@
+/**
+ * What a row of an exported user has to be, for the hash in its last line tells only that a file is whole, not who
+ * has written it. The store hands its records out unjudged: a time that is no number, or a status that no table
+ * knows, would harm the gateway for as long as it has them. A member that no schema names may be of a later version.
+ */
+import { emailKey } from '../auth/email.js';
+import { keyLimitsSchema } from '../auth/key-limits.js';
+import { executionIdFrom, isRequestId } from '../lib/ids.js';
+import { numberOrNull, oneOf, orNull, textOrNull } from '../lib/json-types.js';
+import { compileSchema, compileSchemas } from '../lib/schema.js';
+import {
+  cancelCauses,
+  type Cancellation,
+  cancelStates,
+  type CancelStatus,
+} from '../model/cancellation.js';
+import {
+  deliveries,
+  executionStates,
+  type ExecutionStatus,
+  type NativeState,
+  type UnlistedFills,
+} from '../model/execution.js';
+import { reasonCodes } from '../model/reason-codes.js';
+import {
+  type ApiKey,
+  type CancelAllRecord,
+  capabilities,
+  type Execution,
+  type Fill,
+  type IdempotencyRecord,
+  type Session,
+  type SignalRequest,
+  type SourceRecord,
+  type User,
+} from '../model/records.js';
+import { scopes } from '../model/scopes.js';
+import type { Trail } from '../model/trail.js';
+import { collectionTraits, type RecordOf } from '../store/key-layout.js';
+import Type, { type TSchema, type TUnsafe } from 'typebox';
+import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
+
+/** Beyond it, a date cannot be made of the number. */
+const timeMax = 8_640_000_000_000_000;
+
+const text = Type.String();
+const flag = Type.Boolean();
+const number = Type.Number();
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const time = Type.Integer({ minimum: 0, maximum: timeMax });
+const timeOrNull = orNull(time);
+const texts = Type.Array(text);
+const reasonOrNull = Type.Union([oneOf(reasonCodes), Type.Null()]);
+
+/** With a schema for each member that the record's type has. */
+function schemaOf<R>(members: { readonly [M in keyof R]-?: TSchema }): TUnsafe<R> {
+  return Type.Unsafe<R>(Type.Object(members));
+}
+
+const trail = {
+  keyId: Type.Optional(id),
+  traceId: Type.Optional(text),
+  clientAddress: Type.Optional(text),
+};
+
+const fill = schemaOf<Fill>({ fillId: text, price: number, quantity: number, filledAt: text });
+
+/** JSON has no infinity: a sum that overflowed lies as null in the store. */
+const unlistedFills = schemaOf<UnlistedFills>({
+  count,
+  quantity: numberOrNull,
+  value: numberOrNull,
+  lastIds: texts,
+});
+
+const native = schemaOf<NativeState>({
+  orderId: textOrNull,
+  state: textOrNull,
+  code: Type.Union([text, number, Type.Null()]),
+  text: textOrNull,
+});
+
+const cancel = schemaOf<Cancellation>({
+  ...trail,
+  cancelRequestId: text,
+  attempt: id,
+  status: oneOf(Object.keys(cancelStates) as CancelStatus[]),
+  reasonCode: reasonOrNull,
+  requestedAt: time,
+  dispatchedAt: timeOrNull,
+  updatedAt: time,
+  acknowledged: flag,
+  cause: Type.Optional(oneOf(cancelCauses)),
+  waitsUntil: Type.Optional(time),
+});
+
+const execution = schemaOf<Execution>({
+  executionId: text,
+  requestId: text,
+  signalId: text,
+  platform: text,
+  instanceId: textOrNull,
+  accountName: textOrNull,
+  status: oneOf(Object.keys(executionStates) as ExecutionStatus[]),
+  reasonCode: reasonOrNull,
+  delivery: oneOf(deliveries),
+  orderRef: textOrNull,
+  side: textOrNull,
+  executionType: textOrNull,
+  instrument: textOrNull,
+  quantity: numberOrNull,
+  limitPrice: numberOrNull,
+  filledQuantity: numberOrNull,
+  remainingQuantity: numberOrNull,
+  averageFillPrice: numberOrNull,
+  fills: Type.Array(fill),
+  unlistedFills: Type.Optional(unlistedFills),
+  fillRows: Type.Optional(count),
+  native: orNull(native),
+  createdAt: time,
+  dispatchedAt: timeOrNull,
+  confirmedAt: timeOrNull,
+  updatedAt: time,
+  cancel: orNull(cancel),
+  cancelKeys: Type.Optional(texts),
+  keyId: Type.Optional(id),
+  expiresAt: time,
+  maySend: flag,
+});
+
+const schemas: Readonly<Record<ExportedCollection, TSchema>> = {
+  requests: schemaOf<SignalRequest>({
+    ...trail,
+    requestId: text,
+    signalId: text,
+    acceptedAt: time,
+    ts: time,
+    expiresAt: time,
+    platform: text,
+    type: text,
+    cmd: text,
+    instanceId: textOrNull,
+    accountName: Type.Optional(text),
+    payload: text,
+    idempotencyKey: text,
+    executionCount: count,
+    signalsToday: count,
+    undecidedFrom: Type.Optional(text),
+  }),
+  signalIds: text,
+  idempotency: schemaOf<IdempotencyRecord>({
+    fingerprint: text,
+    requestId: text,
+    answer: text,
+    expiresAt: time,
+  }),
+  cancelKeys: text,
+  cancelAlls: schemaOf<CancelAllRecord>({
+    cause: oneOf(cancelCauses),
+    requestedAt: time,
+    trail: schemaOf<Trail>(trail),
+    orders: texts,
+  }),
+  openExecutions: execution,
+  finalExecutions: execution,
+  fills: fill,
+  unknownOrders: time,
+  sources: schemaOf<SourceRecord>({
+    platform: text,
+    instanceId: text,
+    accountName: text,
+    capabilities: Type.Array(oneOf(capabilities)),
+    software: schemaOf<SourceRecord['software']>({ name: text, version: text }),
+    lastSeq: count,
+    lastSeenAt: time,
+  }),
+  users: schemaOf<User>({
+    userId: text,
+    email: text,
+    plan: text,
+    passwordHash: text,
+    confirmed: flag,
+    frozen: flag,
+    tokenGeneration: count,
+    sessionGeneration: count,
+    createdAt: time,
+    moving: Type.Optional(schemaOf<NonNullable<User['moving']>>({ frozen: flag, confirmed: flag })),
+  }),
+  apiKeys: schemaOf<ApiKey>({
+    id,
+    userId: text,
+    name: text,
+    displayPrefix: text,
+    scopes: Type.Array(oneOf(scopes)),
+    createdAt: time,
+    expiresAt: timeOrNull,
+    revokedAt: timeOrNull,
+    limits: Type.Optional(orNull(keyLimitsSchema)),
+  }),
+  apiKeyUses: time,
+  sessions: schemaOf<Session>({
+    userId: text,
+    generation: count,
+    createdAt: time,
+    expiresAt: time,
+  }),
+};
+
+type Judge<C extends ExportedCollection> = (
+  key: readonly string[],
+  record: RecordOf<C>,
+  head: UserFileHead,
+) => boolean;
+
+/** Whether the record belongs where its key puts it: what it names is found by the key, or by the head. */
+const judges: { readonly [C in ExportedCollection]?: Judge<C> } = {
+  requests: ([, requestId], record) =>
+    isRequestId(record.requestId) && record.requestId === requestId,
+  signalIds: (_key, requestId) => isRequestId(requestId),
+  openExecutions: isExecution,
+  finalExecutions: isExecution,
+  sources: ([, ...name], { platform, instanceId, accountName }) =>
+    name[0] === platform && name[1] === instanceId && name[2] === accountName,
+  users: ([key], { userId, email }, head) =>
+    key === head.userId && userId === head.userId && emailKey(email) === emailKey(head.email),
+  apiKeys: (_key, { userId }, head) => userId === head.userId,
+  sessions: (_key, { userId }, head) => userId === head.userId,
+};
+
+function isExecution([, key]: readonly string[], { executionId, requestId }: Execution): boolean {
+  return (
+    executionId === key && executionIdFrom(executionId) === executionId && isRequestId(requestId)
+  );
+}
+
+/** How many parts the keys have that begin with the userId. */
+const partsBeside = { fills: 3, sources: 4 } as const satisfies Partial<
+  Record<ExportedCollection, number>
+>;
+
+const isHead = compileSchema(
+  schemaOf<UserFileHead>({
+    userId: text,
+    email: text,
+    plan: text,
+    exportedAt: time,
+    keyIdMax: Type.Optional(count),
+    isMove: flag,
+  }),
+);
+const isRecord = compileSchemas(schemas);
+
+/**
+ * @param rows all of the file, as they were read.
+ * @returns the number of the first line, from 1, that is not what the file of this user may hold; undefined if all are.
+ */
+export function invalidLineOf(head: UserFileHead, rows: Iterable<UserRow>): number | undefined {
+  let line = 1;
+  if (!isHead(head)) return line;
+  for (const row of rows) {
+    line++;
+    if (!isRowOf(head, row)) return line;
+  }
+  return undefined;
+}
+
+function isRowOf(head: UserFileHead, row: unknown): boolean {
+  const { collection, key, record } = (row ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof collection !== 'string' || isRecord(collection, record) !== true) return false;
+  const name = collection as ExportedCollection;
+  if (!isKey(name, key, head)) return false;
+  const judge = judges[name] as Judge<ExportedCollection> | undefined;
+  const parts = (Array.isArray(key) ? key : [key]) as readonly string[];
+  return judge?.(parts, record as RecordOf<ExportedCollection>, head) ?? true;
+}
+
+function isKey(collection: ExportedCollection, key: unknown, { userId }: UserFileHead): boolean {
+  if (collection === 'apiKeyUses') return Number.isSafeInteger(key) && (key as number) > 0;
+  if (!collectionTraits[collection].ownedByKey) return typeof key === 'string';
+  if (!Array.isArray(key) || key[0] !== userId) return false;
+  const parts: Partial<Record<ExportedCollection, number>> = partsBeside;
+  return key.length === (parts[collection] ?? 2) && key.every((part) => typeof part === 'string');
+}
