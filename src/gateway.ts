@@ -98,6 +98,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const hashPool = createHashPool({
     threads: Math.max(1, availableParallelism() - 1),
     queueMax: hashQueueMax,
+    onError: (error) => unexpected({ err: error }, 'a thread that hashes passwords ended'),
   });
   const sweep = createSweep({
     store,

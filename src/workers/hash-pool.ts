@@ -19,9 +19,15 @@ export interface HashPool {
   close(): Promise<void>;
 }
 
-/** @param options.queueMax waiting tasks, beside those that run. */
-export function createHashPool(options: { threads: number; queueMax: number }): HashPool {
-  const { threads, queueMax } = options;
+export interface HashPoolOptions {
+  readonly threads: number;
+  /** Waiting tasks, beside those that run. */
+  readonly queueMax: number;
+  /** A thread ended that had no task, as one that could not start; another takes its place. */
+  readonly onError: (error: unknown) => void;
+}
+
+export function createHashPool({ threads, queueMax, onError }: HashPoolOptions): HashPool {
   const piscina = new Piscina({
     filename: new URL('./hash-worker.js', import.meta.url).href,
     name: 'verify',
@@ -32,6 +38,8 @@ export function createHashPool(options: { threads: number; queueMax: number }): 
     stricterFIFO: true,
     recordTiming: false,
   });
+  // Without a listener it would end the process. A task whose thread ends rejects instead.
+  piscina.on('error', onError);
   const admitted = new Set<Promise<unknown>>();
   let closing = false;
 

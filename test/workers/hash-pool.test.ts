@@ -1,14 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
 import { parseOptions } from '@node-rs/argon2';
 import t, { type Test } from 'tap';
 import { argon2Cost, dummyHash } from '../../src/auth/password.js';
-import { createHashPool, type HashPool } from '../../src/workers/hash-pool.js';
+import {
+  createHashPool,
+  type HashPool,
+  type HashPoolOptions,
+} from '../../src/workers/hash-pool.js';
 
-function poolFor(
-  t: Pick<Test, 'teardown'>,
-  options: { threads: number; queueMax: number },
-): HashPool {
-  const pool = createHashPool(options);
+function onError(error: unknown): void {
+  throw error;
+}
+
+function poolFor(t: Pick<Test, 'teardown'>, options: Omit<HashPoolOptions, 'onError'>): HashPool {
+  const pool = createHashPool({ ...options, onError });
   t.teardown(() => pool.close());
   return pool;
 }
@@ -87,8 +93,25 @@ t.test('a broken stored hash is an error that shows neither hash nor password', 
   t.equal(await pool.verify(dummyHash, 'still works'), false);
 });
 
+t.test('a thread that ends without a task is reported, and another takes its place', async (t) => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker) => threads.push(thread);
+  process.on('worker', note);
+  t.teardown(() => process.off('worker', note));
+  const errors: unknown[] = [];
+  const pool = createHashPool({ threads: 1, queueMax: 8, onError: (error) => errors.push(error) });
+  t.teardown(() => pool.close());
+  t.not(await pool.hash('one'), 'busy');
+  const error = new Error('out of memory');
+  // As Node tells it; an idle thread takes no message by which it could be made to throw.
+  threads[0]?.emit('error', error);
+  t.strictSame(errors, [error]);
+  t.not(await pool.hash('two'), 'busy');
+  t.equal(threads.length, 2);
+});
+
 t.test('closing finishes what was admitted and takes no more', async (t) => {
-  const pool = createHashPool({ threads: 1, queueMax: 4 });
+  const pool = createHashPool({ threads: 1, queueMax: 4, onError });
   const admitted = [pool.hash('one'), pool.hash('two'), pool.hash('three')];
   const closed = pool.close();
   t.equal(await pool.hash('late'), 'busy');
