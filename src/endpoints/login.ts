@@ -48,15 +48,21 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
       return exchange.fail('login_unavailable', { retryAfter: busyRetryAfter });
     if (!isVerified || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
+    let entitled = user;
     // Whatever becomes of the session of a login that failed: nobody has its token.
     const session = await storeChange(deps, exchange, failUnstored, () =>
-      createSession(store, user, clock.now(), sessionLifetimeMs, (reader) => refusal(reader, user)),
+      createSession(store, user, clock.now(), sessionLifetimeMs, (reader) => {
+        const now = userNow(reader, user);
+        if ('code' in now) return now;
+        entitled = now;
+        return undefined;
+      }),
     );
     if (session === undefined) return;
     if (typeof session === 'object') return exchange.fail(session.code);
     trail.note('login', { ...origin, userId: user.userId });
     const body: Static<typeof loginResultSchema> = {
-      token: userTokens.issue(user),
+      token: userTokens.issue(entitled),
       sessionToken: session,
       email: user.email,
     };
@@ -78,9 +84,13 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
   };
 }
 
-/** Why the user whose password was verified gets no session: it may have changed while that took its time. */
-function refusal(reader: Reader, { userId, passwordHash }: User) {
+/**
+ * The user whose password was verified may have changed while that took its time. One that was suspended meanwhile,
+ * and resumed, has another token generation.
+ * @returns why it gets no session, if so.
+ */
+function userNow(reader: Reader, { userId, passwordHash }: User) {
   const user = reader.get('users', userId);
   if (user?.passwordHash !== passwordHash) return { code: 'invalid_credentials' } as const;
-  return user.confirmed ? undefined : ({ code: 'email_not_confirmed' } as const);
+  return user.confirmed ? user : ({ code: 'email_not_confirmed' } as const);
 }
