@@ -52,13 +52,19 @@ export function route(
     }
     if (targets.length > before) continue;
     if (targets.length === max) return [...targets, tooMany(platform)];
-    targets.push({ ...nowhere, platform, instanceId, deniedFor: 'no_active_terminal' });
+    const named = { platform, instanceId, accountName };
+    targets.push({ ...named, sourceKey: undefined, deniedFor: 'no_active_terminal' });
   }
   return targets;
 }
 
-const nowhere = { instanceId: null, accountName: null, sourceKey: undefined };
-
+/** It stands for several terminals, so it names none. */
 function tooMany(platform: string): Target {
-  return { ...nowhere, platform, deniedFor: 'too_many_executions' };
+  return {
+    platform,
+    instanceId: null,
+    accountName: null,
+    sourceKey: undefined,
+    deniedFor: 'too_many_executions',
+  };
 }
