@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Gate } from '../http/gate.js';
+import type { BodyBounds, Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -23,6 +23,9 @@ export interface CancelAllEndpointDeps {
   readonly acceptance: CancelAllAcceptance;
   readonly storage: StorageHealth;
 }
+
+/** Of a body in chunks only its end tells that it is empty, and so needs no type. */
+const emptyBody: BodyBounds = { bytesMax: 0, refusal: 'unsupported_media_type' };
 
 export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
   const { clock, gate, limits, filters, idempotency, acceptance, storage } = deps;
@@ -53,7 +56,14 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     const key = idempotencyKeyOf(exchange, limits);
     if (key === undefined) return;
     const { head } = exchange;
-    if (head.hasBody && !head.isJson) return exchange.fail('unsupported_media_type');
-    gate.readBody(exchange, caller, (confirmed, body) => cancelAll(exchange, confirmed, key, body));
+    if (Number(head.contentLength) > 0 && !head.isJson) {
+      return exchange.fail('unsupported_media_type');
+    }
+    gate.readBody(
+      exchange,
+      caller,
+      (confirmed, body) => cancelAll(exchange, confirmed, key, body),
+      head.isJson ? undefined : emptyBody,
+    );
   };
 }

@@ -54,6 +54,8 @@ export interface ExchangeHost {
 /** A body that comes. */
 interface Reading {
   readonly bytesMax: number;
+  /** Of a larger one. */
+  readonly refusal: ErrorCode;
   /** As the head says; NaN or 0 where it does not. */
   readonly announced: number;
   /** Bytes so far. */
@@ -154,16 +156,20 @@ export class Exchange {
   }
 
   /**
-   * Passes the whole body to `then`, or responds with 413. Call it within the request's first tick: the native
+   * Passes the whole body to `then`, or responds with 413 or with another refusal. Call it within the request's first tick: the native
    * server discards body chunks without a listener. The bytes are valid only until `then` returns.
    */
-  readBody(bytesMax: number, then: (body: Uint8Array) => void | Promise<void>): void {
+  readBody(
+    bytesMax: number,
+    then: (body: Uint8Array) => void | Promise<void>,
+    refusal: ErrorCode = 'request_body_too_large',
+  ): void {
     const announced = Number(this.head.contentLength);
     if (announced > bytesMax) {
-      this.fail('request_body_too_large', { close: 'announced' });
+      this.fail(refusal, { close: 'announced' });
       return;
     }
-    const reading: Reading = { bytesMax, announced, length: 0, then };
+    const reading: Reading = { bytesMax, refusal, announced, length: 0, then };
     this.#res.onData((chunk, isLast) => {
       if (this.isOver) return;
       this.#isCorked = true;
@@ -173,10 +179,10 @@ export class Exchange {
   }
 
   #take(reading: Reading, chunk: ArrayBuffer, isLast: boolean): void {
-    const { bytesMax, announced, length, then } = reading;
+    const { bytesMax, refusal, announced, length, then } = reading;
     if (length + chunk.byteLength > bytesMax) {
       this.#body = undefined;
-      this.fail('request_body_too_large', { close: 'announced' });
+      this.fail(refusal, { close: 'announced' });
       return;
     }
     if (isLast && length === 0) {

@@ -9,6 +9,7 @@ import type { KeyUses } from '../auth/api-key-uses.js';
 import { isAddressAllowed } from '../auth/key-limits.js';
 import type { KeyRights } from '../auth/key-rights.js';
 import { authenticateUser, type UserTokens } from '../auth/user-token.js';
+import type { ErrorCode } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import { BucketMap, type TokenBucket } from '../quota/token-bucket.js';
@@ -28,6 +29,13 @@ export interface GateDeps {
   readonly keyUses: KeyUses;
 }
 
+/** In place of the limit for all requests. */
+export interface BodyBounds {
+  readonly bytesMax: number;
+  /** Of a larger body. */
+  readonly refusal: ErrorCode;
+}
+
 export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyOwner | undefined;
@@ -40,6 +48,7 @@ export interface Gate {
     exchange: Exchange,
     caller: KeyOwner,
     then: (caller: KeyOwner, body: Uint8Array) => void,
+    bounds?: BodyBounds,
   ): void;
   /** @returns undefined when the request was rejected and has its response. */
   admitUser(exchange: Exchange): User | undefined;
@@ -133,12 +142,12 @@ export function createGate(deps: GateDeps): Gate {
       return undefined;
     },
 
-    readBody(exchange, caller, then) {
+    readBody(exchange, caller, then, bounds) {
       function read(body: Uint8Array): void {
         const confirmed = confirm(exchange, caller);
         if (confirmed !== undefined) then(confirmed, body);
       }
-      exchange.readBody(limits.bodyBytesMax, (body) => {
+      const take = (body: Uint8Array): void => {
         if (body.length <= promptBytesMax) return read(body);
         const kept = body.slice();
         largeBodies.run(caller.user.userId, () => {
@@ -147,7 +156,8 @@ export function createGate(deps: GateDeps): Gate {
           });
           return true;
         });
-      });
+      };
+      exchange.readBody(bounds?.bytesMax ?? limits.bodyBytesMax, take, bounds?.refusal);
     },
 
     admitUser(exchange) {

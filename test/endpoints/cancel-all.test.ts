@@ -4,6 +4,7 @@ import { bearer, call, codeOf, createKey, json, submit, signal, verdict } from '
 import { until } from '../support/eventually.js';
 import { report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
+import { rawCall } from '../support/raw-client.js';
 
 const gateway = await startTestGateway(t);
 let keys = 0;
@@ -71,6 +72,33 @@ t.test('a body is optional: none, an empty one and {} mean all', async (t) => {
   ]) {
     t.match(await cancelAll(user, options), { status: 202, body: { matched: 0, orders: [] } });
   }
+});
+
+t.test('a body in chunks needs a type only if it is not empty', async (t) => {
+  const user = await gateway.user();
+  const inChunks = (key: string, body: string, lines: readonly string[] = []) =>
+    rawCall(
+      gateway.url,
+      'POST',
+      '/api/v1/orders/cancel-all',
+      [
+        `Authorization: Bearer ${user.key}`,
+        `Idempotency-Key: ${key}`,
+        'Transfer-Encoding: chunked',
+        ...lines,
+      ],
+      body,
+    );
+  const end = '0\r\n\r\n';
+  const large = `${(70_000).toString(16)}\r\n${'x'.repeat(70_000)}\r\n${end}`;
+  t.match(await inChunks('c1', end), { status: 202 });
+  t.match(await inChunks('c2', `2\r\n{}\r\n${end}`), { status: 415 });
+  t.match(await inChunks('c2', large), { status: 415 });
+  t.match(await inChunks('c2', large, ['Content-Type: application/json']), { status: 413 });
+  t.match(await inChunks('c2', `2\r\n{}\r\n${end}`, ['Content-Type: application/json']), {
+    status: 202,
+  });
+  t.match(await cancelAll(user, { key: 'c1', headers: {} }), { status: 202 }, 'the same request');
 });
 
 t.test('what is wrong with the filter is told in details, and nothing is cancelled', async (t) => {
