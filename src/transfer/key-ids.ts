@@ -9,20 +9,23 @@ import type { UserFileHead, UserRow } from './user-file.js';
 export interface KeyIds {
   /** Undefined for a file of an earlier version, whose records name no key. */
   readonly offset: number | undefined;
+  /** Highest old id that a new one is reserved for. */
+  readonly idMax: number;
 }
 
 export function reserveKeyIds(
   transaction: Reader & Writer,
   { keyIdMax }: Pick<UserFileHead, 'keyIdMax'>,
 ): KeyIds {
-  if (keyIdMax === undefined) return { offset: undefined };
+  if (keyIdMax === undefined) return { offset: undefined, idMax: 0 };
   const next = Number(transaction.get('meta', 'nextKeyId') ?? 1);
   transaction.put('meta', 'nextKeyId', next + keyIdMax);
-  return { offset: next - 1 };
+  return { offset: next - 1, idMax: keyIdMax };
 }
 
-export function newKeyId(id: number | undefined, { offset }: KeyIds): number | undefined {
-  return id === undefined || offset === undefined ? undefined : offset + id;
+/** @returns undefined for a key that its gateway had no more: the id behind the reserved ones is another's. */
+export function newKeyId(id: number | undefined, { offset, idMax }: KeyIds): number | undefined {
+  return id === undefined || offset === undefined || id > idMax ? undefined : offset + id;
 }
 
 /** A key with a higher id would take one that belongs to another user. */

@@ -377,3 +377,20 @@ t.test('the orders of a moved user keep their keys, whose ids are new', async (t
   const tooLow = { ...user, keyIdMax: 6 };
   t.equal(await importUser(depsOf(again), tooLow, feed(rows)), 'foreign_row');
 });
+
+t.test('an order of a key that its gateway had no more names no other key here', async (t) => {
+  const { store, userId, signal } = await aSource();
+  const { execution } = signal;
+  const cancel = { ...aCancel('pending'), keyId: 9 };
+  await store.write((batch) => {
+    putSignal(batch, { ...signal, execution: { ...execution, keyId: 8, cancel } });
+  });
+  const { head, rows } = await exported(store);
+  t.equal(head.keyIdMax, 0);
+  const target = createMemoryStore();
+  const user = { userId, email: ann, keyIdMax: 7 };
+  t.equal(await importUser(depsOf(target), user, feed(rows)), rows.length);
+  const moved = target.get('openExecutions', [userId, execution.executionId]);
+  t.equal(moved?.keyId, undefined);
+  t.equal(moved?.cancel?.keyId, undefined);
+});
