@@ -54,7 +54,7 @@ export interface ExchangeHost {
 /** A body that comes. */
 interface Reading {
   readonly bytesMax: number;
-  /** Of a larger one. */
+  /** Of a larger body. */
   readonly refusal: ErrorCode;
   /** As the head says; NaN or 0 where it does not. */
   readonly announced: number;
@@ -156,8 +156,9 @@ export class Exchange {
   }
 
   /**
-   * Passes the whole body to `then`, or responds with 413 or with another refusal. Call it within the request's first tick: the native
-   * server discards body chunks without a listener. The bytes are valid only until `then` returns.
+   * Passes the whole body to `then`, or responds with 413, or with another `refusal` of a body above `bytesMax`. Call it
+   * within the request's first tick: the native server discards body chunks without a listener. The bytes are valid
+   * only until `then` returns.
    */
   readBody(
     bytesMax: number,
