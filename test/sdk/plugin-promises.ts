@@ -6,10 +6,13 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { SubmitFrame } from '../../src/plugins/protocol.js';
 import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
+import { startFakeGateway } from '../support/fake-gateway.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { nonsense } from './nonsense.js';
 import { outcome, startTerminal, type TerminalProcess } from './terminal-process.js';
 
 /** How a language runs its programs: the command, and what it needs in its environment. */
@@ -28,6 +31,18 @@ const limitOrder = {
   executionType: 'limit',
   limitPrice: 4900,
   quantity: 3,
+};
+
+const order: SubmitFrame = {
+  type: 'submit',
+  executionId: 'exe_1',
+  requestId: 'req_1',
+  signalId: 'signal-1',
+  signalType: 'order',
+  cmd: 'submit',
+  payload: { quantity: 1 },
+  ts: 1_768_478_400_000,
+  expiresAt: '2999-01-01T00:00:00.000Z',
 };
 
 export async function testPluginPromises(t: Test, language: Language): Promise<void> {
@@ -95,6 +110,35 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       });
     }
     await outcome(gateway, user, await gateway.submit(user), 'filled');
+  });
+
+  await t.test('what no gateway sends is passed over, and the next order executed', async (t) => {
+    const fake = await startFakeGateway();
+    t.teardown(() => fake.close());
+    const files = ledgerIn(t);
+    const args = [...language.ledger, ...source, ...files.args, 'never'];
+    const login = { url: fake.url, email: 'ann@example.com' };
+    const terminal = startTerminal(t, args, language.environment, login);
+    const connection = await Promise.race([fake.connection(), terminal.ended()]);
+    if (typeof connection !== 'object' || connection === null) throw new Error('it has ended');
+    const badFrames = async (): Promise<void> => {
+      for (const text of nonsense) {
+        connection.socket.send(text);
+        await terminal.notice('bad_frame');
+      }
+    };
+    await connection.next('hello');
+    await badFrames();
+    connection.sendWelcome();
+    await terminal.notice('connected');
+    connection.sendWelcome({ lastSeq: 7 });
+    await badFrames();
+    for (const seq of [1, 2]) {
+      connection.send({ type: 'ack', seq: Number.MAX_SAFE_INTEGER });
+      connection.send({ ...order, executionId: `exe_${seq}` });
+      t.match(await connection.next('report'), { seq, executionId: `exe_${seq}` });
+    }
+    t.equal(files.placed().length, 2);
   });
 
   await t.test('an order that rests survives a kill, and can be cancelled then', async (t) => {

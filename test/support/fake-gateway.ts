@@ -1,7 +1,7 @@
 /**
  * The gateway's side of the plugin protocol, played by the test frame by frame over a real socket.
  * It holds every frame of a plugin against the protocol's schemas, and answers nothing by itself
- * but, where asked to, the acknowledgement of what has a `seq`.
+ * but a login and, where asked to, the acknowledgement of what has a `seq`.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -93,7 +93,10 @@ export interface FakeGateway {
 
 export async function startFakeGateway(): Promise<FakeGateway> {
   const arrivals = new Inbox<FakeConnection>();
-  const server = createServer((_request, response) => response.writeHead(404).end());
+  const server = createServer((request, response) => {
+    if (request.url === '/api/auth/login') response.end('{"sessionToken":"svc_session_1"}');
+    else response.writeHead(404).end();
+  });
   const sockets = new WebSocketServer({
     noServer: true,
     handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),

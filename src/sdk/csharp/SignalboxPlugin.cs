@@ -652,8 +652,12 @@ namespace Signalbox
         /// <summary>After a welcome: everything is sent again that the gateway does not have.</summary>
         internal void Open(long lastSeq, Fields bounds)
         {
-            if (bounds != null && bounds.Number("eventsMax") >= 1) eventsMax = bounds.Number("eventsMax");
-            if (bounds != null && bounds.Number("ageMs") >= 1) ageMs = bounds.Number("ageMs");
+            if (bounds != null)
+            {
+                eventsMax = bounds.Number("eventsMax");
+                ageMs = bounds.Number("ageMs");
+            }
+            seq = Math.Max(seq, lastSeq);
             Acknowledge(lastSeq);
             var oldest = clock.Elapsed - TimeSpan.FromMilliseconds(ageMs);
             var fresh = items.Where(item => item.Born == null || item.Born >= oldest).ToList();
@@ -708,9 +712,10 @@ namespace Signalbox
             return frames;
         }
 
+        /// <summary>Not what was never sent: its reports would be lost, and no later one have a number that the gateway takes.</summary>
         internal void Acknowledge(long upTo)
         {
-            seq = Math.Max(seq, upTo);
+            if (upTo > seq) return;
             var isJournaled = false;
             while (items.Count > 0 && items.First.Value.Seq <= upTo)
             {
@@ -881,14 +886,18 @@ namespace Signalbox
             { 4504, new[] { "too_many_sources", "The user has too many active terminals: stop one and wait two minutes." } },
         };
         /// <summary>Fields without which a frame of the gateway is not valid.</summary>
-        static readonly Dictionary<string, string[]> GatewayFrames = new Dictionary<string, string[]> {
-            { "welcome", new[] { "connectionId", "heartbeatMs", "serverTime", "lastSeq" } },
-            { "submit", new[] { "executionId", "signalType", "cmd", "payload", "expiresAt" } },
-            { "cancel", new[] { "cancelRequestId", "executionId" } },
-            { "snapshot", new[] { "snapshotId" } },
-            { "ack", new[] { "seq" } },
-            { "error", new[] { "code" } },
+        static readonly Dictionary<string, Dictionary<string, Func<object, bool>>> GatewayFrames = new Dictionary<string, Dictionary<string, Func<object, bool>>> {
+            { "welcome", new Dictionary<string, Func<object, bool>> {
+                { "connectionId", IsText }, { "heartbeatMs", IsPositive }, { "serverTime", IsTime }, { "lastSeq", IsSeq }, { "outgoingQueue", IsOptionalQueue } } },
+            { "submit", new Dictionary<string, Func<object, bool>> {
+                { "executionId", IsText }, { "signalType", IsText }, { "cmd", IsText }, { "payload", value => value is Fields }, { "expiresAt", IsTime } } },
+            { "cancel", new Dictionary<string, Func<object, bool>> { { "cancelRequestId", IsText }, { "executionId", IsText } } },
+            { "snapshot", new Dictionary<string, Func<object, bool>> { { "snapshotId", IsText } } },
+            { "ack", new Dictionary<string, Func<object, bool>> { { "seq", IsSeq } } },
+            { "error", new Dictionary<string, Func<object, bool>> { { "code", IsText } } },
         };
+        /// <summary>The gateway takes no seq above it.</summary>
+        const long SeqMax = 9007199254740991;
         /// <summary>Longest texts of `native` that the gateway takes.</summary>
         static readonly Dictionary<string, int> NativeMax = new Dictionary<string, int> {
             { "orderId", 128 }, { "state", 128 }, { "code", 128 }, { "text", 8192 },
@@ -1263,11 +1272,7 @@ namespace Signalbox
             try
             {
                 var frame = (Fields)Json.Read(text);
-                if (GatewayFrames[frame.Text("type")].All(name => frame.Get(name) != null))
-                {
-                    foreach (var name in new[] { "expiresAt", "serverTime" }) if (frame.Text(name) != null) Words.Time(frame.Text(name));
-                    if (frame.Text("type") != "submit" || frame.Inner("payload") != null) return frame;
-                }
+                if (GatewayFrames[frame.Text("type")].All(field => field.Value(frame.Get(field.Key)))) return frame;
             }
             catch (Exception error)
             {
@@ -1275,6 +1280,22 @@ namespace Signalbox
             }
             Notice("bad_frame", new Fields());
             return new Fields();
+        }
+
+        static bool IsText(object value) { return value is string && (string)value != ""; }
+
+        static bool IsSeq(object value) { return value is long && (long)value >= 0 && (long)value <= SeqMax; }
+
+        /// <summary>No more milliseconds than a Timer takes.</summary>
+        static bool IsPositive(object value) { return IsSeq(value) && (long)value > 0 && (long)value <= int.MaxValue; }
+
+        static bool IsTime(object value) { return value is string && Words.Time((string)value).Kind == DateTimeKind.Utc; }
+
+        /// <summary>Absent in the welcome of an older gateway.</summary>
+        static bool IsOptionalQueue(object value)
+        {
+            var bounds = value as Fields;
+            return value == null || bounds != null && IsPositive(bounds.Get("eventsMax")) && IsPositive(bounds.Get("ageMs"));
         }
 
         void Take(Fields frame)

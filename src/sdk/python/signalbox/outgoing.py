@@ -40,6 +40,7 @@ class Outgoing:
     def open(self, last_seq: int, bounds: Mapping[str, int]) -> None:
         """After a welcome: everything is sent again that the gateway does not have."""
         self._bounds.update(bounds)
+        self._seq = max(self._seq, last_seq)
         self.acknowledge(last_seq)
         oldest = time.monotonic() - self._bounds["ageMs"] / 1000
         fresh = [item for item in self._items if item.born is None or item.born >= oldest]
@@ -88,7 +89,9 @@ class Outgoing:
         return frames
 
     def acknowledge(self, seq: int) -> None:
-        self._seq = max(self._seq, seq)
+        """Not what was never sent: its reports would be lost, and no later one have a number that the gateway takes."""
+        if seq > self._seq:
+            return
         is_journaled = False
         while self._items and self._items[0].seq is not None and self._items[0].seq <= seq:
             item = self._items.popleft()

@@ -23,7 +23,8 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .commands import Fault, command_name, fault_of, short_id
 from .frames import (CANCEL_STATUSES, FRAME_BYTES_MAX, STATUSES, CancelEvidence, Evidence, Fill, Frame, Native, Source,
-                     Submit, event_frame, finite, given, line_of, unix_seconds, utc_now, whole)
+                     Submit, event_frame, given, line_of, unix_seconds, utc_now)
+from .gateway_frame import gateway_frame
 from .journal import Execution, Journal, JournalRefused
 from .login import LoginRefused, log_in
 from .outgoing import Outgoing
@@ -44,15 +45,6 @@ class Refused(Exception):
         self.reason = reason
 
 
-#: Fields without which a frame of the gateway is not valid.
-_GATEWAY_FRAMES: Dict[str, Dict[str, type]] = {
-    "welcome": {"connectionId": str, "heartbeatMs": int, "serverTime": str, "lastSeq": int},
-    "submit": {"executionId": str, "signalType": str, "cmd": str, "payload": dict, "expiresAt": str},
-    "cancel": {"cancelRequestId": str, "executionId": str},
-    "snapshot": {"snapshotId": str},
-    "ack": {"seq": int},
-    "error": {"code": str},
-}
 _REFUSALS = {
     4501: ("replaced", "Another plugin has connected with the same platform, instance and account."),
     4502: ("bad_protocol", "The gateway rejects the frames of this plugin: its platform or account name may be wrong."),
@@ -103,7 +95,7 @@ class Plugin:
         self._is_stopped = False
         self._resumed = False
         self._had_error = False  # On this connection.
-        #: The gateway's clock of the latest welcome, less the monotonic one.
+        #: The gateway's clock of the latest welcome, less `_elapsed`.
         self._clock_offset = time.time() - _elapsed()
 
     def notice(self, kind: str, **details: Any) -> None:
@@ -268,7 +260,7 @@ class Plugin:
         self._attempt = 0
         self._clock_offset = unix_seconds(welcome["serverTime"]) - asked_at
         with self._lock:
-            self._outgoing.open(welcome["lastSeq"], welcome.get("outgoingQueue", {}))
+            self._outgoing.open(welcome["lastSeq"], welcome.get("outgoingQueue") or {})
             self._socket = socket
         if not self._resumed:
             self._resume()
@@ -309,16 +301,11 @@ class Plugin:
 
     def _checked(self, text: Union[str, bytes]) -> Frame:
         """An empty frame for one that is not valid or not known."""
-        try:
-            frame: Any = json.loads(text, parse_float=finite, parse_int=whole) if isinstance(text, str) else None
-            fields = _GATEWAY_FRAMES[frame["type"]]
-            if all(isinstance(frame[name], kind) for name, kind in fields.items()):
-                unix_seconds(frame.get("expiresAt", frame.get("serverTime", utc_now())))
-                return dict(frame)
-        except (ValueError, KeyError, TypeError):
-            pass
-        self.notice("bad_frame")
-        return {}
+        frame = gateway_frame(text)
+        if frame is None:
+            self.notice("bad_frame")
+            return {}
+        return frame
 
     def _receive(self, frame: Frame) -> None:
         kind = frame.get("type")
