@@ -141,6 +141,23 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     t.equal(files.placed().length, 2);
   });
 
+  await t.test('a refusal of a strange shape does not end it', async (t) => {
+    const fake = await startFakeGateway();
+    t.teardown(() => fake.close());
+    fake.status = 429;
+    fake.retryAfter = '1\r\nRetry-After: 1';
+    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
+    const login = { url: fake.url, email: 'ann@example.com' };
+    const terminal = startTerminal(t, args, language.environment, login);
+    await terminal.notice('disconnected');
+    fake.status = 302;
+    fake.retryAfter = '1\r\nLocation: http://[no-address';
+    await terminal.notice('disconnected');
+    fake.status = 101;
+    await terminal.notice('connecting');
+    await (await fake.connection()).next('hello');
+  });
+
   await t.test('an order that rests survives a kill, and can be cancelled then', async (t) => {
     const user = await gateway.user();
     const journalDir = t.testdir();

@@ -66,6 +66,15 @@ def _elapsed() -> float:
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
+def _retry_after(headers: Any) -> float:
+    """Seconds; 0 where it does not say, or says it twice."""
+    try:
+        text = headers.get("Retry-After", "")
+    except LookupError:
+        return 0.0
+    return min(3600.0, float(text)) if text.isdecimal() else 0.0
+
+
 class Plugin:
     """
     Override what your terminal does; call `report`, `cancel_report` and `event` from any thread, at any time.
@@ -230,12 +239,12 @@ class Plugin:
                 # A 4502 without an error frame says that the hello was late, as after a stall of the computer.
                 if code is not None and 4500 <= code <= 4999 and (code != 4502 or self._had_error):
                     raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
-            except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused) as error:
+            # ValueError: a redirect to what is no address.
+            except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused, ValueError) as error:
                 answer = getattr(error, "response", error)
                 if getattr(answer, "status_code", None) == 401:
                     raise Refused(*_SESSION_REFUSED) from None
-                retry_after = getattr(answer, "headers", {}).get("Retry-After", "")
-                asked = min(3600.0, float(retry_after)) if retry_after.isdigit() else 0.0
+                asked = _retry_after(getattr(answer, "headers", {}))
                 message = str(error) or type(error).__name__
             finally:
                 with self._lock:
