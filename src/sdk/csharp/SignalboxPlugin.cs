@@ -758,10 +758,11 @@ namespace Signalbox
 
         internal static WebSocket Open(Uri url, string token, out TcpClient tcp)
         {
-            var opened = tcp = Connect(url);
+            var clock = Stopwatch.StartNew();
+            var opened = tcp = Connect(url, clock);
             var isLate = false;
             // A ReadTimeout would begin anew with each byte of the answer.
-            using (new Timer(_ => { isLate = true; opened.Close(); }, null, TimeoutMs, Timeout.Infinite))
+            using (new Timer(_ => { isLate = true; opened.Close(); }, null, LeftMs(clock), Timeout.Infinite))
             {
                 try { return Ask(url, token, opened); }
                 catch (Exception)
@@ -792,15 +793,22 @@ namespace Signalbox
                 WebSocket.CreateClientBuffer(16384, 16384));
         }
 
-        static TcpClient Connect(Uri url)
+        /// <summary>One bound for the whole attempt: name, addresses and answer.</summary>
+        static int LeftMs(Stopwatch clock) { return (int)Math.Max(0, TimeoutMs - clock.ElapsedMilliseconds); }
+
+        static TcpClient Connect(Uri url, Stopwatch clock)
         {
             Exception last = new SocketException((int)SocketError.HostNotFound);
-            foreach (var address in Dns.GetHostAddresses(url.DnsSafeHost))
+            var addresses = Dns.GetHostAddressesAsync(url.DnsSafeHost);
+            if (!addresses.Wait(LeftMs(clock))) throw new TimeoutException("no address in time");
+            var untried = addresses.Result.Length;
+            foreach (var address in addresses.Result)
             {
                 var tcp = new TcpClient(address.AddressFamily) { NoDelay = true };
                 try
                 {
-                    if (!tcp.ConnectAsync(address, url.Port).Wait(TimeoutMs)) throw new TimeoutException("no connection in time");
+                    // A share for each, so that one that does not answer leaves time for the next.
+                    if (!tcp.ConnectAsync(address, url.Port).Wait(LeftMs(clock) / untried--)) throw new TimeoutException("no connection in time");
                     KeepAlive(tcp.Client);
                     return tcp;
                 }
