@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
+import { rules } from '../../src/conformance/judge.js';
 import { post, signal, status, submit } from '../support/api.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -54,6 +55,11 @@ async function executionOf(key: string, requestId: string, wanted: string) {
 
 t.test('the plugin has less than 100 lines', async (t) => {
   t.ok(program !== undefined && program.text.split('\n').length < 100);
+});
+
+t.test('the page shows as many rules as there are', async (t) => {
+  const [, passed, failed] = /^(\d+) passed, (\d+) failed$/m.exec(page) ?? [];
+  t.equal(Number(passed) + Number(failed), Object.keys(rules).length);
 });
 
 t.test('the plugin fills, rests, cancels and rejects', async (t) => {
