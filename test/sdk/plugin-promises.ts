@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { limits } from '../../src/limits.js';
 import type { SubmitFrame } from '../../src/plugins/protocol.js';
 import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
@@ -40,10 +41,16 @@ const order: SubmitFrame = {
   signalId: 'signal-1',
   signalType: 'order',
   cmd: 'submit',
-  payload: { quantity: 1 },
+  payload: {},
   ts: 1_768_478_400_000,
   expiresAt: '2999-01-01T00:00:00.000Z',
 };
+
+/** Within its frame, as deep as the limits let a signal be. */
+const deepest: Record<string, unknown> = { quantity: 1 };
+for (let depth = 3, last = deepest; depth <= limits.jsonDepthMax.max; depth++) {
+  last = last['inner'] = { quantity: 1 } as Record<string, unknown>;
+}
 
 export async function testPluginPromises(t: Test, language: Language): Promise<void> {
   const gateway = await startTestGateway(t);
@@ -135,10 +142,13 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await badFrames();
     for (const seq of [1, 2]) {
       connection.send({ type: 'ack', seq: Number.MAX_SAFE_INTEGER });
-      connection.send({ ...order, executionId: `exe_${seq}` });
+      connection.send({ ...order, executionId: `exe_${seq}`, payload: deepest });
       t.match(await connection.next('report'), { seq, executionId: `exe_${seq}` });
     }
     t.equal(files.placed().length, 2);
+    await terminal.kill();
+    startTerminal(t, args, language.environment, login);
+    await (await fake.connection()).next('hello');
   });
 
   await t.test('a refusal of a strange shape does not end it', async (t) => {

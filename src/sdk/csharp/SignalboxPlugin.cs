@@ -220,6 +220,9 @@ namespace Signalbox
     /// <summary>Objects are Fields, arrays List&lt;object&gt;, numbers long or double.</summary>
     public static class Json
     {
+        /// <summary>As deep as an operator can let a payload be.</summary>
+        internal const int DepthMax = 128;
+
         public static string Write(object value)
         {
             var text = new StringBuilder();
@@ -228,10 +231,12 @@ namespace Signalbox
         }
 
         /// <exception cref="FormatException">It is not JSON.</exception>
-        public static object Read(string text)
+        public static object Read(string text) { return Read(text, DepthMax); }
+
+        internal static object Read(string text, int depthMax)
         {
             var at = 0;
-            var value = Read(text, ref at, 0);
+            var value = Read(text, ref at, depthMax);
             Skip(text, ref at);
             if (at < text.Length) throw new FormatException("text after the value");
             return value;
@@ -278,9 +283,9 @@ namespace Signalbox
             text.Append('"');
         }
 
-        static object Read(string text, ref int at, int depth)
+        static object Read(string text, ref int at, int depthLeft)
         {
-            if (depth > 64) throw new FormatException("nested too deeply");
+            if (depthLeft < 0) throw new FormatException("nested too deeply");
             Skip(text, ref at);
             switch (Next(text, at))
             {
@@ -292,12 +297,12 @@ namespace Signalbox
                         var name = ReadText(text, ref at);
                         Skip(text, ref at);
                         Take(text, ref at, ":");
-                        fields[name] = Read(text, ref at, depth + 1);
+                        fields[name] = Read(text, ref at, depthLeft - 1);
                     }
                     return fields;
                 case '[':
                     var items = new List<object>();
-                    for (at++; !Ends(text, ref at, ']', items.Count > 0); ) items.Add(Read(text, ref at, depth + 1));
+                    for (at++; !Ends(text, ref at, ']', items.Count > 0); ) items.Add(Read(text, ref at, depthLeft - 1));
                     return items;
                 case '"': return ReadText(text, ref at);
                 case 't': Take(text, ref at, "true"); return true;
@@ -547,7 +552,7 @@ namespace Signalbox
                 try
                 {
                     if (number == 0 && all[0] != head) throw new FormatException("it is of another source");
-                    if (number > 0) Apply((Fields)Json.Read(all[number]));
+                    if (number > 0) Apply((Fields)Json.Read(all[number], Json.DepthMax + 1)); // An entry holds a frame.
                 }
                 catch (Exception error)
                 {

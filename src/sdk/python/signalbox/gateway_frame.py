@@ -71,5 +71,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _is_within(value: Any, depth: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not inner or depth > 1 and all(_is_within(each, depth - 1) for each in inner)
+    if not isinstance(value, (dict, list)):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return depth > 0 and all(_is_within(each, depth - 1) for each in inner)
