@@ -109,6 +109,11 @@ t.test('the overview names everything that lies in ops/, and every rule file', a
   }
 });
 
+t.test('the certificate that the runbook looks at is that of the drop-in', async (t) => {
+  const [, path = 'none'] = /^CERT=(\S+)/m.exec(runbook) ?? [];
+  t.match(readOps('systemd/tls.conf'), `LoadCredential=tls.cert:${path}\n`);
+});
+
 t.test(
   'the words that the runbook looks for in the log are words that the gateway says',
   async (t) => {
