@@ -97,7 +97,12 @@ export class Registry {
     return [...sources.values()].filter((source) => this.isActive(source));
   }
 
+  /**
+   * A connected source is: its connection is closed when it falls silent. By its last-seen time, all would be inactive
+   * after a pause of the gateway, until the frames that came meanwhile are read.
+   */
   isActive(source: Source): boolean {
+    if (source.connection !== undefined) return true;
     return source.lastSeen >= this.#deps.clock.monotonic() - this.#deps.limits.heartbeatWindowMs;
   }
 

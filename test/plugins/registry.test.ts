@@ -57,6 +57,17 @@ t.test('a wall clock that was set back makes no source younger than it is', asyn
   t.strictSame(instances(second), []);
 });
 
+t.test('a connected source is active after a pause, until it had time to be heard', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  await gateway.plugin({ instanceId: 'desk-2' });
+  gateway.clock.elapse(120_001);
+  t.strictSame(instances(gateway), ['desk-1', 'desk-2']);
+  plugin.say({ type: 'heartbeat' });
+  await gateway.pass(500);
+  t.strictSame(instances(gateway), ['desk-1']);
+});
+
 t.test('the last seq survives a restart', async (t) => {
   const first = new SimulatedGateway();
   const plugin = await first.plugin();
