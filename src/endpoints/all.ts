@@ -50,15 +50,17 @@ export interface EndpointsDeps {
 
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { core, store, limits, platforms } = deps;
-  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota, storage } = core;
+  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota } = core;
+  const { deadlines, storage } = core;
   const signals = new SignalReader({ store, owed: core.owed, fillsMax: limits.fillsPerExecution });
   const tokens = new Set(platforms.map(({ token }) => token));
   return {
-    login: createLogin({ ...deps, storage }),
-    'create-key': createCreateKey({ ...deps, storage }),
+    login: createLogin({ ...deps, deadlines, storage }),
+    'create-key': createCreateKey({ ...deps, deadlines, storage }),
     'list-keys': createListKeys(deps),
     'revoke-key': createRevokeKey({
       ...deps,
+      deadlines,
       storage,
       onRevoked: (userId) => {
         core.userChanged(userId);

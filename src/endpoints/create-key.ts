@@ -14,6 +14,7 @@ import type { Exchange } from '../http/exchange.js';
 import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import { unknownFields } from '../lib/unknown-fields.js';
+import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import type { User } from '../model/records.js';
 import type { TrailLog } from '../model/trail-events.js';
@@ -24,6 +25,7 @@ export const createdKeySchema = Type.Object({ ...apiKeySchema.properties, key: T
 
 export interface CreateKeyDeps extends StoredChangeDeps {
   readonly store: Store;
+  readonly clock: Clock;
   readonly limits: Limits;
   readonly gate: Gate;
   readonly trail: TrailLog;

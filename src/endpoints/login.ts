@@ -10,6 +10,7 @@ import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Exchange } from '../http/exchange.js';
 import { originOf } from '../http/trail-fields.js';
+import type { Clock } from '../lib/clock.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import type { Limits } from '../limits.js';
 import type { User } from '../model/records.js';
@@ -26,6 +27,7 @@ export const loginResultSchema = Type.Object({
 
 export interface LoginDeps extends StoredChangeDeps {
   readonly store: Store;
+  readonly clock: Clock;
   readonly limits: Limits;
   readonly gate: Gate;
   readonly hashPool: HashPool;

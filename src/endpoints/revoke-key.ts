@@ -5,12 +5,14 @@ import type { UserEndpoint } from '../http/endpoint.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Gate } from '../http/gate.js';
 import { originOf } from '../http/trail-fields.js';
+import type { Clock } from '../lib/clock.js';
 import type { TrailLog } from '../model/trail-events.js';
 import type { Store } from '../store/store.js';
 import { storeChange, type StoredChangeDeps } from './stored-change.js';
 
 export interface RevokeKeyDeps extends StoredChangeDeps {
   readonly store: Store;
+  readonly clock: Clock;
   readonly gate: Gate;
   readonly trail: TrailLog;
   /** Ends the open event streams of the user's revoked keys, and denies what they submitted and was not sent. */

@@ -2,14 +2,14 @@
  * A change that a user asks for and that is answered after its commit: refused while the disk takes no
  * changes, and answered in time when the commit hangs.
  */
-import type { Clock } from '../lib/clock.js';
+import type { Deadlines } from '../lib/deadlines.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Failure } from '../http/error-body.js';
 import { commitAnswerMs, probeIntervalMs, type StorageHealth } from '../store/storage-health.js';
 import { StoreFailure, WriteRefused, type TransactOptions } from '../store/store.js';
 
 export interface StoredChangeDeps {
-  readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly storage: StorageHealth;
 }
 
@@ -25,7 +25,7 @@ export function failUnstored(exchange: Exchange, failure: Failure = {}): void {
  * @returns its result, once it is on disk; undefined when the exchange has its answer.
  */
 export async function storeChange<Result>(
-  { clock, storage }: StoredChangeDeps,
+  { deadlines, storage }: StoredChangeDeps,
   exchange: Exchange,
   failUnconfirmed: (exchange: Exchange) => void,
   change: () => Promise<Result>,
@@ -35,7 +35,7 @@ export async function storeChange<Result>(
     failUnstored(exchange);
     return undefined;
   }
-  const deadline = clock.setTimer(commitAnswerMs, () => failUnconfirmed(exchange));
+  const deadline = deadlines.after(commitAnswerMs, () => failUnconfirmed(exchange));
   try {
     return await change();
   } catch (error) {
@@ -44,6 +44,6 @@ export async function storeChange<Result>(
     else failUnconfirmed(exchange);
     return undefined;
   } finally {
-    deadline.cancel();
+    deadlines.remove(deadline);
   }
 }

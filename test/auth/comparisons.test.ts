@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { Deadlines } from '../../src/lib/deadlines.js';
 import { noTrail } from '../../src/model/trail-events.js';
 import type { Gate } from '../../src/http/gate.js';
 import { createIdSource } from '../../src/lib/ids.js';
@@ -78,6 +79,7 @@ t.test('every login verifies one password, whether or not the user exists', asyn
   const login = createLogin({
     store,
     clock: systemClock,
+    deadlines: new Deadlines(systemClock),
     storage: new StorageHealth(systemClock),
     limits: shippedLimits(),
     trail: noTrail,

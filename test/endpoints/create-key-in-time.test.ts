@@ -7,6 +7,7 @@ import { createCreateKey } from '../../src/endpoints/create-key.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import type { Gate } from '../../src/http/gate.js';
 import { toIsoTime } from '../../src/lib/clock.js';
+import { Deadlines } from '../../src/lib/deadlines.js';
 import type { User } from '../../src/model/records.js';
 import { noTrail } from '../../src/model/trail-events.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
@@ -64,7 +65,16 @@ async function asUser(store: MemoryStore, clock: SimulatedClock, expiresAt: numb
   const { limits } = shippedSettings;
   const gate = { userRefusal: () => undefined } as unknown as Gate;
   const storage = new StorageHealth(clock);
-  const endpoint = createCreateKey({ store, clock, storage, limits, gate, trail: noTrail });
+  const deadlines = new Deadlines(clock);
+  const endpoint = createCreateKey({
+    store,
+    clock,
+    deadlines,
+    storage,
+    limits,
+    gate,
+    trail: noTrail,
+  });
   const body = new TextEncoder().encode(JSON.stringify(wanted(expiresAt)));
   await new Promise<void>((resolve) => {
     const exchange = {

@@ -15,6 +15,7 @@ import type { Exchange } from '../../src/http/exchange.js';
 import type { Gate } from '../../src/http/gate.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { noTrail } from '../../src/model/trail-events.js';
+import { Deadlines } from '../../src/lib/deadlines.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
 import type { Reader } from '../../src/store/store.js';
 import type { HashPool } from '../../src/workers/hash-pool.js';
@@ -177,6 +178,7 @@ t.test('a login gets a token that is valid though its user was away meanwhile', 
   const login = createLogin({
     store,
     clock: systemClock,
+    deadlines: new Deadlines(systemClock),
     storage: new StorageHealth(systemClock),
     limits: shippedLimits(),
     trail: noTrail,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import { get, signal, submit, verdict } from '../support/api.js';
+import { bearer, call, get, signal, submit, verdict } from '../support/api.js';
 import { blockablePool, blockPool } from '../support/blocked-pool.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -19,9 +19,13 @@ t.test('a commit that was under way is not taken for one that hangs', async (t) 
   const gateway = await startTestGateway(t, { environment: blockablePool(pipe) });
   const user = await gateway.user();
   await gateway.plugin(user);
+  const other = await gateway.user();
   const child = gateway.process.process;
   const send = (key: string) => submit(gateway.url, user.key, JSON.stringify(signal()), key);
   await blockPool(child, pipe);
+  const revoked = call(gateway.url, 'DELETE', `/api/api-keys/${other.keyId}`, {
+    headers: bearer(other.token),
+  });
   const before = [send('first'), send('second')];
   await eventually(async () => {
     const { text } = await get(gateway.process.opsUrl, '/metrics');
@@ -34,5 +38,6 @@ t.test('a commit that was under way is not taken for one that hangs', async (t) 
   await setTimeout(commitAnswerMs + 1_000);
   child.kill('SIGCONT');
   for (const answer of await Promise.all([...before, ...during])) t.equal(verdict(answer), '202');
+  t.equal(verdict(await revoked), '204');
   t.notMatch(gateway.process.log(), 'a commit hangs');
 });
