@@ -90,21 +90,27 @@ export class Deadlines {
    * After a stall, waits as long again, half a second at most: what came in time, a heartbeat or the end of a commit,
    * must not miss its deadline because the gateway was blocked, or its threads and its disk were suspended too.
    */
-  #wake(wakeAt: number): void {
-    const lateMs = this.clock.monotonic() - wakeAt;
-    if (lateMs <= stallMs) return this.#fire();
-    this.#timer = this.clock.setTimer(Math.min(lateMs, graceMsMax), () => this.#fire());
+  #wake(wakeAt: number, waitedUntil = -Infinity): void {
+    const now = this.clock.monotonic();
+    const lateMs = now - wakeAt;
+    if (lateMs <= stallMs) return this.#fire(now);
+    // After another stall meanwhile, what has waited once waits no more: a gateway that stalls all the time would starve it.
+    this.#fire(waitedUntil);
+    if (this.#heap.length === 0) return;
+    this.#timer?.cancel();
+    const graceMs = Math.min(lateMs, graceMsMax);
+    this.#timer = this.clock.setTimer(graceMs, () => this.#wake(now + graceMs, now));
     // Nothing that is added meanwhile is due earlier.
     this.#timerDue = -Infinity;
   }
 
-  #fire(): void {
+  /** @param until fires what was due then. */
+  #fire(until: number): void {
     this.#timerDue = Infinity;
-    const now = this.clock.monotonic();
     try {
       for (let fired = 0; fired < firedPerTurnMax; fired++) {
         const first = this.#heap[0];
-        if (first === undefined || this.#dueAt(0) > now) break;
+        if (first === undefined || this.#dueAt(0) > until) break;
         this.remove(first);
         first.task();
       }

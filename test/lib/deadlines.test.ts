@@ -234,14 +234,33 @@ t.test('one that was due long before it was added is not late by a hold', (t) =>
   t.end();
 });
 
-t.test('a second hold puts nothing off', (t) => {
-  const { clock, fired, add } = setUp();
+t.test('a second hold puts off only what fell due in it', (t) => {
+  const { clock, deadlines, fired, add } = setUp();
   add(10);
   clock.elapse(5_000);
   clock.advance(50);
+  const heartbeat = add(6_000);
+  add(7_000);
   clock.elapse(5_000);
   clock.advance(0);
   t.strictSame(fired, [10]);
+  deadlines.remove(heartbeat);
+  clock.advance(499);
+  t.strictSame(fired, [10]);
+  clock.advance(1);
+  t.strictSame(fired, [10, 7_000]);
+  t.equal(clock.timerCount, 0);
+  t.end();
+});
+
+t.test('a loop that is held again and again starves nothing', (t) => {
+  const { clock, fired, add } = setUp();
+  for (let hold = 1; hold <= 5; hold++) {
+    add(clock.monotonic() + 10);
+    clock.elapse(1_000);
+    clock.advance(0);
+    t.equal(fired.length, hold - 1);
+  }
   t.end();
 });
 
