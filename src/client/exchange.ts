@@ -5,6 +5,7 @@
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import { readAnswer, type Answer } from './answer.js';
 import { field, text } from './json-fields.js';
 
@@ -43,7 +44,7 @@ export function createExchange(deps: {
   return async function exchange(request, abort) {
     const stop = new AbortController();
     const limitMs = Math.min(timeoutMs + (request.waitMs ?? 0), request.limitMs ?? Infinity);
-    const timer = clock.setTimer(limitMs, () => {
+    const timer = setPatientTimer(clock, limitMs, () => {
       stop.abort(new Error(`no answer within ${limitMs} ms`));
     });
     const onAbort = (): void => stop.abort(new Error('aborted by the caller'));

@@ -14,8 +14,8 @@ export interface Deadline {
 
 const firedPerTurnMax = 1_000;
 /** A timer later than this means that the event loop was blocked or the process suspended. */
-const stallMs = 100;
-const graceMsMax = 500;
+export const stallMs = 100;
+export const graceMsMax = 500;
 
 export class Deadlines {
   readonly #heap: Deadline[] = [];

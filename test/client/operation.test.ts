@@ -54,6 +54,21 @@ for (const [name, reply, pauseMs] of transient) {
   });
 }
 
+t.test('an answer that came while the bot was suspended counts', async (t) => {
+  scripted.onPause = () => undefined;
+  api.play({
+    status: accepted.status,
+    get body() {
+      clock.elapse(60_000);
+      clock.advance(0);
+      return accepted.body;
+    },
+  });
+  const result = await scripted.client().submit(draft);
+  t.match(result, { ok: true, value: accepted.body });
+  sentTheSame(t, 1);
+});
+
 t.test('a Retry-After that is a date is waited for', async (t) => {
   const date = new Date(clock.now() + 4_000);
   date.setMilliseconds(0);
