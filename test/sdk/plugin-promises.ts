@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { limits } from '../../src/limits.js';
-import type { SubmitFrame } from '../../src/plugins/protocol.js';
+import { pluginPath, type SubmitFrame } from '../../src/plugins/protocol.js';
 import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
@@ -163,6 +163,14 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     fake.status = 302;
     fake.retryAfter = '1\r\nLocation: http://[no-address';
     await terminal.notice('disconnected');
+    const other = await startFakeGateway();
+    t.teardown(() => other.close());
+    const leak = other.connection().then(() => 'another host has the session token');
+    fake.retryAfter = `1\r\nLocation: ws://127.0.0.1:${other.port}${pluginPath}`;
+    // The first one may be of the attempt before.
+    for (let attempt = 0; attempt < 2; attempt++) {
+      t.type(await Promise.race([terminal.notice('disconnected'), leak]), 'object');
+    }
     fake.status = 101;
     await terminal.notice('connecting');
     await (await fake.connection()).next('hello');

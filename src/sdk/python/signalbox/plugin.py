@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import websockets
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, WebSocketException
 
 from .commands import Fault, command_name, fault_of, short_id
 from .frames import (CANCEL_STATUSES, FRAME_BYTES_MAX, STATUSES, CancelEvidence, Evidence, Fill, Frame, Native, Source,
@@ -64,6 +64,16 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 def _elapsed() -> float:
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
+
+
+class _Connect(websockets.connect):  # type: ignore[misc]
+    """Follows no redirect: the session token would go to any host that an answer names."""
+
+    def handle_redirect(self, uri: str) -> None:  # Of `websockets` before 14.2.
+        raise InvalidHandshake(f"the answer is a redirect to {uri}")
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        return exc
 
 
 def _retry_after(headers: Any) -> float:
@@ -229,7 +239,7 @@ class Plugin:
             asked, code, self._had_error = 0.0, None, False
             self.notice("connecting", url=self._url)
             try:
-                token = await self._loop.run_in_executor(None, self._token)
+                token = await self._loop.run_in_executor(None, self._session_token)
                 async with self._connection(token) as socket:
                     await self._serve(socket)
                 message = "the connection has ended"
@@ -239,8 +249,7 @@ class Plugin:
                 # A 4502 without an error frame says that the hello was late, as after a stall of the computer.
                 if code is not None and 4500 <= code <= 4999 and (code != 4502 or self._had_error):
                     raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
-            # ValueError: a redirect to what is no address.
-            except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused, ValueError) as error:
+            except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused) as error:
                 answer = getattr(error, "response", error)
                 if getattr(answer, "status_code", None) == 401:
                     raise Refused(*_SESSION_REFUSED) from None
@@ -255,9 +264,18 @@ class Plugin:
             self.notice("disconnected", code=code, message=message, retrySeconds=round(delay, 3))
             await asyncio.sleep(delay)
 
+    def _session_token(self) -> str:
+        """Whatever the program's own way to a token raises: orders may rest at the broker, and it is tried again."""
+        try:
+            return self._token()
+        except (OSError, LoginRefused, Refused):
+            raise
+        except Exception as error:
+            raise ConnectionError(f"no session token: {error!r}") from error
+
     def _connection(self, token: str) -> Any:
         headers: Any = {_HEADERS: {"Authorization": f"Bearer {token}"}}
-        return websockets.connect(
+        return _Connect(
             self._url, subprotocols=["signalbox.plugin.v1"], compression=None,  # type: ignore[list-item]
             max_size=2 * FRAME_BYTES_MAX, open_timeout=15, close_timeout=2, ping_interval=20, ping_timeout=40,
             **headers)
