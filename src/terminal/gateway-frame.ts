@@ -8,6 +8,7 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
 const isPositive: Check = (value) => isNumber(value) && (value as number) >= 1;
+const isSeq: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 const isObject: Check = (value) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -24,7 +25,7 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
     connectionId: isText,
     heartbeatMs: isPositive,
     serverTime: isTime,
-    lastSeq: isNumber,
+    lastSeq: isSeq,
     outgoingQueue: isOptionalQueue,
   },
   submit: {
@@ -37,7 +38,7 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
   },
   cancel: { cancelRequestId: isText, executionId: isText },
   snapshot: { snapshotId: isText },
-  ack: { seq: isNumber },
+  ack: { seq: isSeq },
   error: { code: isText },
 };
 

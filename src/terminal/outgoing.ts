@@ -79,6 +79,7 @@ export class Outgoing {
    */
   open(lastSeq: number, bounds: OutgoingQueue = this.#bounds): void {
     this.#bounds = bounds;
+    this.#seq = Math.max(this.#seq, lastSeq);
     this.acknowledge(lastSeq);
     for (const { count, reason } of this.#unsure.splice(0)) this.#dropped[reason] += count;
     this.#dropOld();
@@ -118,9 +119,12 @@ export class Outgoing {
     return frames;
   }
 
-  /** The gateway has acknowledged everything up to `seq`. */
+  /**
+   * The gateway has acknowledged everything up to `seq`. Not what was never sent: its reports would be lost, and no
+   * later one have a `seq` that the gateway takes.
+   */
   acknowledge(seq: number): void {
-    this.#seq = Math.max(this.#seq, seq);
+    if (seq > this.#seq) return;
     if (this.#unsure.length > 0) this.#unsure = this.#unsure.filter((loss) => loss.seq > seq);
     const kept = this.#items.findIndex((item) => item.seq === undefined || item.seq > seq);
     const gone = this.#items.splice(0, kept === -1 ? this.#items.length : kept);

@@ -243,6 +243,25 @@ t.test('reports that are not acknowledged come again, in order, with their old s
   t.equal(resent.length, 2);
 });
 
+t.test('an acknowledgement of what was never sent is none', async (t) => {
+  const [desk, first] = await startDesk(t);
+  first.send(submitFrame('exe_1'));
+  await first.next('ack');
+  await settled(first);
+  order(desk.client, 'exe_1', 1);
+  const { seq } = await first.next('report');
+  first.send({ type: 'ack', seq: Number.MAX_SAFE_INTEGER });
+  first.send({ type: 'ack', seq: 2 ** 53 });
+  await settled(first);
+  order(desk.client, 'exe_1', 2);
+  t.match(await first.next('report'), { seq: seq + 1 });
+  await cut(desk, first);
+  desk.clock.advance(1_000);
+  const second = await desk.gateway.connection();
+  await second.welcome({ lastSeq: 0 });
+  t.match(await settled(second), [{ seq }, { seq: seq + 1 }]);
+});
+
 t.test('hello leaves out the fills that reports will tell', async (t) => {
   const [desk, first] = await startDesk(t);
   first.send(submitFrame('exe_1'));
