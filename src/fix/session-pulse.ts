@@ -3,14 +3,14 @@ import type { Clock } from '../lib/clock.js';
 
 export type Beat = 'ended' | 'test' | 'heartbeat' | 'none';
 
-/** Shares of the heartbeat interval without a message: then it is asked for one, then given up. */
-const silence = { asked: 1.2, ended: 2.4 } as const;
+/** Intervals without a message, after which it is asked for one; as many without an answer, and it is given up. */
+const silentIntervals = 1.2;
 
 export class SessionPulse {
   readonly #clock: Clock;
   readonly #intervalMs: number;
   #heardAt = 0;
-  #isTested = false;
+  #testedAt: number | undefined;
 
   constructor(clock: Clock, heartBtIntSec: number) {
     this.#clock = clock;
@@ -19,21 +19,25 @@ export class SessionPulse {
 
   heard(): void {
     this.#heardAt = this.#clock.monotonic();
-    this.#isTested = false;
+    this.#testedAt = undefined;
   }
 
   get silentMs(): number {
     return this.#clock.monotonic() - this.#heardAt;
   }
 
-  /** @param unsentMs since the latest message of ours. */
+  /**
+   * It is asked before it is given up also after a pause of this process, when what it sent meanwhile is not read yet.
+   * @param unsentMs since the latest message of ours.
+   */
   beat(unsentMs: number): Beat {
-    const { silentMs } = this;
-    if (silentMs >= silence.ended * this.#intervalMs) return 'ended';
-    if (silentMs >= silence.asked * this.#intervalMs && !this.#isTested) {
-      this.#isTested = true;
+    const now = this.#clock.monotonic();
+    const patienceMs = silentIntervals * this.#intervalMs;
+    if (this.#testedAt === undefined && this.silentMs >= patienceMs) {
+      this.#testedAt = now;
       return 'test';
     }
+    if (this.#testedAt !== undefined && now - this.#testedAt >= patienceMs) return 'ended';
     return unsentMs >= this.#intervalMs ? 'heartbeat' : 'none';
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Plays a transcript against a FIX session. `< ` comes in (the header is added unless the line has it), `+ ` lets
- * seconds pass, `! ` calls the session; what the session does in turn is written below it, all of it and in
- * order: `> ` for a message that it sends (without names and time), `= ` for another action.
+ * seconds pass, `~ ` suspends the process for so many, `! ` calls the session; what the session does in turn is
+ * written below it, all of it and in order: `> ` for a message that it sends (without names and time), `= ` for
+ * another action.
  */
 import type { Test } from 'tap';
 import { toFixTime } from '../../src/fix/fix-time.js';
@@ -83,7 +84,10 @@ export function playTranscript(
     t.strictSame(done, [], `nothing else before ${line}`);
     if (kind === '<') done = session.received(incoming(rest, clock)).map(shown);
     else if (kind === '+') done = pass(session, clock, Number(rest));
-    else if (kind === '!') done = call(session, rest).map(shown);
+    else if (kind === '~') {
+      clock.elapse(Number(rest) * 1_000);
+      done = session.tick().map(shown);
+    } else if (kind === '!') done = call(session, rest).map(shown);
   }
   return session;
 }

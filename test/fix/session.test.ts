@@ -288,6 +288,15 @@ const cases: Cases = {
       > 35=0|34=6
       = end silent`,
   },
+  '6 after a pause of its own a counterparty is tested, not given up': {
+    text: `${logon}
+      ~ 100
+      > 35=1|34=2|112=T2
+      + 30
+      > 35=0|34=3
+      + 6
+      = end silent`,
+  },
   '7 a reject goes to the sender of what it refers to': {
     text: `${logon}
       ! order-1
