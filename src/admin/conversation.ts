@@ -1,5 +1,7 @@
 /** A command's side of one connection to the gateway that owns its data directory. */
 import { connect, type Socket } from 'node:net';
+import { systemClock } from '../lib/clock.js';
+import { graceMsMax } from '../lib/deadlines.js';
 import { readVersion } from '../version.js';
 import {
   badLine,
@@ -52,8 +54,13 @@ export async function converse(
   socket.setTimeout(silenceMs, () => {
     // Something has arrived and is not read yet.
     if (socket.readableLength > 0) return;
-    isSilent = true;
-    socket.destroy();
+    const { bytesRead } = socket;
+    // After a pause of this process, what came meanwhile is read only now.
+    systemClock.setTimer(graceMsMax, () => {
+      if (socket.bytesRead > bytesRead) return;
+      isSilent = true;
+      socket.destroy();
+    });
   });
   try {
     await sendLine(socket, { version: readVersion(), operation, request } satisfies Opening);

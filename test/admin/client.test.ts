@@ -8,13 +8,16 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { perform } from '../../src/admin/client.js';
+import { converse } from '../../src/admin/conversation.js';
 import { noEffects } from '../../src/admin/operation.js';
 import { noTrail } from '../../src/model/trail-events.js';
+import { silenceMs } from '../../src/admin/protocol.js';
 import { openSocketPath } from '../../src/admin/socket-path.js';
 import { createAdminServer } from '../../src/admin/server.js';
 import { systemClock } from '../../src/lib/clock.js';
@@ -160,6 +163,24 @@ t.test('a suspended gateway is named within seconds, and does nothing later', as
   t.match(await perform({ dataDir, ...shippedSettings }, 'user.show', { email: ann }), {
     user: { email: ann },
   });
+});
+
+t.test('a command that was suspended reads what came meanwhile', async (t) => {
+  const dataDir = await aDirectory(t);
+  const { path, close } = openSocketPath(dataDir);
+  const server = createServer((socket) => {
+    // At the end of a turn, so that the next one begins with the timers.
+    setImmediate(() => {
+      socket.write('{"accepted":true,"pid":1}\n{"result":"done"}\n');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silenceMs + 100);
+    });
+  });
+  await once(server.listen(path), 'listening');
+  t.teardown(() => {
+    server.close();
+    close();
+  });
+  t.strictSame(await converse(dataDir, 'user.list', {}, {}), { how: 'result', result: 'done' });
 });
 
 t.test('a command that waits for a gateway to end does its work after it', async (t) => {
