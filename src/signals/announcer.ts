@@ -59,9 +59,8 @@ export class Announcer {
   }
 
   #publish(userId: string, after: Execution, name: 'command_result' | 'cancel_update'): void {
-    const { status, reasonCode, platform, instanceId, accountName, cancel } = after;
-    // It has no source, and so no stream, though the signal may have named one.
-    if (status === 'denied' && reasonCode === 'no_active_terminal') return;
+    const { platform, instanceId, accountName, cancel } = after;
+    // An execution that was denied with no_active_terminal has no source, and so no stream.
     if (instanceId === null || accountName === null) return;
     const source = { platform, instanceId, accountName };
     this.#deps.hub.publish(userId, {

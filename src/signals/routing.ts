@@ -52,19 +52,13 @@ export function route(
     }
     if (targets.length > before) continue;
     if (targets.length === max) return [...targets, tooMany(platform)];
-    const named = { platform, instanceId, accountName };
-    targets.push({ ...named, sourceKey: undefined, deniedFor: 'no_active_terminal' });
+    targets.push({ ...nowhere, platform, instanceId, deniedFor: 'no_active_terminal' });
   }
   return targets;
 }
 
-/** It stands for several terminals, so it names none. */
+const nowhere = { instanceId: null, accountName: null, sourceKey: undefined };
+
 function tooMany(platform: string): Target {
-  return {
-    platform,
-    instanceId: null,
-    accountName: null,
-    sourceKey: undefined,
-    deniedFor: 'too_many_executions',
-  };
+  return { ...nowhere, platform, deniedFor: 'too_many_executions' };
 }

@@ -22,14 +22,14 @@ const rows: [string, string[], string | null, string[], string?][] = [
     'one denied for an account that is not there',
     ['terminal_a'],
     'desk-1',
-    ['desk-1 Sim102 no_active_terminal'],
+    ['desk-1 null no_active_terminal'],
     'Sim102',
   ],
   [
     'one denied for each token without the account',
     ['terminal_a', 'terminal_b'],
     null,
-    ['desk-1 Sim101', 'null Sim101 no_active_terminal'],
+    ['desk-1 Sim101', 'null null no_active_terminal'],
     'Sim101',
   ],
   [
