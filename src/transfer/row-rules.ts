@@ -3,6 +3,7 @@
  * has written it. The store hands its records out unjudged: a time that is no number, or a status that no table
  * knows, would harm the gateway for as long as it has them. A member that no schema names may be of a later version.
  */
+import Type, { type TSchema, type TUnsafe } from 'typebox';
 import { emailKey } from '../auth/email.js';
 import { keyLimitsSchema } from '../auth/key-limits.js';
 import { executionIdFrom, isRequestId } from '../lib/ids.js';
@@ -37,7 +38,6 @@ import {
 import { scopes } from '../model/scopes.js';
 import type { Trail } from '../model/trail.js';
 import { collectionTraits, type RecordOf } from '../store/key-layout.js';
-import Type, { type TSchema, type TUnsafe } from 'typebox';
 import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 
 /** Beyond it, a date cannot be made of the number. */

@@ -169,6 +169,7 @@ t.test('a command that was suspended reads what came meanwhile', async (t) => {
   const dataDir = await aDirectory(t);
   const { path, close } = openSocketPath(dataDir);
   const server = createServer((socket) => {
+    socket.resume();
     // At the end of a turn, so that the next one begins with the timers.
     setImmediate(() => {
       socket.write('{"accepted":true,"pid":1}\n{"result":"done"}\n');
