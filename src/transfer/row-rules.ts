@@ -234,10 +234,8 @@ function isExecution([, key]: readonly string[], { executionId, requestId }: Exe
   );
 }
 
-/** How many parts the keys have that begin with the userId. */
-const partsBeside = { fills: 3, sources: 4 } as const satisfies Partial<
-  Record<ExportedCollection, number>
->;
+/** How many parts the keys have that begin with the userId, where there are not two. */
+const keyParts: { readonly [C in ExportedCollection]?: number } = { fills: 3, sources: 4 };
 
 const isHead = compileSchema(
   schemaOf<UserFileHead>({
@@ -279,6 +277,7 @@ function isKey(collection: ExportedCollection, key: unknown, { userId }: UserFil
   if (collection === 'apiKeyUses') return Number.isSafeInteger(key) && (key as number) > 0;
   if (!collectionTraits[collection].ownedByKey) return typeof key === 'string';
   if (!Array.isArray(key) || key[0] !== userId) return false;
-  const parts: Partial<Record<ExportedCollection, number>> = partsBeside;
-  return key.length === (parts[collection] ?? 2) && key.every((part) => typeof part === 'string');
+  return (
+    key.length === (keyParts[collection] ?? 2) && key.every((part) => typeof part === 'string')
+  );
 }

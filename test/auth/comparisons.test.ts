@@ -5,17 +5,11 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import t from 'tap';
-import type { Exchange } from '../../src/http/exchange.js';
 import { systemClock } from '../../src/lib/clock.js';
-import { Deadlines } from '../../src/lib/deadlines.js';
-import { noTrail } from '../../src/model/trail-events.js';
-import type { Gate } from '../../src/http/gate.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';
 import type { Reader } from '../../src/store/store.js';
-import { StorageHealth } from '../../src/store/storage-health.js';
 import { createMemoryStore } from '../support/memory-store.js';
-import { shippedLimits } from '../support/shipped-limits.js';
 
 /** The function of node:crypto, counted: replaced before anything that takes it is loaded. */
 const nodeCrypto = createRequire(import.meta.url)('node:crypto') as {
@@ -31,7 +25,7 @@ const { createUserTokens } = await import('../../src/auth/user-token.js');
 const { authenticateApiKey } = await import('../../src/auth/api-key.js');
 const { authenticateSession } = await import('../../src/auth/session-token.js');
 const { addUser, setUser } = await import('../../src/auth/accounts.js');
-const { createLogin } = await import('../../src/endpoints/login.js');
+const { loginEndpoint } = await import('../support/login-endpoint.js');
 const { argon2Cost, dummyHash } = await import('../../src/auth/password.js');
 const { hash } = await import('../../src/workers/hash-worker.js');
 
@@ -76,14 +70,8 @@ t.test('every login verifies one password, whether or not the user exists', asyn
   await setUser(store, 'old@example.com', { frozen: true });
 
   const verified: string[] = [];
-  const login = createLogin({
+  const login = loginEndpoint({
     store,
-    clock: systemClock,
-    deadlines: new Deadlines(systemClock),
-    storage: new StorageHealth(systemClock),
-    limits: shippedLimits(),
-    trail: noTrail,
-    gate: { admitLogin: () => true } as unknown as Gate,
     userTokens: { issue: () => 'token', verify: () => undefined },
     hashPool: {
       hash: () => Promise.resolve('busy'),
@@ -106,17 +94,8 @@ t.test('every login verifies one password, whether or not the user exists', asyn
   ];
   for (const [email, password, against, expected] of cases) {
     verified.length = 0;
-    const answer = await new Promise<string>((resolve) => {
-      void login({
-        head: { isJson: true },
-        request: {},
-        readBody: (_: number, then: (bytes: Uint8Array) => void) =>
-          then(Buffer.from(JSON.stringify({ email, password }))),
-        fail: resolve,
-        reply: (status: number) => resolve(`${status}`),
-      } as unknown as Exchange);
-    });
-    t.equal(answer, expected, email);
+    const { outcome } = await login(email, password);
+    t.equal(outcome, expected, email);
     t.same(verified, [against], email);
   }
   await store.close();

@@ -10,22 +10,16 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../src/auth/api-key.
 import { deleteUser, setUser, suspendUser } from '../../src/auth/accounts.js';
 import { createSession } from '../../src/auth/session-token.js';
 import { authenticateUser, createUserTokens } from '../../src/auth/user-token.js';
-import { createLogin } from '../../src/endpoints/login.js';
-import type { Exchange } from '../../src/http/exchange.js';
-import type { Gate } from '../../src/http/gate.js';
 import { systemClock } from '../../src/lib/clock.js';
-import { noTrail } from '../../src/model/trail-events.js';
-import { Deadlines } from '../../src/lib/deadlines.js';
-import { StorageHealth } from '../../src/store/storage-health.js';
 import type { Reader } from '../../src/store/store.js';
 import type { HashPool } from '../../src/workers/hash-pool.js';
 import { signal } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { report, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { loginEndpoint } from '../support/login-endpoint.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { RawClient } from '../support/raw-client.js';
-import { shippedLimits } from '../support/shipped-limits.js';
 import { user as someUser } from '../support/simulated-gateway.js';
 
 const gateway = await startTestGateway(t, { users: 80 });
@@ -175,14 +169,8 @@ t.test('a login gets a token that is valid though its user was away meanwhile', 
     clock: systemClock,
     lifetimeMs: 60_000,
   });
-  const login = createLogin({
+  const login = loginEndpoint({
     store,
-    clock: systemClock,
-    deadlines: new Deadlines(systemClock),
-    storage: new StorageHealth(systemClock),
-    limits: shippedLimits(),
-    trail: noTrail,
-    gate: { admitLogin: () => true } as unknown as Gate,
     userTokens: tokens,
     hashPool: {
       async verify() {
@@ -192,16 +180,7 @@ t.test('a login gets a token that is valid though its user was away meanwhile', 
       },
     } as unknown as HashPool,
   });
-  const body = await new Promise<string>((resolve) => {
-    void login({
-      head: { isJson: true },
-      request: {},
-      readBody: (_: number, then: (bytes: Uint8Array) => void) =>
-        then(Buffer.from(JSON.stringify({ email: someUser.email, password: 'any' }))),
-      fail: resolve,
-      reply: (_: number, text: string) => resolve(text),
-    } as unknown as Exchange);
-  });
+  const { body } = await login(someUser.email, 'any');
   const { token } = JSON.parse(body) as { readonly token: string };
   t.equal(authenticateUser(store, tokens, token)?.userId, 'u1');
 });

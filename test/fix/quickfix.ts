@@ -6,10 +6,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { freePort } from '../support/free-port.js';
 import { missing } from '../support/installed.js';
 import { eventually } from '../support/eventually.js';
 
@@ -111,14 +111,4 @@ export function fieldOf(message: string, tag: number): string | undefined {
 
 function dictionaryOf(program: QuickFixProgram): string {
   return join(folder, `${versions[program].replaceAll('.', '')}.xml`);
-}
-
-/** A port that was free a moment ago: QuickFIX cannot choose one. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

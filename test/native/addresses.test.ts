@@ -1,19 +1,9 @@
 /** Ports and addresses: native-notes/binary.md (listening) and http-parser.md (who is the client). */
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createApp, listen, native, type us_listen_socket } from '../../src/http/uws.js';
 import { StartRefused } from '../../src/store/refusal.js';
+import { freePort } from '../support/free-port.js';
 import { RawClient, request } from '../support/raw-client.js';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 /** Listens as the package does when it is told nothing more. @returns the port, or undefined. */
 function listenByDefault(t: Test, host: string, port: number): number | undefined {
