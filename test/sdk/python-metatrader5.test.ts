@@ -1,6 +1,6 @@
 /** The MetaTrader 5 example at the real gateway, with a fake of the package MetaTrader5: no terminal, no broker. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -11,7 +11,8 @@ t.setTimeout(300_000);
 await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async (t) => {
   const gateway = await startTestGateway(t, { users: 1 });
   const user = await gateway.user();
-  const directory = t.testdir();
+  // Beside the gateway's data: a second testdir of the same test would empty the first.
+  const directory = dirname(gateway.dataDir);
   const start = () =>
     startTerminal(
       t,

@@ -33,7 +33,7 @@ async function run(file: string): Promise<void> {
     },
   };
   const test = new tap.Test(options);
-  removeDirectoriesLast(test);
+  guardDirectories(test);
   test.on('data', (output: Buffer | string) => tell({ tap: output.toString() }));
   await new Promise<void>((resolve) => test.runMain(resolve));
   test.setTimeout(0);
@@ -44,12 +44,20 @@ async function run(file: string): Promise<void> {
 
 /**
  * tap removes a test's directory before it runs the teardowns, unless there was one before the directory: a process
- * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone.
+ * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone. A second `testdir`
+ * empties the first, under whatever works there.
  */
-function removeDirectoriesLast(test: tap.Test): void {
+function guardDirectories(test: tap.Test): void {
   test.teardown(() => undefined);
+  const make = test.testdir.bind(test);
+  let made: string | undefined;
+  test.testdir = (...content) => {
+    if (made === test.testdirName) throw new Error('a second testdir of a test empties the first');
+    made = test.testdirName;
+    return make(...content);
+  };
   test.on('subtestAdd', (subtest) => {
-    if (subtest instanceof tap.Test) removeDirectoriesLast(subtest);
+    if (subtest instanceof tap.Test) guardDirectories(subtest);
   });
 }
 

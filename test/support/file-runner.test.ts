@@ -14,6 +14,7 @@ const bodies = {
     'const seen = []; t.teardown(() => t.comment(`seen: ${seen}`));' +
     'const watch = (t) => { const dir = t.testdir(); t.teardown(() => seen.push(existsSync(dir))); };' +
     "watch(t); t.test('x', async (t) => { watch(t); await t.test('y', async (t) => watch(t)); });",
+  emptied: "t.testdir(); t.test('x', async (t) => { t.testdir(); t.testdir(); });",
   deadly: "t.pass(); process.kill(process.pid, 'SIGKILL');",
   open: 't.pass(); setInterval(() => {}, 1000);',
   slow: "t.test('waits', () => new Promise((resolve) => setTimeout(resolve, 60_000)));",
@@ -74,6 +75,7 @@ const failures: readonly [Name, what: string, output: RegExp, Partial<FileTimes>
   ['stuck', 'that never yields', /^complaint: the process of this file ended with SIGKILL$/m, { timeoutMs: 500, graceMs: 500 }],
   ['undocumented', 'that has set an exit code', /^complaint: the exit code would be 1/m],
   ['late', 'whose teardown throws', /^complaint: an error after its end/m],
+  ['emptied', 'whose directory is made twice', /not ok 1 - a second testdir of a test empties the first$/m],
   ['empty', 'without tests', /^1\.\.0 # no tests found$/m],
   ['broken', 'that throws', /^not ok 1 - at the top$/m],
 ];
