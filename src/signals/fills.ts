@@ -100,8 +100,9 @@ export function remainingAfter(execution: Execution, filledQuantity: number | nu
 /** What an execution becomes when nothing of its order remains. */
 export const asFilled = { status: 'filled', reasonCode: null } as const;
 
+/** Of an order for nothing, or for less, there is no last part: its terminal rejects it, or reads it in a way of its own. */
 export function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
-  return quantity !== null && reaches(filledQuantity ?? 0, quantity);
+  return quantity !== null && quantity > 0 && reaches(filledQuantity ?? 0, quantity);
 }
 
 /** Whether a sum of fractions is all of a quantity: the last digit decides. */

@@ -100,6 +100,31 @@ t.test('an order ends the same whether its last fill or its end is reported firs
   t.match(report(cancelled, 'cancelled', { filledQuantity: 10 }), whole);
 });
 
+t.test('an order for nothing, or for less, is not filled by that alone', async (t) => {
+  for (const quantity of [0, -5]) {
+    const order = { quantity, remainingQuantity: quantity };
+    for (const status of ['rejected', 'expired', 'cancelled', 'unknown'] as const) {
+      const told = { status, reasonCode: 'invalid_quantity' } as const;
+      t.match(report(anExecution('working', order), status, told), told, `${quantity} ${status}`);
+    }
+    const cancel = aCancel('dispatched');
+    const { cancelRequestId } = cancel;
+    const evidence = { cancelRequestId, status: 'cancelled', reasonCode: null } as const;
+    const working = anExecution('working', { ...order, cancel });
+    t.match(moves.applyMove(working, cancelMoves.reportCancel(evidence), later), {
+      status: 'cancelled',
+      cancel: { status: 'cancelled' },
+    });
+    const late = report(anExecution('cancelled', order), 'working', { fill: aFill('f1', 1) });
+    t.match(late, { status: 'cancelled', filledQuantity: 1 });
+    t.equal(
+      report(anExecution('working', order), 'filled').status,
+      'filled',
+      'its terminal says so',
+    );
+  }
+});
+
 t.test('a cancel of an order that is filled to its last part came too late', async (t) => {
   const cancel = aCancel('dispatched');
   const order = anExecution('partially_filled', { cancel, filledQuantity: 10 });
