@@ -81,7 +81,7 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
   const { allowedInstruments, maxOrderQuantity } = limits;
   const faults: FieldError[] = [];
   if (allowedInstruments === undefined && maxOrderQuantity === undefined) return faults;
-  const names = memberNames(payload).map((name) => name.toLowerCase());
+  const names = memberNames(payload).map(withoutCase);
   const terms = envelope.payload as Readonly<Record<string, unknown>>;
   const valueOf = (name: string): unknown => {
     const isClear = Object.hasOwn(terms, name) && names.indexOf(name) === names.lastIndexOf(name);
@@ -103,4 +103,9 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
     }
   }
   return faults;
+}
+
+/** By way of the capitals: ſ has those of s, and a decoder that tells no case apart, as Go's, takes it for one. */
+function withoutCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }

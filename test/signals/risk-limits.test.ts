@@ -35,7 +35,8 @@ t.test('an instrument is allowed exactly as it is written', (t) => {
   }
   // oxfmt-ignore
   const bad = ['{}', '{"instrument":"es"}', '{"instrument":"ES "}', '{"instrument":["ES"]}', '{"instrument":null}', '{"Instrument":"ES"}',
-    '{"instrument":"NQ","instrument":"ES"}', '{"instrument":"ES","INSTRUMENT":"NQ"}', '{"__proto__":{"instrument":"ES"}}'];
+    '{"instrument":"NQ","instrument":"ES"}', '{"instrument":"ES","INSTRUMENT":"NQ"}',
+    '{"instrument":"ES","in\u017ftrument":"NQ"}', '{"instrument":"ES","\u0131nstrument":"NQ"}', '{"__proto__":{"instrument":"ES"}}'];
   for (const payload of bad) t.strictSame(judge(limits, payload), [instrumentFault], payload);
   t.end();
 });
