@@ -17,6 +17,8 @@ export interface TerminalEvent {
   readonly orderRef?: string | null;
   readonly rawText?: string | null;
   readonly data: object;
+  /** The JSON of `data` in one line, where it is not to be made anew: a number may have more digits than one here keeps. */
+  readonly dataText?: string | undefined;
 }
 
 /**
@@ -44,7 +46,9 @@ export function encodeEvent(
   bytes.constant(parts.executionId).value(event.executionId);
   bytes.constant(parts.orderRef).value(event.orderRef);
   bytes.constant(parts.rawText).value(isTruncated ? cut(rawText, rawTextLengthMax) : rawText);
-  bytes.constant(isTruncated ? parts.truncated : parts.whole).value(event.data);
+  bytes.constant(isTruncated ? parts.truncated : parts.whole);
+  if (event.dataText === undefined) bytes.value(event.data);
+  else bytes.text(event.dataText);
   return bytes.constant(parts.end).take();
 }
 

@@ -70,6 +70,7 @@ export interface ConnectionHandlers {
     connection: Connection,
     source: Source,
     frame: Exclude<PluginFrame, { type: 'hello' }>,
+    dataText: string | undefined,
   ) => FrameErrorCode | undefined;
   /** A frame has arrived that is bad, or handled in a later turn. */
   readonly onHeard: (source: Source) => void;
@@ -154,12 +155,13 @@ export class Connection implements SourceConnection {
 
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void {
-    const { frame, error } = isBinary ? notText : decodeFrame(bytes);
+    const { frame, dataText, error } = isBinary ? notText : decodeFrame(bytes);
     if (frame === undefined) {
       this.#reject(error);
       return;
     }
-    const rejection = frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame);
+    const rejection =
+      frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame, dataText);
     if (rejection !== undefined) this.#reject(rejection);
   }
 
@@ -226,9 +228,12 @@ export class Connection implements SourceConnection {
     return undefined;
   }
 
-  #handle(frame: Exclude<PluginFrame, { type: 'hello' }>): FrameErrorCode | undefined {
+  #handle(
+    frame: Exclude<PluginFrame, { type: 'hello' }>,
+    dataText: string | undefined,
+  ): FrameErrorCode | undefined {
     if (this.#source === undefined) return 'hello_expected';
-    return this.#deps.handlers.onFrame(this, this.#source, frame);
+    return this.#deps.handlers.onFrame(this, this.#source, frame, dataText);
   }
 
   #reject(code: FrameErrorCode): void {

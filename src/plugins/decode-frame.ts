@@ -10,13 +10,23 @@ const frameDepthMax = 64;
 const isValid = compileSchemas(pluginFrames);
 
 export type DecodedFrame =
-  | { readonly frame: PluginFrame; readonly error?: undefined }
-  | { readonly frame?: undefined; readonly error: FrameErrorCode };
+  | {
+      readonly frame: PluginFrame;
+      /** The `data` of an event as the frame has it, in one line; absent where it has none. */
+      readonly dataText?: string;
+      readonly error?: undefined;
+    }
+  | {
+      readonly frame?: undefined;
+      readonly dataText?: undefined;
+      readonly error: FrameErrorCode;
+    };
 
 /** Parses and validates one text frame. */
 export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (bytes.length > frameBytesMax) return { error: 'frame_too_large' };
-  if (scanJson(bytes, '').depth > frameDepthMax) return { error: 'invalid_frame' };
+  const { depth, start, end } = scanJson(bytes, 'data');
+  if (depth > frameDepthMax) return { error: 'invalid_frame' };
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes));
@@ -32,7 +42,14 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (isFrame === undefined) return { error: 'unknown_type' };
   if (!isFrame) return { error: 'invalid_frame' };
   const frame = value as PluginFrame;
-  return isWhole(frame) ? { frame } : { error: 'invalid_frame' };
+  if (!isWhole(frame)) return { error: 'invalid_frame' };
+  if (frame.type !== 'event' || start < 0) return { frame };
+  return { frame, dataText: inOneLine(utf8.decode(bytes.subarray(start, end))) };
+}
+
+/** No text within the JSON has a line break: only a backslash can stand for one there. */
+function inOneLine(json: string): string {
+  return json.replace(/[\r\n]/g, ' ').trim();
 }
 
 /** What the schemas do not say: the data of an event is that of its kind, and an ack names what it acknowledges. */

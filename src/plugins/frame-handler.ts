@@ -65,12 +65,20 @@ export class FrameHandler {
     this.#deps = deps;
   }
 
-  /** @returns why the frame is rejected; undefined if it is accepted. */
-  handle(connection: SourceConnection, source: Source, frame: Frame): FrameErrorCode | undefined {
+  /**
+   * @param dataText of an event, as decodeFrame gives it.
+   * @returns why the frame is rejected; undefined if it is accepted.
+   */
+  handle(
+    connection: SourceConnection,
+    source: Source,
+    frame: Frame,
+    dataText: string | undefined,
+  ): FrameErrorCode | undefined {
     this.#deps.registry.touch(source);
     if (frame.type === 'heartbeat') return undefined;
     if (frame.type === 'ack') return this.#acknowledged(source, frame);
-    return this.#handleOnce(connection, source, frame);
+    return this.#handleOnce(connection, source, frame, dataText);
   }
 
   /** Handles the `executions` of a hello like reports without a `seq`. */
@@ -86,6 +94,7 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
+    dataText: string | undefined,
   ): FrameErrorCode | undefined {
     const { seq } = frame;
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
@@ -94,7 +103,7 @@ export class FrameHandler {
     connection.handledSeq = Math.max(connection.handledSeq, seq);
     const effect =
       isNew || isOther
-        ? this.#effectOf(connection, source, frame, {
+        ? this.#effectOf(connection, source, frame, dataText, {
             alongside: source,
             done: () => this.#sendAck(connection, source, seq),
           })
@@ -146,11 +155,12 @@ export class FrameHandler {
     connection: SourceConnection,
     source: Source,
     frame: NumberedFrame,
+    dataText: string | undefined,
     options: ApplyOptions,
   ): Effect {
     switch (frame.type) {
       case 'event':
-        this.#publish(connection, source, frame);
+        this.#publish(connection, source, frame, dataText);
         return 'none';
       case 'report': {
         const entry = this.#entryOf(source, frame.executionId);
@@ -223,7 +233,12 @@ export class FrameHandler {
     return 'none';
   }
 
-  #publish(connection: SourceConnection, source: Source, frame: PluginFrameOf<'event'>): void {
+  #publish(
+    connection: SourceConnection,
+    source: Source,
+    frame: PluginFrameOf<'event'>,
+    dataText: string | undefined,
+  ): void {
     const executionId = frame.executionId ?? executionIdFrom(frame.orderRef ?? '');
     const execution =
       executionId === undefined ? undefined : this.#entryOf(source, executionId)?.execution;
@@ -243,6 +258,7 @@ export class FrameHandler {
       orderRef: execution?.orderRef ?? null,
       rawText: frame.rawText ?? null,
       data,
+      dataText,
     });
     if (frame.event !== 'state_snapshot') return;
     snapshots.published(connection, data.snapshotId, eventJson(published));

@@ -50,7 +50,7 @@ export function createTerminals(given: TerminalsDeps): Terminals {
       frames.handleKnown(source, hello.executions ?? []);
       outbox.resume(connection, source);
     },
-    onFrame: (connection, source, frame) => frames.handle(connection, source, frame),
+    onFrame: (...received) => frames.handle(...received),
     onHeard: (source) => registry.touch(source),
     onDrained: (connection, source) => outbox.drained(connection, source),
     onClosed(connection, reason) {

@@ -56,6 +56,17 @@ t.test('an event has every common field, and null for what it does not say', asy
   t.ok(between >= 0 && between < 50, 'the gateway’s clock where the terminal gives no time');
 });
 
+t.test('what a terminal tells arrives as it wrote it, in one line', async (t) => {
+  const { plugin, reader } = await setUp();
+  const data = String.raw`{"a\n\/":[18446744073709551615, 1.10, 1e400],"text":"é\u2028",`;
+  plugin.send(
+    `{"data":{}, "type":"event","event":"terminal_message","seq":1,"data": ${data}\r\n"b":1\n} }`,
+  );
+  await plugin.next('ack');
+  const { text } = await reader.next('terminal_message');
+  t.equal(text.slice(text.indexOf('"data":')), `"data":${data}  "b":1 }}`);
+});
+
 t.test('every name that a plugin may send arrives under that name', async (t) => {
   const { plugin, reader } = await setUp();
   for (const [index, name] of pluginEventNames.entries()) {

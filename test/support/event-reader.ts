@@ -12,6 +12,8 @@ export interface ReadEvent {
   readonly id: string;
   readonly name: string;
   readonly data: any;
+  /** Of the data, as it came. */
+  readonly text: string;
 }
 
 export interface StreamRequest {
@@ -122,7 +124,7 @@ export class EventReader {
     watchEvent(name, data);
     this.count++;
     this.lastId = id ?? this.lastId;
-    this.events.push({ id: id ?? '', name, data });
+    this.events.push({ id: id ?? '', name, data, text });
   }
 
   #stirred(): Promise<void> {
