@@ -228,6 +228,8 @@ function filledAfter(
   // An earlier reported total may include fills that were never listed.
   const known =
     filled === undefined ? filledQuantity : Math.max(sumOf(filled), filledQuantity ?? 0);
-  // `filled` without a quantity means the whole order, whatever of it is listed.
-  return evidence.status === 'filled' && quantity !== null ? Math.max(quantity, known ?? 0) : known;
+  if (evidence.status !== 'filled') return known;
+  // Without a quantity it means the whole order, whatever of it is listed. How much that is may not be known.
+  const whole = Math.max(quantity ?? 0, known ?? 0);
+  return whole > 0 ? whole : null;
 }

@@ -252,6 +252,28 @@ t.test('a terminal that says only filled means the whole quantity', async (t) =>
   t.match(applied(closed, { status: 'filled' }, 2), { filledQuantity: null });
 });
 
+t.test(
+  'a terminal that says only filled of an order of unknown quantity leaves it unknown',
+  (t) => {
+    for (const quantity of [null, 0, -5]) {
+      const order = anExecution('working', { quantity, remainingQuantity: quantity });
+      const filled = report(order, 'filled');
+      t.match(
+        filled,
+        { status: 'filled', filledQuantity: null, averageFillPrice: null },
+        `${quantity}`,
+      );
+      t.equal(
+        applied(filled, { status: 'filled' }, later),
+        undefined,
+        'the same again is nothing new',
+      );
+      t.match(report(filled, 'filled', { fill: aFill('f1', 2) }), { filledQuantity: 2 });
+    }
+    t.end();
+  },
+);
+
 t.test('what the terminal does not say stays as it was', async (t) => {
   const native = { orderId: 'A1', state: null, code: null, text: null };
   const before = anExecution('working', { native, averageFillPrice: 3, filledQuantity: 1 });
