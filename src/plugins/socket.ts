@@ -7,7 +7,7 @@ import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { AddressOf } from '../http/address-of.js';
 import type { ConnectionLimit } from '../http/connection-limit.js';
-import type { HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
 import { RequestHead } from '../http/request-head.js';
 import { statusLine } from '../http/status-line.js';
 import type { TrailLog } from '../model/trail-events.js';
@@ -122,7 +122,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       guarded(() => {
         const head = new RequestHead(req);
         const isUpgrade = req.getHeader('upgrade').toLowerCase() === 'websocket';
-        const offered = req.getHeader('sec-websocket-protocol');
+        const isOffered = offers(req, subprotocol);
         const key = req.getHeader('sec-websocket-key');
         const version = req.getHeader('sec-websocket-version');
         const extensions = req.getHeader('sec-websocket-extensions');
@@ -145,7 +145,6 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         // The plugin retries: until this gateway has restarted, or the user's move has ended.
         if (deps.isDraining()) return refuse('shutting_down', userId);
         if (session.user.moving !== undefined) return refuse('account_moving', userId);
-        const isOffered = offered.split(',').some((name) => name.trim() === subprotocol);
         if (version !== '13' || !isOffered) return refuse('bad_upgrade', userId);
         const budget = deps.connection.budgets.of(userId);
         if (!budget.hasFreeConnection)
@@ -198,6 +197,16 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
       guarded(() => data.connection && intake.close(data.connection));
     },
   });
+}
+
+/** The names that a client offers may come in several headers. */
+function offers(req: HttpRequest, wanted: string): boolean {
+  let isOffered = false;
+  req.forEach((name, value) => {
+    if (name !== 'sec-websocket-protocol') return;
+    isOffered ||= value.split(',').some((offered) => offered.trim() === wanted);
+  });
+  return isOffered;
 }
 
 /** After a close by the peer, what is sent is lost, as it is on the way. Connection checks `isClosed` first. */

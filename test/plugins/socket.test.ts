@@ -104,6 +104,12 @@ t.test(
     const plugin = await connectPlugin(gateway.url, sessionToken);
     t.equal(plugin.socket.protocol, protocol);
     plugin.cut();
+    const twice = await rawCall(gateway.url, 'GET', '/plugin/v1', [
+      bearerLine(sessionToken),
+      ...['chat', protocol].map((each) => `Sec-WebSocket-Protocol: ${each}`),
+      ...[...upgrade, key, version],
+    ]);
+    t.equal(twice?.status, 101, 'in a header of its own');
   },
 );
 
