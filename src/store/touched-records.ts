@@ -94,7 +94,8 @@ export class TouchedRecords {
       this.#inDoubt = [];
       return result;
     } catch (error) {
-      this.#inDoubt.push(...touched);
+      // One by one: there may be more than a call takes arguments.
+      for (const each of touched) this.#inDoubt.push(each);
       throw error;
     } finally {
       drop(touched);

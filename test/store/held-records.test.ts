@@ -189,6 +189,17 @@ t.test(
   },
 );
 
+t.test('a write that failed may have touched any number of records', async (t) => {
+  const memory = createMemoryStore();
+  const store = holdRecords(memory);
+  memory.failNextCommits(1);
+  const failed = store.write((batch) => {
+    for (let i = 0; i < 100_000; i++) batch.remove('openExecutions', ['u1', `exe_${i}`]);
+  });
+  await t.rejects(failed, StoreFailure);
+  await store.close();
+});
+
 const ids = ['a', 'b', 'c'];
 const collections = ['users', 'openExecutions', 'emails'] as const;
 const step = fc.record({
