@@ -115,15 +115,18 @@ async function writeRows(
   await writeBatch();
 
   effects.adoptUser(userId);
-  await effects.settled();
-  const late = await store.transact((transaction) => {
-    if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
-    putAccount(transaction, user, keyIds, visible);
-    return undefined;
-  });
-  // One that is not added after all is forgotten: the next import gives its orders other keys.
-  effects.userChanged(userId);
-  return late ?? count;
+  try {
+    await effects.settled();
+    const late = await store.transact((transaction) => {
+      if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
+      putAccount(transaction, user, keyIds, visible);
+      return undefined;
+    });
+    return late ?? count;
+  } finally {
+    // One that is not added after all is forgotten: the next import gives its orders other keys.
+    effects.userChanged(userId);
+  }
 }
 
 /** A file of a version that had no such collection lacks its rows. */

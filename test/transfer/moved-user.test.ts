@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, User } from '../../src/model/records.js';
 import { importPrefix } from '../../src/store/key-layout.js';
-import type { Store } from '../../src/store/store.js';
+import { type Store, StoreFailure } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
 import {
   discardImport,
@@ -244,46 +244,68 @@ t.test('while an import is discarded none of the same user begins', async (t) =>
   t.equal(target.keys('requests', { prefix: [userId] }).length, 1);
 });
 
-t.test('an import whose email is taken meanwhile leaves no order in the gateway', async (t) => {
-  const { store, userId, signal } = await aSource();
-  const { executionId } = signal.execution;
-  const apiKey: ApiKey = {
-    id: 4,
-    userId,
-    name: 'bot',
-    displayPrefix: '',
-    scopes: ['signals:write'],
-    createdAt: 0,
-    expiresAt: null,
-    revokedAt: null,
-  };
-  await store.write((batch) => {
-    const execution = { ...signal.execution, keyId: 4, status: 'working' } as const;
-    putSignal(batch, { ...signal, execution });
-    batch.put('apiKeys', 'hash', apiKey);
-    batch.put('apiKeyHashes', [userId, 4], 'hash');
-  });
-  const { rows } = await exported(store);
-  const gateway = new SimulatedGateway();
-  const { store: target, core } = gateway;
-  const user = { userId, email: ann, keyIdMax: 4 };
-  const deps = { store: target, clock, importing: new Set<string>(), effects: core };
-  const taking = {
-    userChanged: (id: string) => core.userChanged(id),
-    settled: () => core.settled(),
-    adoptUser(id: string) {
-      core.adoptUser(id);
-      void target.write((batch) => batch.put('emails', ann, 'usr_other'));
+/** What keeps an import from its end, after the gateway has read its orders. */
+const obstacles = {
+  'whose email is taken meanwhile': {
+    begin: ({ store }) => void store.write((batch) => batch.put('emails', ann, 'usr_other')),
+    ends: async (t, importing, { store }) => {
+      t.equal(await importing, 'email_taken');
+      await store.write((batch) => batch.remove('emails', ann));
     },
-  };
-  t.equal(await importUser({ ...deps, effects: taking }, user, feed(rows)), 'email_taken');
-  t.equal(gateway.book.size, 0);
-  await target.write((batch) => batch.remove('emails', ann));
-  t.equal(await importUser(deps, user, feed(rows)), rows.length);
-  const keyId = target.get('apiKeys', 'hash')?.id as number;
-  t.equal(gateway.entry(executionId, userId).execution.keyId, keyId);
-  t.equal(gateway.book.openOrders.of(keyId), 1);
-});
+  },
+  'whose last write fails': {
+    begin: ({ memory }) => memory.failNextCommits(1),
+    ends: (t, importing) => t.rejects(importing, StoreFailure),
+  },
+} as const satisfies Record<
+  string,
+  {
+    begin: (target: SimulatedGateway) => void;
+    ends: (t: Test, importing: Promise<unknown>, target: SimulatedGateway) => Promise<unknown>;
+  }
+>;
+
+for (const [name, { begin, ends }] of Object.entries(obstacles)) {
+  t.test(`an import ${name} leaves no order in the gateway`, async (t) => {
+    const { store, userId, signal } = await aSource();
+    const { executionId } = signal.execution;
+    const apiKey: ApiKey = {
+      id: 4,
+      userId,
+      name: 'bot',
+      displayPrefix: '',
+      scopes: ['signals:write'],
+      createdAt: 0,
+      expiresAt: null,
+      revokedAt: null,
+    };
+    await store.write((batch) => {
+      const execution = { ...signal.execution, keyId: 4, status: 'working' } as const;
+      putSignal(batch, { ...signal, execution });
+      batch.put('apiKeys', 'hash', apiKey);
+      batch.put('apiKeyHashes', [userId, 4], 'hash');
+    });
+    const { rows } = await exported(store);
+    const gateway = new SimulatedGateway();
+    const { store: target, core } = gateway;
+    const user = { userId, email: ann, keyIdMax: 4 };
+    const deps = { store: target, clock, importing: new Set<string>(), effects: core };
+    const hindered = {
+      userChanged: (id: string) => core.userChanged(id),
+      settled: () => core.settled(),
+      adoptUser(id: string) {
+        core.adoptUser(id);
+        begin(gateway);
+      },
+    };
+    await ends(t, importUser({ ...deps, effects: hindered }, user, feed(rows)), gateway);
+    t.equal(gateway.book.size, 0);
+    t.equal(await importUser(deps, user, feed(rows)), rows.length);
+    const keyId = target.get('apiKeys', 'hash')?.id as number;
+    t.equal(gateway.entry(executionId, userId).execution.keyId, keyId);
+    t.equal(gateway.book.openOrders.of(keyId), 1);
+  });
+}
 
 t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
   const gateway = new SimulatedGateway();
