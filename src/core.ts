@@ -254,6 +254,8 @@ export class Core {
   async settled(): Promise<void> {
     // A transaction comes after all writes before it.
     await this.#store.transact(() => undefined);
+    // A cancel of all orders waits for what is in doubt.
+    await this.acceptance.settleDoubts();
     await this.cancelAll.settled();
     await this.writer.settled();
   }

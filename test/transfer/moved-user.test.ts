@@ -331,6 +331,28 @@ t.test('a cancel of all orders that was asked for before a move goes with the us
   t.equal(open.filter(({ record }) => record.cancel !== null).length, 500);
 });
 
+t.test('so does one that waits for a signal whose outcome is unknown', async (t) => {
+  const gateway = new SimulatedGateway();
+  const { store, core } = gateway;
+  const { userId } = someUser;
+  await store.write((batch) => {
+    batch.put('users', userId, { ...someUser, email: ann });
+    batch.put('emails', ann, userId);
+  });
+  await gateway.plugin();
+  await gateway.submit();
+  gateway.memory.failNextCommits(1);
+  await gateway.submit();
+  const answers = gateway.cancelAllNow({}, 'all');
+  await suspendUser(store, ann);
+  core.userChanged(userId);
+  await core.settled();
+  const { rows } = await exported(store);
+  await gateway.pass(2_000, 1_000);
+  t.match(answers, [/"matched":1,/]);
+  t.ok(rows.some(({ collection, key }) => collection === 'idempotency' && key[1] === 'all'));
+});
+
 const foreign: readonly unknown[] = [
   { collection: 'requests', key: ['usr_other', 'req_1'], record: {} },
   { collection: 'users', key: 'usr_other', record: { userId: 'usr_other' } },
