@@ -48,8 +48,8 @@ export async function exportUser(
   const keyIds = reader.keys('apiKeyHashes', { prefix: [userId] }).map(([, id]) => Math.abs(id));
   const keyIdMax = Math.max(0, ...keyIds);
   const head = { userId, email, plan, exportedAt: clock.now(), keyIdMax, isMove };
-  // A switch that fires cancels orders of which some have been read, and some have not.
-  const fires = firesOf(reader, userId);
+  // What cancels orders meanwhile cancels some that have been read, and some that have not.
+  const cancels = cancelsOf(reader, userId);
   if (!(await send(head))) return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
@@ -61,16 +61,18 @@ export async function exportUser(
     await pause();
     turnBegan = clock.monotonic();
   }
-  const isWhole = !isMove || isDeepStrictEqual(fires, firesOf(reader, userId));
+  const isWhole = !isMove || isDeepStrictEqual(cancels, cancelsOf(reader, userId));
   return isWhole && isSame(user, reader.get('users', userId))
     ? { userId, email, isMove, rows }
     : 'user_changed';
 }
 
-/** When each dead-man's switch of the user has fired last. */
-function firesOf(reader: Reader, userId: string): number[] {
-  const switches = reader.range('cancelAfters', { prefix: [userId] });
-  return switches.map(({ record }) => record.lastFiredAt).filter((at) => at !== null);
+/** When each dead-man's switch of the user has fired last, and the newest cancel that a bot has asked for. */
+function cancelsOf(reader: Reader, userId: string): readonly unknown[] {
+  const prefix = [userId];
+  const switches = reader.range('cancelAfters', { prefix });
+  const fires = switches.map(({ record }) => record.lastFiredAt).filter((at) => at !== null);
+  return [...fires, ...reader.keys('cancelKeys', { prefix, reverse: true, limit: 1 })];
 }
 
 function* rowsOf(

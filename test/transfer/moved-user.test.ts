@@ -146,6 +146,13 @@ for (const [name, change] of Object.entries({
     const fired = { timeoutMs: 5_000, firesAt: null, lastFiredAt: 7 };
     return store.write((batch) => batch.put('cancelAfters', key, fired));
   },
+  'cut off by its own bot': (store: Store) => {
+    const key: [string, string] = [
+      findUser(store, ann)?.userId ?? '',
+      createIdSource(clock).ulid(),
+    ];
+    return store.write((batch) => batch.put('cancelKeys', key, 'cancel-all'));
+  },
 })) {
   t.test(`a user that is ${name} meanwhile is not exported`, async (t) => {
     const { store } = await aSource();
