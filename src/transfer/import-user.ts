@@ -67,10 +67,8 @@ export async function importUser(
   }
 }
 
-async function begin(
-  { store, clock }: ImportDeps,
-  user: ImportedUser,
-): Promise<ImportRefusal | KeyIds> {
+async function begin(deps: ImportDeps, user: ImportedUser): Promise<ImportRefusal | KeyIds> {
+  const { store, clock } = deps;
   const { userId } = user;
   const begun = await store.transact((transaction) => {
     const found = obstacle(transaction, user);
@@ -79,7 +77,7 @@ async function begin(
     transaction.remove('meta', purgeKeyOf(userId));
     return reserveKeyIds(transaction, user);
   });
-  if (typeof begun !== 'string') await clear(store, userId);
+  if (typeof begun !== 'string') await clear(deps, userId);
   return begun;
 }
 
@@ -147,22 +145,15 @@ function isOf(userId: string, { collection, key, record }: UserRow): boolean {
   return (record as { readonly userId?: unknown }).userId === userId;
 }
 
-/**
- * Removes the rows that a cut-off import of this user left; a gateway forgets its open executions.
- * @returns false when there is nothing of the kind.
- */
-export async function discardImport(
-  { store, effects, importing }: ImportDeps,
-  userId: string,
-): Promise<boolean> {
+/** Removes what a cut-off import of this user left. @returns false when there is nothing of the kind. */
+export async function discardImport(deps: ImportDeps, userId: string): Promise<boolean> {
+  const { store, importing } = deps;
   const mark = store.get('meta', `${importPrefix}${userId}`);
   if (mark === undefined || importing.has(userId)) return false;
   // The next import would lose rows to it.
   importing.add(userId);
   try {
-    effects.userChanged(userId);
-    await effects.settled();
-    await clear(store, userId);
+    await clear(deps, userId);
     await store.transact((transaction) => transaction.remove('meta', `${importPrefix}${userId}`));
   } finally {
     importing.delete(userId);
@@ -179,7 +170,10 @@ function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusa
   return isLeft ? 'leftovers' : undefined;
 }
 
-async function clear(store: Store, userId: string): Promise<void> {
+/** Removes the rows of a cut-off import. A gateway that has started since has read its executions, and forgets them. */
+async function clear({ store, effects }: ImportDeps, userId: string): Promise<void> {
+  effects.userChanged(userId);
+  await effects.settled();
   for (const collection of hiddenCollections) {
     for (;;) {
       const keys = store.keys(collection, { prefix: [userId], limit: rowsPerBatch });

@@ -272,31 +272,44 @@ const obstacles = {
   }
 >;
 
+/** With a working order of a key. */
+async function aSourceWithKey(): Promise<Source> {
+  const source = await aSource();
+  const { store, userId, signal } = source;
+  const apiKey: ApiKey = {
+    id: 4,
+    userId,
+    name: 'bot',
+    displayPrefix: '',
+    scopes: ['signals:write'],
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+  };
+  await store.write((batch) => {
+    const execution = { ...signal.execution, keyId: 4, status: 'working' } as const;
+    putSignal(batch, { ...signal, execution });
+    batch.put('apiKeys', 'hash', apiKey);
+    batch.put('apiKeyHashes', [userId, 4], 'hash');
+  });
+  return source;
+}
+
+/** The order of that source, after its import, is one of its key. */
+function hasOrderOfKey(t: Test, gateway: SimulatedGateway, { userId, signal }: Source): void {
+  const keyId = gateway.store.get('apiKeys', 'hash')?.id as number;
+  t.equal(gateway.entry(signal.execution.executionId, userId).execution.keyId, keyId);
+  t.equal(gateway.book.openOrders.of(keyId), 1);
+}
+
 for (const [name, { begin, ends }] of Object.entries(obstacles)) {
   t.test(`an import ${name} leaves no order in the gateway`, async (t) => {
-    const { store, userId, signal } = await aSource();
-    const { executionId } = signal.execution;
-    const apiKey: ApiKey = {
-      id: 4,
-      userId,
-      name: 'bot',
-      displayPrefix: '',
-      scopes: ['signals:write'],
-      createdAt: 0,
-      expiresAt: null,
-      revokedAt: null,
-    };
-    await store.write((batch) => {
-      const execution = { ...signal.execution, keyId: 4, status: 'working' } as const;
-      putSignal(batch, { ...signal, execution });
-      batch.put('apiKeys', 'hash', apiKey);
-      batch.put('apiKeyHashes', [userId, 4], 'hash');
-    });
-    const { rows } = await exported(store);
+    const source = await aSourceWithKey();
+    const { rows } = await exported(source.store);
     const gateway = new SimulatedGateway();
-    const { store: target, core } = gateway;
-    const user = { userId, email: ann, keyIdMax: 4 };
-    const deps = { store: target, clock, importing: new Set<string>(), effects: core };
+    const { store, core } = gateway;
+    const user = { userId: source.userId, email: ann, keyIdMax: 4 };
+    const deps = { store, clock, importing: new Set<string>(), effects: core };
     const hindered = {
       userChanged: (id: string) => core.userChanged(id),
       settled: () => core.settled(),
@@ -308,11 +321,27 @@ for (const [name, { begin, ends }] of Object.entries(obstacles)) {
     await ends(t, importUser({ ...deps, effects: hindered }, user, feed(rows)), gateway);
     t.equal(gateway.book.size, 0);
     t.equal(await importUser(deps, user, feed(rows)), rows.length);
-    const keyId = target.get('apiKeys', 'hash')?.id as number;
-    t.equal(gateway.entry(executionId, userId).execution.keyId, keyId);
-    t.equal(gateway.book.openOrders.of(keyId), 1);
+    hasOrderOfKey(t, gateway, source);
   });
 }
+
+t.test('an import that is begun anew after a crash leaves no order of the first', async (t) => {
+  const source = await aSourceWithKey();
+  const { rows } = await exported(source.store);
+  const user = { userId: source.userId, email: ann, keyIdMax: 4 };
+  const first = new SimulatedGateway();
+  const crash = new Error('a crash');
+  const adoptUser = (): void => {
+    throw crash;
+  };
+  await t.rejects(importUser(depsOf(first.store, { adoptUser }), user, feed(rows)), crash);
+  const gateway = first.restart();
+  t.equal(gateway.book.size, 1);
+  const { store, core } = gateway;
+  const deps = { store, clock, importing: new Set<string>(), effects: core };
+  t.equal(await importUser(deps, user, feed(rows)), rows.length);
+  hasOrderOfKey(t, gateway, source);
+});
 
 t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
   const gateway = new SimulatedGateway();
