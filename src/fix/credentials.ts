@@ -1,7 +1,7 @@
 /** The fields of a Logon that say who logs on: name and password, or a signature by a secret. */
 import { createHmac, createSign } from 'node:crypto';
 import { fromFixTime } from './fix-time.js';
-import type { Field } from './message.js';
+import { type Field, optional } from './message.js';
 import type { Names } from './session-rules.js';
 import { tags } from './tags.js';
 import type { CredentialKind } from './venues.js';
@@ -49,8 +49,4 @@ export function logonFields(
   sendingTime: string,
 ): readonly Field[] {
   return makers[kind](credentials, seq, sendingTime);
-}
-
-function optional(tag: number, value: string | undefined): Field[] {
-  return value === undefined || value === '' ? [] : [[tag, value]];
 }

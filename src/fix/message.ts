@@ -54,6 +54,11 @@ export function asValue(text: string): string {
   return text.replace(/[\p{Cc}]/gu, ' ');
 }
 
+/** @returns the field, unless it has no value. */
+export function optional(tag: number, value: string | undefined): Field[] {
+  return value === undefined || value === '' ? [] : [[tag, value]];
+}
+
 /** For people: the delimiters shown, what is secret not. */
 export function shownMessage({ type, fields }: FixMessage): string {
   const secret: readonly number[] = [tags.Password, tags.RawData];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { toFixTime } from './fix-time.js';
 import type { SentOrder } from './fix-journal.js';
-import { asValue, type Field } from './message.js';
+import { asValue, type Field, optional } from './message.js';
 import { tags } from './tags.js';
 import type { OrderType, TimeInForce, Venue } from './venues.js';
 
@@ -50,7 +50,7 @@ const commentLengthMax = 64;
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** `needs`: the fields without which there is no order. */
+/** Fields of a payload that a message can carry. */
 const carried = [
   'instrument',
   'side',
@@ -206,10 +206,6 @@ function isPositive(value: unknown): value is number {
 
 function isOneOf<T extends string>(value: unknown, table: Readonly<Record<T, string>>): value is T {
   return typeof value === 'string' && Object.hasOwn(table, value);
-}
-
-function optional(tag: number, value: string | undefined): Field[] {
-  return value === undefined || value === '' ? [] : [[tag, value]];
 }
 
 /** A decimal without an exponent, which FIX does not know. */

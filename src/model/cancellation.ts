@@ -1,6 +1,6 @@
 /**
  * Defines the cancel of an execution: its states and the transitions between them (section 4 of the contract).
- * An execution holds only its latest cancel. The transitions are implemented in signals/moves.ts.
+ * An execution holds only its latest cancel. The transitions are implemented in signals/cancel-moves.ts.
  */
 import { dayMs, hourMs } from '../lib/durations.js';
 import type { ReasonCode } from './reason-codes.js';
