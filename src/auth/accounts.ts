@@ -121,6 +121,11 @@ export async function deleteUser(
   });
 }
 
+/** Whether the user was deleted, and some of its rows may be left. */
+export function isDeleted(reader: Reader, userId: string): boolean {
+  return reader.get('meta', purgeKeyOf(userId)) !== undefined;
+}
+
 /** @returns the owner's userId; undefined when there is no such key. */
 export async function revokeKeyAsOperator(
   store: Store,

@@ -4,6 +4,7 @@
  * together with the orders. Owns the switches that are armed or being written; at start they are read from the
  * store, and those whose time passed while the gateway was down fire.
  */
+import { isDeleted } from '../auth/accounts.js';
 import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { isoTimeOrNull } from '../lib/json-types.js';
@@ -88,9 +89,10 @@ export class CancelAfter {
   }
 
   load(): void {
-    const now = this.#deps.clock.now();
-    for (const { key, record } of this.#deps.store.range('cancelAfters')) {
-      if (record.firesAt === null) continue;
+    const { clock, store } = this.#deps;
+    const now = clock.now();
+    for (const { key, record } of store.range('cancelAfters')) {
+      if (record.firesAt === null || isDeleted(store, key[0])) continue;
       const each = new Switch(key[0], Number(key[1]), record);
       this.#switches.set(nameOf(each), each);
       // A clock that was set back does not extend it.

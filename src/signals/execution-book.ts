@@ -3,6 +3,7 @@
  * the store, and publishes the change after its flush. Applies what an execution is owed before anything else sees
  * or changes it. Rebuilt at each start from the store.
  */
+import { isDeleted } from '../auth/accounts.js';
 import type { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -72,11 +73,17 @@ export class ExecutionBook implements EntryOwner {
     const { store, clock, brakes } = this.#deps;
     const stopped: BookEntry[] = [];
     let userId = '';
+    let isGone = false;
     let read = 0;
     for (const { key, record } of sendable(store, clock.now(), ofUserId)) {
       if (++read % recordsPerStep === 0) yield;
       // Shares one string per user among its entries, to save memory.
-      if (userId !== key[0]) userId = key[0];
+      if (userId !== key[0]) {
+        userId = key[0];
+        isGone = isDeleted(store, userId);
+      }
+      // A change after the purge would bring it back.
+      if (isGone) continue;
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
@@ -136,7 +143,7 @@ export class ExecutionBook implements EntryOwner {
     if (entry !== undefined) return this.#exists(entry) ? entry : undefined;
     const { store, limits, retentionClock } = this.#deps;
     const record = recordOf(store, userId, executionId);
-    if (record === undefined) return undefined;
+    if (record === undefined || isDeleted(store, userId)) return undefined;
     if (isUnchangeable(store, limits, userId, record, retentionClock.now())) return undefined;
     return this.#entryFrom(userId, record, true);
   }

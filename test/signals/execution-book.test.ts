@@ -1,12 +1,16 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { deleteUser } from '../../src/auth/accounts.js';
+import { hourMs } from '../../src/lib/durations.js';
+import { cancelRequestIdOf } from '../../src/lib/ids.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { cancelResendMs } from '../../src/model/cancellation.js';
 import type { Execution } from '../../src/model/execution.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
-import { stopSending } from '../../src/signals/moves.js';
+import { becomeUnknown, stopSending } from '../../src/signals/moves.js';
+import { collectionsWith } from '../../src/store/key-layout.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 import { TickingClock } from '../support/ticking-clock.js';
 
 t.test('what is not sent before its TTL expires, without ever having been sent', async (t) => {
@@ -599,3 +603,53 @@ function rewrite(gateway: SimulatedGateway, record: Execution): Promise<void> {
   const key: [string, string] = ['u1', record.executionId];
   return gateway.store.write((batch) => batch.put('openExecutions', key, record));
 }
+
+/** An order that works at its terminal, and its user is deleted. */
+async function ofDeletedUser(t: Test) {
+  const gateway = new SimulatedGateway();
+  const { userId, email } = user;
+  await gateway.store.write((batch) => {
+    batch.put('users', userId, user);
+    batch.put('emails', email, userId);
+  });
+  const plugin = await gateway.plugin();
+  const [executionId = ''] = await gateway.submit();
+  plugin.say({ type: 'report', seq: 1, executionId, status: 'working' });
+  await turns();
+  plugin.drop();
+  gateway.core.cancelAfter.set(userId, 1, 5_000, () => undefined);
+  await turns();
+  const id = cancelRequestIdOf(executionId, 1);
+  await gateway.store.write((batch) =>
+    batch.put('cancelAlls', [userId, 'cal_1'], {
+      cause: 'cancelled_by_api',
+      requestedAt: gateway.clock.now(),
+      trail: {},
+      orders: [id],
+    }),
+  );
+  t.equal(gateway.book.size, 1);
+  await deleteUser(gateway.store, email, gateway.clock.now());
+  return { gateway, executionId };
+}
+
+t.test('what a deleted user has left is not read at the start, and stays removed', async (t) => {
+  const { gateway } = await ofDeletedUser(t);
+  const next = gateway.restart();
+  await turns();
+  t.equal(next.book.size, 0);
+  const now = next.clock.now() + 2 * hourMs;
+  const sweep = () => next.store.sweep({ cycle: 1, now, limits: next.limits });
+  while (!(await sweep()).swept.hasEnded);
+  // What is open of terminals that are not known is given up after an hour.
+  await next.pass(2 * hourMs, hourMs);
+  for (const collection of collectionsWith('purged')) t.strictSame(next.store.keys(collection), []);
+});
+
+t.test('what was under way for a user that is deleted brings nothing of it back', async (t) => {
+  const { gateway, executionId } = await ofDeletedUser(t);
+  const entry = gateway.entry(executionId);
+  gateway.core.userChanged(user.userId);
+  t.equal(gateway.book.apply(entry, becomeUnknown('gateway_restarted')), undefined);
+  t.equal(gateway.book.size, 0);
+});
