@@ -70,7 +70,7 @@ export class EventHub {
     this.#unpumpedBytes += frame.length;
     ring.push({ seq, at: clock.monotonic(), source, frame });
     this.#deps.eventsPublished.add();
-    for (const subscriber of this.subscribersOf(userId)) {
+    for (const subscriber of this.#subscribers.get(userId) ?? noSubscribers) {
       if (subscriber.source === source) this.#notify(subscriber);
     }
     if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
@@ -97,14 +97,6 @@ export class EventHub {
     subscribers?.delete(subscriber);
     if (subscribers?.size === 0) this.#subscribers.delete(userId);
     this.#notified.delete(subscriber);
-  }
-
-  subscribersOf(userId: string): ReadonlySet<Subscriber> {
-    return this.#subscribers.get(userId) ?? noSubscribers;
-  }
-
-  *allSubscribers(): Generator<Subscriber> {
-    for (const subscribers of this.#subscribers.values()) yield* subscribers;
   }
 
   /** Drops the events of a deleted user. */

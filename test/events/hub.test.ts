@@ -163,7 +163,6 @@ t.test('a reader that left gets nothing and is not counted', async (t) => {
   hub.unsubscribe('u1', other.subscriber);
   hub.unsubscribe('u1', other.subscriber);
   t.equal(hub.subscriberCount, 0);
-  t.equal([...hub.allSubscribers()].length, 0);
 });
 
 t.test(
