@@ -217,7 +217,7 @@ export class Core {
 
   /**
    * Denies what was accepted and not sent, as far as a stop covers it, also what is in doubt. Resolves when that is
-   * on disk.
+   * on disk, or the disk refuses it.
    */
   async endUnsent(userId?: string): Promise<void> {
     await this.acceptance.settleDoubts();
@@ -250,14 +250,19 @@ export class Core {
     this.waits.recheckAll();
   }
 
-  /** Resolves when every write that was requested before the call is on disk, and all that a cancel of all orders does. */
+  /**
+   * Resolves when every write that was requested before the call is on disk, and all that a cancel of all orders does.
+   * Rejects while the disk refuses them.
+   */
   async settled(): Promise<void> {
-    // A transaction comes after all writes before it.
+    // A transaction comes after all writes before it, and shows that the disk takes what it has refused.
     await this.#store.transact(() => undefined);
+    this.writer.retry();
     // A cancel of all orders waits for what is in doubt.
     await this.acceptance.settleDoubts();
     await this.cancelAll.settled();
     await this.writer.settled();
+    if (this.writer.isHeld) throw new StoreFailure('what was decided before is not on disk yet');
   }
 
   /** Closes plugin connections and streams, and tells both to reconnect later; ends the waits. */

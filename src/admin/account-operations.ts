@@ -39,7 +39,7 @@ export const accountOperations = {
     refuse: refusePlan,
     async run({ store, effects }, { email, ...change }) {
       const before = findUser(store, email);
-      if (change.frozen === false && before?.frozen) await effects.endUnsent(before.userId);
+      if (change.frozen === false && before?.frozen) await beforeItEnds(effects, before.userId);
       const user = await setUser(store, email, change);
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);
@@ -133,7 +133,7 @@ export const accountOperations = {
   },
   'trading.resume': {
     async run({ store, effects, trail }) {
-      await effects.endUnsent();
+      await beforeItEnds(effects);
       const state = await store.transact(resumeTrading);
       trail.note('resumed', {});
       return state;
@@ -161,6 +161,12 @@ function refusePlan(
 ): Refusal | undefined {
   if (plan === undefined || Object.hasOwn(plans, plan)) return undefined;
   return { refused: 'unknown_plan', plan, known: Object.keys(plans) };
+}
+
+/** What a stop has ended stays ended, also when the process is killed right after the end of the stop. */
+async function beforeItEnds(effects: OperationContext['effects'], userId?: string): Promise<void> {
+  await effects.endUnsent(userId);
+  await effects.settled();
 }
 
 function userNotFound(email: string) {

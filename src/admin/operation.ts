@@ -30,14 +30,17 @@ export interface Effects {
   publicApiChanged(): void;
   /**
    * Denies what was accepted and not sent, as far as a freeze, a halt or a revoked key covers it; of one user or
-   * of all. Resolves when that is on disk.
+   * of all. Resolves when that is on disk, or the disk refuses it.
    */
   endUnsent(userId?: string): Promise<void>;
   /** Loads the open executions of a user that is being imported. */
   adoptUser(userId: string): void;
   /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
-  /** Resolves when every write that was begun before the call is on disk, and all that a cancel of all orders does. */
+  /**
+   * Resolves when every write that was begun before the call is on disk, and all that a cancel of all orders does.
+   * Rejects while the disk refuses them.
+   */
   settled(): Promise<void>;
 }
 

@@ -25,7 +25,6 @@ export interface QueuedWrite {
 export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   #isBusy = false;
-  /** The last commit failed, and nobody has asked for another try since. */
   #isHeld = false;
   /** Told once what waits now has been written, or the disk refuses. */
   #asking: (() => void)[] = [];
@@ -35,6 +34,11 @@ export class WriteQueue {
   /** Whether a group is under way. */
   get isBusy(): boolean {
     return this.#isBusy;
+  }
+
+  /** Whether the last commit failed, and nobody has asked for another try since. */
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
   /** Writes that are not on disk yet. */

@@ -1,6 +1,10 @@
 /** Freeze, halt and revoked keys: what they end, at once and across restarts. */
 import t, { type Test } from 'tap';
+import { accountOperations } from '../../src/admin/account-operations.js';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import { createIdSource } from '../../src/lib/ids.js';
+import { shippedPlans } from '../../src/plans.js';
+import { shippedPlatforms } from '../../src/platforms.js';
 import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
 import type { Store } from '../../src/store/store.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
@@ -278,5 +282,24 @@ t.test('a disk that refuses the denials does not hold up the end of the stop', a
   await gateway.core.endUnsent();
   t.equal(gateway.execution(id).status, 'denied');
   await gateway.pass(3_000, 1_000);
+  t.match(gateway.durable(id), denied('trading_halted'));
+});
+
+t.test('trading is resumed once what the halt denied is on disk, which refused it', async (t) => {
+  const { gateway, id } = await waiting();
+  const { store, memory, clock, core: effects, trail } = gateway;
+  const settings = {
+    dataDir: '',
+    plans: shippedPlans,
+    platforms: shippedPlatforms,
+    limits: gateway.limits,
+  };
+  const ids = createIdSource(clock);
+  const context = { store, clock, ids, settings, effects, trail, importing: new Set<string>() };
+  await stops.trading_halted(store);
+  memory.failNextCommits(1);
+  await effects.endUnsent();
+  t.equal(gateway.durable(id)?.status, 'queued');
+  await accountOperations['trading.resume'].run(context);
   t.match(gateway.durable(id), denied('trading_halted'));
 });
