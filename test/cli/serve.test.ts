@@ -17,8 +17,11 @@ import {
   startGateway,
 } from '../support/gateway-process.js';
 
-async function started(t: Test, options: Partial<GatewayOptions> = {}): Promise<GatewayProcess> {
-  const gateway = await startGateway({ dataDir: dataDirOf(t), ...options });
+async function started(
+  t: Test,
+  { dataDir = dataDirOf(t), ...options }: Partial<GatewayOptions> = {},
+): Promise<GatewayProcess> {
+  const gateway = await startGateway({ dataDir, ...options });
   t.teardown(() => gateway.kill());
   return gateway;
 }
@@ -109,10 +112,11 @@ t.test(
       exception: `throw new Error('found a bug')`,
       rejection: `void Promise.reject(new Error('found a bug'))`,
     };
+    const dataDir = dataDirOf(t);
     for (const [kind, bug] of Object.entries(bugs)) {
       const module = encodeURIComponent(`process.on('SIGUSR2', () => { ${bug} })`);
       const environment = { NODE_OPTIONS: `--import=data:text/javascript,${module}` };
-      const gateway = await started(t, { dataDir: dataDirOf(t), environment });
+      const gateway = await started(t, { dataDir, environment });
       const ended = once(gateway.process, 'close');
       gateway.process.kill('SIGUSR2');
       t.same(await ended, [1, null], kind);
@@ -146,8 +150,9 @@ t.test('a port that is taken is refused in words, for both ports', async (t) => 
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   t.teardown(() => taken.close());
   const { port } = taken.address() as AddressInfo;
+  const dataDir = dataDirOf(t);
   for (const flag of ['--port', '--ops-port']) {
-    const { code, stdout, stderr } = serve(dataDirOf(t), flag, `${port}`);
+    const { code, stdout, stderr } = serve(dataDir, flag, `${port}`);
     t.equal(code, 1, flag);
     t.equal(stdout, '');
     t.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port}.*${flag}`));
@@ -172,13 +177,14 @@ t.test('a refused start is JSON with --json, also on standard output', async (t)
 });
 
 t.test('an address that is not of this machine is refused in words, for both ports', async (t) => {
+  const dataDir = dataDirOf(t);
   for (const port of ['0', '8080']) {
-    const { code, stderr } = serve(dataDirOf(t), '--host', '192.0.2.1', '--port', port);
+    const { code, stderr } = serve(dataDir, '--host', '192.0.2.1', '--port', port);
     t.equal(code, 1, port);
     t.match(stderr, /^Cannot listen on 192\.0\.2\.1: .*EADDRNOTAVAIL.*--host\.$/m);
     t.notMatch(stderr, /\n {4}at /);
   }
-  t.match(serve(dataDirOf(t), '--ops-host', '192.0.2.1').stderr, /192\.0\.2\.1.*--ops-host/);
+  t.match(serve(dataDir, '--ops-host', '192.0.2.1').stderr, /192\.0\.2\.1.*--ops-host/);
 });
 
 t.test('the credentials of a terminal in the environment are none of its settings', (t) => {

@@ -230,43 +230,43 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
       },
       { requiredKeys: [] },
     );
+    const store = open(t);
     const property = fc.asyncProperty(
       fc.array(key, { maxLength: 12 }),
       fc.array(bounds, { maxLength: 12 }),
       async (keys, ranges) => {
-        const store = open(t);
-        try {
-          await store.write((batch) => {
-            for (const each of keys) batch.put('signalIds', each, JSON.stringify(each));
-          });
-          const sorted = keys
-            .toSorted(compare)
-            .filter((k, i, all) => i === 0 || compare(k, all[i - 1]!) !== 0);
-          for (const range of ranges) {
-            const expected = sorted.filter(
-              (k) =>
-                (range.prefix ?? []).every((part, i) => k[i] === part) &&
-                (range.start === undefined ||
-                  compare(k, range.start) * (range.reverse === true ? -1 : 1) >= 0) &&
-                (range.end === undefined ||
-                  compare(k, range.end) * (range.reverse === true ? -1 : 1) < 0),
-            );
-            if (range.reverse === true) expected.reverse();
-            const found = store.range('signalIds', range);
-            const wanted = expected.slice(0, range.limit ?? Infinity);
-            const keys = found.map(({ key }) => key);
-            if (JSON.stringify(keys) !== JSON.stringify(wanted)) return false;
-            if (JSON.stringify(store.keys('signalIds', range)) !== JSON.stringify(keys))
-              return false;
-            if (found.some(({ key, record }) => JSON.stringify(key) !== record)) return false;
-          }
-          return true;
-        } finally {
-          await store.close();
+        await store.write((batch) => {
+          for (const each of store.keys('signalIds')) batch.remove('signalIds', each);
+          for (const each of keys) batch.put('signalIds', each, JSON.stringify(each));
+        });
+        const sorted = keys
+          .toSorted(compare)
+          .filter((k, i, all) => i === 0 || compare(k, all[i - 1]!) !== 0);
+        for (const range of ranges) {
+          const expected = sorted.filter(
+            (k) =>
+              (range.prefix ?? []).every((part, i) => k[i] === part) &&
+              (range.start === undefined ||
+                compare(k, range.start) * (range.reverse === true ? -1 : 1) >= 0) &&
+              (range.end === undefined ||
+                compare(k, range.end) * (range.reverse === true ? -1 : 1) < 0),
+          );
+          if (range.reverse === true) expected.reverse();
+          const found = store.range('signalIds', range);
+          const wanted = expected.slice(0, range.limit ?? Infinity);
+          const keys = found.map(({ key }) => key);
+          if (JSON.stringify(keys) !== JSON.stringify(wanted)) return false;
+          if (JSON.stringify(store.keys('signalIds', range)) !== JSON.stringify(keys)) return false;
+          if (found.some(({ key, record }) => JSON.stringify(key) !== record)) return false;
         }
+        return true;
       },
     );
-    await fc.assert(property, { numRuns: 150, interruptAfterTimeLimit: 20_000 });
+    try {
+      await fc.assert(property, { numRuns: 150, interruptAfterTimeLimit: 20_000 });
+    } finally {
+      await store.close();
+    }
     t.pass('every range was as expected');
   });
 

@@ -14,8 +14,13 @@ import { missingQuickFix, startQuickFix } from './quickfix.js';
 t.setTimeout(400_000);
 t.jobs = 3;
 
-function judges(t: Test, port: number, session: object, judgement: Judgement = {}): Promise<void> {
-  const directory = t.testdir();
+function judges(
+  t: Test,
+  port: number,
+  session: object,
+  judgement: Judgement = {},
+  directory = t.testdir(),
+): Promise<void> {
   return passesConformance(
     t,
     (login) => startFix(t, { directory, port, session, ...login }),
@@ -41,9 +46,10 @@ t.test(
   { ...parallel, skip: missingQuickFix('ordermatch') },
   async (t) => {
     const traders = ['TRADER', maker];
-    const { port, beginString } = await startQuickFix(t, 'ordermatch', t.testdir(), traders);
+    const directory = t.testdir();
+    const { port, beginString } = await startQuickFix(t, 'ordermatch', directory, traders);
     await standInTheMarket(port, beginString);
-    await judges(t, port, { beginString }, { fillPrice: 100 });
+    await judges(t, port, { beginString }, { fillPrice: 100 }, directory);
   },
 );
 
@@ -51,12 +57,14 @@ t.test(
   'at a venue where no order rests, FIX 4.4',
   { ...parallel, skip: missingQuickFix('executor') },
   async (t) => {
-    const { port } = await startQuickFix(t, 'executor', t.testdir());
+    const directory = t.testdir();
+    const { port } = await startQuickFix(t, 'executor', directory);
     await judges(
       t,
       port,
       {},
       { fillPrice: 100, without: ['rests', 'cancel', 'cancel_repeated', 'cancel_cut'] },
+      directory,
     );
   },
 );

@@ -223,7 +223,7 @@ t.test('resetOnLogon begins anew at each logon, on both sides', async (t) => {
 t.test('TLS: a venue of a known authority, and not one of an unknown', async (t) => {
   const tls = { cert: certificatePem, key: privateKeyPem };
   const { user, setting } = await setUp(t, { tls });
-  const ca = join(t.testdir(), 'ca.pem');
+  const ca = join(setting.directory, 'ca.pem');
   writeFileSync(ca, certificatePem);
   const known = { ...setting, directory: join(setting.directory, 'known') };
   await startFix(t, { ...known, session: { host: 'localhost', tls: true, tlsCa: ca } }).ready();

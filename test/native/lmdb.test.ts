@@ -13,8 +13,7 @@ interface Opened {
   readonly fileBytes: () => number;
 }
 
-function openIn(t: Test, options: object = {}): Opened {
-  const directory = t.testdir();
+function openIn(t: Test, options: object = {}, directory = t.testdir()): Opened {
   const root = open<unknown>(directory, { noSubdir: false, overlappingSync: false, ...options });
   t.teardown(() => root.close());
   return {
@@ -96,8 +95,9 @@ t.test('what is removed makes room, but the file stays as large as it was', asyn
 
 t.test('a range that is held open keeps the file growing', async (t) => {
   const sizes: Record<string, number> = {};
+  const folder = t.testdir({ true: {}, false: {} });
   for (const held of [false, true]) {
-    const { root, fileBytes } = openIn(t);
+    const { root, fileBytes } = openIn(t, {}, join(folder, `${held}`));
     const rewrite = async (): Promise<void> => {
       for (let i = 0; i < 100; i++) void root.put(i, 'x'.repeat(2000));
       await root.flushed;
@@ -142,8 +142,8 @@ t.test(
   'a file that is no store, or only its beginning, ends the process by a signal',
   async (t) => {
     const file = fileURLToPath(new URL('./open-store.program.js', import.meta.url));
+    const directory = t.testdir();
     for (const content of [Buffer.from('not a store'.repeat(1000)), Buffer.alloc(20)]) {
-      const directory = t.testdir();
       writeFileSync(join(directory, 'data.mdb'), content);
       const child = spawn('/bin/sh', [
         '-c',

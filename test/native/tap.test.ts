@@ -61,17 +61,21 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
 t.test(
   'a directory goes before the teardowns that come after it, unless one came before it',
   async (t) => {
-    for (const before of ['', 't.teardown(() => undefined);']) {
-      const directory = t.testdir({
-        'package.json': '{"type":"module"}',
-        '.taprc': 'include:\n  - a.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
-        'a.js':
-          "import { existsSync } from 'node:fs'; import t from 'tap';" +
-          `${before} const directory = t.testdir();` +
-          't.teardown(() => console.log(`there: ${existsSync(directory)}`)); t.pass();',
-      });
-      const { output } = await runTap(directory);
-      t.match(output, `there: ${before !== ''}`);
+    const folder = (before: string) => ({
+      'package.json': '{"type":"module"}',
+      '.taprc': 'include:\n  - a.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
+      'a.js':
+        "import { existsSync } from 'node:fs'; import t from 'tap';" +
+        `${before} const directory = t.testdir();` +
+        't.teardown(() => console.log(`there: ${existsSync(directory)}`)); t.pass();',
+    });
+    const directory = t.testdir({
+      false: folder(''),
+      true: folder('t.teardown(() => undefined);'),
+    });
+    for (const isThere of [false, true]) {
+      const { output } = await runTap(`${directory}/${isThere}`);
+      t.match(output, `there: ${isThere}`);
     }
   },
 );

@@ -101,7 +101,8 @@ t.test('a data directory that is a file is refused', async (t) => {
 });
 
 t.test('the secret is made at the first start and kept, for the owner alone', async (t) => {
-  const directory = t.testdir();
+  const folder = t.testdir({ one: {}, other: {} });
+  const directory = join(folder, 'one');
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
   const secret = readJwtSecret(directory);
@@ -109,7 +110,7 @@ t.test('the secret is made at the first start and kept, for the owner alone', as
   t.equal(readJwtSecret(directory), secret);
   t.equal(modeOf(join(directory, 'jwt-secret')), 0o600);
   t.same(readdirSync(directory), ['jwt-secret'], 'no draft of it stays behind');
-  t.not(readJwtSecret(t.testdir({ other: {} })), secret);
+  t.not(readJwtSecret(join(folder, 'other')), secret);
 });
 
 t.test('a secret that others could read is closed to them', async (t) => {

@@ -13,13 +13,14 @@ import {
 
 const group: Group = { name: 'native', folders: ['notes', 'test/native'], tests: /^native\// };
 
+const tree = () => ({
+  'package-lock.json': '{}',
+  notes: { 'a.md': 'a', deeper: { 'b.md': 'b' } },
+  test: { native: { 'one.test.ts': '1' }, other: { 'two.test.ts': '2' } },
+});
+
 function repository(t: Test): string {
-  const root = t.testdir({
-    'package-lock.json': '{}',
-    notes: { 'a.md': 'a', deeper: { 'b.md': 'b' } },
-    test: { native: { 'one.test.ts': '1' }, other: { 'two.test.ts': '2' } },
-  });
-  return root;
+  return t.testdir(tree());
 }
 
 t.test('a group without a record is not verified', async (t) => {
@@ -50,8 +51,10 @@ t.test('each change of the lock file or of a folder makes the record stale', asy
       writeFileSync(join(root, 'notes/deeper/b.md'), 'ab');
     },
   };
+  const names = Object.keys(changes);
+  const folder = t.testdir(Object.fromEntries(names.map((name) => [name, tree()])));
   for (const [name, change] of Object.entries(changes)) {
-    const root = repository(t);
+    const root = join(folder, name);
     recordVerified(root, group);
     change(root);
     t.equal(isVerified(root, group), false, name);
