@@ -34,7 +34,7 @@ function isWhole(t: Test, body: any): void {
 
 t.test('a signal for which no terminal is there is denied, and completed at once', async (t) => {
   const { key } = await gateway.user();
-  const sent = signal({ platform: 'terminal_b,terminal_a', ts: Date.now() - 1_000, ttlMs: 5_000 });
+  const sent = signal({ platform: 'terminal_b,terminal_a', ts: Date.now() - 1_000, ttlMs: 65_000 });
   const accepted = (await submit(url, key, sent)).body;
   const answer = await status(url, key, accepted.requestId);
   t.equal(answer.status, 200);
@@ -46,7 +46,7 @@ t.test('a signal for which no terminal is there is denied, and completed at once
     signalId: sent['signalId'],
     status: 'completed',
     acceptedAt: accepted.acceptedAt,
-    expiresAt: new Date(Number(sent['ts']) + 5_000).toISOString(),
+    expiresAt: new Date(Number(sent['ts']) + 65_000).toISOString(),
     platform: 'terminal_b,terminal_a',
     type: 'order',
     cmd: 'submit',
