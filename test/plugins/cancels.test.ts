@@ -1,38 +1,50 @@
 /** A cancel, from the 202 over the plugin that holds the order to its outcome. */
 import t from 'tap';
 import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
-import { type HandedOrder, startTestGateway, type TestUser } from '../support/gateway.js';
+import {
+  type HandedOrder,
+  startTestGateway,
+  type TestGateway,
+  type TestUser,
+} from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import type { Frame, Plugin } from '../support/plugin.js';
 import { RawClient, request } from '../support/raw-client.js';
 
-const cancelConfirmTimeoutMs = 1_000;
-const executionConfirmTimeoutMs = 1_200;
+/** Here nothing becomes unknown that a busy machine confirms late. */
 const gateway = await startTestGateway(t, {
-  limits: { cancelConfirmTimeoutMs, executionConfirmTimeoutMs },
+  limits: { cancelConfirmTimeoutMs: 300_000, executionConfirmTimeoutMs: 300_000 },
   users: 32,
 });
 
 interface Scene {
+  readonly gateway: TestGateway;
   readonly user: TestUser;
   readonly plugin: Plugin;
   readonly order: HandedOrder;
 }
 
 /** A plugin with an order that rests. Numbered frames go on from seq 2. */
-async function resting(): Promise<Scene> {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
-  return { user, plugin, order };
+async function resting(on = gateway): Promise<Scene> {
+  const scene = await handed(on);
+  await tell(scene.plugin, report(1, scene.order.executionId, 'working'));
+  return scene;
 }
 
-const read = ({ user, order }: Scene): Promise<any> => gateway.execution(user, order.requestId);
+/** A plugin with an order of which it has said nothing. */
+async function handed(on: TestGateway): Promise<Scene> {
+  const user = await on.user();
+  const plugin = await on.plugin(user);
+  const order = await on.order(user, plugin);
+  return { gateway: on, user, plugin, order };
+}
+
+const read = (scene: Scene): Promise<any> =>
+  scene.gateway.execution(scene.user, scene.order.requestId);
 
 /** Asks for the cancel and takes the frame in. */
 async function cancelled(scene: Scene): Promise<Frame> {
-  const answer = await gateway.cancel(scene.user, scene.order.orderRef);
+  const answer = await scene.gateway.cancel(scene.user, scene.order.orderRef);
   if (answer.status !== 202) throw new Error(answer.text);
   return scene.plugin.next('cancel', { cancelRequestId: answer.body.cancelRequestId });
 }
@@ -139,30 +151,43 @@ t.test('too_late: the order was filled', async (t) => {
   scene.plugin.close();
 });
 
-t.test('unconfirmed in time it is unknown, and a late report corrects that', async (t) => {
-  const correct = async (outcome: string): Promise<void> => {
-    const scene = await resting();
-    const { cancelRequestId } = await cancelled(scene);
-    scene.plugin.send({ type: 'ack', cancelRequestId });
-    const execution = await cancelBecomes(scene, 'unknown');
-    t.match(execution, { status: 'working', cancel: { reasonCode: 'cancel_timeout' } });
-    const took = Date.parse(execution.cancel.updatedAt) - Date.parse(execution.cancel.requestedAt);
-    t.ok(took >= cancelConfirmTimeoutMs - 5, `called so after ${took} ms`);
-    await tell(scene.plugin, cancelReport(2, cancelRequestId, outcome));
-    t.equal((await read(scene)).cancel.status, outcome);
-    if (outcome === 'pending') t.ok(await cancelBecomes(scene, 'unknown'), 'its time begins anew');
-    scene.plugin.close();
-  };
-  await Promise.all(['cancelled', 'rejected', 'too_late', 'pending'].map(correct));
-});
+t.test('a cancel that is not confirmed in time', async (t) => {
+  const cancelConfirmTimeoutMs = 1_000;
+  const hasty = await startTestGateway(t, { limits: { cancelConfirmTimeoutMs }, users: 5 });
 
-t.test('after an unknown a new cancel is allowed', async (t) => {
-  const scene = await resting();
-  await cancelled(scene);
-  await cancelBecomes(scene, 'unknown');
-  const { cancelRequestId } = await cancelled(scene);
-  t.match(cancelRequestId, /_2$/);
-  scene.plugin.close();
+  t.test('is unknown, and a late report corrects that', async (t) => {
+    const correct = async (outcome: string): Promise<void> => {
+      const scene = await resting(hasty);
+      const { cancelRequestId } = await cancelled(scene);
+      scene.plugin.send({ type: 'ack', cancelRequestId });
+      const { status, cancel } = await cancelBecomes(scene, 'unknown');
+      t.match({ status, cancel }, { status: 'working', cancel: { reasonCode: 'cancel_timeout' } });
+      const took = Date.parse(cancel.updatedAt) - Date.parse(cancel.requestedAt);
+      t.ok(took >= cancelConfirmTimeoutMs - 5, `called so after ${took} ms`);
+      await tell(scene.plugin, cancelReport(2, cancelRequestId, outcome));
+      if (outcome === 'pending') {
+        const later = await eventually(async () => {
+          const again = (await read(scene)).cancel;
+          return again.status === 'unknown' && again.updatedAt !== cancel.updatedAt && again;
+        });
+        const took = Date.parse(later.updatedAt) - Date.parse(cancel.updatedAt);
+        t.ok(took >= cancelConfirmTimeoutMs - 5, `its time begins anew: ${took} ms`);
+      } else {
+        t.equal((await read(scene)).cancel.status, outcome);
+      }
+      scene.plugin.close();
+    };
+    await Promise.all(['cancelled', 'rejected', 'too_late', 'pending'].map(correct));
+  });
+
+  t.test('is no obstacle to a new one then', async (t) => {
+    const scene = await resting(hasty);
+    await cancelled(scene);
+    await cancelBecomes(scene, 'unknown');
+    const { cancelRequestId } = await cancelled(scene);
+    t.match(cancelRequestId, /_2$/);
+    scene.plugin.close();
+  });
 });
 
 t.test('without the capability or the connection the terminal is unavailable', async (t) => {
@@ -224,20 +249,34 @@ t.test('only an order that a terminal may hold can be cancelled', async (t) => {
   plugin.close();
 });
 
-t.test('an order of unknown fate may be cancelled', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  const scene = { user, plugin, order };
-  await eventually(async () => (await read(scene)).status === 'unknown');
-  const { cancelRequestId } = await cancelled(scene);
-  await tell(plugin, cancelReport(1, cancelRequestId, 'cancelled'));
-  t.match(await read(scene), {
-    status: 'cancelled',
-    delivery: 'confirmed',
-    cancel: { status: 'cancelled' },
+t.test('an order of unknown fate', async (t) => {
+  const limits = { cancelConfirmTimeoutMs: 300_000, executionConfirmTimeoutMs: 1_000 };
+  const hasty = await startTestGateway(t, { limits, users: 2 });
+
+  t.test('may be cancelled', async (t) => {
+    const scene = await handed(hasty);
+    await eventually(async () => (await read(scene)).status === 'unknown');
+    const { cancelRequestId } = await cancelled(scene);
+    await tell(scene.plugin, cancelReport(1, cancelRequestId, 'cancelled'));
+    t.match(await read(scene), {
+      status: 'cancelled',
+      delivery: 'confirmed',
+      cancel: { status: 'cancelled' },
+    });
+    scene.plugin.close();
   });
-  plugin.close();
+
+  t.test('whose cancel was asked for is not sent again, its cancel is', async (t) => {
+    const scene = await handed(hasty);
+    await eventually(async () => (await read(scene)).status === 'unknown');
+    const frame = await cancelled(scene);
+    scene.plugin.cut();
+    const again = await hasty.plugin(scene.user);
+    t.same(await again.next('cancel'), frame);
+    await barrierOf(again);
+    t.same(again.frames, [], 'a terminal that never had the order must not get it now');
+    again.close();
+  });
 });
 
 t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t) => {
@@ -296,21 +335,6 @@ t.test('it is sent again after a reconnect until it is acknowledged', async (t) 
   await barrierOf(third);
   t.notOk(third.frames.some(({ type }) => type === 'cancel'));
   third.close();
-});
-
-t.test('an order whose cancel was asked for is not sent again, its cancel is', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  const scene = { user, plugin, order };
-  await eventually(async () => (await read(scene)).status === 'unknown');
-  const frame = await cancelled(scene);
-  plugin.cut();
-  const again = await gateway.plugin(user);
-  t.same(await again.next('cancel'), frame);
-  await barrierOf(again);
-  t.same(again.frames, [], 'a terminal that never had the order must not get it now');
-  again.close();
 });
 
 t.test('its target lost before the frame could leave: not_sent', async (t) => {
