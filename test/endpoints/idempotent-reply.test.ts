@@ -1,5 +1,7 @@
 /** One operation per Idempotency-Key and user: replay, conflict, in progress, and when a key is free. */
+import { join } from 'node:path';
 import t from 'tap';
+import { WallClock } from '../harness/time/wall-clock.js';
 import {
   type Answer,
   bearer,
@@ -16,12 +18,19 @@ import { openPlugin } from '../support/plugin.js';
 import { rawCall, request, RawClient } from '../support/raw-client.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { socketFolder } from '../support/socket-folder.js';
 
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 100_000 },
   small: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 2 },
 };
-const gateway = await startTestGateway(t, { plans });
+const idempotencyRetentionMs = 3_600_000;
+const clock = new WallClock(join(socketFolder(t), 'clock'));
+const gateway = await startTestGateway(t, {
+  limits: { idempotencyRetentionMs },
+  plans,
+  environment: clock.environment,
+});
 
 function cancel(user: TestUser, orderRef: string, key: string, body?: string): Promise<Answer> {
   return call(gateway.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
@@ -62,18 +71,17 @@ t.test('a retry runs nothing again: the terminal gets one frame', async (t) => {
 
 t.test('a retry succeeds after the TTL has passed, and a new operation would not', async (t) => {
   const { key } = await gateway.user();
-  const fields = signal({ ts: Date.now() - 56_000, ttlMs: 60_000 });
+  const ttlMs = 60_000;
+  const fields = signal({ ttlMs });
   const body = JSON.stringify(fields);
   const first = await submit(gateway.url, key, body, 'k');
   t.equal(first.status, 202);
-  await until(
-    () => Promise.resolve(Date.now()),
-    (now) => now > Number(fields['ts']) + 60_000,
-  );
+  await clock.set(ttlMs + 1);
   const again = await submit(gateway.url, key, body, 'k');
   t.equal(again.text, first.text);
   const other = await submit(gateway.url, key, { ...fields, signalId: 'other' }, 'other');
   t.same(other.body.error.details, [{ field: 'ttlMs', code: 'signal_expired' }]);
+  await clock.set(0);
 });
 
 t.test('a retry uses no quota, and is answered when the quota is used up', async (t) => {
@@ -269,22 +277,20 @@ t.test('replays survive a drained and a killed gateway, byte for byte', async (t
 });
 
 t.test('after its retention a key is free again, and the signalId is not', async (t) => {
-  const idempotencyRetentionMs = 3_000;
-  const short = await startTestGateway(t, { limits: { idempotencyRetentionMs } });
-  const { key } = await short.user();
-  const body = JSON.stringify(signal());
-  const acceptedFrom = Date.now();
-  const first = await submit(short.url, key, body, 'k');
-  t.equal((await submit(short.url, key, body, 'k')).text, first.text);
-  const freed = await until(
-    () => submit(short.url, key, body, 'k'),
-    (answer) => answer.status !== 202,
-  );
-  t.ok(Date.now() - acceptedFrom >= idempotencyRetentionMs, 'not before its time');
+  const { key } = await gateway.user();
+  const { signalId, ...fields } = signal();
+  const body = JSON.stringify({ ...fields, signalId });
+  const first = await submit(gateway.url, key, body, 'k');
+  await clock.set(idempotencyRetentionMs / 2);
+  t.equal((await submit(gateway.url, key, body, 'k')).text, first.text, 'not before its time');
+  await clock.set(idempotencyRetentionMs);
+  const later = { ts: clock.now() };
+  const freed = await submit(gateway.url, key, signal({ ...later, signalId }), 'k');
   t.equal(verdict(freed), '409 duplicate_signal_id');
-  const next = await submit(short.url, key, signal(), 'k');
+  const next = await submit(gateway.url, key, signal(later), 'k');
   t.equal(next.status, 202);
   t.equal(next.headers.get('idempotent-replayed'), null);
+  await clock.set(0);
 });
 
 t.test('an abort before the answer leaves one operation behind its key', async (t) => {

@@ -2,8 +2,6 @@
  * Rights end everywhere: for each endpoint that changes something and each way in which a right can end, a
  * request whose body comes after that end gets what a request after it gets, and changes nothing.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../src/auth/api-key.js';
@@ -13,28 +11,26 @@ import { authenticateUser, createUserTokens } from '../../src/auth/user-token.js
 import { systemClock } from '../../src/lib/clock.js';
 import type { Reader } from '../../src/store/store.js';
 import type { HashPool } from '../../src/workers/hash-pool.js';
+import { WallClock } from '../harness/time/wall-clock.js';
 import { signal } from '../support/api.js';
-import { eventually } from '../support/eventually.js';
 import { report, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { loginEndpoint } from '../support/login-endpoint.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { RawClient } from '../support/raw-client.js';
 import { user as someUser } from '../support/simulated-gateway.js';
+import { socketFolder } from '../support/socket-folder.js';
 
-const gateway = await startTestGateway(t, { users: 80 });
-const files = mkdtempSync(join(tmpdir(), 'signalbox-rights-'));
-t.teardown(() => rmSync(files, { recursive: true }));
+const files = socketFolder(t);
+const clock = new WallClock(join(files, 'clock'));
+const gateway = await startTestGateway(t, { users: 80, environment: clock.environment });
 
-/** Until then a key of the row about expiry lives. */
-const lifeMs = 2_000;
+/** Until then a key of the row about expiry lives, and no user token ends. */
+const lifeMs = 3_600_000;
 
 const endings: Record<string, (user: TestUser) => Promise<unknown>> = {
   'the key is revoked': ({ keyId }) => gateway.command('key', 'revoke', String(keyId)),
-  'the key expires': () => {
-    const expired = Date.now() + lifeMs;
-    return eventually(() => Date.now() > expired);
-  },
+  'the key expires': () => clock.set(lifeMs),
   'the user is frozen': ({ email }) => gateway.command('user', 'set', email, '--frozen', 'true'),
   'the plan has no Public API': ({ email }) =>
     gateway.command('user', 'set', email, '--plan', 'basic'),
@@ -104,6 +100,7 @@ for (const operation of Object.keys(expected) as Operation[]) {
       await client.send(body);
       t.equal((await client.answer())?.status, expected[operation][index], name);
       client.cut();
+      await clock.set(0);
       await gateway.command('api', 'enable');
     }
   });
