@@ -1,12 +1,19 @@
 /** When a submit frame leaves, when it leaves again, and when never. */
+import { join } from 'node:path';
 import t from 'tap';
+import { WallClock } from '../harness/time/wall-clock.js';
 import { signal, submit } from '../support/api.js';
 import { acknowledged, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { connectPlugin, hello, type Frame, type Plugin } from '../support/plugin.js';
+import { socketFolder } from '../support/socket-folder.js';
 
-const gateway = await startTestGateway(t);
+const clock = new WallClock(join(socketFolder(t), 'clock'));
+const gateway = await startTestGateway(t, {
+  limits: { executionConfirmTimeoutMs: 600_000 },
+  environment: clock.environment,
+});
 
 t.test('submits leave in the order of acceptance', async (t) => {
   const user = await gateway.user();
@@ -95,18 +102,21 @@ t.test('after a reconnect comes again what was not acknowledged, and nothing els
 t.test('after a crash comes again what was not acknowledged and has not expired', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
+  const [shortMs, longMs] = [60_000, 300_000];
   const noted = await gateway.order(user, plugin);
-  const lost = await gateway.order(user, plugin);
-  const short = await gateway.order(user, plugin, { ttlMs: 4_000 });
+  const lost = await gateway.order(user, plugin, { ttlMs: longMs });
+  const short = await gateway.order(user, plugin, { ttlMs: shortMs });
   plugin.send({ type: 'ack', executionId: noted.executionId });
   await eventually(
     async () => (await gateway.execution(user, noted.requestId)).status === 'submitted',
   );
   plugin.cut();
-  const neverSent = await gateway.submit(user);
-  const expiring = await gateway.submit(user, { ttlMs: 4_000 });
+  const neverSent = await gateway.submit(user, { ttlMs: longMs });
+  const expiring = await gateway.submit(user, { ttlMs: shortMs });
 
-  await gateway.restart('SIGKILL');
+  await gateway.process.kill();
+  clock.begin(shortMs);
+  await gateway.start();
   await eventually(async () => (await gateway.execution(user, expiring)).status === 'expired');
   const again = await gateway.plugin(user);
   t.same(await again.next('submit'), lost.frame, 'the same frame over the crash');
@@ -124,14 +134,17 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
     dispatchedAt: null,
   });
   again.close();
+  await clock.set(0);
 });
 
 t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  const unacknowledged = await gateway.order(user, plugin, { ttlMs: 4_000 });
+  // Longer than a busy machine takes for both.
+  const leftMs = 12_000;
+  const unacknowledged = await gateway.order(user, plugin, { ttlMs: leftMs });
   plugin.cut();
-  const waiting = await gateway.submit(user, { ts: Date.now() - 56_000, ttlMs: 60_000 });
+  const waiting = await gateway.submit(user, { ts: Date.now() - 48_000, ttlMs: 48_000 + leftMs });
   await eventually(async () => (await gateway.execution(user, waiting)).status === 'expired');
   await eventually(() => Date.now() > Date.parse(unacknowledged.frame['expiresAt']));
   const again = await gateway.plugin(user);
