@@ -3,16 +3,16 @@ import t from 'tap';
 import { createBotClient, type StreamItem } from '../../src/client/bot-client.js';
 import { cancelReport, report, tell } from '../support/frames.js';
 import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
 import { startTestGateway } from '../support/gateway.js';
 import { hello, openPlugin } from '../support/plugin.js';
 
 const { platform, instanceId, accountName } = hello;
 const source = { platform, instanceId, accountName };
 
-const gateway = await startTestGateway(t);
-const { url } = gateway;
 /** As a service has it: the bots go on asking at the same address. */
-const samePort = { flags: ['--port', new URL(url).port] };
+const gateway = await startTestGateway(t, { flags: ['--port', `${await freePort()}`] });
+const { url } = gateway;
 
 for (const end of ['stop', 'kill'] as const) {
   t.test(`an order is followed and cancelled over a ${end} of the gateway`, async (t) => {
@@ -62,7 +62,7 @@ for (const end of ['stop', 'kill'] as const) {
 
     t.notOk(items.some(({ kind }) => kind === 'replay_gap'));
     await gateway.process[end]();
-    await gateway.start(samePort);
+    await gateway.start();
     t.equal(gateway.url, url);
     const executions = [{ executionId, status: 'working', filledQuantity: 0 }];
     plugin = await openPlugin(url, sessionToken, { executions });
@@ -112,7 +112,7 @@ t.test('what is missed before the first event is told as a gap', async (t) => {
   const first = events.next();
   await eventually(() => streams === 1);
   await gateway.process.kill();
-  await gateway.start(samePort);
+  await gateway.start();
   t.match((await first).value, { kind: 'replay_gap', reason: 'cursor_not_available' });
   await events.return();
 });

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Test } from 'tap';
+import { freePort } from './free-port.js';
 import { startGateway, type GatewayProcess } from './gateway-process.js';
 import { type Haproxy, type HaproxyFiles, haproxyFolder, startHaproxy } from './haproxy.js';
 import { issueCertificate } from './own-certificate.js';
@@ -39,13 +40,10 @@ async function startNode(t: Test, dataDir: string, trusted: string): Promise<Nod
   const config = {
     limits: { loginAttemptsPerMinute: attemptsMax, unauthenticatedAttemptsPerMinute: 10_000 },
   };
-  const flags = ['--trust-proxy', trusted];
-  let gateway = await startGateway({ dataDir, config, flags });
+  const ports = ['--port', `${await freePort()}`, '--ops-port', `${await freePort()}`];
+  const options = { dataDir, config, flags: ['--trust-proxy', trusted, ...ports] };
+  let gateway = await startGateway(options);
   t.teardown(() => gateway.kill());
-  const ports = [
-    ...['--port', new URL(gateway.url).port],
-    ...['--ops-port', new URL(gateway.opsUrl).port],
-  ];
   return {
     dataDir,
     get gateway() {
@@ -55,7 +53,7 @@ async function startNode(t: Test, dataDir: string, trusted: string): Promise<Nod
       await gateway.stop();
     },
     async restart() {
-      gateway = await startGateway({ dataDir, config, flags: [...flags, ...ports] });
+      gateway = await startGateway(options);
     },
   };
 }
