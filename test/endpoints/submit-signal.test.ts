@@ -13,6 +13,7 @@ import {
 } from '../support/api.js';
 import { rawCall } from '../support/raw-client.js';
 import { startTestGateway } from '../support/gateway.js';
+import { dayOfAtLeast } from '../support/utc-day.js';
 
 const plans = {
   business: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 100_000 },
@@ -311,6 +312,7 @@ t.test('a signalId may be any text', async (t) => {
 });
 
 t.test('429 tells which quota is used up, and when it comes back', async (t) => {
+  await dayOfAtLeast(20_000);
   const slow = await gateway.user({ plan: 'slow' });
   t.equal((await submit(url, slow.key, signal())).status, 202);
   const minute = await submit(url, slow.key, signal());

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { type Answer, codeOf, createKey, signal, submit, verdict } from '../support/api.js';
 import { startTestGateway } from '../support/gateway.js';
+import { dayOfAtLeast } from '../support/utc-day.js';
 
 const plans = {
   business: { publicApi: true, signalsPerMinute: 10_000, signalsPerDay: 1_000_000 },
@@ -10,11 +11,8 @@ const plans = {
   day: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 8 },
   none: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 0 },
 };
-// The day is the UTC day: what is counted here must not cross its end.
 t.setTimeout(300_000);
-const dayMs = 86_400_000;
-const leftMs = dayMs - (Date.now() % dayMs);
-if (leftMs < 60_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
+await dayOfAtLeast(60_000);
 
 const gateway = await startTestGateway(t, { plans });
 

@@ -19,6 +19,7 @@ import { startTestGateway, type TestGateway, type TestUser } from '../../support
 import { eventually } from '../../support/eventually.js';
 import { startGateway, type GatewayProcess } from '../../support/gateway-process.js';
 import { connectPlugin, openPlugin, type Plugin } from '../../support/plugin.js';
+import { dayOfAtLeast } from '../../support/utc-day.js';
 
 const signalsPerDay = 9;
 const limits = {
@@ -118,6 +119,7 @@ async function exportFrozen(email: string): Promise<string> {
 }
 
 t.test('a user moves whole to a gateway that runs', async (t) => {
+  await dayOfAtLeast(60_000);
   const life = await live(gateway);
   const { user, plugin, requestIds, frames, kept } = life;
   const { email, key } = user;
