@@ -26,7 +26,6 @@ function run(t: Test, args: readonly string[], environment: Record<string, strin
   const child = spawn(process.execPath, [signalbox, 'terminal', ...args], {
     env: { PATH, ...environment },
   });
-  t.teardown(() => child.kill('SIGKILL'));
   const lines = new Inbox<string>();
   let output = '';
   let errors = '';
@@ -36,6 +35,10 @@ function run(t: Test, args: readonly string[], environment: Record<string, strin
   });
   child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  t.teardown(() => {
+    child.kill('SIGKILL');
+    return ended;
+  });
   return {
     child,
     output: () => output,

@@ -10,11 +10,14 @@ t.test('a log that cannot be written does not end the gateway', { skip }, async 
   const child = spawn(process.execPath, [signalbox, 'serve', ...flags], {
     stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
   });
-  t.teardown(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  t.teardown(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
   const [ready] = (await once(child.stdout!, 'data')) as [Buffer];
   const { opsUrl } = JSON.parse(ready.toString()) as { opsUrl: string };
   t.equal((await fetch(`${opsUrl}/readyz`)).status, 200);
-  const exited = once(child, 'exit');
   child.kill('SIGTERM');
   t.same(await exited, [0, null]);
 });

@@ -136,13 +136,15 @@ t.test('what happened is found in the log', async (t) => {
   t.test('an accepted signal, a read and a stream write no line', async (t) => {
     const quiet = await gateway.user();
     const { userId } = await lineWith({ event: 'key_made', keyId: quiet.keyId });
-    const before = linesWith({}).length;
+    // A slow disk has lines of its own.
+    const eventLines = () => linesWith({}).filter(({ event }) => event !== undefined).length;
+    const before = eventLines();
     const requestId = await gateway.submit(quiet);
     await gateway.read(quiet, requestId);
     await get(url, '/api/v1/terminal-events/sources', quiet.key);
     await submit(url, quiet.key, '{');
     await lineWith({ event: 'refused', userId, code: 'malformed_json' });
-    t.equal(linesWith({}).length, before + 1);
+    t.equal(eventLines(), before + 1);
   });
 
   t.test('every refusal of a flood is written or counted', async (t) => {

@@ -15,8 +15,9 @@ t.test(
   { skip },
   async (t) => {
     const dataDir = dataDirOf(t);
-    const { url, opsUrl, log, process } = await startGateway({ dataDir, under: few });
-    t.teardown(() => process.kill('SIGKILL'));
+    const gateway = await startGateway({ dataDir, under: few });
+    t.teardown(() => gateway.kill());
+    const { url, opsUrl } = gateway;
     const open = new Set<Socket>();
     let isFlooding = true;
     let refused = 0;
@@ -43,7 +44,8 @@ t.test(
     const run = (...args: string[]) => runCommand([...args, '--data-dir', dataDir]);
     t.match(await run('halt'), { code: 0 });
     t.match(await run('backup', `${dataDir}-copy`), { code: 0 });
-    const line = log()
+    const line = gateway
+      .log()
       .split('\n')
       .find((each) => each.includes('LimitNOFILE'));
     t.match(JSON.parse(line ?? '{}'), { level: 'warn', refused: 1, openFilesMax });
