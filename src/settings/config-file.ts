@@ -21,7 +21,7 @@ const topLevelKeys = [...settingNames.filter((name) => settingsTable[name].inFil
 const unreadable = {
   ENOENT: 'does not exist.',
   EACCES:
-    'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for its directory.',
+    'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for a directory of its own.',
 } as const;
 
 export function readConfigFile(

@@ -23,7 +23,16 @@ t.test(
     const remedy = `Let its group read it: "chgrp ${nobody} ${directory} ${configFile}", "chmod 750 ${directory}" and "chmod 640 ${configFile}".`;
     t.match(await check(configFile), [{ check: 'config', level: 'problem', remedy }]);
     chownSync(directory, 0, nobody);
-    t.match(await check(configFile), [{ level: 'problem' }], 'the directory alone is not enough');
+    t.match(
+      await check(configFile),
+      [
+        {
+          level: 'problem',
+          remedy: `Let its group read it: "chgrp ${nobody} ${configFile}" and "chmod 640 ${configFile}".`,
+        },
+      ],
+      'a directory that can be entered, such as /etc, stays as it is',
+    );
     chownSync(configFile, 0, nobody);
     t.match(await check(configFile), [{ level: 'ok' }]);
     t.same(await check(undefined), [], 'without a config file there is nothing to say');
@@ -40,6 +49,10 @@ t.test('a gateway that cannot read it says which rights are missing', async (t) 
     },
   });
   t.match(settings, [
-    { setting: 'config', message: /config\.json cannot be read by this user.*mode 640, and 750/ },
+    {
+      setting: 'config',
+      message:
+        /config\.json cannot be read by this user.*mode 640, and 750 for a directory of its own/,
+    },
   ]);
 });
