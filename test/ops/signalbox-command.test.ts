@@ -90,6 +90,23 @@ t.test(
   },
 );
 
+t.test('an assignment may be in quotes, as systemd’s own manual writes it', async (t) => {
+  const { unit } = machine(t, userInfo().username, [
+    'Environment="SIGNALBOX_DATA_DIR=/srv/a b" SIGNALBOX_OPS_PORT="2"',
+    "Environment='SIGNALBOX_HOST=::1'",
+    'Environment=',
+  ]);
+  const { status, lines, stderr } = run(unit, ['config']);
+  t.equal(status, 0, stderr);
+  t.same(lines.slice(2), [
+    'NODE_ENV=production',
+    'SIGNALBOX_DATA_DIR=/srv/a b',
+    'SIGNALBOX_HOST=::1',
+    'SIGNALBOX_OPS_PORT=2',
+    'SIGNALBOX_PORT=1',
+  ]);
+});
+
 t.test('flags of Node in a drop-in are for the service alone', async (t) => {
   const { unit } = machine(t, userInfo().username);
   const start = /^ExecStart=(\S+) (.*) serve$/m.exec(readFileSync(unit, 'utf8'));
