@@ -31,8 +31,10 @@ export async function main(
     log.fatal({ err: error }, 'unexpected error; the gateway ends');
     process.exit(exitCodes.failed);
   });
-  // The parent process may close the pipe after the ready line; without a listener EPIPE would be fatal.
-  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output is closed'));
+  // The parent process may close the pipe after the ready line, or its disk be full: the gateway serves.
+  process.stdout
+    .removeAllListeners('error')
+    .on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'));
 
   const stopRequested = new Promise<void>((resolve) => {
     let isStopping = false;
