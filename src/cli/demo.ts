@@ -1,6 +1,5 @@
 /** `signalbox demo`: the whole of it on one machine, played once, then left running. */
 import type { Command } from 'commander';
-import { once } from 'node:events';
 import { createBotClient } from '../client/bot-client.js';
 import {
   createKey,
@@ -21,6 +20,7 @@ import { StartRefused } from '../store/refusal.js';
 import { createLog } from '../telemetry/log.js';
 import type { PaperTerminal } from '../terminal/paper-terminal.js';
 import { describeCommand, exitCodes, settingsFor, type SharedOptions } from './command.js';
+import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 
 interface Options extends SharedOptions {
@@ -61,19 +61,37 @@ async function demo(
   settings: Settings,
   { once: isOnce = false, json = false }: Options,
 ): Promise<number> {
-  const screen = (json ? createJsonScreen : createScreen)(systemClock, (text) => io.stdout(text));
+  const ending = createEnding();
+  let isStopped = false as boolean;
+  const stopped = ending.wait().then(() => void (isStopped = true));
+  const screen = (json ? createJsonScreen : createScreen)({
+    clock: systemClock,
+    write: (text) => io.stdout(text),
+    isStopped: () => isStopped,
+  });
   screen.line('\nSignalbox: a bot, a gateway and two terminals, all on this machine\n');
   try {
-    await perform(settings, screen, isOnce);
+    await perform(settings, screen, isOnce ? undefined : stopped);
     return exitCodes.done;
   } catch (error) {
     if (error instanceof StartRefused) io.stderr(`${error.message}\n`);
-    screen.line('\nThe demo ends here: the last step did not end as it must.');
+    screen.line(
+      isStopped
+        ? '\nThe demo was stopped before its last step.'
+        : '\nThe demo ends here: the last step did not end as it must.',
+    );
     return exitCodes.refused;
+  } finally {
+    ending.end(exitCodes.done);
   }
 }
 
-async function perform(settings: Settings, screen: Screen, isOnce: boolean): Promise<void> {
+/** @param stopped until when the gateway runs on after the last step; undefined to end with it. */
+async function perform(
+  settings: Settings,
+  screen: Screen,
+  stopped: Promise<void> | undefined,
+): Promise<void> {
   // Only here, so that the help of all commands does without the gateway.
   const { createGateway } = await import('../gateway.js');
   const password = await screen.step(`a user ${email} is made`, () =>
@@ -97,9 +115,9 @@ async function perform(settings: Settings, screen: Screen, isOnce: boolean): Pro
     }
     const requestId = await play(createBotClient({ baseUrl: url, apiKey }), screen);
     screen.line(`\nAll ${screen.stepCount} steps were verified.`);
-    if (isOnce) return;
+    if (stopped === undefined) return;
     screen.line(invitation(url, opsUrl, apiKey, requestId));
-    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    await stopped;
     screen.line('\nThe demo is over.');
   } finally {
     await Promise.all(terminals.map((terminal) => terminal.stop()));

@@ -5,7 +5,7 @@
 import type { BotClient, ExecutionView, Result, SignalDraft } from '../client/bot-client.js';
 import { systemClock } from '../lib/clock.js';
 import { futuresDesk } from './cast.js';
-import { follow } from './follower.js';
+import { follow, type Follower } from './follower.js';
 import { check, type Screen } from './screen.js';
 
 const pollMs = [10, 20, 50, 100, 250, 500] as const;
@@ -15,7 +15,14 @@ const ttlMs = 60_000;
 /** @returns the requestId of the cancelled order. */
 export async function play(bot: BotClient, screen: Screen): Promise<string> {
   const follower = follow(bot, futuresDesk);
+  try {
+    return await playSteps(bot, screen, follower);
+  } finally {
+    follower.stop();
+  }
+}
 
+async function playSteps(bot: BotClient, screen: Screen, follower: Follower): Promise<string> {
   await screen.step('the bot lists the terminals', async (print) => {
     const sources = valueOf(await bot.sources());
     check(sources.length === 2, `there are ${sources.length} terminals instead of 2`);
@@ -94,7 +101,6 @@ export async function play(bot: BotClient, screen: Screen): Promise<string> {
     const counts = await follower.until(
       ({ name, data }) => name === 'cancel_update' && data.data['status'] === 'cancelled',
     );
-    follower.stop();
     print(`→ GET /api/v1/terminal-events/stream  ${Object.values(futuresDesk).join(', ')}`);
     for (const [name, count] of counts) print(`← ${String(count).padStart(3)}  ${name}`);
   });

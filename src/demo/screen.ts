@@ -2,7 +2,7 @@
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 
-/** A check of a step failed; the demo exits with 1. */
+/** A check of a step failed, or the step may not begin; the demo exits with 1. */
 export class StepFailed extends Error {
   override readonly name = 'StepFailed';
 }
@@ -18,6 +18,13 @@ export interface Screen {
   readonly stepCount: number;
 }
 
+export interface ScreenDeps {
+  readonly clock: Clock;
+  readonly write: (text: string) => void;
+  /** Whether no further step may begin. */
+  readonly isStopped: () => boolean;
+}
+
 const width = 66;
 
 interface Step {
@@ -28,9 +35,9 @@ interface Step {
   readonly output: readonly string[];
 }
 
-export function createScreen(clock: Clock, write: (text: string) => void): Screen {
-  const line = (text = ''): void => write(`${text}\n`);
-  return screenOf(clock, line, ({ step, title, durationMs, output }) => {
+export function createScreen(deps: ScreenDeps): Screen {
+  const line = (text = ''): void => deps.write(`${text}\n`);
+  return screenOf(deps, line, ({ step, title, durationMs, output }) => {
     const ending = durationMs === undefined ? 'failed' : `${durationMs.toFixed(1)} ms`;
     line(`${String(step).padStart(2)}  ${title.padEnd(width)}${ending.padStart(11)}`);
     for (const text of output) line(`      ${text}`);
@@ -38,15 +45,19 @@ export function createScreen(clock: Clock, write: (text: string) => void): Scree
 }
 
 /** Each step is a line of JSON; what is said between them is for people. */
-export function createJsonScreen(clock: Clock, write: (text: string) => void): Screen {
+export function createJsonScreen(deps: ScreenDeps): Screen {
   return screenOf(
-    clock,
+    deps,
     () => undefined,
-    (step) => write(`${JSON.stringify({ ...step, ok: step.durationMs !== undefined })}\n`),
+    (step) => deps.write(`${JSON.stringify({ ...step, ok: step.durationMs !== undefined })}\n`),
   );
 }
 
-function screenOf(clock: Clock, line: Screen['line'], show: (step: Step) => void): Screen {
+function screenOf(
+  { clock, isStopped }: ScreenDeps,
+  line: Screen['line'],
+  show: (step: Step) => void,
+): Screen {
   let stepCount = 0;
   return {
     line,
@@ -54,6 +65,7 @@ function screenOf(clock: Clock, line: Screen['line'], show: (step: Step) => void
       return stepCount;
     },
     async step(title, work) {
+      if (isStopped()) throw new StepFailed('the demo was stopped');
       const step = ++stepCount;
       const output: string[] = [];
       const startedAt = clock.monotonic();

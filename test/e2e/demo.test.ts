@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import t from 'tap';
+import { existsSync, readdirSync } from 'node:fs';
+import t, { type Test } from 'tap';
 import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { signalbox } from '../support/signalbox.js';
@@ -48,6 +48,38 @@ t.test('demo leaves lines that work when they are pasted', async (t) => {
   const exited = once(child, 'exit');
   child.kill('SIGINT');
   t.same(await exited, [0, null]);
+});
+
+const aDemo = (t: Test, directory: string) => {
+  const child = spawn(process.execPath, [signalbox, 'demo'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR: directory },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return { child, exited: once(child, 'exit') };
+};
+
+t.test('demo ends when nobody reads it any more', async (t) => {
+  const directory = t.testdir();
+  const { child, exited } = aDemo(t, directory);
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  const [code] = await exited;
+  t.type(code, 'number', 'by itself, and not by a signal');
+  t.same(readdirSync(directory), []);
+});
+
+t.test('demo that is stopped between its steps leaves nothing', async (t) => {
+  const directory = t.testdir();
+  const { child, exited } = aDemo(t, directory);
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  while (!screen.includes('lists the terminals')) await once(child.stdout, 'data');
+  child.kill('SIGINT');
+  const [code] = await exited;
+  // A busy machine may tell of that step after the last one.
+  t.match(screen, code === 1 ? /was stopped before its last step\.\n$/ : /The demo is over\.\n$/);
+  t.same(readdirSync(directory), []);
 });
 
 t.test('demo keeps a data directory that was given', async (t) => {
