@@ -53,15 +53,19 @@ export async function prepareBackup(
     const outermost = makeDirectories(directory, privateDirectoryMode);
     const [first] = await readdir(directory);
     if (first !== undefined) return notEmpty(directory, first);
-    const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
     const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
+    // Of two at once, the second finds it there.
+    await mkdir(join(directory, unfinishedBackup), { mode: privateDirectoryMode });
+    const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
     const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
     const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
     if (refusal === undefined) return prepared;
     await dropBackup(prepared);
     return refusal;
   } catch (error) {
-    return unusable(directory, error);
+    return existsSync(join(directory, unfinishedBackup))
+      ? notEmpty(directory, unfinishedBackup)
+      : unusable(directory, error);
   }
 }
 
@@ -73,7 +77,6 @@ export async function completeBackup(
   const { directory, dataDirectory } = target;
   const unfinished = join(directory, unfinishedBackup);
   try {
-    await mkdir(unfinished, { mode: privateDirectoryMode });
     await mkdir(join(unfinished, logDirectory), { mode: privateDirectoryMode });
     const logFiles = (await readdir(join(stagedDirectory, logDirectory))).map(inLog);
     const staged = [copyMark, ...logFiles, dataFile];

@@ -82,6 +82,19 @@ t.test('a directory that holds anything is refused, and stays as it is', async (
   t.match((await signalboxIn(dataDir, ['backup', dataDir])).stderr, /is not empty/, 'itself');
 });
 
+t.test('a directory is of the backup that came first', async (t) => {
+  const { dataDir, target } = await aDirectory(t);
+  const first = (await prepareBackup(dataDir, target)) as BackupTarget;
+  const { code, stderr } = await signalboxIn(dataDir, ['backup', target]);
+  t.equal(code, 1);
+  t.match(stderr, /holds a backup that is under way or was cut off/);
+  const settings = { dataDir, ...shippedSettings };
+  t.match(await withStoreCopy(settings, (staged) => completeBackup(first, staged)), {
+    used: { directory: target },
+  });
+  t.same(readdirSync(target).sort(), ['copy', 'data.mdb', 'log']);
+});
+
 t.test('a place that cannot be written to is refused in words', async (t) => {
   const { dataDir } = await aDirectory(t);
   const file = `${dataDir}-file`;
