@@ -6,7 +6,12 @@
 import type { Limits } from './limits.js';
 import type { Plans } from './plans.js';
 import type { Platform } from './platforms.js';
-import { readConfigFile, type ConfigFile, type Report } from './settings/config-file.js';
+import {
+  readConfigFile,
+  shownValue,
+  type ConfigFile,
+  type Report,
+} from './settings/config-file.js';
 import { readLimits, readPlans, readPlatforms } from './settings/sections.js';
 import {
   configFile,
@@ -81,7 +86,7 @@ function readSetting(
   if (origin === fromDefault) return raw;
   const value = kind.read(raw, isText);
   if (value === undefined) {
-    const finding = secret ? `"${name}" cannot be used` : `"${name}" is ${JSON.stringify(raw)}`;
+    const finding = secret ? `"${name}" cannot be used` : `"${name}" is ${shownValue(raw)}`;
     report(name, `${finding} (${origin}); it must be ${kind.expected}.`);
   }
   return value;

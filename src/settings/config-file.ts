@@ -24,6 +24,9 @@ const unreadable = {
     'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for a directory of its own.',
 } as const;
 
+/** A byte order mark, or what stands for bytes that are not UTF-8: another name would come of them. */
+const foreignText = /^\uFEFF|\uFFFD/;
+
 export function readConfigFile(
   path: string,
   readFile: (path: string) => string,
@@ -31,7 +34,15 @@ export function readConfigFile(
 ): ConfigFile {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFile(path));
+    const text = readFile(path);
+    if (foreignText.test(text)) {
+      report(
+        'config',
+        `The config file ${path} must be UTF-8 without a byte order mark. Save it in that encoding.`,
+      );
+      return { path, root: {} };
+    }
+    parsed = JSON.parse(text);
   } catch (error) {
     const reason = errorText(error);
     const { code } = error as NodeJS.ErrnoException;
@@ -82,8 +93,14 @@ export function reportValue(
   path: string,
   report: Report,
 ): void {
-  const shown = value === undefined ? 'missing' : JSON.stringify(value);
-  report(name, `"${name}" is ${shown} (config file ${path}); it must be ${expected}.`);
+  report(name, `"${name}" is ${shownValue(value)} (config file ${path}); it must be ${expected}.`);
+}
+
+/** A value of the file, to stand after "is". */
+export function shownValue(value: unknown): string {
+  if (value === undefined) return 'missing';
+  // What 1e400 is read as has no form in JSON.
+  return value === Infinity || value === -Infinity ? 'a number too large' : JSON.stringify(value);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
