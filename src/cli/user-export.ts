@@ -50,6 +50,8 @@ export function userExportCommand(io: Io): Command {
     });
 }
 
+const endingSignals = ['SIGINT', 'SIGTERM'] as const;
+
 async function write(
   io: Io,
   settings: Settings,
@@ -65,6 +67,14 @@ async function write(
   } catch (error) {
     return unwritable(file, error);
   }
+  const interrupted = (signal: NodeJS.Signals): void => {
+    writer.drop();
+    io.stderr(
+      `Nothing was written.${freeze ? ` The user may be frozen; ${undoFreeze(email)}` : ''}\n`,
+    );
+    process.kill(process.pid, signal);
+  };
+  for (const signal of endingSignals) process.once(signal, interrupted);
   let failure: { readonly error: unknown } | undefined;
   const attempt = (step: () => void): void => {
     try {
@@ -92,6 +102,7 @@ async function write(
     if (failure === undefined) throw error;
     return unwritable(file, failure.error, freeze ? email : undefined);
   } finally {
+    for (const signal of endingSignals) process.off(signal, interrupted);
     writer.drop();
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noEffects } from '../../src/admin/operation.js';
 import { systemClock } from '../../src/lib/clock.js';
@@ -14,7 +14,7 @@ import { aCancel, aFill } from '../signals/an-execution.js';
 import { acceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
-import { addUser } from '../support/gateway-process.js';
+import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { startProgram } from '../support/program.js';
 
@@ -150,6 +150,25 @@ t.test('what export cannot do is refused in words', async (t) => {
   });
   t.notMatch((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving/, 'nor then');
 });
+
+t.test(
+  'an export that is interrupted leaves no file, and tells how the user goes on',
+  async (t) => {
+    const { from, file } = await aMove(t);
+    const gateway = await startGateway({ dataDir: from });
+    t.teardown(() => gateway.kill());
+    // The command waits for it.
+    gateway.process.kill('SIGSTOP');
+    const command = startCommand(['user', 'export', ann, file, '--freeze', '--data-dir', from]);
+    const files = () => readdirSync(dirname(file)).filter((name) => name.startsWith('ann.jsonl'));
+    await eventually(() => files().length > 0);
+    command.process.kill('SIGINT');
+    const { code, stderr } = await command.ended;
+    t.equal(code, null, 'ended by the signal');
+    t.match(stderr, /^Nothing was written\. The user may be frozen; .*--frozen false" resumes/);
+    t.strictSame(files(), []);
+  },
+);
 
 t.test('what is no whole file of an export is refused before anything is made', async (t) => {
   const move = await aMove(t);
