@@ -95,9 +95,15 @@ export class FixDesk {
     return false;
   }
 
-  /** A command of an earlier process: it may have left only if it was noted. */
+  /** A command of an earlier process: it may have left if it was noted, or if its note was lost with the file. */
   inDoubt({ executionId }: SubmitFrame): Doubt {
-    return this.#options.journal.orderOf(executionId) === undefined ? 'execute' : undefined;
+    const { journal, plugin, rules } = this.#options;
+    if (journal.orderOf(executionId) !== undefined) return undefined;
+    const storedAt = plugin.known(executionId)?.updatedAt ?? 0;
+    if (storedAt >= journal.begunAt) return 'execute';
+    const clOrdId = clOrdIdOf(executionId, rules.venue.clOrdIdLengthMax);
+    const text = `The journal of the FIX session is younger than this command. Ask the venue for ClOrdID ${clOrdId}.`;
+    return { status: 'unknown', native: { text } };
   }
 
   cancel(request: CancelRequest): void {

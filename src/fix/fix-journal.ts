@@ -31,6 +31,7 @@ export interface SentCancel {
 }
 
 type Entry =
+  | { readonly kind: 'begun'; readonly at: number }
   | { readonly kind: 'numbers'; readonly out: number; readonly in: number }
   /** The sequence has begun anew. */
   | { readonly kind: 'life'; readonly life: number }
@@ -51,12 +52,17 @@ export class FixJournal {
   readonly #cancels = new Map<string, SentCancel>();
   #numbers: SequenceNumbers = { out: 1, in: 1 };
   #life = 1;
+  #begunAt = 0;
   #entriesSinceCompaction = 0;
 
-  /** @param isKept whether the plugin's journal knows the execution: only then can its command come again. */
-  constructor(file: JournalFile, isKept: (executionId: string) => boolean) {
+  /**
+   * @param isKept whether the plugin's journal knows the execution: only then can its command come again.
+   * @param now Unix milliseconds.
+   */
+  constructor(file: JournalFile, isKept: (executionId: string) => boolean, now: number) {
     this.#file = file;
     this.#isKept = isKept;
+    if (file.lines.length === 0) this.#begunAt = now;
     for (const line of file.lines) this.#apply(JSON.parse(line) as Entry);
     this.#compact();
   }
@@ -68,6 +74,11 @@ export class FixJournal {
   /** Counts the lives of the sequence: a MsgSeqNum of an earlier one means nothing. */
   get life(): number {
     return this.#life;
+  }
+
+  /** Unix milliseconds: of what was sent before, as with a file that was lost, it knows nothing. */
+  get begunAt(): number {
+    return this.#begunAt;
   }
 
   order(clOrdId: string): SentOrder | undefined {
@@ -134,6 +145,9 @@ export class FixJournal {
 
   #apply(entry: Entry): void {
     switch (entry.kind) {
+      case 'begun':
+        this.#begunAt = entry.at;
+        break;
       case 'numbers':
         this.#numbers = { out: entry.out, in: entry.in };
         break;
@@ -172,6 +186,7 @@ export class FixJournal {
       if (!this.#isKept(executionId)) this.#cancels.delete(clOrdId);
     }
     const entries: Entry[] = [
+      { kind: 'begun', at: this.#begunAt },
       { kind: 'life', life: this.#life },
       { kind: 'numbers', ...this.#numbers },
       ...this.orders().map((order) => ({ kind: 'order' as const, order })),

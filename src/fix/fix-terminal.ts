@@ -128,7 +128,12 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
   function openFixJournal(): FixJournal {
     try {
       const isKept = (executionId: string): boolean => plugin.known(executionId) !== undefined;
-      return openJournal(stateDir, source, 'fix', (file) => new FixJournal(file, isKept));
+      return openJournal(
+        stateDir,
+        source,
+        'fix',
+        (file) => new FixJournal(file, isKept, clock.now()),
+      );
     } catch (error) {
       void plugin.stop();
       throw error;

@@ -541,6 +541,21 @@ t.test(
   },
 );
 
+t.test('without the journal of the session a command in doubt is unknown, not sent again', (t) => {
+  const before = new MemoryDesk();
+  before.submit(id);
+  const frame = before.plugin.execution(id)?.submit as never;
+  before.clock.advance(1_000);
+  const file = memoryFile();
+  const next = new MemoryDesk({}, file, before.plugin, before.clock);
+  // Ended before that was reported.
+  const last = new MemoryDesk({}, memoryFile(file.content()), before.plugin, before.clock);
+  for (const { desk } of [next, last]) {
+    t.match(desk.inDoubt(frame), { status: 'unknown', native: { text: new RegExp(name) } });
+  }
+  t.end();
+});
+
 t.test('a report on an order that is not ours is said, and changes nothing', async (t) => {
   const desk = working();
   desk.receive('35=8|37=X|17=E1|150=F|39=2|11=other|14=1|151=0|6=1|31=1|32=1');

@@ -53,7 +53,7 @@ export function memoryFile(
 }
 
 export class MemoryDesk {
-  readonly clock = new SimulatedClock();
+  readonly clock: SimulatedClock;
   readonly plugin: Journal;
   readonly journal: FixJournal;
   readonly desk: FixDesk;
@@ -64,9 +64,16 @@ export class MemoryDesk {
   isLoggedOn = true;
   #seq = 1;
 
-  constructor(changed: Partial<OrderRules> = {}, journal = memoryFile(), plugin?: Journal) {
+  constructor(
+    changed: Partial<OrderRules> = {},
+    journal = memoryFile(),
+    plugin?: Journal,
+    clock = new SimulatedClock(),
+  ) {
+    this.clock = clock;
     this.plugin = plugin ?? new Journal(this.clock);
-    this.journal = new FixJournal(journal, (id) => this.plugin.execution(id) !== undefined);
+    const isKept = (id: string): boolean => this.plugin.execution(id) !== undefined;
+    this.journal = new FixJournal(journal, isKept, this.clock.now());
     const isLoggedOn = (): boolean => this.isLoggedOn;
     this.desk = new FixDesk({
       clock: this.clock,
