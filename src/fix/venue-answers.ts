@@ -71,7 +71,8 @@ export class VenueAnswers {
         message,
         executionId,
       );
-    this.#options.doubts.delete(clOrdId);
+    // What is said of a trade that was taken back is not told, and answers nothing.
+    if (!isUndo) this.#options.doubts.delete(clOrdId);
     if (evidence !== undefined) plugin.report(executionId, evidence);
     const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
     const askedBy = isStatusAnswer(message)

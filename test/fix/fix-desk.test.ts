@@ -110,6 +110,14 @@ t.test('a trade that is taken back is said, and no quantity falls', async (t) =>
   t.match(desk.plugin.execution(id), { filledQuantity: 40, remainingQuantity: 0 });
 });
 
+t.test('a trade that is taken back answers no doubt: the order is asked for', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive(`35=8|37=V1|17=X1|19=E1|150=H|39=1|11=${name}|14=40|151=60|6=1.1`);
+  desk.pass(10);
+  t.strictSame(desk.taken().sent, [order, ask]);
+});
+
 t.test('a late fill of an order that has ended brings what the venue says is open', async (t) => {
   const desk = working();
   desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${name}|14=0|151=100|6=0`);
