@@ -4,6 +4,8 @@ import { isFinal, type Fill, type ReportableStatus } from '../model/execution.js
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
 
+type Native = NonNullable<Evidence['native']>;
+
 export interface KnownExecution {
   readonly executionId: string;
   /** The received command; its payload is dropped once the execution is final. */
@@ -16,7 +18,7 @@ export interface KnownExecution {
   readonly filledQuantity?: number;
   readonly remainingQuantity?: number;
   readonly averageFillPrice?: number;
-  readonly native?: NonNullable<Evidence['native']>;
+  readonly native?: Native;
   /** Unix milliseconds on the terminal's clock. */
   readonly updatedAt: number;
 }
@@ -50,14 +52,26 @@ export function afterReport(
   const isNewFill =
     fill !== undefined && !execution.fills.some(({ fillId }) => fillId === fill.fillId);
   const hasEnded = isFinal(frame.status);
+  const { reasonCode: _reasonCode, native, ...lasting } = execution;
   return {
-    ...execution,
-    ...evidenceOf(frame),
+    ...lasting,
+    ...evidenceOf({ ...frame, ...nativeAfter(native, frame.native) }),
     submit: hasEnded ? { ...execution.submit, payload: {} } : execution.submit,
     isReported: true,
     fills: isNewFill ? [...execution.fills, fill] : execution.fills,
     updatedAt: at,
   };
+}
+
+/** The order's number and state last; code and text are of the report that tells them, as its reason is. */
+function nativeAfter(known: Native | undefined, told: Native | undefined): { native?: Native } {
+  const { orderId, state } = { ...known, ...told };
+  const native = {
+    ...told,
+    ...(orderId === undefined ? {} : { orderId }),
+    ...(state === undefined ? {} : { state }),
+  };
+  return Object.keys(native).length === 0 ? {} : { native };
 }
 
 /** @returns the state of an execution or a report, without the single fill. */

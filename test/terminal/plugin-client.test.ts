@@ -287,6 +287,22 @@ t.test('hello leaves out the fills that reports will tell', async (t) => {
   ]);
 });
 
+t.test('hello tells of an order that was unknown only what holds now', async (t) => {
+  const [desk, first] = await startDesk(t);
+  first.send(submitFrame('exe_1'));
+  await settled(first);
+  const native = { orderId: 'N-1', state: 'Lost', code: 7, text: 'look at the broker' };
+  desk.client.report('exe_1', { status: 'unknown', reasonCode: 'plugin_error', native });
+  desk.client.report('exe_1', { status: 'working', native: { state: 'Working' } });
+  await settled(first);
+  await cut(desk, first);
+  desk.clock.advance(1_000);
+  const hello = await (await desk.gateway.connection()).welcome({ lastSeq: 2 });
+  t.strictSame(hello.executions, [
+    { executionId: 'exe_1', status: 'working', native: { orderId: 'N-1', state: 'Working' } },
+  ]);
+});
+
 t.test('hello fits into a frame however much is unfinished', async (t) => {
   const desk = await setUpDesk(t);
   for (let n = 1; n <= 1_500; n++) {
