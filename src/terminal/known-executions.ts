@@ -37,10 +37,14 @@ function evidenceBefore(known: KnownExecution, outgoing: Outgoing): Evidence {
     .reportsOf(known.executionId)
     .reduce((sum, { fill }) => sum + (fill?.quantity ?? 0), 0);
   if (missing === 0) return evidenceOf(known);
-  const filledQuantity = rounded((known.filledQuantity ?? missing) - missing);
+  const { fills, remainingQuantity } = known;
+  const filled = known.filledQuantity ?? fills.reduce((sum, { quantity }) => sum + quantity, 0);
+  const filledQuantity = rounded(filled - missing);
   return {
     status: filledQuantity > 0 ? 'partially_filled' : 'working',
     filledQuantity,
-    remainingQuantity: rounded((known.remainingQuantity ?? 0) + missing),
+    ...(remainingQuantity === undefined
+      ? {}
+      : { remainingQuantity: rounded(remainingQuantity + missing) }),
   };
 }

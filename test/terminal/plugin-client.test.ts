@@ -287,6 +287,24 @@ t.test('hello leaves out the fills that reports will tell', async (t) => {
   ]);
 });
 
+t.test('hello tells no quantity that was not told, and none that a report will tell', async (t) => {
+  const [desk, first] = await startDesk(t);
+  first.send(submitFrame('exe_1'));
+  await settled(first);
+  const fill = { fillId: 'f1', price: 5_000, quantity: 1, filledAt: iso(startTime) };
+  desk.client.report('exe_1', { status: 'partially_filled', fill });
+  const { seq } = await first.next('report');
+  first.send({ type: 'ack', seq });
+  desk.client.report('exe_1', { status: 'partially_filled', fill: { ...fill, fillId: 'f2' } });
+  await settled(first);
+  await cut(desk, first);
+  desk.clock.advance(1_000);
+  const hello = await (await desk.gateway.connection()).welcome({ lastSeq: seq });
+  t.strictSame(hello.executions, [
+    { executionId: 'exe_1', status: 'partially_filled', filledQuantity: 1 },
+  ]);
+});
+
 t.test('hello tells of an order that was unknown only what holds now', async (t) => {
   const [desk, first] = await startDesk(t);
   first.send(submitFrame('exe_1'));
