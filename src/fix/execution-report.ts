@@ -160,10 +160,10 @@ function evidenceOf(
     ...(left === undefined ? {} : { remainingQuantity: left }),
     ...(average === undefined || (filled ?? 0) === 0 ? {} : { averageFillPrice: average }),
     native: {
-      ...(orderId === undefined ? {} : { orderId: orderId.slice(0, 128) }),
-      state: meaning.state.slice(0, 128),
-      ...(rejReason === undefined ? {} : { code: rejReason.slice(0, 128) }),
-      ...(text === undefined ? {} : { text: text.slice(0, 8_192) }),
+      ...(orderId === undefined ? {} : { orderId }),
+      state: meaning.state,
+      ...(rejReason === undefined ? {} : { code: rejReason }),
+      ...(text === undefined ? {} : { text }),
     },
   };
 }
@@ -227,8 +227,8 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const text = valueOf(message, tags.Text);
   const native = {
     native: {
-      ...(reason === undefined ? {} : { code: reason.slice(0, 128) }),
-      ...(text === undefined ? {} : { text: text.slice(0, 8_192) }),
+      ...(reason === undefined ? {} : { code: reason }),
+      ...(text === undefined ? {} : { text }),
     },
   };
   const ended =

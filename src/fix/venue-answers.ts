@@ -132,8 +132,8 @@ export class VenueAnswers {
     const code =
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
     const native = {
-      text: text.slice(0, 8_192),
-      ...(code === undefined ? {} : { code: code.slice(0, 128) }),
+      text,
+      ...(code === undefined ? {} : { code }),
     };
     const orders = journal.orders();
     // One of an earlier process is known by the order's name alone.
@@ -171,7 +171,7 @@ export class VenueAnswers {
   noAnswer({ executionId, clOrdId }: SentOrder, text: string): void {
     const { plugin, journal } = this.#options;
     this.#options.doubts.delete(clOrdId);
-    const ask = `${text} Ask the venue for ClOrdID ${clOrdId}.`.slice(0, 8_192);
+    const ask = `${text} Ask the venue for ClOrdID ${clOrdId}.`;
     if (plugin.known(executionId)?.isReported !== true) {
       plugin.report(executionId, { status: 'unknown', native: { text: ask } });
     }

@@ -78,7 +78,8 @@ export const frameErrors = {
 export type FrameErrorCode = keyof typeof frameErrors;
 
 const id = Type.String({ minLength: 1, maxLength: 128 });
-const text = Type.String({ maxLength: 8_192 });
+/** Longest texts of `native`. */
+export const nativeLengthMax = { orderId: 128, state: 128, code: 128, text: 8_192 } as const;
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** Far above any price or quantity, and far below where sums and products of them overflow. */
 export const amountMax = 1e18;
@@ -103,10 +104,12 @@ const fill = Type.Object({
 });
 
 const native = Type.Object({
-  orderId: Type.Optional(id),
-  state: Type.Optional(Type.String({ maxLength: 128 })),
-  code: Type.Optional(Type.Union([Type.String({ maxLength: 128 }), Type.Number()])),
-  text: Type.Optional(text),
+  orderId: Type.Optional(Type.String({ minLength: 1, maxLength: nativeLengthMax.orderId })),
+  state: Type.Optional(Type.String({ maxLength: nativeLengthMax.state })),
+  code: Type.Optional(
+    Type.Union([Type.String({ maxLength: nativeLengthMax.code }), Type.Number()]),
+  ),
+  text: Type.Optional(Type.String({ maxLength: nativeLengthMax.text })),
 });
 
 const evidence = {

@@ -9,7 +9,13 @@ import { random as systemRandom } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
 import type { SourceName } from '../model/source-name.js';
-import type { CancelFrame, Evidence, PluginFrameOf, SubmitFrame } from '../plugins/protocol.js';
+import {
+  nativeLengthMax,
+  type CancelFrame,
+  type Evidence,
+  type PluginFrameOf,
+  type SubmitFrame,
+} from '../plugins/protocol.js';
 import { openJournal } from './journal-file.js';
 import { Journal } from './journal.js';
 import type { CancelEvidence, KnownExecution } from './journal-state.js';
@@ -216,11 +222,11 @@ export function createPlugin(options: PluginOptions): Plugin {
 
   /** After the end there is no journal to write to: what is reported then is in doubt at the next start. */
   function report(executionId: string, evidence: Evidence): void {
-    if (stopped === undefined) client.report(executionId, evidence);
+    if (stopped === undefined) client.report(executionId, cut(evidence));
   }
 
   function cancelReport(cancelRequestId: string, evidence: CancelEvidence): void {
-    if (stopped === undefined) client.cancelReport(cancelRequestId, evidence);
+    if (stopped === undefined) client.cancelReport(cancelRequestId, cut(evidence));
   }
 
   function event(draft: TerminalEventDraft): boolean {
@@ -242,4 +248,15 @@ export function createPlugin(options: PluginOptions): Plugin {
     cancelReport,
     event,
   };
+}
+
+/** The gateway refuses a frame with a longer text, and what it reports would be lost. */
+function cut<E extends { readonly native?: object | undefined }>(evidence: E): E {
+  if (evidence.native === undefined) return evidence;
+  const native = { ...evidence.native } as Record<string, unknown>;
+  for (const [name, lengthMax] of Object.entries(nativeLengthMax)) {
+    const value = native[name];
+    if (typeof value === 'string') native[name] = value.slice(0, lengthMax);
+  }
+  return { ...evidence, native };
 }

@@ -7,6 +7,7 @@ import {
   type PluginOptions,
   type Terminal,
 } from '../../src/terminal/plugin.js';
+import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.js';
 import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
@@ -146,6 +147,23 @@ t.test('a snapshot has the id that was asked for, also when it takes a while', a
     event: 'state_snapshot',
     data: { snapshotId: 'snp_1', account: {}, positions: [], orders: [] },
   });
+});
+
+t.test('texts of the broker are cut to what the gateway takes', async (t) => {
+  const long = 'x'.repeat(10_000);
+  const native = { orderId: long, state: long, code: long, text: long };
+  const { connection, plugin } = await setUp(t, {
+    submit: ({ executionId }) => plugin.report(executionId, { status: 'working', native }),
+    cancel: ({ cancelRequestId }) =>
+      plugin.cancelReport(cancelRequestId, { status: 'pending', native }),
+  });
+  connection.send(submitFrame('exe_1'));
+  const report = await connection.next('report');
+  cancel(connection, 'exe_1');
+  for (const frame of [report, await connection.next('cancel_report')]) {
+    t.equal(decodeFrame(Buffer.from(JSON.stringify(frame))).error, undefined);
+    t.equal(frame.native?.text?.length, 8_192);
+  }
 });
 
 t.test('a command in doubt is never executed again unasked', async (t) => {
