@@ -10,6 +10,7 @@ import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
 import type { SourceName } from '../model/source-name.js';
 import {
+  frameBytesMax,
   nativeLengthMax,
   type CancelFrame,
   type Evidence,
@@ -64,7 +65,10 @@ export interface Terminal {
    * Without it, such a command is reported as `unknown`.
    */
   inDoubt?(command: SubmitFrame): Doubt | Promise<Doubt>;
-  /** What the terminal holds, for `data` of a `state_snapshot`: `account`, `positions` and `orders`. */
+  /**
+   * What the terminal holds, for `data` of a `state_snapshot`: `account`, `positions` and `orders`. Of orders that do
+   * not fit into a frame the first ones are left out.
+   */
   snapshot?(): object | Promise<object>;
   /** Called first, with the executions of the journal on which an earlier process has reported. */
   restore?(executions: readonly KnownExecution[]): void;
@@ -114,6 +118,15 @@ const notKnown: Evidence = {
 };
 const failed = { status: 'unknown', reasonCode: 'plugin_error' } as const;
 const cannotCancel: CancelEvidence = { status: 'rejected', reasonCode: 'unable_to_cancel' };
+
+interface Snapshot {
+  readonly snapshotId: string;
+  readonly orders: readonly object[];
+  readonly ordersOmitted?: number;
+}
+
+/** Leaves room in the frame for the rest of the event. */
+const snapshotBytesMax = frameBytesMax - 1_024;
 
 /** @throws JournalRefused when the journal is in use, damaged, or cannot be written. */
 export function createPlugin(options: PluginOptions): Plugin {
@@ -196,8 +209,8 @@ export function createPlugin(options: PluginOptions): Plugin {
   }
 
   async function sendSnapshot(snapshotId: string): Promise<void> {
-    const data = { ...(await terminal.snapshot?.()), snapshotId };
-    event({ event: 'state_snapshot', data });
+    const found = { account: {}, positions: [], orders: [], ...(await terminal.snapshot?.()) };
+    event({ event: 'state_snapshot', data: fitting({ ...found, snapshotId }) });
   }
 
   /** A terminal that throws must not end the process with its other orders. @returns the work, if it goes on. */
@@ -259,4 +272,17 @@ function cut<E extends { readonly native?: object | undefined }>(evidence: E): E
     if (typeof value === 'string') native[name] = value.slice(0, lengthMax);
   }
   return { ...evidence, native };
+}
+
+/** Leaves out the oldest orders, a quarter at a time, until the rest fits into a frame. */
+function fitting(snapshot: Snapshot): Snapshot {
+  const { orders, ordersOmitted = 0 } = snapshot;
+  const bytes = Buffer.byteLength(JSON.stringify(snapshot));
+  if (bytes <= snapshotBytesMax || orders.length === 0) return snapshot;
+  const less = Math.ceil(orders.length / 4);
+  return fitting({
+    ...snapshot,
+    orders: orders.slice(less),
+    ordersOmitted: ordersOmitted + less,
+  });
 }

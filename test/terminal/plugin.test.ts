@@ -149,6 +149,22 @@ t.test('a snapshot has the id that was asked for, also when it takes a while', a
   });
 });
 
+t.test('a snapshot leaves out the orders that do not fit into a frame', async (t) => {
+  const orders = Array.from({ length: 3_000 }, (_, n) => ({ orderId: `N-${n}`.padEnd(100) }));
+  const { connection } = await setUp(t, {
+    submit: () => undefined,
+    snapshot: () => ({ orders, ordersOmitted: 5 }),
+  });
+  connection.send({ type: 'snapshot', snapshotId: 'snp_1' });
+  const { data } = (await connection.next('event')) as unknown as {
+    data: { orders: { orderId: string }[]; ordersOmitted: number };
+  };
+  t.match(data, { snapshotId: 'snp_1', account: {}, positions: [] });
+  t.ok(data.orders.length > 500);
+  t.equal(data.orders.length + data.ordersOmitted, 3_005);
+  t.equal(data.orders.at(-1)?.orderId, orders.at(-1)?.orderId, 'the newest are there');
+});
+
 t.test('texts of the broker are cut to what the gateway takes', async (t) => {
   const long = 'x'.repeat(10_000);
   const native = { orderId: long, state: long, code: long, text: long };
