@@ -54,7 +54,7 @@ export interface Terminal {
   /** Executes a command, which is stored and acknowledged. Called once per executionId. Report its results. */
   submit(command: SubmitFrame): void | Promise<void>;
   /**
-   * Cancels an order, when its `submit` has resolved. Called once per cancelRequestId; after a restart again, if
+   * Cancels an order of the journal, when its `submit` has resolved. Called once per cancelRequestId; after a restart again, if
    * there was no report on it.
    */
   cancel?(request: CancelRequest): void | Promise<void>;
@@ -118,6 +118,10 @@ const notKnown: Evidence = {
 };
 const failed = { status: 'unknown', reasonCode: 'plugin_error' } as const;
 const cannotCancel: CancelEvidence = { status: 'rejected', reasonCode: 'unable_to_cancel' };
+const unknownOrder: CancelEvidence = {
+  status: 'rejected',
+  reasonCode: 'order_unknown_at_terminal',
+};
 
 interface Snapshot {
   readonly snapshotId: string;
@@ -198,9 +202,12 @@ export function createPlugin(options: PluginOptions): Plugin {
   }
 
   function cancel(request: CancelRequest): void {
-    const { cancelRequestId } = request;
+    const { cancelRequestId, executionId } = request;
     // It has waited for its order: the next start asks for it again.
     if (stopped !== undefined) return;
+    if (journal.execution(executionId) === undefined) {
+      return cancelReport(cancelRequestId, unknownOrder);
+    }
     if (terminal.cancel === undefined) return cancelReport(cancelRequestId, cannotCancel);
     const work = (): unknown => terminal.cancel?.(request);
     void guard(cancelRequestId, work, (text) =>

@@ -104,11 +104,13 @@ t.test('a cancel that fails is unknown; a terminal that cannot cancel says so', 
     submit: () => undefined,
     cancel: () => Promise.reject(new Error('no line')),
   });
+  failing.connection.send(submitFrame('exe_1'));
   cancel(failing.connection, 'exe_1');
   const unknown = { status: 'unknown', reasonCode: 'plugin_error', native: { text: 'no line' } };
   t.match(await failing.connection.next('cancel_report'), unknown);
 
   const { connection } = await setUp(t, { submit: () => undefined });
+  connection.send(submitFrame('exe_1'));
   cancel(connection, 'exe_1');
   const refused = { status: 'rejected', reasonCode: 'unable_to_cancel' };
   t.match(await connection.next('cancel_report'), refused);
@@ -180,6 +182,18 @@ t.test('texts of the broker are cut to what the gateway takes', async (t) => {
     t.equal(decodeFrame(Buffer.from(JSON.stringify(frame))).error, undefined);
     t.equal(frame.native?.text?.length, 8_192);
   }
+});
+
+t.test('a cancel of an order that never came does not reach the terminal', async (t) => {
+  const { connection } = await setUp(t, {
+    submit: () => undefined,
+    cancel: () => void t.fail('the terminal has no such order'),
+  });
+  cancel(connection, 'exe_1');
+  t.match(await connection.next('cancel_report'), {
+    status: 'rejected',
+    reasonCode: 'order_unknown_at_terminal',
+  });
 });
 
 t.test('a command in doubt is never executed again unasked', async (t) => {
