@@ -45,6 +45,14 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
 
   const filled = await outcome(gateway, user, await submit({}), 'filled');
   t.match(filled, { averageFillPrice: 1.1, fills: [{ fillId: '6000', quantity: 1 }] });
+  const lags = join(directory, 'orders.lags');
+  writeFileSync(lags, '');
+  const slow = await submit({ quantity: 2 });
+  await eventually(() => statSync(lags).size > 3);
+  t.match(await gateway.execution(user, slow), { status: 'submitted' });
+  rmSync(lags);
+  const shown = await outcome(gateway, user, slow, 'filled');
+  t.match(shown.fills, [{ quantity: 2 }], 'deals that show after the end of their order');
   const poor = await outcome(gateway, user, await submit({ quantity: 101 }), 'rejected');
   t.match(poor, { reasonCode: 'insufficient_funds', native: { code: 10019 } });
   const strange = await outcome(gateway, user, await submit({ instrument: 'XAU' }), 'rejected');

@@ -46,6 +46,10 @@ def is_open(execution: Optional[Execution]) -> bool:
     return execution is not None and (not execution.is_final or (execution.state or {}).get("status") == "unknown")
 
 
+def filled_of(fills: List[Fill]) -> float:
+    return round(sum(fill["quantity"] for fill in fills), 8)
+
+
 class MetaTrader5Terminal(Plugin):
     #: Commands that have not ended, or of which that is not known, by executionId.
     open: Dict[str, Submit]
@@ -106,17 +110,22 @@ class MetaTrader5Terminal(Plugin):
         fills: List[Fill] = list(known.fills)
         news: List[Evidence] = []
         native: Any = {"orderId": str(order.ticket), "state": str(order.state)}
-        for deal in mt5.history_deals_get(ticket=order.ticket) or ():
+        deals = mt5.history_deals_get(ticket=order.ticket)
+        if deals is None:
+            return []  # MetaTrader does not answer: the next look tells.
+        for deal in deals:
             if any(fill["fillId"] == str(deal.ticket) for fill in fills):
                 continue
             # Deals have the time of the broker's server, which is not UTC: this is close to it.
             fill: Fill = {"fillId": str(deal.ticket), "price": deal.price, "quantity": deal.volume,
                           "filledAt": datetime.fromtimestamp(deal.time_msc / 1000, timezone.utc).isoformat()}
             fills.append(fill)
-            filled = round(sum(each["quantity"] for each in fills), 8)
+            filled = filled_of(fills)
             left = round(order.volume_initial - filled, 8)
             news.append({"status": "partially_filled" if left > 0 else "filled", "fill": fill, "filledQuantity": filled,
                          "remainingQuantity": max(0.0, left), "native": native})
+        if order.time_done and filled_of(fills) < round(order.volume_initial - order.volume_current, 8):
+            return news  # Its other deals show later, and nobody looks for them once its end was reported.
         status = ENDS.get(order.state, "cancelled") if order.time_done else "working"
         latest = news[-1]["status"] if news else (known.state or {}).get("status")
         if status != latest and latest != "filled" and (order.time_done or not fills):

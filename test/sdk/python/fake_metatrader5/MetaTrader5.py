@@ -2,7 +2,8 @@
 A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
 this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money. A
 volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
-FAKE_METATRADER5.hides, which gets a byte at each look. The orders are in the file FAKE_METATRADER5, so that they
+FAKE_METATRADER5.hides, which gets a byte at each look. Deals are not shown while there is FAKE_METATRADER5.lags, which gets
+a byte, too; every other look fails. The orders are in the file FAKE_METATRADER5, so that they
 outlive the process, as those of a terminal do.
 """
 
@@ -40,14 +41,20 @@ def _store(orders):
     os.replace(draft, os.environ["FAKE_METATRADER5"])
 
 
-def _shown():
+def _looks(ending):
+    """How often there was such a look while there is the file; 0 without it."""
     try:
-        with open(os.environ["FAKE_METATRADER5"] + ".hides", "r+") as looks:
+        with open(os.environ["FAKE_METATRADER5"] + ending, "r+") as looks:
             looks.seek(0, os.SEEK_END)
             looks.write(".")
-            return [order for order in _orders() if order.volume_initial not in (50, 60)]
+            return looks.tell()
     except FileNotFoundError:
-        return _orders()
+        return 0
+
+
+def _shown():
+    is_hidden = _looks(".hides") > 0
+    return [order for order in _orders() if not is_hidden or order.volume_initial not in (50, 60)]
 
 
 def initialize():
@@ -93,6 +100,7 @@ def order_send(request):
     is_filled = request["action"] == TRADE_ACTION_DEAL
     order = SimpleNamespace(
         ticket=1000 + len(orders), comment=request["comment"], volume_initial=request["volume"],
+        volume_current=0 if is_filled else request["volume"],
         state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_done=int(time.time()) if is_filled else 0)
     _store(orders + [order])
     if request["volume"] == 60:
@@ -111,6 +119,9 @@ def history_orders_get(date_from, date_to):
 
 
 def history_deals_get(ticket):
+    looks = _looks(".lags")
+    if looks > 0:
+        return None if looks % 2 == 0 else ()
     return tuple(
         SimpleNamespace(ticket=order.ticket + 5000, price=1.1, volume=order.volume_initial, time_msc=order.time_done * 1000)
         for order in _orders() if order.ticket == ticket and order.state == ORDER_STATE_FILLED)
