@@ -47,6 +47,7 @@ const priced: readonly string[] = ['limit', 'stop_limit'];
 const stopped: readonly string[] = ['stop', 'stop_limit'];
 const instrumentLengthMax = 64;
 const commentLengthMax = 64;
+const decimalsMax = 20;
 
 type Payload = Readonly<Record<string, unknown>>;
 
@@ -70,7 +71,7 @@ export function newOrder(
 ): NewOrder | CommandRefusal {
   const { instrument, side, executionType, quantity, limitPrice, stopPrice, comment } = payload;
   const { venue, symbols, account, beginString } = rules;
-  const tif = payload['timeInForce'] ?? rules.timeInForce;
+  const { timeInForce: tif = rules.timeInForce } = payload;
   const unknown = Object.keys(payload).find((name) => !carried.includes(name));
   if (unknown !== undefined)
     return refusal('invalid_field', unknown, 'is not carried to this venue');
@@ -109,6 +110,8 @@ export function newOrder(
       return refusal('invalid_field', name, `does not go with ${executionType}`);
     else if (typeof price !== 'number' || !Number.isFinite(price)) {
       return refusal('invalid_price', name, 'must be a number');
+    } else if (price !== 0 && Number(plain(price)) === 0) {
+      return refusal('invalid_price', name, `must be a number of up to ${decimalsMax} decimals`);
     } else priceFields.push([tag, plain(price)]);
   }
   if (comment !== undefined && (venue.commentTag === null || !isText(comment, commentLengthMax))) {
@@ -208,7 +211,7 @@ function isOneOf<T extends string>(value: unknown, table: Readonly<Record<T, str
   return typeof value === 'string' && Object.hasOwn(table, value);
 }
 
-/** A decimal without an exponent, which FIX does not know. */
+/** A decimal without an exponent, which FIX does not know. What is nearer to 0 than its last digit is 0. */
 function plain(value: number): string {
-  return value.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 20 });
+  return value.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: decimalsMax });
 }

@@ -76,9 +76,14 @@ t.test('what cannot be carried is refused, and named', async (t) => {
       ...limitOrder,
       timeInForce: 'gtd',
     },
+    'invalid_price: limitPrice must be a number of up to 20 decimals.': {
+      ...limitOrder,
+      limitPrice: 4e-21,
+    },
     'unknown_instrument: instrument is no name.': { ...limitOrder, instrument: 5 },
   };
   for (const [expected, payload] of Object.entries(refused)) t.equal(written(payload), expected);
+  t.match(written({ ...limitOrder, timeInForce: null }), /^invalid_field: timeInForce/);
   t.match(
     written({ ...limitOrder, timeInForce: 'day' }, { venue: venues.bybit }),
     /^invalid_field/,
