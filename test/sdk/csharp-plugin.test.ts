@@ -28,11 +28,13 @@ await t.test('what is noted while the journal is flushed is read again', { skip:
   t.end();
 });
 
-await t.test(
-  'a journal that cannot be replaced fails as a full disk does',
-  { skip: noMono },
-  (t) => {
-    const [mono = '', program = ''] = compile(directory, 'blocked');
+const ends = {
+  blocked: 'a journal that cannot be replaced fails as a full disk does',
+  damaged: 'a journal that is damaged is refused, and free again',
+} as const;
+for (const [name, says] of Object.entries(ends)) {
+  await t.test(says, { skip: noMono }, (t) => {
+    const [mono = '', program = ''] = compile(directory, name as keyof typeof ends);
     const { status, stderr } = spawnSync(mono, [program, t.testdir()], {
       encoding: 'utf8',
       timeout: 60_000,
@@ -40,5 +42,5 @@ await t.test(
     });
     t.equal(status, 0, stderr);
     t.end();
-  },
-);
+  });
+}

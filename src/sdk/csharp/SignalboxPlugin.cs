@@ -419,17 +419,25 @@ namespace Signalbox
             }
             catch (IOException)
             {
+                Dispose();
                 throw new IOException("The journal " + path + " is in use by another plugin: stop that one, or use another directory.");
             }
-            ReadAll();
-            Compact();
+            try
+            {
+                ReadAll();
+                Compact();
+            }
+            catch (Exception)
+            {
+                Dispose();
+                throw;
+            }
         }
 
         public void Dispose()
         {
-            file.Dispose();
-            disk.Dispose();
-            theLock.Dispose();
+            foreach (var open in new[] { file, disk, theLock })
+                if (open != null) open.Dispose();
         }
 
         /// <summary>Applies an entry and writes it. A disk that does not take it fails the next Sync.</summary>
