@@ -103,6 +103,33 @@ await t.test(
   },
 );
 
+/** Reads an entry that is none of this version, then what is left without it. */
+const readsNewer = `
+import os, sys
+from signalbox.journal import Journal, JournalRefused
+from signalbox.plugin import Source
+directory, source = sys.argv[1], Source("terminal_a", "desk-1", "Sim101")
+journal = Journal(directory, source)
+journal.close()
+path = journal._path
+with open(path, "ab") as file:
+    file.write(b'{"kind":"execution","at":1,"execution":{"submit":{"executionId":"exe_1"},"newer":1}}\\n')
+try:
+    Journal(directory, source)
+except JournalRefused as refused:
+    print("damaged in line 3" in str(refused))
+os.remove(path)
+Journal(directory, source)
+`;
+
+await t.test(
+  'a journal with an entry of another version is refused, and free again',
+  { skip: noPython },
+  async (t) => {
+    t.equal(printedBy('-c', readsNewer, t.testdir()), 'True\n');
+  },
+);
+
 /** Takes a command up after a sleep, in which the monotonic clock of Linux stands. */
 const sleeps = `
 import sys, time

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, ContextManager, Dict, Iterator, List, Optional
+from typing import Any, ContextManager, Dict, List, Optional
 
 from .frames import FINAL, CancelEvidence, Evidence, Fill, Frame, Source, Submit, line_of, unix_seconds
 
@@ -75,8 +75,7 @@ class Journal:
         try:
             os.makedirs(directory, 0o700, exist_ok=True)
             self._lock = _locked(f"{self._path}.lock")
-            for entry in self._read():
-                self._apply(entry)
+            self._read()
             self._compact()
         except JournalRefused:
             self.close()
@@ -173,7 +172,7 @@ class Journal:
         if execution.is_final:
             execution.submit = {**execution.submit, "payload": {}}
 
-    def _read(self) -> Iterator[Frame]:
+    def _read(self) -> None:
         if not os.path.exists(self._path):
             return
         with open(self._path, "rb") as file:
@@ -181,14 +180,14 @@ class Journal:
         for number, line in enumerate(lines):
             try:
                 entry = json.loads(line)
-            except ValueError:
-                entry = None
-            if not isinstance(entry, dict) or (number == 0 and entry != self._head):
+                if number > 0:
+                    self._apply(entry)
+                elif entry != self._head:
+                    raise ValueError("it is of another source")
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise JournalRefused(
                     f"The journal {self._path} is damaged in line {number + 1}. Without it a command could be executed "
-                    "twice: check the orders at the broker, then move the file away and start again.")
-            if number > 0:
-                yield entry
+                    "twice: check the orders at the broker, then move the file away and start again.") from error
 
     def _compact(self) -> None:
         """Forgets what is old, and replaces the file by one with the rest."""
