@@ -60,6 +60,8 @@ export class FixDesk {
       return this.#refuse(executionId, { reasonCode: 'unknown_command', text });
     }
     const clOrdId = clOrdIdOf(executionId, rules.venue.clOrdIdLengthMax);
+    // It left in an earlier process, whose plugin's journal was lost.
+    if (journal.order(clOrdId) !== undefined) return this.#doubts.add(clOrdId, 0);
     const order = newOrder(payload, clOrdId, rules, clock.now());
     if ('reasonCode' in order) return this.#refuse(executionId, order);
     if (!session.isLoggedOn) {

@@ -3,6 +3,8 @@
  * orders and cancels that were sent or were about to be. What became of them is in the plugin's journal. Owns the
  * file; all is written before a message leaves.
  */
+import type { Clock } from '../lib/clock.js';
+import { dayMs } from '../lib/durations.js';
 import type { JournalFile } from '../terminal/journal-file.js';
 import type { SequenceNumbers } from './session-action.js';
 
@@ -18,6 +20,8 @@ export interface SentOrder {
   readonly side: string;
   readonly quantity: string;
   readonly timeInForce: string;
+  /** Unix milliseconds; absent in files of earlier versions. */
+  readonly sentAt?: number;
   /** The venue has had it: a report on it was no refusal. */
   readonly isTaken?: true;
 }
@@ -43,10 +47,13 @@ type Entry =
 
 /** A file is rewritten when it has grown by this many entries and has more than doubled. */
 const compactAfterEntries = 20_000;
+/** Longer than a command may come again, also to a plugin whose own journal was lost. */
+const keptMs = dayMs;
 
 export class FixJournal {
   readonly #file: JournalFile;
-  readonly #isKept: (executionId: string) => boolean;
+  readonly #isKnown: (executionId: string) => boolean;
+  readonly #clock: Clock;
   readonly #orders = new Map<string, SentOrder>();
   readonly #byExecution = new Map<string, SentOrder>();
   readonly #cancels = new Map<string, SentCancel>();
@@ -55,14 +62,12 @@ export class FixJournal {
   #begunAt = 0;
   #entriesSinceCompaction = 0;
 
-  /**
-   * @param isKept whether the plugin's journal knows the execution: only then can its command come again.
-   * @param now Unix milliseconds.
-   */
-  constructor(file: JournalFile, isKept: (executionId: string) => boolean, now: number) {
+  /** @param isKnown whether the plugin's journal knows the execution: it may still be asked for. */
+  constructor(file: JournalFile, isKnown: (executionId: string) => boolean, clock: Clock) {
     this.#file = file;
-    this.#isKept = isKept;
-    if (file.lines.length === 0) this.#begunAt = now;
+    this.#isKnown = isKnown;
+    this.#clock = clock;
+    if (file.lines.length === 0) this.#begunAt = clock.now();
     for (const line of file.lines) this.#apply(JSON.parse(line) as Entry);
     this.#compact();
   }
@@ -103,8 +108,8 @@ export class FixJournal {
     return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
   }
 
-  noteOrder(order: SentOrder): void {
-    this.#note({ kind: 'order', order });
+  noteOrder(order: Omit<SentOrder, 'sentAt'>): void {
+    this.#note({ kind: 'order', order: { ...order, sentAt: this.#clock.now() } });
   }
 
   noteTaken(clOrdId: string): void {
@@ -177,13 +182,14 @@ export class FixJournal {
 
   #compact(): void {
     this.#entriesSinceCompaction = 0;
-    for (const { clOrdId, executionId } of this.#orders.values()) {
-      if (this.#isKept(executionId)) continue;
+    const forgottenAt = this.#clock.now() - keptMs;
+    for (const { clOrdId, executionId, sentAt = 0 } of this.#orders.values()) {
+      if (this.#isKnown(executionId) || sentAt > forgottenAt) continue;
       this.#orders.delete(clOrdId);
       this.#byExecution.delete(executionId);
     }
     for (const { clOrdId, executionId } of this.#cancels.values()) {
-      if (!this.#isKept(executionId)) this.#cancels.delete(clOrdId);
+      if (!this.#byExecution.has(executionId)) this.#cancels.delete(clOrdId);
     }
     const entries: Entry[] = [
       { kind: 'begun', at: this.#begunAt },

@@ -127,13 +127,8 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
   /** A directory that cannot be used leaves nothing open behind. */
   function openFixJournal(): FixJournal {
     try {
-      const isKept = (executionId: string): boolean => plugin.known(executionId) !== undefined;
-      return openJournal(
-        stateDir,
-        source,
-        'fix',
-        (file) => new FixJournal(file, isKept, clock.now()),
-      );
+      const isKnown = (executionId: string): boolean => plugin.known(executionId) !== undefined;
+      return openJournal(stateDir, source, 'fix', (file) => new FixJournal(file, isKnown, clock));
     } catch (error) {
       void plugin.stop();
       throw error;

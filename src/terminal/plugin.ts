@@ -54,8 +54,8 @@ export interface Terminal {
   /** Executes a command, which is stored and acknowledged. Called once per executionId. Report its results. */
   submit(command: SubmitFrame): void | Promise<void>;
   /**
-   * Cancels an order of the journal, when its `submit` has resolved. Called once per cancelRequestId; after a restart again, if
-   * there was no report on it.
+   * Cancels an order of the journal, when its `submit` has resolved. Called once per cancelRequestId; after a restart
+   * again, if there was no report on it.
    */
   cancel?(request: CancelRequest): void | Promise<void>;
   /**

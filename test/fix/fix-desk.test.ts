@@ -564,6 +564,26 @@ t.test('without the journal of the session a command in doubt is unknown, not se
   t.end();
 });
 
+t.test(
+  'without the journal of the plugin a command that comes again is asked for, not sent',
+  (t) => {
+    const first = memoryFile();
+    const before = new MemoryDesk({}, first);
+    before.submit(id);
+    before.clock.advance(1_000);
+    const file = memoryFile(first.content());
+    const next = new MemoryDesk({}, file, undefined, before.clock);
+    next.submit(id);
+    next.desk.tick();
+    t.match(next.sent, [/^H .*11=/]);
+    t.equal(next.sent.length, 1);
+    next.clock.advance(86_400_000);
+    const later = new MemoryDesk({}, memoryFile(file.content()), undefined, before.clock);
+    t.equal(later.journal.orderOf(id), undefined, 'kept for a day');
+    t.end();
+  },
+);
+
 t.test('a report on an order that is not ours is said, and changes nothing', async (t) => {
   const desk = working();
   desk.receive('35=8|37=X|17=E1|150=F|39=2|11=other|14=1|151=0|6=1|31=1|32=1');

@@ -52,7 +52,7 @@ function linkTo(venue: Acceptor, options: Partial<FixLinkOptions>): FixLink {
       logonFields: () => [],
       supports: () => true,
     },
-    journal: new FixJournal(memoryFile(), () => true, 0),
+    journal: new FixJournal(memoryFile(), () => true, systemClock),
     clock: systemClock,
     random: () => 0,
     flushReports: nothing,

@@ -72,8 +72,8 @@ export class MemoryDesk {
   ) {
     this.clock = clock;
     this.plugin = plugin ?? new Journal(this.clock);
-    const isKept = (id: string): boolean => this.plugin.execution(id) !== undefined;
-    this.journal = new FixJournal(journal, isKept, this.clock.now());
+    const isKnown = (id: string): boolean => this.plugin.execution(id) !== undefined;
+    this.journal = new FixJournal(journal, isKnown, this.clock);
     const isLoggedOn = (): boolean => this.isLoggedOn;
     this.desk = new FixDesk({
       clock: this.clock,
