@@ -65,14 +65,16 @@ export class VenueAnswers {
     const context = { order, known, isCancelAsked: cancels.length > 0, nowMs };
     const { evidence, isUndo, isCancelPending, isTaken } = readReport(message, context);
     if (isTaken && order.isTaken !== true) journal.noteTaken(clOrdId);
-    if (isUndo)
+    if (isUndo) {
+      // Nothing of it is told but that it came, so it answers no doubt.
       this.#say(
         'The venue takes back or corrects a trade: check the position.',
         message,
         executionId,
       );
-    // What is said of a trade that was taken back is not told, and answers nothing.
-    if (!isUndo) this.#options.doubts.delete(clOrdId);
+    } else {
+      this.#options.doubts.delete(clOrdId);
+    }
     if (evidence !== undefined) plugin.report(executionId, evidence);
     const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
     const askedBy = isStatusAnswer(message)

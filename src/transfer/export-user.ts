@@ -1,9 +1,9 @@
 /**
  * Sends the rows of a user in slices, so that a gateway exports one while it serves the others. Each
  * slice is a snapshot of its own. For a suspended user that is enough: its terminals are closed and its
- * signals are refused, so nothing is added or reported, and but for cancels, which end the export, only timers
- * change an execution, from open to final. Open executions are read before the final ones, so one that becomes final in between
- * is sent twice and never missed; the importer keeps the final row.
+ * signals are refused, so nothing is added or reported, and but for cancels, which end the export, only
+ * timers change an execution, from open to final. Open executions are read before the final ones, so one
+ * that becomes final in between is sent twice and never missed; the importer keeps the final row.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { findUser } from '../auth/accounts.js';

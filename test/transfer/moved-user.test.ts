@@ -343,21 +343,27 @@ t.test('an import that is begun anew after a crash leaves no order of the first'
   hasOrderOfKey(t, gateway, source);
 });
 
-t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
+/** Ann's terminal is connected to it. */
+async function aGateway(): Promise<SimulatedGateway> {
   const gateway = new SimulatedGateway();
-  const { store, core } = gateway;
   const { userId } = someUser;
-  await store.write((batch) => {
+  await gateway.store.write((batch) => {
     batch.put('users', userId, { ...someUser, email: ann });
     batch.put('emails', ann, userId);
   });
   await gateway.plugin();
+  return gateway;
+}
+
+t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
+  const gateway = await aGateway();
+  const { store, core } = gateway;
   // It takes many turns to judge them.
   for (let i = 0; i < 500; i++) gateway.accept({}, () => undefined);
   await turns();
   const answers = gateway.cancelAllNow({}, 'all');
   await suspendUser(store, ann);
-  core.userChanged(userId);
+  core.userChanged(someUser.userId);
   await core.settled();
   const { rows } = await exported(store);
   await turns(100);
@@ -368,20 +374,14 @@ t.test('a cancel of all orders that was asked for before a move goes with the us
 });
 
 t.test('so does one that waits for a signal whose outcome is unknown', async (t) => {
-  const gateway = new SimulatedGateway();
+  const gateway = await aGateway();
   const { store, core } = gateway;
-  const { userId } = someUser;
-  await store.write((batch) => {
-    batch.put('users', userId, { ...someUser, email: ann });
-    batch.put('emails', ann, userId);
-  });
-  await gateway.plugin();
   await gateway.submit();
   gateway.memory.failNextCommits(1);
   await gateway.submit();
   const answers = gateway.cancelAllNow({}, 'all');
   await suspendUser(store, ann);
-  core.userChanged(userId);
+  core.userChanged(someUser.userId);
   await core.settled();
   const { rows } = await exported(store);
   await gateway.pass(2_000, 1_000);
