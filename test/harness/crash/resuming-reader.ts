@@ -109,7 +109,8 @@ export class ResumingReader {
   #cutAtRandom(): void {
     setTimeout(
       () => {
-        if (this.cutsConnections) this.#reader?.close();
+        // Without a cursor it would miss what comes while it is away, and nobody could know of it.
+        if (this.cutsConnections && this.#cursor !== undefined) this.#reader?.close();
         this.#cutAtRandom();
       },
       this.#deps.chance.between(50, 1_500),
