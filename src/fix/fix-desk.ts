@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import type { CancelRequest, Doubt, Evidence, Plugin, SubmitFrame } from '../terminal/plugin.js';
+import type { CommandFault } from '../plugins/commands.js';
 import { cancelOutcome } from './execution-report.js';
 import { askAfterMs, Doubts } from './doubts.js';
 import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
@@ -14,7 +15,6 @@ import {
   clOrdIdOf,
   newOrder,
   statusRequest,
-  type CommandRefusal,
   type OrderRules,
 } from './order-message.js';
 import { tags, types } from './tags.js';
@@ -200,7 +200,7 @@ export class FixDesk {
     this.#doubts.noteAsked(seq, order.clOrdId);
   }
 
-  #refuse(executionId: string, { reasonCode, text }: CommandRefusal): void {
+  #refuse(executionId: string, { reasonCode, text }: CommandFault): void {
     const evidence: Evidence = {
       status: 'rejected',
       reasonCode,

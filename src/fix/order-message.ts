@@ -1,6 +1,15 @@
 /** Commands of the catalog as FIX messages: what a venue cannot carry is refused, never passed over. */
 import { createHash } from 'node:crypto';
 import type { ReasonCode } from '../model/reason-codes.js';
+import {
+  isFault,
+  readCommand,
+  type CommandFault,
+  type Order,
+  type Side,
+  type TerminalFields,
+} from '../plugins/commands.js';
+import type { SubmitFrame } from '../plugins/protocol.js';
 import { toFixTime } from './fix-time.js';
 import type { SentOrder } from './fix-journal.js';
 import { asValue, type Field, optional } from './message.js';
@@ -17,11 +26,6 @@ export interface OrderRules {
   readonly symbols: Readonly<Record<string, string>>;
 }
 
-export interface CommandRefusal {
-  readonly reasonCode: ReasonCode;
-  readonly text: string;
-}
-
 export interface NewOrder {
   readonly fields: readonly Field[];
   readonly instrument: string;
@@ -30,7 +34,7 @@ export interface NewOrder {
   readonly timeInForce: TimeInForce;
 }
 
-const sides: Readonly<Record<string, string>> = { buy: '1', sell: '2' };
+const sides: Readonly<Record<Side, string>> = { buy: '1', sell: '2' };
 const ordTypes: Readonly<Record<OrderType, string>> = {
   market: '1',
   limit: '2',
@@ -43,92 +47,40 @@ const timesInForce: Readonly<Record<TimeInForce, string>> = {
   ioc: '3',
   fok: '4',
 };
-const priced: readonly string[] = ['limit', 'stop_limit'];
-const stopped: readonly string[] = ['stop', 'stop_limit'];
-const instrumentLengthMax = 64;
-const commentLengthMax = 64;
+/** With the reason code of one that is nearer to 0 than a message can tell. */
+const amounts = [
+  ['quantity', 'invalid_quantity'],
+  ['limitPrice', 'invalid_price'],
+  ['stopPrice', 'invalid_price'],
+] as const;
 const decimalsMax = 20;
 
-type Payload = Readonly<Record<string, unknown>>;
-
-/** Fields of a payload that a message can carry. */
-const carried = [
-  'instrument',
-  'side',
-  'executionType',
-  'quantity',
-  'limitPrice',
-  'stopPrice',
-  'timeInForce',
-  'comment',
-];
-
+/** By the catalog, then by what the venue takes. */
 export function newOrder(
-  payload: Payload,
+  payload: SubmitFrame['payload'],
   clOrdId: string,
   rules: OrderRules,
   nowMs: number,
-): NewOrder | CommandRefusal {
-  const { instrument, side, executionType, quantity, limitPrice, stopPrice, comment } = payload;
+): NewOrder | CommandFault {
   const { venue, symbols, account, beginString } = rules;
-  const { timeInForce: tif = rules.timeInForce } = payload;
-  const unknown = Object.keys(payload).find((name) => !carried.includes(name));
-  if (unknown !== undefined)
-    return refusal('invalid_field', unknown, 'is not carried to this venue');
-  for (const name of ['instrument', 'side', 'executionType', 'quantity']) {
-    if (payload[name] === undefined) return refusal('missing_field', name, 'is missing');
-  }
-  if (!isText(instrument, instrumentLengthMax))
-    return refusal('unknown_instrument', 'instrument', 'is no name');
-  if (!isOneOf(side, sides)) return refusal('invalid_field', 'side', 'must be buy or sell');
-  if (!isOneOf(executionType, ordTypes) || !venue.orderTypes.includes(executionType)) {
-    return refusal(
-      'unsupported_execution_type',
-      'executionType',
-      `must be one of ${venue.orderTypes.join(', ')}`,
-    );
-  }
-  if (!isPositive(quantity))
-    return refusal('invalid_quantity', 'quantity', 'must be a number above 0');
-  if (!isOneOf(tif, timesInForce) || !venue.timesInForce.includes(tif)) {
-    return refusal(
-      'invalid_field',
-      'timeInForce',
-      `must be one of ${venue.timesInForce.join(', ')}`,
-    );
-  }
-  const prices = [
-    [tags.Price, 'limitPrice', limitPrice, priced, 'missing_limit_price'],
-    [tags.StopPx, 'stopPrice', stopPrice, stopped, 'missing_field'],
-  ] as const;
-  const priceFields: Field[] = [];
-  for (const [tag, name, price, kinds, missing] of prices) {
-    const isNeeded = kinds.includes(executionType);
-    if (price === undefined) {
-      if (isNeeded) return refusal(missing, name, 'is missing');
-    } else if (!isNeeded)
-      return refusal('invalid_field', name, `does not go with ${executionType}`);
-    else if (typeof price !== 'number' || !Number.isFinite(price)) {
-      return refusal('invalid_price', name, 'must be a number');
-    } else if (price !== 0 && Number(plain(price)) === 0) {
-      return refusal('invalid_price', name, `must be a number of up to ${decimalsMax} decimals`);
-    } else priceFields.push([tag, plain(price)]);
-  }
-  if (comment !== undefined && (venue.commentTag === null || !isText(comment, commentLengthMax))) {
-    return refusal(
-      'invalid_field',
-      'comment',
-      `must be a text of up to ${commentLengthMax} characters, where the venue takes one`,
-    );
-  }
+  const command = readCommand({ signalType: 'order', cmd: 'submit', payload }, notCarried(venue));
+  if (isFault(command)) return command;
+  const asked = command.payload as Order;
+  const { instrument, executionType, quantity, limitPrice, stopPrice, comment } = asked;
+  const { timeInForce = rules.timeInForce } = asked;
+  const fault =
+    notAmong(executionType, venue.orderTypes, 'executionType', 'unsupported_execution_type') ??
+    notAmong(timeInForce, venue.timesInForce, 'timeInForce', 'invalid_field') ??
+    tooSmall(asked);
+  if (fault !== undefined) return fault;
   const named = asValue(
     Object.hasOwn(symbols, instrument) ? (symbols[instrument] as string) : instrument,
   );
   const needsHandlInst = venue.handlInst || beginString === 'FIX.4.2';
-  const order = { instrument: named, side: sides[side] as string, quantity: plain(quantity) };
+  const order = { instrument: named, side: sides[asked.side], quantity: plain(quantity) };
   return {
     ...order,
-    timeInForce: tif,
+    timeInForce,
     fields: [
       [tags.ClOrdID, clOrdId],
       ...optional(tags.Account, account),
@@ -138,9 +90,11 @@ export function newOrder(
       [tags.TransactTime, toFixTime(nowMs)],
       [tags.OrderQty, order.quantity],
       [tags.OrdType, ordTypes[executionType]],
-      ...priceFields,
-      [tags.TimeInForce, timesInForce[tif]],
-      ...(comment === undefined ? [] : [[venue.commentTag as number, asValue(comment)] as Field]),
+      ...optional(tags.Price, limitPrice === undefined ? undefined : plain(limitPrice)),
+      ...optional(tags.StopPx, stopPrice === undefined ? undefined : plain(stopPrice)),
+      [tags.TimeInForce, timesInForce[timeInForce]],
+      // A field of a message is never empty.
+      ...optional(venue.commentTag as number, comment === undefined ? undefined : asValue(comment)),
       ...venue.order,
     ],
   };
@@ -195,20 +149,30 @@ function instrumentFields({ instrument }: Venue, name: string): Field[] {
   ];
 }
 
-function refusal(reasonCode: ReasonCode, field: string, why: string): CommandRefusal {
-  return { reasonCode, text: `${field} ${why}.` };
+/** Fields of the catalog for which the venue has none. */
+function notCarried({ commentTag }: Venue): TerminalFields {
+  const exits = ['stopLoss', 'takeProfit'] as const;
+  return { without: commentTag === null ? [...exits, 'comment'] : exits };
 }
 
-function isText(value: unknown, lengthMax: number): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= lengthMax;
+function notAmong(
+  value: string,
+  taken: readonly string[],
+  field: string,
+  reasonCode: ReasonCode,
+): CommandFault | undefined {
+  if (taken.includes(value)) return undefined;
+  return { reasonCode, text: `${field} must be one of ${taken.join(', ')}.` };
 }
 
-function isPositive(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && plain(value) !== '0' && value > 0;
-}
-
-function isOneOf<T extends string>(value: unknown, table: Readonly<Record<T, string>>): value is T {
-  return typeof value === 'string' && Object.hasOwn(table, value);
+function tooSmall(order: Order): CommandFault | undefined {
+  const small = amounts.find(([field]) => {
+    const value = order[field] ?? 0;
+    return value !== 0 && Number(plain(value)) === 0;
+  });
+  if (small === undefined) return undefined;
+  const [field, reasonCode] = small;
+  return { reasonCode, text: `${field} must be a number of up to ${decimalsMax} decimals.` };
 }
 
 /** A decimal without an exponent, which FIX does not know. What is nearer to 0 than its last digit is 0. */
