@@ -71,6 +71,8 @@ export interface ReadReport {
   readonly isCancelPending: boolean;
   /** The venue has the order, or has had it. */
   readonly isTaken: boolean;
+  /** It was reported as rejected, which is definitive at the gateway, and lives all the same. */
+  readonly isRevived: boolean;
 }
 
 export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
@@ -84,11 +86,17 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const evidence = evidenceOf(message, context, wasTaken);
   const fill = isTrade ? fillOf(message, context) : undefined;
   const isBackward = known?.isReported === true && goesBack(known, evidence);
-  const read = { isUndo, isCancelPending, isTaken: wasTaken || evidence.status !== 'rejected' };
+  const read = {
+    isUndo,
+    isCancelPending,
+    isTaken: wasTaken || evidence.status !== 'rejected',
+    isRevived: known?.status === 'rejected' && lives(evidence),
+  };
   if (isUndo) return read;
   if (!isBackward) return { ...read, evidence: { ...evidence, ...fill } };
-  // After a trade that was taken back: the order ends all the same, and quantities of the gateway never fall.
-  if (endsNow(known, evidence)) return { ...read, evidence: withoutFilled(evidence) };
+  // After a trade that was taken back: what the order is is told all the same, and quantities of the gateway never fall.
+  if (isNews(known, evidence))
+    return { ...read, evidence: { ...withoutFilled(evidence), ...fill } };
   // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
   if (fill === undefined) return read;
   const { status, filledQuantity = 0 } = known;
@@ -103,8 +111,18 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   return { ...read, evidence: late };
 }
 
-function endsNow(known: KnownExecution, { status }: Evidence): boolean {
-  return !isFinal(known.status) && (status === 'cancelled' || status === 'expired');
+function isNews(known: KnownExecution, { status }: Evidence): boolean {
+  if (status === 'cancelled' || status === 'expired') return !isSettled(known);
+  return known.status === 'unknown' && resting.includes(status);
+}
+
+/** No evidence is more definitive. */
+function isSettled({ status }: KnownExecution): boolean {
+  return isFinal(status) && status !== 'unknown';
+}
+
+function lives({ status }: Evidence): boolean {
+  return status === 'filled' || resting.includes(status);
 }
 
 function withoutFilled(evidence: Evidence): Evidence {

@@ -42,8 +42,8 @@ type Entry =
   | { readonly kind: 'order'; readonly order: SentOrder }
   | { readonly kind: 'taken'; readonly clOrdId: string }
   | { readonly kind: 'cancel'; readonly cancel: SentCancel }
-  /** The cancel has its final answer. */
-  | { readonly kind: 'settled'; readonly clOrdId: string };
+  /** The cancel has its final answer. The execution is that of a cancel which the file has no other entry of. */
+  | { readonly kind: 'settled'; readonly clOrdId: string; readonly executionId?: string };
 
 /** A file is rewritten when it has grown by this many entries and has more than doubled. */
 const compactAfterEntries = 20_000;
@@ -57,6 +57,8 @@ export class FixJournal {
   readonly #orders = new Map<string, SentOrder>();
   readonly #byExecution = new Map<string, SentOrder>();
   readonly #cancels = new Map<string, SentCancel>();
+  /** ClOrdID of a settled cancel → executionId: a venue may name the order by it alone, and later than its answer. */
+  readonly #settled = new Map<string, string>();
   #numbers: SequenceNumbers = { out: 1, in: 1 };
   #life = 1;
   #begunAt = 0;
@@ -104,6 +106,12 @@ export class FixJournal {
     return this.#cancels.get(clOrdId);
   }
 
+  /** @returns the execution that a cancel of this name was for, settled or not. */
+  cancelled(clOrdId: string): string | undefined {
+    return this.#cancels.get(clOrdId)?.executionId ?? this.#settled.get(clOrdId);
+  }
+
+  /** Not settled. */
   cancelsOf(executionId: string): SentCancel[] {
     return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
   }
@@ -134,7 +142,7 @@ export class FixJournal {
       this.#note({ kind: 'numbers', out: numbers.out, in: numbers.in });
     }
     this.#file.sync();
-    const live = this.#orders.size + this.#cancels.size;
+    const live = this.#orders.size + this.#cancels.size + this.#settled.size;
     if (this.#entriesSinceCompaction > Math.max(compactAfterEntries, live)) this.#compact();
   }
 
@@ -170,8 +178,11 @@ export class FixJournal {
       case 'cancel':
         this.#cancels.set(entry.cancel.clOrdId, entry.cancel);
         break;
-      case 'settled':
+      case 'settled': {
+        const executionId = entry.executionId ?? this.#cancels.get(entry.clOrdId)?.executionId;
         this.#cancels.delete(entry.clOrdId);
+        if (executionId !== undefined) this.#settled.set(entry.clOrdId, executionId);
+      }
     }
   }
 
@@ -191,12 +202,20 @@ export class FixJournal {
     for (const { clOrdId, executionId } of this.#cancels.values()) {
       if (!this.#byExecution.has(executionId)) this.#cancels.delete(clOrdId);
     }
+    for (const [clOrdId, executionId] of this.#settled) {
+      if (!this.#byExecution.has(executionId)) this.#settled.delete(clOrdId);
+    }
     const entries: Entry[] = [
       { kind: 'begun', at: this.#begunAt },
       { kind: 'life', life: this.#life },
       { kind: 'numbers', ...this.#numbers },
       ...this.orders().map((order) => ({ kind: 'order' as const, order })),
       ...[...this.#cancels.values()].map((cancel) => ({ kind: 'cancel' as const, cancel })),
+      ...[...this.#settled].map(([clOrdId, executionId]) => ({
+        kind: 'settled' as const,
+        clOrdId,
+        executionId,
+      })),
     ];
     this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));
   }

@@ -62,8 +62,10 @@ export class VenueAnswers {
     if (known === undefined)
       return this.#say('The venue reports on an order that has left the journal.', message);
     const nowMs = clock.now();
-    const context = { order, known, isCancelAsked: cancels.length > 0, nowMs };
-    const { evidence, isUndo, isCancelPending, isTaken } = readReport(message, context);
+    const isOfCancel = journal.cancelled(valueOf(message, tags.ClOrdID) ?? '') !== undefined;
+    const context = { order, known, isCancelAsked: isOfCancel || cancels.length > 0, nowMs };
+    const read = readReport(message, context);
+    const { evidence, isUndo, isCancelPending, isTaken, isRevived } = read;
     if (isTaken && order.isTaken !== true) journal.noteTaken(clOrdId);
     if (isUndo) {
       // Nothing of it is told but that it came, so it answers no doubt.
@@ -72,8 +74,12 @@ export class VenueAnswers {
         message,
         executionId,
       );
-    } else {
+    } else if (evidence?.status !== 'submitted') {
+      // PendingNew answers no doubt: the venue has not decided yet.
       this.#options.doubts.delete(clOrdId);
+    }
+    if (isRevived) {
+      this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
     }
     if (evidence !== undefined) plugin.report(executionId, evidence);
     const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
@@ -195,7 +201,7 @@ export class VenueAnswers {
     const { journal } = this.#options;
     return [tags.ClOrdID, tags.OrigClOrdID]
       .flatMap((tag) => message.fields.filter(([known]) => known === tag))
-      .map(([, id]) => journal.order(id) ?? journal.orderOf(journal.cancel(id)?.executionId ?? ''))
+      .map(([, id]) => journal.order(id) ?? journal.orderOf(journal.cancelled(id) ?? ''))
       .filter((order) => order !== undefined);
   }
 

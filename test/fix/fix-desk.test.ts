@@ -110,6 +110,52 @@ t.test('a trade that is taken back is said, and no quantity falls', async (t) =>
   t.match(desk.plugin.execution(id), { filledQuantity: 40, remainingQuantity: 0 });
 });
 
+t.test(
+  'forgotten after a trade that was taken back, and known again: what it is is told',
+  async (t) => {
+    for (const [report, told] of Object.entries({
+      '150=I|39=4|14=0|151=0': 'cancelled, cancelled_by_broker',
+      '150=I|39=0|14=0|151=100': 'working',
+    })) {
+      const desk = working();
+      desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+      desk.receive(`35=8|37=V1|17=E2|150=H|39=0|11=${name}|14=0|151=100|6=0|31=1.1|32=40`);
+      desk.receive(`35=8|37=NONE|17=0|150=8|39=8|103=5|11=${name}|14=0|151=0|6=0`);
+      t.match(desk.taken().told.at(-1), /^unknown/);
+      desk.receive(`35=8|37=V1|17=0|${report}|11=${name}|6=0`);
+      t.strictSame(desk.taken().told, [told]);
+      t.equal(desk.plugin.execution(id)?.filledQuantity, 40);
+    }
+  },
+);
+
+t.test(
+  'PendingNew is no answer: the order is asked for until the venue has taken it',
+  async (t) => {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.receive(`35=8|37=V1|17=E0|150=A|39=A|11=${name}|14=0|151=100|6=0`);
+    desk.taken();
+    desk.pass(10);
+    t.strictSame(desk.taken().sent, [askKnown]);
+    desk.receive(isNew);
+    desk.pass(200);
+    t.strictSame(desk.taken().sent, []);
+  },
+);
+
+t.test('an order that lives after it was rejected is said, since the status stays', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.pass(10);
+  desk.receive(`35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0`);
+  t.match(desk.taken().told, ['rejected, broker_rejected, 0 filled']);
+  desk.receive(isNew);
+  const { told } = desk.taken();
+  t.equal(told.length, 1);
+  t.match(told[0], /^event .*an order that it has rejected/);
+});
+
 t.test('a trade that is taken back answers no doubt: the order is asked for', async (t) => {
   const desk = new MemoryDesk();
   desk.submit(id);
@@ -294,6 +340,26 @@ t.test('a cancel that was lost: the order stands, so it is rejected, not sent ag
   desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
   t.strictSame(desk.taken().told, ['working, 0 filled', `${cancelId} rejected, unable_to_cancel`]);
 });
+
+t.test(
+  'the end under the name of a settled cancel alone is that of its order, also after restarts',
+  async (t) => {
+    const file = memoryFile();
+    const desk = new MemoryDesk({}, file);
+    desk.submit(id);
+    desk.receive(isNew);
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.loggedOn();
+    desk.pass(1);
+    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    t.equal(desk.taken().told.at(-1), `${cancelId} rejected, unable_to_cancel`);
+    const restarted = memoryFile(file.content());
+    new MemoryDesk({}, restarted, desk.plugin, desk.clock);
+    const last = new MemoryDesk({}, memoryFile(restarted.content()), desk.plugin, desk.clock);
+    last.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${cancelName}|14=0|151=0|6=0`);
+    t.strictSame(last.taken().told, ['cancelled, cancelled_by_api, 0 filled']);
+  },
+);
 
 t.test('an answer to a question from before the cancel says nothing of the cancel', async (t) => {
   const desk = working();
