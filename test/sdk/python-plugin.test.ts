@@ -32,6 +32,20 @@ function printedBy(...args: readonly string[]): string {
   });
 }
 
+const countsUnits = `
+from signalbox.plugin import fault_of
+for comment in "", "x" * 64, "\\U0001f600" * 32, "\\U0001f600" * 33, "\\ud800", "x" * 65, 5:
+    payload = {"instrument": "ES", "side": "buy", "executionType": "market", "quantity": 1, "comment": comment}
+    fault = fault_of({"signalType": "order", "cmd": "submit", "payload": payload})
+    print(fault and fault.reasonCode)
+`;
+
+await t.test('a text is as long as the gateway counts it', { skip: noPython }, async (t) => {
+  const [taken, refused] = ['None\n', 'invalid_field\n'];
+  const expected = [taken, taken, taken, refused, taken, refused, refused];
+  t.equal(printedBy('-c', countsUnits), expected.join(''));
+});
+
 /** Flushes twice on a disk that fails the first one. */
 const flushFails = `
 import contextlib, os, sys

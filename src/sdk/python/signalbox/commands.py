@@ -24,11 +24,16 @@ def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 1e18
 
 
+def _length(value: Any) -> int:
+    """As the gateway counts: UTF-16 units. -1 for what is no text."""
+    return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else -1
+
+
 def _one_of(*values: str) -> Callable[[Any], bool]:
     return lambda value: value in values if isinstance(value, str) else False
 
 
-_INSTRUMENT: Dict[str, _Check] = {"instrument": (lambda v: isinstance(v, str) and 1 <= len(v) <= 64, "invalid_field")}
+_INSTRUMENT: Dict[str, _Check] = {"instrument": (lambda v: 1 <= _length(v) <= 64, "invalid_field")}
 _ORDER: Dict[str, _Check] = {
     **_INSTRUMENT,
     "side": (_one_of("buy", "sell"), "invalid_field"),
@@ -39,7 +44,7 @@ _ORDER: Dict[str, _Check] = {
     "timeInForce": (_one_of("day", "gtc", "ioc", "fok"), "invalid_field"),
     "stopLoss": (_number, "invalid_price"),
     "takeProfit": (_number, "invalid_price"),
-    "comment": (lambda v: isinstance(v, str) and len(v) <= 64, "invalid_field"),
+    "comment": (lambda v: 0 <= _length(v) <= 64, "invalid_field"),
 }
 _COMMANDS = {"order/submit": _ORDER, "position/close": _INSTRUMENT, "account/flatten": {}}
 _REQUIRED = ("instrument", "side", "executionType", "quantity")
