@@ -9,7 +9,10 @@ const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
 const isPositive: Check = (value) => isNumber(value) && (value as number) >= 1;
 const isSeq: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+/** Without it, a time would be one of this computer's. */
+const zone = /(?:Z|[+-]\d\d:\d\d)$/;
+const isTime: Check = (value) =>
+  typeof value === 'string' && zone.test(value) && !Number.isNaN(Date.parse(value));
 const isObject: Check = (value) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 /** Absent in the welcome of an older gateway. */

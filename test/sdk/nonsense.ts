@@ -51,6 +51,9 @@ export const nonsense: readonly string[] = [
     ),
   ),
   textOf('submit', submit, 'expiresAt', '"2999-13-01T25:00:00Z"'),
+  // Without a zone it is a time of no clock: which one, the base would guess.
+  textOf('submit', submit, 'expiresAt', '"2999-01-01T00:00:00.000"'),
+  textOf('welcome', frames.welcome, 'serverTime', '"2026-01-15T12:00:00"'),
   ...[deep(990), deep(20_000), '{"quantity":NaN}', '{"quantity":-Infinity}'].map((payload) =>
     textOf('submit', submit, 'payload', payload),
   ),

@@ -663,6 +663,9 @@ t.test('what is no frame is passed over', async (t) => {
   t.strictSame(desk.asked, ['probe']);
 });
 
+  // A time without a zone would be one of this computer's.
+  connection.socket.send(JSON.stringify({ ...incomplete, expiresAt: expiresAt.slice(0, -1) }));
+  await desk.notice('bad_frame');
 t.test('a journal that cannot be written stops the terminal before it acknowledges', async (t) => {
   const directory = t.testdir();
   const file = openJournal(directory, source, 'journal', (opened) => opened);

@@ -1310,7 +1310,13 @@ namespace Signalbox
         /// <summary>No more milliseconds than a Timer takes.</summary>
         static bool IsPositive(object value) { return IsSeq(value) && (long)value > 0 && (long)value <= int.MaxValue; }
 
-        static bool IsTime(object value) { return value is string && Words.Time((string)value).Kind == DateTimeKind.Utc; }
+        /// <summary>With a zone: without one it would be a time of no clock.</summary>
+        static bool IsTime(object value)
+        {
+            var text = value as string;
+            return text != null && Words.Time(text).Kind == DateTimeKind.Utc
+                && DateTime.Parse(text, CultureInfo.InvariantCulture, DateTimeStyles.RoundtripKind).Kind != DateTimeKind.Unspecified;
+        }
 
         /// <summary>Absent in the welcome of an older gateway.</summary>
         static bool IsOptionalQueue(object value)

@@ -95,8 +95,12 @@ def utc_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def date_time(iso_time: str) -> datetime:
+    return datetime.fromisoformat(iso_time.replace("Z", "+00:00"))
+
+
 def unix_seconds(iso_time: str) -> float:
-    return datetime.fromisoformat(iso_time.replace("Z", "+00:00")).timestamp()
+    return date_time(iso_time).timestamp()
 
 
 def event_frame(kind: str, data: Mapping[str, Any], **links: Optional[str]) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, NoReturn, Optional, Union
 
-from .frames import Frame, finite, unix_seconds, whole
+from .frames import Frame, date_time, finite, whole
 
 _Check = Callable[[Any], bool]
 
@@ -29,7 +29,8 @@ def _positive(value: Any) -> bool:
 
 
 def _time(value: Any) -> bool:
-    return isinstance(value, str) and unix_seconds(value) is not None
+    """With a zone: without one it would be a time of this computer's."""
+    return isinstance(value, str) and date_time(value).tzinfo is not None
 
 
 def _object(value: Any) -> bool:
