@@ -41,7 +41,7 @@ export interface TerminalHandler {
    * `execute` submits it unless it has expired: only for a broker that certainly does not have it. Default: that.
    */
   inDoubt?(command: SubmitFrame, execute: () => void): void;
-  /** Cancel the order. Called once per cancelRequestId; after a crash again, if there was no report on it. */
+  /** Cancel the order. Called once per cancelRequestId; after a crash again, if no outcome was reported. */
   cancel(request: Pick<CancelFrame, 'cancelRequestId' | 'executionId'>): void;
   /** Send a `state_snapshot` with this id in its `data`. Asked only with the capability `snapshot`. */
   snapshot(snapshotId: string): void;
@@ -141,14 +141,15 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     flushSoon();
   }
 
-  /** Takes up the commands and cancels that an earlier process has stored and not reported on. */
+  /** Takes up the commands and cancels that an earlier process has stored and not brought to a report, or a cancel to its outcome. */
   function resume(): void {
     isResumed = true;
     for (const { submit, isReported } of journal.executions()) {
       if (!isReported) flushSoon(() => resumeOne(submit));
     }
     for (const { cancelRequestId, executionId, evidence } of journal.cancels()) {
-      if (evidence === undefined) flushSoon(() => handler.cancel({ cancelRequestId, executionId }));
+      const isOpen = evidence === undefined || evidence.status === 'pending';
+      if (isOpen) flushSoon(() => handler.cancel({ cancelRequestId, executionId }));
     }
   }
 

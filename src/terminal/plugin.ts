@@ -55,7 +55,7 @@ export interface Terminal {
   submit(command: SubmitFrame): void | Promise<void>;
   /**
    * Cancels an order of the journal, when its `submit` has resolved. Called once per cancelRequestId; after a restart
-   * again, if there was no report on it.
+   * again, if no outcome was reported.
    */
   cancel?(request: CancelRequest): void | Promise<void>;
   /**

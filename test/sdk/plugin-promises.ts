@@ -151,6 +151,26 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await (await fake.connection()).next('hello');
   });
 
+  await t.test('a cancel that was pending at its end is taken up at its next start', async (t) => {
+    const fake = await startFakeGateway();
+    t.teardown(() => fake.close());
+    const login = { url: fake.url, email: 'ann@example.com' };
+    const args = [...language.ledger, ...source, ...ledgerIn(t).args];
+    const first = startTerminal(t, [...args, 'later'], language.environment, login);
+    const connection = await fake.connection();
+    await connection.welcome();
+    connection.send({ ...order, payload: { quantity: 1 } });
+    await connection.next('report');
+    const cancelRequestId = 'can_1';
+    connection.send({ type: 'cancel', cancelRequestId, executionId: 'exe_1', orderRef: 'ord_1' });
+    const { seq } = await connection.next('cancel_report');
+    await first.kill();
+    startTerminal(t, [...args, 'never'], language.environment, login);
+    const second = await fake.connection();
+    await second.welcome({ lastSeq: seq });
+    t.match(await second.next('cancel_report'), { cancelRequestId, status: 'cancelled' });
+  });
+
   await t.test('a refusal of a strange shape does not end it', async (t) => {
     const fake = await startFakeGateway();
     t.teardown(() => fake.close());

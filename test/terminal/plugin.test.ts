@@ -250,6 +250,24 @@ t.test(
   },
 );
 
+t.test('a cancel that was pending at the end of a process is taken up by the next', async (t) => {
+  const journalDir = leaveInDoubt(t.testdir());
+  const journal = journalIn(journalDir);
+  journal.noteReport({ type: 'report', executionId: 'exe_1', status: 'working' }, 1);
+  journal.noteReport({ type: 'cancel_report', cancelRequestId: 'can_1', status: 'pending' }, 2);
+  journal.flush();
+  journal.close();
+  const asked: string[] = [];
+  const { connection } = await setUp(
+    t,
+    { submit: () => undefined, cancel: ({ cancelRequestId }) => void asked.push(cancelRequestId) },
+    { journalDir },
+  );
+  cancel(connection, 'exe_1');
+  await connection.next('ack');
+  t.strictSame(asked, ['can_1']);
+});
+
 t.test('a cancel waits for an order in doubt that is handed over after all', async (t) => {
   const done: string[] = [];
   let resolve: () => void = () => undefined;

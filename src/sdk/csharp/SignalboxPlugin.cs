@@ -371,6 +371,9 @@ namespace Signalbox
         internal string ExecutionId;
         internal Fields State;
         internal DateTime At;
+
+        /// <summary>Without an outcome.</summary>
+        internal bool IsOpen { get { return State == null || State.Text("status") == "pending"; } }
     }
 
     internal sealed class KeptReport
@@ -988,7 +991,7 @@ namespace Signalbox
         /// <summary>Executes a command, which is stored. Called once for each. Report its results.</summary>
         protected abstract void Submit(Execution command);
 
-        /// <summary>Cancels an order of the journal. Once per id; after a restart again, if there was no report on it.</summary>
+        /// <summary>Cancels an order of the journal. Once per id; after a restart again, if no outcome was reported.</summary>
         protected virtual void Cancel(string cancelRequestId, string executionId)
         {
             CancelReport(cancelRequestId, new Fields { { "status", "rejected" }, { "reasonCode", "unable_to_cancel" } });
@@ -1224,7 +1227,7 @@ namespace Signalbox
             Notice("connected", new Fields { { "connectionId", welcome.Text("connectionId") }, { "lastSeq", welcome.Get("lastSeq") } });
         }
 
-        /// <summary>Takes up what an earlier process has stored and not reported on.</summary>
+        /// <summary>Takes up what an earlier process has stored and not reported on, and cancels without an outcome.</summary>
         void Resume()
         {
             isResumed = true;
@@ -1233,7 +1236,7 @@ namespace Signalbox
                 var command = execution;
                 HandOver(command.ExecutionId, () => Settle(command));
             }
-            foreach (var pair in journal.Cancels.Where(each => each.Value.State == null).ToList())
+            foreach (var pair in journal.Cancels.Where(each => each.Value.IsOpen).ToList())
             {
                 var cancel = pair;
                 HandOver(cancel.Key, () => TryCancel(cancel.Key, cancel.Value.ExecutionId));
@@ -1499,7 +1502,7 @@ namespace Signalbox
                     CancelRecord cancel;
                     var execution = Find(id);
                     if (execution != null && !execution.IsFinal) Report(id, unknown);
-                    else if (journal.Cancels.TryGetValue(id, out cancel) && cancel.State == null) CancelReport(id, unknown);
+                    else if (journal.Cancels.TryGetValue(id, out cancel) && cancel.IsOpen) CancelReport(id, unknown);
                 }
             }
         }

@@ -31,6 +31,11 @@ sealed class LedgerTerminal : SignalboxPlugin
         Report(command.ExecutionId, Filled(command));
     }
 
+    protected override void Cancel(string cancelRequestId, string executionId)
+    {
+        CancelReport(cancelRequestId, new Fields { { "status", dies == "never" ? "cancelled" : "pending" } });
+    }
+
     protected override Fields InDoubt(Execution command)
     {
         var isPlaced = File.Exists(ledger) && File.ReadAllLines(ledger).Contains(command.ExecutionId);

@@ -33,6 +33,9 @@ class LedgerTerminal(Plugin):
         die("after")
         self.report(command["executionId"], self.filled(command))
 
+    def cancel(self, cancel_request_id, execution_id):
+        self.cancel_report(cancel_request_id, {"status": "cancelled" if dies == "never" else "pending"})
+
     def in_doubt(self, command):
         return self.filled(command) if command["executionId"] in placed() else EXECUTE
 

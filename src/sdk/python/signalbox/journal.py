@@ -44,6 +44,11 @@ class Cancel:
     state: Optional[CancelEvidence] = None
     at: float = 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Without an outcome."""
+        return self.state is None or self.state["status"] == "pending"
+
 
 class Journal:
     """

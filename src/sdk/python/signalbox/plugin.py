@@ -126,7 +126,7 @@ class Plugin:
         raise NotImplementedError
 
     def cancel(self, cancel_request_id: str, execution_id: str) -> None:
-        """Cancels an order of the journal. Once per id; after a restart again, if there was no report on it."""
+        """Cancels an order of the journal. Once per id; after a restart again, if no outcome was reported."""
         self.cancel_report(cancel_request_id, {"status": "rejected", "reasonCode": "unable_to_cancel"})
 
     def in_doubt(self, command: Submit) -> Union[Evidence, str, None]:
@@ -375,14 +375,14 @@ class Plugin:
         self._wake_up()
 
     def _resume(self) -> None:
-        """Takes up what an earlier process has stored and not reported on."""
+        """Takes up what an earlier process has stored and not reported on, and cancels without an outcome."""
         self._resumed = True
         for execution in self._journal.executions.values():
             if execution.state is None:
                 command = execution.submit
                 self._hand_over(command["executionId"], lambda command=command: self._settle(command))  # type: ignore
         for key, cancel in self._journal.cancels.items():
-            if cancel.state is None:
+            if cancel.is_open:
                 self._hand_over(key, lambda key=key, on=cancel.executionId: self._cancel(key, on))  # type: ignore
 
     async def _flush_forever(self) -> None:
@@ -443,7 +443,7 @@ class Plugin:
             execution, cancel = self._journal.executions.get(key), self._journal.cancels.get(key)
             if execution is not None and not execution.is_final:
                 self.report(key, unknown)
-            elif cancel is not None and cancel.state is None:
+            elif cancel is not None and cancel.is_open:
                 self.cancel_report(key, unknown)
 
     def _execute(self, command: Any) -> None:
