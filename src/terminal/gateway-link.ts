@@ -16,6 +16,7 @@ import {
 } from '../plugins/protocol.js';
 import { decodeGatewayFrame } from './gateway-frame.js';
 import {
+  endedBy,
   isForbidden,
   reconnectDelayMs,
   refusedBy,
@@ -219,7 +220,7 @@ export class GatewayLink {
     if (this.#isEnded) return;
     if (status === 401) return this.refuse(sessionRefused);
     if (isForbidden(code, this.#hadError)) return this.refuse(refusedBy(code, text));
-    if (this.#failure === '') this.#failure = text === '' ? 'the connection has ended' : text;
+    if (this.#failure === '') this.#failure = endedBy(code, text);
     this.#reconnectLater(this.#hadConnection(status, code) ? code : undefined);
   }
 

@@ -1,6 +1,6 @@
 /** Defines when a plugin reconnects and when it does not. Source: section 6 of the contract. */
 import { hourMs } from '../lib/durations.js';
-import { closeCodes, type CloseReason } from '../plugins/protocol.js';
+import { closeCodes, helloTimeoutMs, type CloseReason } from '../plugins/protocol.js';
 
 /** Milliseconds before the first reconnect, the second, and so on; the last one repeats. */
 const delaysMs = [1_000, 2_000, 5_000, 10_000] as const;
@@ -31,6 +31,14 @@ export function retryAfterMs(header = ''): number {
 export function isForbidden(closeCode: number, hadError: boolean): boolean {
   if (closeCode === closeCodes.bad_protocol && !hadError) return false;
   return closeCode >= 4_500 && closeCode <= 4_999;
+}
+
+/** For the operator: why a connection has ended that is tried again. */
+export function endedBy(closeCode: number, text: string): string {
+  if (closeCode === closeCodes.bad_protocol) {
+    return `the gateway got no hello within ${helloTimeoutMs / 1_000} s: the line to it is slow, or this computer stood still`;
+  }
+  return text === '' ? 'the connection has ended' : text;
 }
 
 /** Why a plugin stops without a reconnect. `session_refused`: the upgrade got a 401. */

@@ -51,6 +51,7 @@ _REFUSALS = {
     4503: ("session_revoked", "The session has expired or was revoked: log in again."),
     4504: ("too_many_sources", "The user has too many active terminals: stop one and wait two minutes."),
 }
+_HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or this computer stood still"
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
 #: Longest texts of `native` that the gateway takes; `text` counts UTF-16 units, so that half as many always fit.
@@ -249,6 +250,7 @@ class Plugin:
                 # A 4502 without an error frame says that the hello was late, as after a stall of the computer.
                 if code is not None and 4500 <= code <= 4999 and (code != 4502 or self._had_error):
                     raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
+                message = _HELLO_LATE if code == 4502 else message
             except (OSError, WebSocketException, asyncio.TimeoutError, LoginRefused) as error:
                 answer = getattr(error, "response", error)
                 if getattr(answer, "status_code", None) == 401:
