@@ -57,6 +57,8 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   t.match(poor, { reasonCode: 'insufficient_funds', native: { code: 10019 } });
   const strange = await outcome(gateway, user, await submit({ instrument: 'XAU' }), 'rejected');
   t.match(strange, { reasonCode: 'unknown_instrument' });
+  const unquoted = await outcome(gateway, user, await submit({ instrument: 'GBPUSD' }), 'rejected');
+  t.match(unquoted, { reasonCode: 'no_quotes' }, 'an order that was not sent is not in doubt');
   const dated = await outcome(gateway, user, await submit({ timeInForce: 'day' }), 'rejected');
   t.match(dated, { reasonCode: 'invalid_field', native: { text: /timeInForce/ } });
 

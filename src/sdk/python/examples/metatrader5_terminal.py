@@ -62,11 +62,14 @@ class MetaTrader5Terminal(Plugin):
         fault = fault_of(command, ["order/submit"], without=["stopPrice", "timeInForce", "comment"])
         if fault is None and not mt5.symbol_select(order["instrument"], True):
             fault = Fault("unknown_instrument", f"The terminal has no {order['instrument']}.")
+        request = None if fault is not None else self.request_of(key, order)
+        if fault is None and request is None:
+            fault = Fault("no_quotes", f"The terminal has no price of {order['instrument']}.")
         if fault is not None:
             rejected: Evidence = {"status": "rejected", "reasonCode": fault.reasonCode, "native": {"text": fault.text}}
             return self.report(key, rejected)
         self.open[key] = command
-        result = mt5.order_send(self.request_of(key, order))
+        result = mt5.order_send(request)
         if result is not None and result.retcode in REJECTIONS:
             del self.open[key]
             return self.report(key, {"status": "rejected", "reasonCode": REJECTIONS[result.retcode],
@@ -77,15 +80,18 @@ class MetaTrader5Terminal(Plugin):
         if self.execution(key).state is None:  # type: ignore[union-attr]
             self.report(key, {"status": "submitted", "native": {"orderId": str(result.order)}})
 
-    def request_of(self, key: str, order: Dict[str, Any]) -> Dict[str, Any]:
+    def request_of(self, key: str, order: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+        """None where a market order has no price: a symbol that was selected only now may have none yet."""
         is_buy, symbol = order["side"] == "buy", order["instrument"]
-        tick, info = mt5.symbol_info_tick(symbol), mt5.symbol_info(symbol)
         request = {"symbol": symbol, "volume": float(order["quantity"]), "comment": short_id(key),
                    "sl": order.get("stopLoss", 0.0), "tp": order.get("takeProfit", 0.0)}
         if order["executionType"] == "limit":
             return {**request, "action": mt5.TRADE_ACTION_PENDING, "price": order["limitPrice"],
                     "type": mt5.ORDER_TYPE_BUY_LIMIT if is_buy else mt5.ORDER_TYPE_SELL_LIMIT,
                     "type_time": mt5.ORDER_TIME_GTC, "type_filling": mt5.ORDER_FILLING_RETURN}
+        tick, info = mt5.symbol_info_tick(symbol), mt5.symbol_info(symbol)
+        if tick is None or info is None:
+            return None
         # Bit 1 of filling_mode: fill or kill; bit 2: immediate or cancel.
         filling = mt5.ORDER_FILLING_FOK if info.filling_mode & 1 else mt5.ORDER_FILLING_IOC
         return {**request, "action": mt5.TRADE_ACTION_DEAL, "price": tick.ask if is_buy else tick.bid,

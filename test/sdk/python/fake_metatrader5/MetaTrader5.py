@@ -1,7 +1,7 @@
 """
 A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
-this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money. A
-volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
+this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money.
+GBPUSD has no quotes. A volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
 FAKE_METATRADER5.hides, which gets a byte at each look. Deals are not shown while there is FAKE_METATRADER5.lags, which gets
 a byte, too; every other look fails. The orders are in the file FAKE_METATRADER5, so that they
 outlive the process, as those of a terminal do.
@@ -74,7 +74,7 @@ def account_info():
 
 
 def symbol_select(symbol, enable):
-    return symbol == "EURUSD"
+    return symbol in ("EURUSD", "GBPUSD")
 
 
 def symbol_info(symbol):
@@ -82,7 +82,7 @@ def symbol_info(symbol):
 
 
 def symbol_info_tick(symbol):
-    return SimpleNamespace(ask=1.1, bid=1.1)
+    return SimpleNamespace(ask=1.1, bid=1.1) if symbol == "EURUSD" else None
 
 
 def order_send(request):
