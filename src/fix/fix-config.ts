@@ -1,4 +1,5 @@
 /** The configuration file of the FIX terminal: one table of its fields, each checked, each fault named. */
+import { repeatedMembers } from '../lib/json-members.js';
 import type { SourceName } from '../model/source-name.js';
 import type { Field } from './message.js';
 import { venues, type TimeInForce, type Venue, type VenueName } from './venues.js';
@@ -117,7 +118,7 @@ export function readFixConfig(content: string): FixConfig | readonly string[] {
     return ['It is no JSON.'];
   }
   if (!isObject(root)) return ['It must hold a JSON object.'];
-  const faults: string[] = [];
+  const faults = repeatedMembers(content).map((name) => `"${name}" is given more than once.`);
   const given = flattened(root, faults);
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(rules, name)) faults.push(`There is no setting "${name}".`);

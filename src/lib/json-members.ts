@@ -1,37 +1,74 @@
 /**
- * Lists the names of an object's members in a JSON text. JSON.parse keeps the last of two members with one name; who
- * reads the text elsewhere may keep the first, or tell no upper case from lower.
+ * Lists the members of a JSON text. JSON.parse keeps the last of two members with one name; who reads the text
+ * elsewhere may keep the first, or tell no upper case from lower.
  */
+
+/** A member's place: names and, in a list, indexes. */
+type Path = readonly (string | number)[];
 
 /** @param text an object that JSON.parse accepts. @returns a name as often as it occurs, in the text's order. */
 export function memberNames(text: string): string[] {
   const names: string[] = [];
-  let level = 0;
+  eachMember(text, (path) => {
+    if (path.length === 1) names.push(path[0] as string);
+  });
+  return names;
+}
+
+/**
+ * @param text an object that JSON.parse accepts.
+ * @returns the members that their object has had before, at whatever depth: `plans.business`, `platforms[1].token`.
+ */
+export function repeatedMembers(text: string): string[] {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  eachMember(text, (path) => {
+    const place = JSON.stringify(path);
+    if (seen.has(place)) repeated.add(shown(path));
+    seen.add(place);
+  });
+  return [...repeated];
+}
+
+function shown(path: Path): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .slice(1);
+}
+
+function eachMember(text: string, onMember: (path: Path) => void): void {
+  const path: (string | number)[] = [];
   let isName = false;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '"': {
         const open = at++;
         while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-        if (isName) names.push(JSON.parse(text.slice(open, at + 1)) as string);
+        if (isName) {
+          path[path.length - 1] = JSON.parse(text.slice(open, at + 1)) as string;
+          onMember(path);
+        }
         isName = false;
         break;
       }
       case '{':
-        level++;
-        isName = level === 1;
+        path.push('');
+        isName = true;
         break;
       case '[':
-        level++;
+        path.push(0);
         break;
       case '}':
       case ']':
-        level--;
+        path.pop();
         break;
-      case ',':
-        isName = level === 1;
+      case ',': {
+        const last = path.at(-1);
+        isName = typeof last === 'string';
+        if (typeof last === 'number') path[path.length - 1] = last + 1;
         break;
+      }
     }
   }
-  return names;
 }

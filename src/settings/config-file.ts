@@ -1,9 +1,10 @@
 /**
  * Reads the config file: JSON with settings at its top level, and the sections `limits`, `plans` and
  * `platforms`, which `sections` reads. Unknown keys are errors, because a misspelt limit would silently not
- * apply.
+ * apply, and so are keys that stand there twice, because one of the two would not.
  */
 import { errorText } from '../lib/error-text.js';
+import { repeatedMembers } from '../lib/json-members.js';
 import { settingNames, settingsTable } from './table.js';
 
 /** Reports one error: the setting's name, and a sentence for the operator. */
@@ -33,8 +34,9 @@ export function readConfigFile(
   report: Report,
 ): ConfigFile {
   let parsed: unknown;
+  let text: string;
   try {
-    const text = readFile(path);
+    text = readFile(path);
     if (foreignText.test(text)) {
       report(
         'config',
@@ -55,6 +57,9 @@ export function readConfigFile(
   if (!isObject(parsed)) {
     report('config', `The config file ${path} must hold a JSON object.`);
     return { path, root: {} };
+  }
+  for (const name of repeatedMembers(text)) {
+    report(name, `"${name}" is given more than once (config file ${path}). Keep one of them.`);
   }
   reportUnknownKeys(parsed, topLevelKeys, '', path, report);
   return { path, root: parsed };

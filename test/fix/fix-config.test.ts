@@ -52,6 +52,10 @@ t.test('each fault is named', async (t) => {
     readFixConfig(typeof content === 'string' ? content : JSON.stringify(content)) as string[];
   t.strictSame(faults('{'), ['It is no JSON.']);
   t.strictSame(faults('[]'), ['It must hold a JSON object.']);
+  const twice = JSON.stringify({ ...least, orders: { symbols: { A: 'B', a: 'C' } } });
+  t.strictSame(faults(twice.replace('"a"', '"A"')), [
+    '"orders.symbols.A" is given more than once.',
+  ]);
   t.equal(faults({}).length, 10, 'all that must be there');
   const found = faults({
     ...least,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { memberNames } from '../../src/lib/json-members.js';
+import { memberNames, repeatedMembers } from '../../src/lib/json-members.js';
 
 t.test('names are those of the object itself, as often as they occur', (t) => {
   const rows: readonly (readonly [text: string, names: string[]])[] = [
@@ -14,5 +14,19 @@ t.test('names are those of the object itself, as often as they occur', (t) => {
     t.doesNotThrow(() => JSON.parse(text) as unknown, text);
     t.strictSame(memberNames(text), names, text);
   }
+  t.end();
+});
+
+t.test('a member is repeated when its own object has had its name', (t) => {
+  const rows: readonly (readonly [text: string, repeated: string[]])[] = [
+    ['{}', []],
+    ['{"a":{"b":1},"c":{"b":2},"d":[{"b":3},{"b":4},{}, "b","b"]}', []],
+    ['{"a":1,"b":2,"a":3,"a":4}', ['a']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"a":{"b":1,"c":{},"b":2}}', ['a.b']],
+    ['{"a":[{"b":1},{"b":1,"c":[1,2],"b":2}]}', ['a[1].b']],
+    ['{"a":{"b":1},"a":{"b":2}}', ['a', 'a.b']],
+  ];
+  for (const [text, repeated] of rows) t.strictSame(repeatedMembers(text), repeated, text);
   t.end();
 });
