@@ -8,6 +8,7 @@ import type { Finding } from './finding.js';
 import { checkNative } from './native.js';
 import { checkPermissions } from './permissions.js';
 import { checkPorts } from './ports.js';
+import { checkReach } from './reach.js';
 import { checkSecret } from './secret.js';
 import { checkStore } from './store.js';
 import { checkTls } from './tls.js';
@@ -26,7 +27,8 @@ const checks: readonly Check[] = [
 ];
 
 export async function examine(subject: Subject): Promise<Finding[]> {
-  const findings: Finding[] = [];
+  const findings = await checkReach(subject);
+  if (findings.length > 0) return findings;
   for (const check of checks) findings.push(...(await check(subject)));
   return findings;
 }

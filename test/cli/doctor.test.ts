@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   openSync,
   closeSync,
@@ -22,6 +23,7 @@ import { readKey, writeKey } from '../../src/store/key-encoding.js';
 import { collections } from '../../src/store/key-layout.js';
 import { runCommand } from '../support/command.js';
 import { addUser, dataDirOf } from '../support/gateway-process.js';
+import { commandOfNobody, directoryOfNobody, nobody, noOtherUser } from '../support/other-user.js';
 import { runInProcess } from '../support/in-process.js';
 
 t.setTimeout(300_000);
@@ -87,6 +89,32 @@ t.test('a directory that others can read, and a key of TLS, are told of', async 
   const { of } = await diagnose(dataDir);
   t.match(of('permissions'), [{ level: 'problem', remedy: /chmod 700/ }]);
 });
+
+t.test(
+  'a directory above the data that is closed to the gateway’s user is the one finding, by name',
+  { skip: noOtherUser() },
+  async (t) => {
+    const { folder, dataDir } = directoryOfNobody(t);
+    await addUser(dataDir, 'ann@example.com');
+    chownSync(folder, 0, 0);
+    chmodSync(folder, 0o700);
+    const { code, findings } = await diagnose(dataDir);
+    t.equal(code, 1);
+    t.match(findings.slice(1), [
+      {
+        check: 'permissions',
+        level: 'problem',
+        message: `The owner of ${dataDir} (user ${nobody}) cannot reach it: ${folder} is closed to that user.`,
+        remedy: `chmod o+x ${folder}`,
+      },
+    ]);
+    t.equal(findings.length, 2);
+    const other = commandOfNobody(['doctor', '--data-dir', dataDir]);
+    t.equal(other.code, 1);
+    t.match(other.stdout, `${folder} is closed to user ${nobody}, which runs this command.`);
+    t.equal(other.stderr, '');
+  },
+);
 
 t.test('no directory, and a directory without a store, are problems', async (t) => {
   const directory = t.testdir({ empty: {}, cut: { unfinished: { 'data.mdb': '' } } });

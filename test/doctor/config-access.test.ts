@@ -35,6 +35,21 @@ t.test(
     );
     chownSync(configFile, 0, nobody);
     t.match(await check(configFile), [{ level: 'ok' }]);
+    chmodSync(folder, 0o700);
+    chownSync(folder, 0, 0);
+    t.match(
+      await check(configFile),
+      [
+        {
+          level: 'problem',
+          message: new RegExp(
+            `user ${nobody}\\) cannot reach .*: ${folder} is closed to that user`,
+          ),
+          remedy: /^Move it/,
+        },
+      ],
+      'a directory further above is named, and not opened to others',
+    );
     t.same(await check(undefined), [], 'without a config file there is nothing to say');
     t.equal(process.geteuid?.(), 0, 'and the command has its own rights again');
   },
