@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { nobody } from '../support/other-user.js';
 import { signalbox as program } from '../support/signalbox.js';
@@ -94,7 +94,6 @@ t.test('an assignment may be in quotes, as systemd’s own manual writes it', as
   const { unit } = machine(t, userInfo().username, [
     'Environment="SIGNALBOX_DATA_DIR=/srv/a b" SIGNALBOX_OPS_PORT="2"',
     "Environment='SIGNALBOX_HOST=::1'",
-    'Environment=',
   ]);
   const { status, lines, stderr } = run(unit, ['config']);
   t.equal(status, 0, stderr);
@@ -104,6 +103,39 @@ t.test('an assignment may be in quotes, as systemd’s own manual writes it', as
     'SIGNALBOX_HOST=::1',
     'SIGNALBOX_OPS_PORT=2',
     'SIGNALBOX_PORT=1',
+  ]);
+});
+
+t.test('lines are read as systemd reads them: continued, spaced, and taken back', async (t) => {
+  const { unit } = machine(t, userInfo().username, [
+    'Environment=',
+    'EnvironmentFile=',
+    'Environment=SIGNALBOX_DATA_DIR=/srv/old \\',
+    '# a comment in between',
+    '  SIGNALBOX_PORT=2 \\',
+    '  "SIGNALBOX_HOST=::1"',
+    '  Environment = SIGNALBOX_DATA_DIR=/srv/new',
+    '#Environment=SIGNALBOX_PORT=3',
+  ]);
+  writeFileSync(join(dirname(unit), 'environment'), 'SIGNALBOX_OPS_PORT=9\n');
+  const { status, lines, stderr } = run(unit, ['config']);
+  t.equal(status, 0, stderr);
+  t.same(lines.slice(2), ['SIGNALBOX_DATA_DIR=/srv/new', 'SIGNALBOX_HOST=::1', 'SIGNALBOX_PORT=2']);
+});
+
+t.test('a setting that the service has as a flag is the command’s, too', async (t) => {
+  const { unit, path } = machine(t, userInfo().username);
+  const flags = '--data-dir "/srv/a b" --json --ops-port=7 --tls-cert %d/tls.cert --port 8';
+  writeFileSync(join(path, 'environment'), 'SIGNALBOX_PORT=9000\n');
+  writeFileSync(unit, readFileSync(unit, 'utf8').replace(/ serve$/m, ` serve ${flags}`));
+  const { status, lines, stderr } = run(unit, ['config']);
+  t.equal(status, 0, stderr);
+  t.same(lines.slice(1), [
+    'args config',
+    'NODE_ENV=production',
+    'SIGNALBOX_DATA_DIR=/srv/a b',
+    'SIGNALBOX_OPS_PORT=7',
+    'SIGNALBOX_PORT=8',
   ]);
 });
 
