@@ -17,6 +17,7 @@ import {
 } from '../store/directory-lock.js';
 import { StartRefused } from '../store/refusal.js';
 import { StoreFailure } from '../store/store.js';
+import { connectionsMax } from './protocol.js';
 import { converse, type Ending, type RowSource } from './conversation.js';
 import type { Operation, OperationContext, Rows } from './operation.js';
 import type { ResultOf } from './operations.js';
@@ -170,7 +171,7 @@ function stillHeld(dataDir: string, { pid, role }: Holder, isCutOff: boolean): N
   if (role === 'command') return notPerformed('data_directory_busy', busyMessage(dataDir, pid));
   const seconds = lockWaitMs / 1000;
   const reason = isCutOff
-    ? `for ${seconds} seconds it has closed each connection at once. It may have used up its open files (LimitNOFILE).`
+    ? `for ${seconds} seconds it has closed each connection at once. It may have used up its open files (LimitNOFILE), or ${connectionsMax} other commands be at work on it: end those that are stopped.`
     : `it has been starting or ending for ${seconds} seconds.`;
   return notPerformed(
     'gateway_silent',

@@ -31,6 +31,8 @@ export type ErrorCode =
 
 /** A row may hold a payload of 96 KiB, and every byte of it may be escaped to six. */
 export const lineBytesMax = 1024 * 1024;
+/** Enough for an operator's shell and scripts; more connections are closed at once. */
+export const connectionsMax = 64;
 /** A side that has sent nothing for this long counts as dead. */
 export const silenceMs = 5_000;
 /** Interval of the empty lines of a gateway at work. */

@@ -18,6 +18,7 @@ import { operations } from './operations.js';
 import {
   badLine,
   type CommandLine,
+  connectionsMax,
   type ErrorCode,
   type GatewayLine,
   linesOf,
@@ -56,8 +57,6 @@ export interface AdminServer {
   stop(): Promise<void>;
 }
 
-/** Enough for an operator's shell and scripts; more connections are closed at once. */
-const connectionsMax = 64;
 /** A stopped command would keep its place, and its copy of the store, for ever. */
 const unreadMsMax = 60_000;
 
