@@ -1,6 +1,7 @@
 /** `signalbox key add`: an API key for a user, without the user's password. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
+import { repeatedMembers } from '../lib/json-members.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -51,9 +52,13 @@ export function keyAddCommand(io: Io): Command {
 }
 
 function readJson(text: string): unknown {
+  let limits: unknown;
   try {
-    return JSON.parse(text);
+    limits = JSON.parse(text);
   } catch {
     throw new InvalidArgumentError('It must be JSON, such as {"maxOpenOrders":5}.');
   }
+  const [repeated] = repeatedMembers(text);
+  if (repeated === undefined) return limits;
+  throw new InvalidArgumentError(`"${repeated}" is given more than once. Keep one of them.`);
 }

@@ -52,6 +52,10 @@ t.test('a key shows its limits wherever it is shown, and null where it has none'
     /limits\.maxOpenOrders \(out_of_range\)/,
   );
   await t.rejects(gateway.command(...add, 'maxOpenOrders'), /must be JSON/);
+  await t.rejects(
+    gateway.command(...add, '{"maxOpenOrders":1,"maxOpenOrders":9}'),
+    /"maxOpenOrders" is given more than once/,
+  );
 });
 
 t.test('bad limits are refused, each named', async (t) => {
