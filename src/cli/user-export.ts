@@ -124,7 +124,7 @@ function done(file: string, user: Exported): Outcome {
         ? 'Now run "signalbox user import" with it on the other gateway, send the user’s ' +
           `requests there, and then run "signalbox user delete ${email}" here. Until then ` +
           undoFreeze(email)
-        : 'The user remains active here; to move it, export it with --freeze.'),
+        : 'The user stays here as it is; to move it, export it with --freeze.'),
   };
 }
 

@@ -274,7 +274,7 @@ t.test('a copy of a user that went on is refused', async (t) => {
   const move = await aMove(t);
   t.match(await move.export(), {
     code: 0,
-    stdout: /remains active here; to move it, export it with --freeze/,
+    stdout: /stays here as it is; to move it, export it with --freeze/,
   });
   t.match(await move.import(), { code: 1, stderr: /two gateways would act for one user/ });
 });
