@@ -7,20 +7,25 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { becomeOwnerOf } from '../admin/owner.js';
 import { openStore } from '../store/lmdb-store.js';
-import { FormerFormat, StartRefused } from '../store/refusal.js';
+import { FormerFormat, NoSpace, StartRefused } from '../store/refusal.js';
 import { type StoreReport, walkStore } from './store-walk.js';
+
+/** Of all but damage the store may be well. */
+export type RefusalCause = 'access' | 'space' | 'former_format' | 'damage';
 
 export type ExaminerMessage =
   | { readonly report: StoreReport }
   | {
       readonly refusal: string;
-      /** The store may be well: rights are missing, or it has an earlier format. */
-      readonly cause: 'access' | 'former_format' | 'damage';
+      readonly cause: RefusalCause;
     }
   | undefined;
 
 /** As the system names them, and as lmdb gives them. */
-const accessCodes: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 13, 1, 30];
+const causes: ReadonlyMap<unknown, RefusalCause> = new Map<unknown, RefusalCause>([
+  ...['EACCES', 'EPERM', 'EROFS', 13, 1, 30].map((code) => [code, 'access'] as const),
+  ...['ENOSPC', 'EDQUOT', 28, 122].map((code) => [code, 'space'] as const),
+]);
 
 async function examine(directory: string): Promise<ExaminerMessage> {
   try {
@@ -30,12 +35,15 @@ async function examine(directory: string): Promise<ExaminerMessage> {
     return { report };
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    const code = (error.cause as { readonly code?: unknown } | undefined)?.code;
-    const isAccess = accessCodes.includes(code);
-    const isFormer = error instanceof FormerFormat;
-    const cause = isFormer ? 'former_format' : isAccess ? 'access' : 'damage';
-    return { refusal: error.message, cause };
+    return { refusal: error.message, cause: causeOf(error) };
   }
+}
+
+function causeOf(error: StartRefused): RefusalCause {
+  if (error instanceof FormerFormat) return 'former_format';
+  if (error instanceof NoSpace) return 'space';
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  return causes.get(code) ?? 'damage';
 }
 
 const directory = process.argv[2] as string;

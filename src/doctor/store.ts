@@ -13,7 +13,7 @@ import { StoreRefused } from '../store/refusal.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 import { accessFault } from './store-access.js';
-import type { ExaminerMessage } from './store-examiner.js';
+import type { ExaminerMessage, RefusalCause } from './store-examiner.js';
 import type { StoreReport } from './store-walk.js';
 
 const examiner = fileURLToPath(new URL('store-examiner.js', import.meta.url));
@@ -24,12 +24,18 @@ const restore =
   '(ops/backup.md tells how, and what to tell the bots).';
 const mendPermissions =
   'Mend the permissions first, as the finding about them says, and run this again.';
-const remedies = {
-  access: mendPermissions,
-  former_format:
-    'Examine it with the version that wrote it, or a copy of it: that version cannot read it afterwards.',
-};
 const report = reporter('store');
+const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
+  damage: (refusal) => report.problem(refusal, restore),
+  space: (refusal) =>
+    report.problem(refusal, 'Make room first: the gateway starts then, and loses nothing.'),
+  access: (refusal) => notExamined(refusal, mendPermissions),
+  former_format: (refusal) =>
+    notExamined(
+      refusal,
+      'Examine it with the version that wrote it, or a copy of it: that version cannot read it afterwards.',
+    ),
+};
 
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   const { dataDir } = settings;
@@ -37,7 +43,7 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   if (!existsSync(dataDir)) return [];
   const fault = accessFault(dataDir);
   if (fault !== undefined) {
-    return [report.warning(`The records were not examined: ${fault}.`, mendPermissions)];
+    return [notExamined(`${fault}.`, mendPermissions)];
   }
   if (isUnfinishedBackup(dataDir)) {
     return [
@@ -70,6 +76,10 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   return judgeExamination(dataDir, examination, clock.now(), gatewayPid);
 };
 
+function notExamined(reason: string, remedy: string): Finding {
+  return report.warning(`The records were not examined: ${reason}`, remedy);
+}
+
 function judgeExamination(
   dataDir: string,
   { message, signal, errors }: Examination,
@@ -81,12 +91,7 @@ function judgeExamination(
     return [report.problem(`The store in ${dataDir} cannot be read to its end: ${how}.`, restore)];
   }
   if ('refusal' in message) {
-    const { refusal, cause } = message;
-    return [
-      cause === 'damage'
-        ? report.problem(refusal, restore)
-        : report.warning(`The records were not examined: ${refusal}`, remedies[cause]),
-    ];
+    return [refusals[message.cause](message.refusal)];
   }
   const of =
     gatewayPid === undefined

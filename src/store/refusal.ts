@@ -15,3 +15,8 @@ export class StoreRefused extends StartRefused {
 export class FormerFormat extends StoreRefused {
   override readonly name = 'FormerFormat';
 }
+
+/** The disk has no room for what an open writes first; the store may be well. */
+export class NoSpace extends StoreRefused {
+  override readonly name = 'NoSpace';
+}

@@ -241,7 +241,7 @@ t.test('a disk without room for what the log holds is refused with the reason', 
   await first.write((batch) => batch.put('meta', 'a', 1));
   const diskSpace = () => ({ freeBytes: 1_000, sizeBytes: 2 ** 30 });
   t.throws(() => openStore(directory, { diskSpace }), {
-    name: 'StoreRefused',
+    name: 'NoSpace',
     message: /needs .* to bring its log into data\.mdb.*Free some space/,
   });
   const second = openStore(directory);

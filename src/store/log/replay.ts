@@ -2,7 +2,7 @@
 import { errorText } from '../../lib/error-text.js';
 import { bytesText } from '../../lib/units.js';
 import type { DiskSpace } from '../disk-reserve.js';
-import { StoreRefused } from '../refusal.js';
+import { NoSpace, StoreRefused } from '../refusal.js';
 import { eachFrame } from './frame.js';
 import type { Recovery } from './recovery.js';
 
@@ -23,7 +23,7 @@ export function replay(
 ): void {
   const needed = growthMax * (bytes + bytesPerTransaction);
   if (bytes > 0 && space !== undefined && space.freeBytes < needed) {
-    throw new StoreRefused(
+    throw new NoSpace(
       `The store needs ${bytesText(needed)} to bring its log into data.mdb, and the disk has ` +
         `${bytesText(space.freeBytes)} free. Free some space on that disk.`,
     );

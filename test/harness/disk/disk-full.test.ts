@@ -129,4 +129,11 @@ t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
     if (retried.text !== answer.text) t.fail(`lost: ${answer.text}, now ${retried.text}`);
   }
   t.ok(accepted().length > 20, `${accepted().length} accepted, all there after SIGKILL`);
+
+  disk.fill(0);
+  t.match(await cli('halt'), { code: 0 });
+  await gateway.kill();
+  const { stdout } = await cli('doctor');
+  t.match(stdout, /problem +store +The store needs .* to bring its log .*\n.*Make room first/);
+  t.notMatch(stdout, 'backup', 'who restored one would lose what is safe');
 });
