@@ -80,7 +80,7 @@ export interface Refusals {
   import_under_way: { readonly email: string };
   leftovers: { readonly email: string };
   nothing_to_discard: { readonly email: string };
-  /** A user that was suspended was resumed or deleted, got another key, or had its orders cancelled, while it was exported. */
+  /** A user that was suspended was resumed or deleted, or had its orders cancelled, while it was exported. */
   user_changed: { readonly email: string };
   /** The rows of an import are not all of its user. */
   foreign_row: { readonly email: string };

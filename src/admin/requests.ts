@@ -2,7 +2,7 @@
  * The requests of the operations, by name. The server compiles them; a command takes only their types
  * from here, since loading the schemas would cost it more time than its work.
  */
-import { oneOf } from '../lib/json-types.js';
+import { listOf, oneOf } from '../lib/json-types.js';
 import Type, { type Static, type TSchema } from 'typebox';
 import { haltReasonLengthMax } from '../model/records.js';
 
@@ -45,7 +45,7 @@ export const requests = {
   'user.delete': Type.Object({ email }, strict),
   'user.export': Type.Object({ email, freeze: Type.Boolean() }, strict),
   'user.import': Type.Object(
-    { userId: text, email, plan: text, keyIdMax: Type.Optional(Type.Integer({ minimum: 0 })) },
+    { userId: text, email, plan: text, keyIds: listOf(Type.Integer({ minimum: 1 })) },
     strict,
   ),
   'user.discard': Type.Object({ userId: text, email }, strict),

@@ -13,7 +13,7 @@ const isShown: Readonly<Record<Field, boolean>> = {
   freeze: true,
   frozen: true,
   id: true,
-  keyIdMax: true,
+  keyIds: false,
   limit: true,
   limits: true,
   name: true,

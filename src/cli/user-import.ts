@@ -1,7 +1,7 @@
 /** `signalbox user import`: adds a user that another gateway has exported. */
 import type { Command } from 'commander';
 import type { Settings } from '../settings.js';
-import { invalidLineOf } from '../transfer/row-rules.js';
+import { judgeRows } from '../transfer/row-rules.js';
 import {
   readUserFileHead,
   readUserRows,
@@ -48,7 +48,7 @@ export function userImportCommand(io: Io): Command {
 }
 
 async function add(io: Io, settings: Settings, file: string, head: UserFileHead): Promise<Outcome> {
-  const { userId, email, plan, keyIdMax, isMove } = head;
+  const { userId, email, plan, isMove } = head;
   if (!isMove) {
     return refused(
       'not_frozen',
@@ -57,11 +57,11 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
     );
   }
   try {
-    const line = invalidLineOf(head, readUserRows(file));
-    if (line !== undefined) {
+    const judged = judgeRows(head, readUserRows(file));
+    if ('invalidLine' in judged) {
       return refused(
         'file_invalid',
-        `Line ${line} of ${file} is nothing that an export of ${email} holds, and nothing was imported. ` +
+        `Line ${judged.invalidLine} of ${file} is nothing that an export of ${email} holds, and nothing was imported. ` +
           'Export the user again.',
       );
     }
@@ -69,7 +69,7 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
       io,
       settings,
       'user.import',
-      { userId, email, plan, ...(keyIdMax === undefined ? {} : { keyIdMax }) },
+      { userId, email, plan, keyIds: judged.keyIds },
       ({ rows }) => ({
         ok: true,
         json: { email, userId, rows },

@@ -45,15 +45,13 @@ export async function exportUser(
   if (user === undefined) return 'user_not_found';
   const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
-  const keyIds = reader.keys('apiKeyHashes', { prefix: [userId] }).map(([, id]) => Math.abs(id));
-  const keyIdMax = Math.max(0, ...keyIds);
-  const head = { userId, email, plan, exportedAt: clock.now(), keyIdMax, isMove };
+  const head = { userId, email, plan, exportedAt: clock.now(), isMove };
   // What cancels orders meanwhile cancels some that have been read, and some that have not.
   const cancels = cancelsOf(reader, userId);
   if (!(await send(head))) return 'command_gone';
   let rows = 0;
   let turnBegan = clock.monotonic();
-  for (const row of rowsOf(reader, userId, isMove ? keyIdMax : Infinity)) {
+  for (const row of rowsOf(reader, userId)) {
     if (row === 'changed') return 'user_changed';
     if (!(await send(row))) return 'command_gone';
     rows++;
@@ -78,7 +76,6 @@ function cancelsOf(reader: Reader, userId: string): readonly unknown[] {
 function* rowsOf(
   reader: ExportDeps['reader'],
   userId: string,
-  keyIdMax: number,
 ): Generator<UserRow | 'changed', void, void> {
   const isCopy = reader.isCopy();
   for (const collection of collectionsWith('exported').filter(isOwned)) {
@@ -89,18 +86,13 @@ function* rowsOf(
     }
   }
   // In one turn: a user and its keys that do not fit together would be imported so.
-  yield* accountRows(reader, userId, keyIdMax);
+  yield* accountRows(reader, userId);
   for (const { key, record } of walk(reader, 'sessions')) {
     if (record.userId === userId) yield { collection: 'sessions', key, record };
   }
 }
 
-/** @param keyIdMax the importing gateway refuses keys with higher ids. */
-function accountRows(
-  reader: Reader,
-  userId: string,
-  keyIdMax: number,
-): readonly (UserRow | 'changed')[] {
+function accountRows(reader: Reader, userId: string): readonly (UserRow | 'changed')[] {
   const user = reader.get('users', userId);
   if (user === undefined) return ['changed'];
   const rows: UserRow[] = [{ collection: 'users', key: userId, record: resumed(user) }];
@@ -108,7 +100,6 @@ function accountRows(
     const apiKey = reader.get('apiKeys', hash);
     if (apiKey !== undefined) rows.push({ collection: 'apiKeys', key: hash, record: apiKey });
     const id = Math.abs(key[1]);
-    if (id > keyIdMax) return ['changed'];
     const usedAt = reader.get('apiKeyUses', id);
     if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
   }

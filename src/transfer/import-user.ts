@@ -15,7 +15,7 @@ import {
 import { isOpenOrder } from '../model/execution.js';
 import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
-import { isReserved, type KeyIds, newKeyId, reserveKeyIds, withKeyIds } from './key-ids.js';
+import { type KeyIds, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
 
 /** A transaction holds up the loop and all other commits while it runs. */
@@ -48,7 +48,10 @@ export interface ImportDeps {
 /** `lost`: the command is gone, and its rows are not complete. */
 export type NextRow = () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 
-type ImportedUser = Pick<UserFileHead, 'userId' | 'email' | 'keyIdMax'>;
+interface ImportedUser extends Pick<UserFileHead, 'userId' | 'email'> {
+  /** Of its keys, in the gateway that it comes from. */
+  readonly keyIds: readonly number[];
+}
 
 /** @returns the number of rows. */
 export async function importUser(
@@ -75,7 +78,7 @@ async function begin(deps: ImportDeps, user: ImportedUser): Promise<ImportRefusa
     if (found !== undefined) return found;
     transaction.put('meta', `${importPrefix}${userId}`, clock.now());
     transaction.remove('meta', purgeKeyOf(userId));
-    return reserveKeyIds(transaction, user);
+    return reserveKeyIds(transaction, user.keyIds);
   });
   if (typeof begun !== 'string') await clear(deps, userId);
   return begun;
@@ -104,7 +107,8 @@ async function writeRows(
   for (let given = await next(); given !== 'end'; given = await next()) {
     if (given === 'lost') return 'command_gone';
     const row = given.row as UserRow;
-    if (!isOf(userId, row) || !isReserved(row, user)) return 'foreign_row';
+    const hasId = row.collection !== 'apiKeys' || keyIds.has(row.record.id);
+    if (!isOf(userId, row) || !hasId) return 'foreign_row';
     count++;
     if (isHidden(row)) batch.push(row);
     else visible.push(row);
@@ -202,20 +206,12 @@ function putAccount(
   keyIds: KeyIds,
   rows: readonly UserRow[],
 ): void {
-  const next = Number(transaction.get('meta', 'nextKeyId') ?? 1);
-  const keys = rows
-    .filter((row) => row.collection === 'apiKeys')
-    .sort((a, b) => a.record.id - b.record.id);
-  const ids = new Map(
-    keys.map(({ record: { id } }, index) => [id, newKeyId(id, keyIds) ?? next + index]),
-  );
-  if (keyIds.offset === undefined) transaction.put('meta', 'nextKeyId', next + keys.length);
   for (const row of rows) {
     if (row.collection === 'apiKeys') {
-      const id = ids.get(row.record.id) as number;
+      const id = keyIds.get(row.record.id) as number;
       putApiKey(transaction, row.key, { ...row.record, id });
     } else if (row.collection === 'apiKeyUses') {
-      const id = ids.get(row.key);
+      const id = keyIds.get(row.key);
       if (id !== undefined) transaction.put('apiKeyUses', id, row.record);
     } else put(transaction, row);
   }

@@ -243,7 +243,6 @@ const isHead = compileSchema(
     email: text,
     plan: text,
     exportedAt: time,
-    keyIdMax: Type.Optional(count),
     isMove: flag,
   }),
 );
@@ -251,16 +250,22 @@ const isRecord = compileSchemas(schemas);
 
 /**
  * @param rows all of the file, as they were read.
- * @returns the number of the first line, from 1, that is not what the file of this user may hold; undefined if all are.
+ * @returns the ids of the user's keys; or the number of the first line, from 1, that is not what the file of this user
+ * may hold.
  */
-export function invalidLineOf(head: UserFileHead, rows: Iterable<UserRow>): number | undefined {
+export function judgeRows(
+  head: UserFileHead,
+  rows: Iterable<UserRow>,
+): { readonly keyIds: readonly number[] } | { readonly invalidLine: number } {
   let line = 1;
-  if (!isHead(head)) return line;
+  if (!isHead(head)) return { invalidLine: line };
+  const keyIds = new Set<number>();
   for (const row of rows) {
     line++;
-    if (!isRowOf(head, row)) return line;
+    if (!isRowOf(head, row)) return { invalidLine: line };
+    if (row.collection === 'apiKeys') keyIds.add(row.record.id);
   }
-  return undefined;
+  return { keyIds: [...keyIds] };
 }
 
 function isRowOf(head: UserFileHead, row: unknown): boolean {

@@ -23,8 +23,6 @@ export interface UserFileHead {
   readonly plan: string;
   /** Unix milliseconds. */
   readonly exportedAt: number;
-  /** Highest id of the user's keys, which the importing gateway replaces; absent in files of earlier versions. */
-  readonly keyIdMax?: number;
   /** Whether the user was suspended: only such a file can be imported. */
   readonly isMove: boolean;
 }

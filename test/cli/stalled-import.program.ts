@@ -16,7 +16,7 @@ const rows = readUserRows(file);
 let given = 0;
 await importUser(
   { store, clock: systemClock, effects: noEffects, importing: new Set() },
-  readUserFileHead(file) as UserFileHead,
+  { ...(readUserFileHead(file) as UserFileHead), keyIds: [] },
   () => {
     const row = rows.next();
     if (row.done !== true && given++ < Number(rowsMax)) return Promise.resolve({ row: row.value });
