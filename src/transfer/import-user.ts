@@ -121,6 +121,7 @@ async function writeRows(
     await effects.settled();
     const late = await store.transact((transaction) => {
       if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';
+      if (visible.some((row) => isOfOther(transaction, userId, row))) return 'foreign_row';
       putAccount(transaction, user, keyIds, visible);
       return undefined;
     });
@@ -147,6 +148,12 @@ function isOf(userId: string, { collection, key, record }: UserRow): boolean {
   if (collectionTraits[collection].ownedByKey) return (key as readonly unknown[])[0] === userId;
   if (collection === 'apiKeyUses') return true;
   return (record as { readonly userId?: unknown }).userId === userId;
+}
+
+/** The hash of a key or of a session leads to one user: the secret of another one here would lead to this one. */
+function isOfOther(reader: Reader, userId: string, { collection, key }: UserRow): boolean {
+  if (collection !== 'apiKeys' && collection !== 'sessions') return false;
+  return (reader.get(collection, key)?.userId ?? userId) !== userId;
 }
 
 /** Removes what a cut-off import of this user left. @returns false when there is nothing of the kind. */

@@ -43,6 +43,11 @@ import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 /** Beyond it, a date cannot be made of the number. */
 const timeMax = 8_640_000_000_000_000;
 
+/** A key that begins with a longer one is none: retention, which looks for them, would fail for all users. */
+const userIdLengthMax = 64;
+/** Of one request: each read looks for all of them, and nobody is served meanwhile. */
+const executionsMax = 10_000;
+
 const text = Type.String();
 const flag = Type.Boolean();
 const number = Type.Number();
@@ -144,7 +149,7 @@ const schemas: Readonly<Record<ExportedCollection, TSchema>> = {
     accountName: Type.Optional(text),
     payload: text,
     idempotencyKey: text,
-    executionCount: count,
+    executionCount: Type.Integer({ minimum: 0, maximum: executionsMax }),
     signalsToday: count,
     undecidedFrom: Type.Optional(text),
   }),
@@ -239,7 +244,7 @@ const keyParts: { readonly [C in ExportedCollection]?: number } = { fills: 3, so
 
 const isHead = compileSchema(
   schemaOf<UserFileHead>({
-    userId: text,
+    userId: Type.String({ maxLength: userIdLengthMax }),
     email: text,
     plan: text,
     exportedAt: time,

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { addUser, findUser, setUser, suspendUser } from '../../src/auth/accounts.js';
 import { createApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
-import type { ApiKey, User } from '../../src/model/records.js';
+import type { ApiKey, Session, User } from '../../src/model/records.js';
 import { importPrefix } from '../../src/store/key-layout.js';
 import { type Store, StoreFailure } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
@@ -432,6 +432,25 @@ for (const row of foreign) {
     await cutOff(t, () => feed([row]), 'foreign_row');
   });
 }
+
+t.test('a key or a session that another user has here stays the other’s', async (t) => {
+  const source = await aSourceWithKey();
+  const { userId } = source;
+  await source.store.write((batch) =>
+    batch.put('sessions', 'token', { userId, generation: 1, createdAt: 0, expiresAt: 1 }),
+  );
+  const { rows } = await exported(source.store);
+  const user = { userId, email: ann, keyIds: [4] };
+  for (const collection of ['apiKeys', 'sessions'] as const) {
+    const target = createMemoryStore();
+    const [row] = source.store.range(collection);
+    const others = { ...row?.record, userId: 'usr_other' } as ApiKey & Session;
+    await target.write((batch) => batch.put(collection, row?.key ?? '', others));
+    t.equal(await importUser(depsOf(target), user, feed(rows)), 'foreign_row', collection);
+    t.same(target.get(collection, row?.key ?? ''), others);
+    t.equal(target.get('users', userId), undefined);
+  }
+});
 
 t.test('the orders of a moved user keep their keys, whose ids are new', async (t) => {
   const { store, userId, signal } = await aSource();
