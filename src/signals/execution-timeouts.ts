@@ -111,7 +111,7 @@ export class ExecutionTimeouts {
     if (wait !== entry.cancelWait) this.#disarmCancel(entry);
     const { cancel } = entry.execution;
     if (cancel === null || wait === undefined || entry.cancelDeadline !== undefined) return;
-    const { deadlines, clock, limits, apply } = this.#deps;
+    const { deadlines, clock, limits, apply, release } = this.#deps;
     const { requestedAt, dispatchedAt, updatedAt, status } = cancel;
     const sentAt = dispatchedAt ?? requestedAt;
     // An acknowledgement after the timeout starts the whole timeout again.
@@ -120,7 +120,8 @@ export class ExecutionTimeouts {
     const ends: Readonly<Record<CancelWait, readonly [ms: number, from: number, task: () => void]>> = {
       terminal:     [cancelWaitMs, requestedAt, () => apply(entry, dropCancel)],
       confirmation: [limits.cancelConfirmTimeoutMs, confirmedFrom, () => apply(entry, timeOutCancel)],
-      reconnect:    [cancelResendMs, sentAt, () => this.#endReconnect(entry)],
+      // By the wall clock, which may have stepped back: then it goes on.
+      reconnect:    [cancelResendMs, sentAt, () => release(entry)],
     };
     const [ms, from, task] = ends[wait];
     // A clock that was set back does not extend it.
@@ -130,12 +131,6 @@ export class ExecutionTimeouts {
       this.#disarmCancel(entry);
       task();
     });
-  }
-
-  /** The wall clock, by which the cancel is sent again, may have stepped back: then the wait goes on. */
-  #endReconnect(entry: BookEntry): void {
-    this.#armCancel(entry);
-    this.#deps.release(entry);
   }
 
   #cancelWaitOf(execution: Execution): CancelWait | undefined {

@@ -209,14 +209,20 @@ t.test('memory lets go of all that is settled', async (t) => {
   );
 });
 
-/** A cancel that left on a connection that broke, and became unknown, as its order. */
-async function unansweredCancel() {
-  const gateway = new SimulatedGateway();
+/** A cancel that has left on a connection that is broken. @returns its order. */
+async function cancelOnBroken(gateway: SimulatedGateway): Promise<string> {
   const plugin = await gateway.plugin();
   const [id = ''] = await gateway.submit();
   plugin.say({ type: 'ack', executionId: id });
   await gateway.cancel(id);
   plugin.drop();
+  return id;
+}
+
+/** One that became unknown, as its order. */
+async function unansweredCancel() {
+  const gateway = new SimulatedGateway();
+  const id = await cancelOnBroken(gateway);
   await gateway.pass(60_000);
   return { gateway, id };
 }
@@ -228,6 +234,29 @@ t.test(
     t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'unknown' } });
     gateway.clock.stepWall(-5_000);
     await gateway.pass(cancelResendMs);
+    t.equal(gateway.book.size, 0);
+  },
+);
+
+t.test(
+  'memory lets go of an unknown one, also when the clock was ahead while that was written',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit({ ttlMs: 180_000 });
+    plugin.drop();
+    const other = await cancelOnBroken(gateway);
+    await gateway.pass(29_999);
+    gateway.clock.stepWall(2 * cancelResendMs);
+    gateway.clock.advance(30_001);
+    gateway.clock.stepWall(-2 * cancelResendMs);
+    await turns();
+    t.match(gateway.durable(id), { status: 'unknown', delivery: 'sent' });
+    t.match(gateway.durable(other), { status: 'unknown', cancel: { status: 'unknown' } });
+    t.equal(gateway.book.size, 2, 'they may be sent again');
+    await gateway.pass(120_000, 10_000);
+    t.equal(gateway.book.size, 1);
+    await gateway.pass(cancelResendMs, hourMs);
     t.equal(gateway.book.size, 0);
   },
 );
