@@ -9,15 +9,17 @@ export const orderOperations = {
   'user.cancel-all': {
     refuse: refuseFilter,
     async run({ store, clock, ids, settings, effects, trail }, { email, filter }) {
+      const { cancelStoredOrders } = await import('../signals/stored-orders.js');
       const user = findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };
+      // An export would not notice it, and its file go without it.
+      if (user.moving !== undefined) return { refused: 'user_moving', email };
       const { userId } = user;
       const order = {
         userId,
         isMeant: matches.bind(undefined, filter),
         cause: 'cancelled_by_operator',
       } as const;
-      const { cancelStoredOrders } = await import('../signals/stored-orders.js');
       const result = await (effects.cancelOrders(order) ??
         cancelStoredOrders({ store, clock, ids, limits: settings.limits }, order));
       const { cancelAllId, matched } = result.cancelled;

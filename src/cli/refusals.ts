@@ -26,6 +26,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   import_under_way: ({ email }) => `Another import of ${email} is under way. Wait until it has ended.`,
   leftovers:        ({ email }) => `${email} was deleted here, and not all that it left is removed yet. A running gateway does that within minutes: try again then.`,
   nothing_to_discard: ({ email }) => `No import of ${email} was cut off here. A user that is here is removed with "signalbox user delete ${email}".`,
+  user_moving:      ({ email }) => `${email} is being moved, and what is cancelled here now would be lost with the move. Cancel the orders on the other gateway once the user is there, or first stop the move: ${undoFreeze(email)}`,
   user_changed:     ({ email }) => `${email} was changed while it was exported, and the file is not kept. Run the export again.`,
   foreign_row:      ({ email }) => `The file holds rows that do not belong to ${email}, and nothing of it is visible. Export the user again.`,
   command_gone:     ({ email }) => `The command for ${email} was cut off. Run it again.`,

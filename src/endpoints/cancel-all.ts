@@ -27,11 +27,14 @@ export interface CancelAllEndpointDeps {
 /** Of a body in chunks only its end tells that it is empty, and so needs no type. */
 const emptyBody: BodyBounds = { bytesMax: 0, refusal: 'unsupported_media_type' };
 
+/** Seconds. A move takes a few. */
+const movingRetryAfter = 1;
+
 export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
   const { clock, gate, limits, filters, idempotency, acceptance, storage } = deps;
 
   function cancelAll(exchange: Exchange, caller: KeyOwner, key: string, body: Uint8Array): void {
-    const { userId } = caller.user;
+    const { userId, moving } = caller.user;
     const fingerprint = `cancel-all ${hash('sha256', body, 'base64url')}`;
     const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());
     if (replyIfKnown(exchange, known)) return;
@@ -40,6 +43,10 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
+    // Its terminals are told to go to another gateway: what waits for them here is lost with the move.
+    if (moving !== undefined) {
+      return exchange.fail('shutting_down', { retryAfter: movingRetryAfter, close: 'announced' });
+    }
     if (storage.refuses()) return failUnstored(exchange);
     const waitMs = acceptance.take(userId);
     if (waitMs > 0) return exchange.fail('api_rate_limited', { retryAfter: waitMs / 1000 });

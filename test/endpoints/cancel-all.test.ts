@@ -1,4 +1,5 @@
 /** POST /api/v1/orders/cancel-all: its answer, its errors in order, and its idempotency. */
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bearer, call, codeOf, createKey, json, submit, signal, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
@@ -229,3 +230,23 @@ t.test(
     plugin.close();
   },
 );
+
+t.test('one that would be lost with a move of its user is refused, and done later', async (t) => {
+  const user = await gateway.user();
+  const { email } = user;
+  const plugin = await gateway.plugin(user);
+  const order = await gateway.order(user, plugin);
+  await tell(plugin, report(1, order.executionId, 'working'));
+  const before = await cancelAll(user, { key: 'before', body: '{"instrument":"NQ"}' });
+  const file = join(dirname(gateway.dataDir), 'moved.jsonl');
+  await gateway.command('user', 'export', email, file, '--freeze');
+  const refused = await cancelAll(user, { key: 'during' });
+  t.equal(verdict(refused), '503 shutting_down');
+  t.equal(refused.headers.get('retry-after'), '1');
+  const again = await cancelAll(user, { key: 'before', body: '{"instrument":"NQ"}' });
+  t.equal(again.text, before.text, 'one that was accepted is told again');
+  await t.rejects(gateway.command('user', 'cancel-all', email), /is being moved.*--frozen false/s);
+  t.match(await gateway.execution(user, order.requestId), { cancel: null });
+  await gateway.command('user', 'set', email, '--frozen', 'false');
+  t.match(await cancelAll(user, { key: 'during' }), { status: 202, body: { matched: 1 } });
+});
