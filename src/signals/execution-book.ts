@@ -280,7 +280,8 @@ export class ExecutionBook implements EntryOwner {
 
   /** Drops an entry that is settled, durable and not to be redelivered. */
   release(entry: BookEntry): void {
-    if (entry.pendingWrites > 0 || !isSettled(entry.execution)) return;
+    if (entry.source === null || entry.pendingWrites > 0) return;
+    if (!isSettled(entry.execution)) return;
     // A wall clock that was ahead at its last change has left it without a deadline.
     this.#deps.timeouts.arm(entry);
     if (!this.#isForBook(entry)) this.#drop(entry);

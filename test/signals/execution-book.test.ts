@@ -523,6 +523,19 @@ t.test('forgetting a user drops the executions and their deadlines', async (t) =
   t.equal(gateway.deadlines.size, before);
 });
 
+t.test('nor has one whose last change comes to the disk after that a deadline', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const before = gateway.deadlines.size;
+  await gateway.submit({ ttlMs: 180_000 });
+  gateway.clock.advance(59_000);
+  plugin.say({ type: 'heartbeat' });
+  gateway.clock.advance(1_000);
+  gateway.book.forget('u1');
+  await turns();
+  t.equal(gateway.deadlines.size, before);
+});
+
 /** Another life on what is on disk now, while this one is still in the middle of something. */
 async function copyOf(gateway: SimulatedGateway): Promise<SimulatedGateway> {
   const store = createMemoryStore();
