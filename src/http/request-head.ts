@@ -19,7 +19,9 @@ export class RequestHead {
   idempotencyKeyCount = 0;
   lastEventId = '';
   lastEventIdCount = 0;
+  /** Empty where there are two. */
   traceparent = '';
+  traceparentCount = 0;
   forwardedFor = '';
   connection = '';
   /** The first one. */
@@ -60,7 +62,7 @@ export class RequestHead {
         this.lastEventIdCount++;
         break;
       case 'traceparent':
-        this.traceparent = value;
+        this.traceparent = this.traceparentCount++ === 0 ? value : '';
         break;
       case 'x-forwarded-for':
         this.forwardedFor = joined(this.forwardedFor, value);
