@@ -5,6 +5,7 @@
  */
 import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import { readAnswer, type Answer } from './answer.js';
 import type { NoResponse } from './exchange.js';
 
@@ -44,7 +45,7 @@ export function createOpenEvents(deps: {
 
     /** Closes the connection if `work` takes longer. */
     async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-      const timer = clock.setTimer(limitMs, close);
+      const timer = setPatientTimer(clock, limitMs, close);
       try {
         return await work;
       } finally {

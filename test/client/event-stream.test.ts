@@ -251,6 +251,21 @@ t.test('45 s of silence are an end; a comment is a sign of life', async (t) => {
   await events.return();
 });
 
+t.test('what came while the bot was suspended is no silence', async (t) => {
+  let stream: ServerResponse | undefined;
+  api.play({ ...held(), stream: (out) => (stream = out) });
+  scripted.reads = 0;
+  const events = scripted.client().events(source);
+  const first = events.next();
+  await eventually(() => scripted.reads === 1);
+  clock.elapse(2 * silenceMs);
+  clock.advance(0);
+  stream?.write(frame('e-1'));
+  t.strictSame(await first, { done: false, value: item('e-1') });
+  t.equal(api.seen.length, 1);
+  await events.return();
+});
+
 t.test('while the consumer works, silence is none', async (t) => {
   api.play(held(frame('e-1')));
   const events = scripted.client().events(source);
