@@ -95,9 +95,8 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
     const payload = parsed.memberText;
     const risk = risks.judge(apiKey, { envelope, payload, targets });
     if (risk !== undefined) return exchange.fail(risk.code, risk);
-    if (acceptance.isSignalIdTaken(userId, envelope.signalId)) {
-      return exchange.fail('duplicate_signal_id');
-    }
+    const holder = acceptance.holderOf(userId, envelope.signalId);
+    if (holder !== undefined) return exchange.fail('duplicate_signal_id', holder);
     if (storage.refuses()) return failUnstored(exchange);
     const verdict = quota.take(userId, plans[user.plan] as Plan, now);
     if (!verdict.granted) {

@@ -69,11 +69,14 @@ export class Acceptance {
     return this.#doubts.look();
   }
 
-  isSignalIdTaken(userId: string, signalId: string): boolean {
-    return (
-      this.#pending.get(userId, signalId) !== undefined ||
-      this.#deps.store.get('signalIds', [userId, signalId]) !== undefined
-    );
+  /**
+   * @returns the request that has the signalId; without a requestId while nobody knows whether it was accepted;
+   * undefined where the signalId is free.
+   */
+  holderOf(userId: string, signalId: string): { readonly requestId?: string } | undefined {
+    if (this.#pending.get(userId, signalId) !== undefined) return {};
+    const requestId = this.#deps.store.get('signalIds', [userId, signalId]);
+    return requestId === undefined ? undefined : { requestId };
   }
 
   /**

@@ -274,7 +274,9 @@ t.test('replays survive a drained and a killed gateway, byte for byte', async (t
     t.equal(again.text, first.text, end);
     t.equal(again.headers.get('idempotent-replayed'), 'true');
     t.equal(codeOf(await submit(gateway.url, key, signal(), 'k')), 'idempotency_conflict');
-    t.equal(codeOf(await submit(gateway.url, key, body, 'other')), 'duplicate_signal_id');
+    const other = await submit(gateway.url, key, body, 'other');
+    t.equal(codeOf(other), 'duplicate_signal_id');
+    t.equal(other.body.requestId, first.body.requestId, 'who has lost the key finds the request');
   }
 });
 

@@ -51,7 +51,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   request_in_progress: 'Wait for `Retry-After`: your own earlier attempt is under way.',
   idempotency_conflict: 'The key belongs to another operation: mend the bot, which has used it twice.',
   idempotency_outcome_unknown: 'Look at the terminal or the broker. No new order for this one before you know.',
-  duplicate_signal_id: 'The `signalId` is taken. If you lost the key of an earlier attempt, that attempt was accepted.',
+  duplicate_signal_id: 'The `signalId` is taken. If you lost the key of an earlier attempt: `requestId` names what was accepted; without one its outcome is not known yet, so ask again.',
   order_not_cancellable: `Read the status: the order has ended, was never at the terminal, or has had ${limits.cancelsPerOrder.value} cancels.`,
   terminal_unavailable: 'Nothing was sent. Read `sources`, and try anew when the terminal is connected.',
   terminal_timeout: 'Ask again; the terminal is connected, but slow or busy.',

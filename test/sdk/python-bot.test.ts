@@ -18,6 +18,7 @@ interface Outcome {
     readonly code: string;
     readonly status: number;
     readonly text: string;
+    readonly request_id: string | null;
   };
   /** Seconds. */
   readonly pauses: readonly number[];
@@ -185,6 +186,14 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     t.match(failure, { kind: 'refused', code: 'invalid_signal', status: 422 });
     t.equal(api.seen.length, 1);
     t.notMatch(failure?.text, 'secret');
+  });
+
+  await t.test('a refusal names the request that the gateway has found', async (t) => {
+    const { status, body } = refusal(409, 'duplicate_signal_id');
+    api.play({ status, body: { ...(body as object), requestId: 'req_0' } });
+    t.equal((await call('submit', order)).failure?.request_id, 'req_0');
+    api.play({ status, body });
+    t.equal((await call('submit', order)).failure?.request_id, null);
   });
 
   await t.test('an outcome that nobody knows is unknown, also after a later refusal', async (t) => {

@@ -163,12 +163,14 @@ t.test(
 
 t.test('a signalId is taken from the decision on, for its user alone', async (t) => {
   const gateway = new SimulatedGateway();
-  accept(gateway, { signalId: 'a b' });
-  t.equal(gateway.acceptance.isSignalIdTaken('u1', 'a b'), true, 'while it is in flight');
-  t.equal(gateway.acceptance.isSignalIdTaken('u2', 'a b'), false);
+  const { answers } = accept(gateway, { signalId: 'a b' });
+  const holder = () => gateway.acceptance.holderOf('u1', 'a b');
+  t.strictSame(holder(), {}, 'while it is in flight, nobody knows whether there is a request');
+  t.equal(gateway.acceptance.holderOf('u2', 'a b'), undefined);
   await turns();
-  t.equal(gateway.acceptance.isSignalIdTaken('u1', 'a b'), true, 'by the store');
-  t.equal(gateway.restart().acceptance.isSignalIdTaken('u1', 'a b'), true);
+  const { requestId } = (answers[0] as Accepted).request;
+  t.strictSame(holder(), { requestId }, 'by the store');
+  t.strictSame(gateway.restart().acceptance.holderOf('u1', 'a b'), { requestId });
 });
 
 for (const fate of ['lost', 'kept'] as const) {
@@ -185,10 +187,13 @@ for (const fate of ['lost', 'kept'] as const) {
       await turns();
       t.strictSame(answers, ['signal_processing_failed']);
       t.equal(look(), 'idempotency_outcome_unknown');
-      t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), true);
+      t.strictSame(gateway.acceptance.holderOf('u1', 's'), {});
       t.strictSame(plugin.submitted, []);
       await gateway.pass(1_000);
-      t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), fate === 'kept');
+      t.match(
+        gateway.acceptance.holderOf('u1', 's'),
+        fate === 'kept' ? { requestId: /^req_/ } : undefined,
+      );
       t.equal(look(), fate === 'kept' ? 'replay' : 'free');
       t.strictSame(plugin.submitted, fate === 'kept' ? ['s'] : []);
       t.strictSame(gateway.refunds, fate === 'kept' ? [] : ['u1']);
@@ -252,7 +257,7 @@ t.test('a write that is refused has not happened: the key and the quota are free
     gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
     'free',
   );
-  t.equal(gateway.acceptance.isSignalIdTaken('u1', 's'), false);
+  t.equal(gateway.acceptance.holderOf('u1', 's'), undefined);
   t.strictSame(gateway.refunds, ['u1']);
   gateway.memory.refuseWrites(false);
   const again = accept(gateway, wish);

@@ -52,5 +52,6 @@ for line in sys.stdin:
         value = call(**arguments) if isinstance(arguments, dict) else call(*arguments)
         answer = {"value": value}
     except Failure as failure:
-        answer = {"failure": {"kind": failure.kind, "code": failure.code, "status": failure.status, "text": str(failure)}}
+        answer = {"failure": {"kind": failure.kind, "code": failure.code, "status": failure.status, "text": str(failure),
+                              "request_id": failure.request_id}}
     print(json.dumps({**answer, "pauses": clock.pauses}), flush=True)

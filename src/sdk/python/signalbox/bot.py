@@ -32,9 +32,12 @@ class Failure(Exception):
         self.kind = kind
         self.idempotency_key = key
         error = answer.error if answer is not None else {}
+        body = answer.body if answer is not None and isinstance(answer.body, dict) else {}
         self.status = answer.status if answer is not None else None
         self.code: Optional[str] = error.get("code")
         self.trace_id: Optional[str] = error.get("traceId")
+        #: Of the signal that the gateway had created or found, if any.
+        self.request_id: Optional[str] = body.get("requestId")
         self.details: List[Dict[str, str]] = error.get("details") or []
 
 
