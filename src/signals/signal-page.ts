@@ -83,13 +83,13 @@ export class SignalPage {
     const read = this.#reader.read(userId, requestId);
     if (read === undefined) return;
     this.#records += read.records.length + recordsPerRequest;
-    if (filter === 'open' && read.isCompleted) return;
+    if (filter !== 'all' && read.isCompleted !== (filter === 'completed')) return;
     const text = read.json().toString();
     this.#texts.push(text);
     this.#textLength += text.length;
   }
 
-  /** Whether an execution of the request is not final. One that is final may wait for its cancel. */
+  /** Whether one of the first that the store has as open is not final. One that is may wait for its cancel. */
   #hasOpen(requestId: string): boolean {
     const { userId } = this.#query;
     const first = executionsFrom(requestId);

@@ -21,8 +21,8 @@ const idOf = (number: number): string => requestIdOf(String(number).padStart(26,
 
 interface Stored {
   readonly statuses: readonly ExecutionStatus[];
-  /** Index of an execution that is final and waits for its cancel. */
-  readonly cancelling?: number;
+  /** Index of an execution that is final and waits for its cancel, or all of them. */
+  readonly cancelling?: number | 'all';
   readonly userId?: string;
   readonly payload?: string;
 }
@@ -42,7 +42,8 @@ async function put(store: MemoryStore, number: number, wish: Stored): Promise<vo
       const executionId = executionIdOf(requestId, index);
       const execution: Execution = { ...model.execution, executionId, requestId, status };
       const isFinal = status === 'filled' || status === 'denied' || status === 'unknown';
-      const place = isFinal && wish.cancelling !== index ? 'finalExecutions' : 'openExecutions';
+      const waits = wish.cancelling === 'all' || wish.cancelling === index;
+      const place = isFinal && !waits ? 'finalExecutions' : 'openExecutions';
       batch.put(place, [userId, executionId], execution);
     }
   });
@@ -96,6 +97,18 @@ for (const [filter, ids] of Object.entries(expected) as [PageFilter, number[]][]
     }
   });
 }
+
+t.test(
+  'a signal is completed once all its executions are, however many wait for a cancel',
+  async (t) => {
+    const store = createMemoryStore();
+    const statuses = Array.from({ length: 99 }, (): ExecutionStatus => 'unknown');
+    await put(store, 1, { statuses, cancelling: 'all' });
+    await put(store, 2, { statuses: [...statuses, 'working'], cancelling: 'all' });
+    t.same(read(store, { filter: 'completed' }).ids, [1]);
+    t.same(read(store, { filter: 'open' }).ids, [2]);
+  },
+);
 
 t.test('before need not be a request that exists, and is not on the page', async (t) => {
   for (const filter of ['all', 'open'] as const) {
