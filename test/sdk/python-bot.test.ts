@@ -253,6 +253,21 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     );
   });
 
+  await t.test('a stream that the gateway ends waits as long as it was told', async (t) => {
+    const block = (n: number) => `id: e-${n}\nevent: order_update\ndata: {"n":${n}}\n\n`;
+    const begin = 'retry: 1000\nid: e-0\n\n';
+    api.play(
+      { status: 200, stream: (out) => out.end(`${begin}${block(1)}retry: 7500\n\n`) },
+      { status: 200, stream: (out) => out.end(`${begin}${block(2)}retry: \u00b2\n\n`) },
+      { status: 200, stream: (out) => out.write(`${block(3)}event:\ndata: [4]\n\n`) },
+    );
+    const source = ['terminal_a', '', 'Sim103'];
+    t.strictSame((await call('next_event', source)).pauses, []);
+    t.strictSame((await call('next_event', source)).pauses, [7.5]);
+    t.strictSame((await call('next_event', source)).pauses, [1]);
+    t.strictSame((await call('next_event', source)).value, ['', 'message', [4]]);
+  });
+
   await t.test('a stream outlasts the timeout of an attempt', async (t) => {
     const block = `id: e-1\nevent: order_update\ndata: {"n":1}${spaces}\n\n`;
     api.play({ status: 200, stream: (out) => drip(block, out) });

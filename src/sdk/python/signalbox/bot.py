@@ -124,6 +124,8 @@ _SILENCE_SECONDS = 45
 _BLOCK_BYTES_MAX = 2**20
 #: Other characters are not valid in a header, and the stream could not be resumed.
 _CURSOR = re.compile("[!-~]+")
+#: Milliseconds until a stream that has ended is opened again.
+_RETRY = re.compile("[0-9]{1,9}")
 
 
 def rule_of(reply: Any) -> _Rule:
@@ -246,6 +248,8 @@ class BotClient:
                         if event.event:
                             failures = 0
                             yield event
+                        elif _RETRY.fullmatch(event.data["retry"]):
+                            wait = int(event.data["retry"]) / 1000
                 elif isinstance(reply, http.client.HTTPResponse):
                     answer = self._answer(reply)
                     if rule_of(answer).retry == "never":
@@ -439,8 +443,9 @@ def _parsed(text: Union[str, bytes]) -> Any:
 
 def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
     """
-    The blocks of an event stream; one without data, which tells where the stream begins, has no `event`. What is not
-    JSON is passed over, as what a proxy says; a block without an end breaks the stream.
+    The blocks of an event stream; one without data, which tells where the stream begins or how long to wait when it has
+    ended, has no `event`. What is not JSON is passed over, as what a proxy says; a block without an end breaks the
+    stream.
     """
     found: Dict[str, str] = {}
     size = 0
@@ -453,9 +458,9 @@ def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
             if "data" in found:
                 data = _parsed(found["data"])
                 if data is not None:
-                    yield Event(found.get("id", ""), found.get("event", "message"), data)
-            elif "id" in found:
-                yield Event(found["id"], "", {})
+                    yield Event(found.get("id", ""), found.get("event") or "message", data)
+            else:
+                yield Event(found.get("id", ""), "", {"retry": found.get("retry", "")})
             found, size = {}, 0
             continue
         name, _, value = text.partition(":")
