@@ -16,7 +16,7 @@ import {
   type OrderFilter,
   type PreparedCancelAll,
 } from './cancel-all.js';
-import { checkedIdempotencyKey } from './checked-settings.js';
+import { checkedIdempotencyKey, checkedTarget } from './checked-settings.js';
 import type { RunOperation } from './operation.js';
 import type { Result } from './result.js';
 
@@ -66,7 +66,7 @@ export function createAllCancels(deps: {
   ): PreparedCancelAll {
     return {
       idempotencyKey: checkedIdempotencyKey(idempotencyKey),
-      body: JSON.stringify(filter),
+      body: JSON.stringify(checkedTarget(filter)),
       preparedAt: clock.now(),
     };
   }

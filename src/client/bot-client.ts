@@ -17,6 +17,7 @@ import {
   checkedApiKey,
   checkedBaseUrl,
   checkedIdempotencyKey,
+  checkedTarget,
 } from './checked-settings.js';
 import { createOpenEvents } from './event-connection.js';
 import { followEvents, type FollowOptions } from './event-stream.js';
@@ -146,7 +147,7 @@ export function createBotClient(options: BotClientOptions): BotClient {
   ): PreparedSignal {
     const preparedAt = clock.now();
     const envelope = {
-      ...signal,
+      ...checkedTarget(signal),
       v: signal.v ?? 1,
       signalId: signal.signalId ?? ids.ulid(),
       ts: signal.ts ?? preparedAt,

@@ -21,6 +21,16 @@ export function checkedIdempotencyKey(key: string): string {
   throw new TypeError('idempotencyKey must be visible ASCII, with spaces only inside.');
 }
 
+const targetFields = ['platform', 'instanceId', 'accountName', 'instrument'] as const;
+
+/** Of a signal or a filter: a setting that a bot has not read must not send its order to every account. */
+export function checkedTarget<T extends object>(target: T): T {
+  const fields = target as { readonly [name in (typeof targetFields)[number]]?: unknown };
+  const unset = targetFields.find((name) => name in fields && fields[name] === undefined);
+  if (unset === undefined) return target;
+  throw new TypeError(`${unset} must not be undefined: JSON leaves it out, which may mean all.`);
+}
+
 /** Other characters are not valid in a header, and the stream could not be resumed. */
 export function isCursor(id: string): boolean {
   return /^[\x21-\x7e]+$/.test(id);

@@ -34,6 +34,17 @@ t.test('a signal keeps what the caller gave', (t) => {
   t.end();
 });
 
+t.test('a signal is not for all terminals because its target is undefined', (t) => {
+  for (const name of ['platform', 'instanceId', 'accountName']) {
+    const signal = { ...draft, [name]: undefined };
+    t.throws(
+      () => scripted.client().prepare(signal),
+      new TypeError(`${name} must not be undefined: JSON leaves it out, which may mean all.`),
+    );
+  }
+  t.end();
+});
+
 t.test('every operation gets a key of its own', (t) => {
   const client = scripted.client();
   t.not(client.prepare(draft).idempotencyKey, client.prepare(draft).idempotencyKey);
