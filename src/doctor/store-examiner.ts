@@ -7,11 +7,11 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { becomeOwnerOf } from '../admin/owner.js';
 import { openStore } from '../store/lmdb-store.js';
-import { FormerFormat, NoSpace, StartRefused } from '../store/refusal.js';
+import { FormerFormat, NoSpace, OtherFormat, StartRefused } from '../store/refusal.js';
 import { type StoreReport, walkStore } from './store-walk.js';
 
 /** Of all but damage the store may be well. */
-export type RefusalCause = 'access' | 'space' | 'former_format' | 'damage';
+export type RefusalCause = 'access' | 'space' | 'former_format' | 'other_format' | 'damage';
 
 export type ExaminerMessage =
   | { readonly report: StoreReport }
@@ -41,6 +41,7 @@ async function examine(directory: string): Promise<ExaminerMessage> {
 
 function causeOf(error: StartRefused): RefusalCause {
   if (error instanceof FormerFormat) return 'former_format';
+  if (error instanceof OtherFormat) return 'other_format';
   if (error instanceof NoSpace) return 'space';
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return causes.get(code) ?? 'damage';

@@ -35,6 +35,7 @@ const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
       refusal,
       'Examine it with the version that wrote it, or a copy of it: that version cannot read it afterwards.',
     ),
+  other_format: (refusal) => notExamined(refusal, 'Examine it with the version that wrote it.'),
 };
 
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {

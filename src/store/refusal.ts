@@ -16,6 +16,11 @@ export class FormerFormat extends StoreRefused {
   override readonly name = 'FormerFormat';
 }
 
+/** The store is another version's, and may be well. */
+export class OtherFormat extends StoreRefused {
+  override readonly name = 'OtherFormat';
+}
+
 /** The disk has no room for what an open writes first; the store may be well. */
 export class NoSpace extends StoreRefused {
   override readonly name = 'NoSpace';

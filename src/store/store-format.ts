@@ -14,7 +14,7 @@ import { type Collection, storeFormat } from './key-layout.js';
 import type { IndexPlace } from './log/recovery.js';
 import { logIdLength } from './log/segment.js';
 import { logDirectory } from './log/segment-files.js';
-import { FormerFormat, StoreRefused } from './refusal.js';
+import { FormerFormat, OtherFormat, StoreRefused } from './refusal.js';
 
 const metaName = 'meta';
 const formatKey = 'format';
@@ -100,7 +100,8 @@ export function claimFormat(
       meta.putSync(formatKey, String(storeFormat));
     });
   } else if (found !== String(storeFormat)) {
-    throw new StoreRefused(
+    const Refusal = found === undefined ? StoreRefused : OtherFormat;
+    throw new Refusal(
       `The store in ${directory} has format ${found ?? 'none'}; this version of Signalbox reads and ` +
         `writes format ${storeFormat}. Start the version that wrote it, or give another data directory.`,
     );

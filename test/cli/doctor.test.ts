@@ -203,6 +203,16 @@ t.test('a secret that a start would refuse is a problem', async (t) => {
   t.match((await diagnose(dataDir)).of('secret'), [{ level: 'problem', message: /EISDIR/ }]);
 });
 
+t.test('a store of a later format is no damage', async (t) => {
+  const dataDir = await aDataDir(t);
+  const store = openStore(dataDir);
+  await store.write((batch) => batch.put('meta', 'format', 99));
+  await store.close();
+  t.match((await diagnose(dataDir)).of('store'), [
+    { level: 'warning', message: /not examined: .*format 99/, remedy: /version that wrote it/ },
+  ]);
+});
+
 t.test('a store of an earlier format is told of, and stays one', async (t) => {
   const dataDir = dataDirOf(t);
   mkdirSync(dataDir, { mode: 0o700 });

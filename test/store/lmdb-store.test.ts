@@ -256,7 +256,7 @@ t.test('a store of another format is refused, with both formats named', async (t
   await store.write((batch) => batch.put('meta', 'format', 99));
   await store.close();
   t.throws(() => openStore(directory), {
-    name: 'StoreRefused',
+    name: 'OtherFormat',
     message: new RegExp(
       `format 99; this version of Signalbox reads and writes format ${storeFormat}`,
     ),
