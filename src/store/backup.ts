@@ -49,6 +49,7 @@ export async function prepareBackup(
   target: string,
 ): Promise<BackupTarget | CopyRefusal> {
   const directory = resolve(target);
+  if (isWithin(dataDirectory, directory)) return lostWithStore(directory);
   try {
     const outermost = makeDirectories(directory, privateDirectoryMode);
     const [first] = await readdir(directory);
@@ -198,6 +199,20 @@ function notEmpty(directory: string, first: string): CopyRefusal {
   return {
     code: 'directory_not_empty',
     reason: `${finding} Nothing is ever overwritten. Give a new directory, or empty this one.`,
+  };
+}
+
+function isWithin(outer: string, inner: string): boolean {
+  const path = relative(outer, inner);
+  return path !== '' && path !== '..' && !path.startsWith(`..${sep}`);
+}
+
+function lostWithStore(directory: string): CopyRefusal {
+  return {
+    code: 'directory_unusable',
+    reason:
+      `${directory} lies in the data directory: the backup would be lost with it. Give a directory ` +
+      'elsewhere, best on another disk.',
   };
 }
 

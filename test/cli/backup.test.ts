@@ -82,6 +82,15 @@ t.test('a directory that holds anything is refused, and stays as it is', async (
   t.match((await signalboxIn(dataDir, ['backup', dataDir])).stderr, /is not empty/, 'itself');
 });
 
+t.test('a backup does not lie in the data directory, with which it would be lost', async (t) => {
+  const { dataDir } = await aDirectory(t);
+  const inside = join(dataDir, 'backups', 'today');
+  const { code, stderr } = await signalboxIn(dataDir, ['backup', inside]);
+  t.equal(code, 1);
+  t.match(stderr, /lies in the data directory/);
+  t.notOk(existsSync(join(dataDir, 'backups')));
+});
+
 t.test('a directory is of the backup that came first', async (t) => {
   const { dataDir, target } = await aDirectory(t);
   const first = (await prepareBackup(dataDir, target)) as BackupTarget;
