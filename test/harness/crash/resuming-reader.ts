@@ -98,9 +98,9 @@ export class ResumingReader {
     this.#connectedTo = reading.startNumber;
     for (let seen = 0; ; seen = reader.count) {
       await reader.received(seen + 1).catch(() => undefined);
-      for (const event of reader.events.splice(0)) {
-        log.take(reading, event);
-        this.#cursor = { id: event.id, startNumber: reading.startNumber };
+      for (const event of reader.events.splice(0)) log.take(reading, event);
+      if (reader.lastId !== '') {
+        this.#cursor = { id: reader.lastId, startNumber: reading.startNumber };
       }
       if (reader.ended !== undefined && reader.events.length === 0) return;
     }
@@ -109,8 +109,8 @@ export class ResumingReader {
   #cutAtRandom(): void {
     setTimeout(
       () => {
-        // Without a cursor it would miss what comes while it is away, and nobody could know of it.
-        if (this.cutsConnections && this.#cursor !== undefined) this.#reader?.close();
+        // One that was not told where the stream begins would miss what comes while it is away.
+        if (this.cutsConnections && this.#reader?.lastId !== '') this.#reader?.close();
         this.#cutAtRandom();
       },
       this.#deps.chance.between(50, 1_500),
