@@ -9,6 +9,7 @@ import { keyLimitsSchema } from '../auth/key-limits.js';
 import { executionIdFrom, isRequestId } from '../lib/ids.js';
 import { numberOrNull, oneOf, orNull, textOrNull } from '../lib/json-types.js';
 import { compileSchema, compileSchemas } from '../lib/schema.js';
+import { limits } from '../limits.js';
 import {
   cancelCauses,
   type Cancellation,
@@ -45,8 +46,8 @@ const timeMax = 8_640_000_000_000_000;
 
 /** A key that begins with a longer one is none: retention, which looks for them, would fail for all users. */
 const userIdLengthMax = 64;
-/** Of one request: each read looks for all of them, and nobody is served meanwhile. */
-const executionsMax = 10_000;
+/** Each read of a request looks for all of them, and nobody is served meanwhile. */
+const executionsMax = limits.executionsPerSignal.max;
 
 const text = Type.String();
 const flag = Type.Boolean();
