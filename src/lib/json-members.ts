@@ -9,9 +9,7 @@ type Path = readonly (string | number)[];
 /** @param text an object that JSON.parse accepts. @returns a name as often as it occurs, in the text's order. */
 export function memberNames(text: string): string[] {
   const names: string[] = [];
-  eachMember(text, (path) => {
-    if (path.length === 1) names.push(path[0] as string);
-  });
+  eachMember(text, 1, ([name]) => names.push(name as string));
   return names;
 }
 
@@ -22,7 +20,7 @@ export function memberNames(text: string): string[] {
 export function repeatedMembers(text: string): string[] {
   const seen = new Set<string>();
   const repeated = new Set<string>();
-  eachMember(text, (path) => {
+  eachMember(text, Infinity, (path) => {
     const place = JSON.stringify(path);
     if (seen.has(place)) repeated.add(shown(path));
     seen.add(place);
@@ -37,7 +35,7 @@ function shown(path: Path): string {
     .slice(1);
 }
 
-function eachMember(text: string, onMember: (path: Path) => void): void {
+function eachMember(text: string, depthMax: number, onMember: (path: Path) => void): void {
   const path: (string | number)[] = [];
   let isName = false;
   for (let at = 0; at < text.length; at++) {
@@ -45,7 +43,7 @@ function eachMember(text: string, onMember: (path: Path) => void): void {
       case '"': {
         const open = at++;
         while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-        if (isName) {
+        if (isName && path.length <= depthMax) {
           path[path.length - 1] = JSON.parse(text.slice(open, at + 1)) as string;
           onMember(path);
         }
