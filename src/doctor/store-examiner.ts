@@ -21,8 +21,11 @@ export type ExaminerMessage =
     }
   | undefined;
 
-/** As the system names them, and as lmdb gives them. */
+/** By the refusal, or by the code of its error, as the system names it and as lmdb gives it. */
 const causes: ReadonlyMap<unknown, RefusalCause> = new Map<unknown, RefusalCause>([
+  [FormerFormat, 'former_format'],
+  [OtherFormat, 'other_format'],
+  [NoSpace, 'space'],
   ...['EACCES', 'EPERM', 'EROFS', 13, 1, 30].map((code) => [code, 'access'] as const),
   ...['ENOSPC', 'EDQUOT', 28, 122].map((code) => [code, 'space'] as const),
 ]);
@@ -40,11 +43,8 @@ async function examine(directory: string): Promise<ExaminerMessage> {
 }
 
 function causeOf(error: StartRefused): RefusalCause {
-  if (error instanceof FormerFormat) return 'former_format';
-  if (error instanceof OtherFormat) return 'other_format';
-  if (error instanceof NoSpace) return 'space';
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
-  return causes.get(code) ?? 'damage';
+  return causes.get(error.constructor) ?? causes.get(code) ?? 'damage';
 }
 
 const directory = process.argv[2] as string;
