@@ -9,6 +9,7 @@ export const orderOperations = {
   'user.cancel-all': {
     refuse: refuseFilter,
     async run({ store, clock, ids, settings, effects, trail }, { email, filter }) {
+      // Before the look at the user, so that nothing comes between it and the change.
       const { cancelStoredOrders } = await import('../signals/stored-orders.js');
       const user = findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };

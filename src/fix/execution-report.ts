@@ -112,12 +112,12 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
 }
 
 function isNews(known: KnownExecution, { status }: Evidence): boolean {
-  if (status === 'cancelled' || status === 'expired') return !isSettled(known);
+  if (status === 'cancelled' || status === 'expired') return !isDefinitive(known);
   return known.status === 'unknown' && resting.includes(status);
 }
 
 /** No evidence is more definitive. */
-function isSettled({ status }: KnownExecution): boolean {
+function isDefinitive({ status }: KnownExecution): boolean {
   return isFinal(status) && status !== 'unknown';
 }
 
