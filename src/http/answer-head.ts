@@ -1,8 +1,6 @@
 /** The status line and the headers of an answer, in one piece: one native call instead of one per header. */
 import { TextBytes, constantBytes } from '../lib/text-bytes.js';
-import { statusLine } from './status-line.js';
-
-export type Headers = readonly (readonly [name: string, value: string])[];
+import { type Headers, statusLine } from './status-line.js';
 
 /** The headers `RateLimit-Policy` and `RateLimit`. */
 export interface RateLimit {

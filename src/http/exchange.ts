@@ -9,11 +9,12 @@ import { addressText, partitionOf } from '../quota/partition.js';
 import type { Route } from '../routes.js';
 import type { WriterCallbacks } from '../events/event-writer.js';
 import type { AddressOf } from './address-of.js';
-import { answerHead, type Headers, type RateLimit } from './answer-head.js';
+import { answerHead, type RateLimit } from './answer-head.js';
 import { errorBody, type Failure } from './error-body.js';
 import { type Written, writeBody } from './body-writer.js';
 import { SseWriter } from './sse-writer.js';
 import type { RequestHead } from './request-head.js';
+import { type Headers, headersOfStatus, noHeaders } from './status-line.js';
 import type { HttpResponse } from './uws.js';
 
 /** The request, from its request line and its arrival. */
@@ -65,7 +66,6 @@ interface Reading {
 
 type Close = Failure['close'];
 
-const noHeaders: Headers = [];
 const noFailure: Failure = {};
 const noBytes = new Uint8Array(0);
 const noContent = 204;
@@ -318,20 +318,14 @@ export class Exchange {
   }
 }
 
-/** Those of a status of an error. */
-const fixedHeaders: Readonly<Record<number, Headers>> = {
-  401: [['WWW-Authenticate', 'Bearer']],
-  426: [['Upgrade', 'websocket']],
-};
-
 function headersOf(status: number, { retryAfter, allow }: Failure): Headers {
-  const fixed = fixedHeaders[status] ?? noHeaders;
+  const fixed = headersOfStatus(status);
   if (retryAfter === undefined && allow === undefined) return fixed;
-  const headers: [string, string][] = [];
+  const headers: Headers[number][] = [];
   if (retryAfter !== undefined) {
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfter)))]);
   }
   if (allow !== undefined) headers.push(['Allow', allow]);
-  headers.push(...(fixed as [string, string][]));
+  headers.push(...fixed);
   return headers;
 }

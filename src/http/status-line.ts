@@ -1,4 +1,4 @@
-/** Formats status lines for the native server: `202 Accepted`. */
+/** The status line, `202 Accepted`, and the headers that each answer of a status has. */
 import { STATUS_CODES } from 'node:http';
 
 const lines = new Map(
@@ -7,4 +7,19 @@ const lines = new Map(
 
 export function statusLine(status: number): string {
   return lines.get(status) ?? String(status);
+}
+
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+export const noHeaders: Headers = [];
+const headersByStatus: Readonly<Record<number, Headers>> = {
+  401: [['WWW-Authenticate', 'Bearer']],
+  426: [
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'websocket'],
+  ],
+};
+
+export function headersOfStatus(status: number): Headers {
+  return headersByStatus[status] ?? noHeaders;
 }

@@ -9,7 +9,7 @@ import type { AddressOf } from '../http/address-of.js';
 import type { ConnectionLimit } from '../http/connection-limit.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../http/uws.js';
 import { RequestHead } from '../http/request-head.js';
-import { statusLine } from '../http/status-line.js';
+import { headersOfStatus, statusLine } from '../http/status-line.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { addressText } from '../quota/partition.js';
 import { framesPerUpgrade } from './budget.js';
@@ -96,7 +96,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
     res.cork(() => {
       res.writeStatus(statusLine(status)).writeHeader('X-Trace-Id', who.traceId);
       if (retryMs > 0) res.writeHeader('Retry-After', String(Math.ceil(retryMs / 1_000)));
-      if (status === 426) res.writeHeader('Upgrade', 'websocket');
+      for (const [name, value] of headersOfStatus(status)) res.writeHeader(name, value);
       res.end('', true);
     });
   }

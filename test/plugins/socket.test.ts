@@ -136,7 +136,14 @@ t.test('a plain request to the plugin path gets 426', async (t) => {
     t.equal(answer.status, 426, method);
     t.equal(answer.body.code, 'upgrade_required');
     t.equal(answer.headers.get('upgrade'), 'websocket');
+    t.equal(answer.headers.get('connection'), 'Upgrade');
   }
+});
+
+t.test('a refused upgrade has the headers of its status', async (t) => {
+  const unnamed = await rawCall(gateway.url, 'GET', '/plugin/v1', [...upgrade, key, version]);
+  t.equal(unnamed?.status, 401);
+  t.strictSame(unnamed?.headers['www-authenticate'], ['Bearer']);
 });
 
 t.test('a connection ends with its session, as 4503', async (t) => {
@@ -151,7 +158,7 @@ t.test(
     await client.send(refused);
     const answer = await client.answer({ request: { method: 'GET', path: '/plugin/v1' } });
     t.equal(answer?.status, 426);
-    t.strictSame(answer?.headers['connection'], ['close']);
+    t.strictSame(answer?.headers['connection'], ['Upgrade', 'close']);
     t.equal(await client.closed(), '');
 
     const unread = await RawClient.connect(gateway.url);
