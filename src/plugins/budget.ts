@@ -1,7 +1,7 @@
 /**
  * What a user may send over all of its plugin connections (section 9 of the contract): frames and bytes, each
- * a bucket that refills by its rate and holds ten seconds' worth. Owns each user's balance and its number of
- * connections, for the life of the process.
+ * a bucket that refills by its rate and holds ten seconds' worth, less the reports that wait for the disk. Owns each
+ * user's balance and its number of connections, for the life of the process.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
@@ -19,6 +19,8 @@ export const framesPerUpgrade = 50;
 
 export class UserBudget {
   connections = 0;
+  /** Reports that changed an execution and are not durable: while the disk refuses, each takes memory. */
+  reportsWaiting = 0;
   #frames: number;
   #bytes: number;
   #refilledAt: number;
@@ -59,7 +61,7 @@ export class UserBudget {
   #refill(now: number): void {
     const { pluginFramesPerSecond, pluginBytesPerSecond } = this.limits;
     const seconds = (now - this.#refilledAt) / 1_000;
-    const burst = burstSeconds * pluginFramesPerSecond;
+    const burst = burstSeconds * pluginFramesPerSecond - this.reportsWaiting;
     this.#frames = Math.min(burst, this.#frames + seconds * pluginFramesPerSecond);
     this.#bytes = Math.min(
       burstSeconds * pluginBytesPerSecond,

@@ -17,6 +17,7 @@ import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
+import type { Budgets } from './budget.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import {
   seqJumpMax,
@@ -38,6 +39,7 @@ export interface FrameHandlerDeps {
   readonly registry: Registry;
   readonly hub: EventHub;
   readonly snapshots: Snapshots;
+  readonly budgets: Budgets;
   readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
@@ -101,14 +103,21 @@ export class FrameHandler {
     const isNew = this.#deps.registry.receive(source, frame);
     const isOther = !isNew && this.#isOther(connection, source, frame);
     connection.handledSeq = Math.max(connection.handledSeq, seq);
+    const budget = this.#deps.budgets.of(source.userId);
     const effect =
       isNew || isOther
         ? this.#effectOf(connection, source, frame, dataText, {
             alongside: source,
-            done: () => this.#sendAck(connection, source, seq),
+            done: () => {
+              budget.reportsWaiting--;
+              this.#sendAck(connection, source, seq);
+            },
           })
         : 'none';
-    if (effect === 'changed') return undefined;
+    if (effect === 'changed') {
+      budget.reportsWaiting++;
+      return undefined;
+    }
     this.#writeSeq(connection, source);
     if (effect !== 'none') return effect;
     if (seq > connection.welcomedSeq) return undefined;

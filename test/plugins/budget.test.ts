@@ -127,6 +127,37 @@ t.test('a queue of 2000 events after a reconnect passes and is acknowledged', as
   t.equal(plugin.lastAck, count);
 });
 
+t.test('reports that wait for the disk hold their place in the burst', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { pluginFramesPerSecond: 2 } });
+  const plugin = await gateway.plugin();
+  const [executionId] = await gateway.submit();
+  let seq = 0;
+  const report = async (to: ScriptedPlugin): Promise<void> => {
+    const filledAt = '2026-01-15T12:00:01Z';
+    const fill = { fillId: `f${++seq}`, price: 100, quantity: 0.1, filledAt };
+    to.say({ type: 'report', seq, executionId, status: 'partially_filled', fill });
+    await gateway.pass(1_000);
+  };
+  gateway.memory.failNextCommits(1_000);
+  while (seq < 60 && plugin.closed === undefined) await report(plugin);
+  t.equal(plugin.closed?.code, 4004, 'though it sends half as many as it may');
+  t.equal(seq, 21, 'ten seconds’ worth waits, and one more is not taken');
+  const budget = gateway.core.budgets.of('u1');
+  t.not(budget.barredMs, 0);
+  gateway.clock.advance(60_000);
+  t.notOk(budget.spend(0), 'no time makes room');
+
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(5_000, 1_000);
+  t.equal(budget.barredMs, 0);
+  const back = await gateway.plugin();
+  t.match(back.of('welcome'), [{ lastSeq: 20 }], 'nothing that was taken is lost');
+  seq = 20;
+  while (seq < 60) await report(back);
+  t.equal(back.closed, undefined);
+  t.equal(back.lastAck, 60);
+});
+
 t.test('connections are counted until they end', async (t) => {
   const gateway = new SimulatedGateway({ limits: { pluginConnectionsPerUser: 2 } });
   const budget = gateway.core.budgets.of('u1');

@@ -110,10 +110,10 @@ t.test('numbers and names in the text', async (t) => {
   const frames = document.section('Frames').text;
   const connecting = document.section('Connecting').text;
   const ends = document.section('Ends of a connection').text;
-  const budget = document.section('How much').text;
+  const budget = document.section('How much').text.replaceAll('\n', ' ');
   t.match(budget, `${limits.pluginFramesPerSecond.value} frames`);
   t.match(budget, `${limits.pluginBytesPerSecond.value} bytes a second`);
-  t.match(budget, `may have ${limits.pluginConnectionsPerUser.value}\nconnections`);
+  t.match(budget, `may have ${limits.pluginConnectionsPerUser.value} connections`);
   t.match(budget, `counts as ${framesPerUpgrade} frames`);
   t.match(budget, `${limits.sourcesPerUser.value} active sources`);
   t.match(ends, `${limits.sourcesPerUser.value} other active`);
