@@ -42,8 +42,6 @@ export class Registry {
   readonly #byUser = new Map<string, Map<string, Source>>();
   #timers: Timer[] = [];
   #connected = 0;
-  /** Whether the times of the last interval are not on disk yet: their write puts those of then. */
-  #isSeenWaiting = false;
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
@@ -59,9 +57,7 @@ export class Registry {
     const windowPartMs = limits.heartbeatWindowMs / lastSeenWritesPerWindow;
     const intervalMs = Math.min(lastSeenIntervalMs, windowPartMs);
     this.#timers = [
-      every(clock, intervalMs, () => {
-        if (!this.#isSeenWaiting) this.#writeLastSeen();
-      }),
+      every(clock, intervalMs, () => this.#writeLastSeen()),
       every(clock, hourMs, () => this.#removeUnseen()),
     ];
   }
@@ -275,8 +271,6 @@ export class Registry {
 
   #writeLastSeen(): void {
     const seen = [...this.all()].filter(({ connection }) => connection !== undefined);
-    if (seen.length === 0) return;
-    this.#isSeenWaiting = true;
-    this.#deps.writer.write({ records: seen, done: () => (this.#isSeenWaiting = false) });
+    if (seen.length > 0) this.#deps.writer.write({ records: seen });
   }
 }

@@ -23,6 +23,9 @@ export interface QueuedWrite {
 }
 
 export class WriteQueue {
+  /** Of the writes that wait, in the order in which they were named first. */
+  #records = new Set<Stored>();
+  /** Whom to tell of them. */
   #waiting: QueuedWrite[] = [];
   #isBusy = false;
   #isHeld = false;
@@ -41,13 +44,15 @@ export class WriteQueue {
     return this.#isHeld;
   }
 
-  /** Writes that are not on disk yet. */
+  /** What waits: records, and writes that somebody is told of. */
   get backlog(): number {
-    return this.#waiting.length;
+    return this.#records.size + this.#waiting.length;
   }
 
+  /** While the disk refuses, a write that nobody is told of takes no memory for a record that waits already. */
   write(write: QueuedWrite): void {
-    this.#waiting.push(write);
+    for (const record of write.records) this.#records.add(record);
+    if (write.done !== undefined || write.failed !== undefined) this.#waiting.push(write);
     if (!this.#isHeld) this.#begin();
     // Not within the call: the caller may not be ready for it.
     else if (write.failed !== undefined) queueMicrotask(write.failed);
@@ -60,16 +65,16 @@ export class WriteQueue {
   }
 
   #begin(): void {
-    if (this.#isBusy || this.#waiting.length === 0) return;
+    if (this.#isBusy || (this.#records.size === 0 && this.#waiting.length === 0)) return;
     this.#isBusy = true;
+    const records = this.#records;
     const group = this.#waiting;
     const asking = this.#asking;
+    this.#records = new Set();
     this.#waiting = [];
     this.#asking = [];
     this.store
       .write((batch) => {
-        const records = new Set<Stored>();
-        for (const write of group) for (const record of write.records) records.add(record);
         for (const record of records) record.put(batch);
       })
       .then(
@@ -83,7 +88,9 @@ export class WriteQueue {
         (error: unknown) => {
           this.#isBusy = false;
           this.#isHeld = true;
+          for (const record of this.#records) records.add(record);
           for (const later of this.#waiting) group.push(later);
+          this.#records = records;
           this.#waiting = group;
           // Not those that these set off, which wait behind them.
           const { length } = group;

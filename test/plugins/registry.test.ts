@@ -105,24 +105,28 @@ t.test('stopping writes the last sightings and ends the timer', async (t) => {
   t.ok(gateway.clock.timerCount <= timers);
 });
 
-t.test('while the disk refuses, the last sightings wait in one write', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const minutes = async (count: number): Promise<void> => {
-    for (let i = 0; i < 2 * count; i++) {
-      await gateway.pass(30_000);
-      plugin.say({ type: 'heartbeat' });
-    }
-  };
-  gateway.memory.refuseWrites(true);
-  await minutes(60);
-  t.equal(gateway.writer.backlog, 1);
-  gateway.memory.refuseWrites(false);
-  await minutes(1);
-  t.equal(gateway.writer.backlog, 0);
-  const seenAt = gateway.store.range('sources')[0]?.record.lastSeenAt ?? 0;
-  t.ok(seenAt > gateway.clock.now() - 60_000, 'the newest times are on disk, and go on to be');
-});
+t.test(
+  'while the disk refuses, sightings and reconnects of a terminal wait as one record',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    let plugin = await gateway.plugin();
+    const minutes = async (count: number): Promise<void> => {
+      for (let i = 0; i < 2 * count; i++) {
+        await gateway.pass(30_000);
+        plugin.drop();
+        plugin = await gateway.plugin();
+      }
+    };
+    gateway.memory.refuseWrites(true);
+    await minutes(60);
+    t.equal(gateway.writer.backlog, 1);
+    gateway.memory.refuseWrites(false);
+    await minutes(1);
+    t.equal(gateway.writer.backlog, 0);
+    const seenAt = gateway.store.range('sources')[0]?.record.lastSeenAt ?? 0;
+    t.ok(seenAt > gateway.clock.now() - 60_000, 'the newest times are on disk, and go on to be');
+  },
+);
 
 function instances(gateway: SimulatedGateway): string[] {
   return gateway.registry.active('u1').map(({ instanceId }) => instanceId);
