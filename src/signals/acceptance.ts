@@ -100,7 +100,6 @@ export class Acceptance {
   #stored(pending: PendingSignal): void {
     this.#doubts.settleBefore(pending.number);
     if (pending.isSettled) return;
-    this.#doubts.remove(pending);
     this.#settle(pending, true);
     pending.answer(pending.accepted);
     this.#enter(pending);
@@ -198,6 +197,8 @@ export class Acceptance {
   #settle(pending: PendingSignal, isAccepted: boolean): void {
     const { user, idempotencyKey } = pending.submission;
     pending.isSettled = true;
+    // Settled again, it would free what a retry has taken meanwhile.
+    this.#doubts.remove(pending);
     this.#deps.quota.decide(user.userId, pending.accepted.request.requestId, isAccepted);
     this.#deps.idempotency.settle(user.userId, idempotencyKey);
   }

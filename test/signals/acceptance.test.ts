@@ -361,6 +361,36 @@ t.test('what was in doubt and succeeds all the same is sent once', async (t) => 
   t.strictSame(plugin.submitted, ['s', 't'], 'the success of t settles what is in doubt');
 });
 
+t.test('what was in doubt and turns out refused is settled once', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { staleProcessingMs: 5_000 } });
+  const plugin = await gateway.plugin();
+  const release = gateway.memory.hang();
+  accept(gateway, { signalId: 'before' });
+  await turns();
+  const wish = { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 };
+  accept(gateway, wish);
+  await gateway.pass(5_000);
+  const look = () =>
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
+  t.equal(look(), 'idempotency_outcome_unknown');
+  gateway.memory.failNextCommits(1);
+  release();
+  await turns();
+  t.equal(look(), 'free', 'it only waited behind the commit that failed');
+  const commits = new HeldCommits(gateway);
+  gateway.clock.advance(1_000);
+  const again = accept(gateway, wish);
+  // The look at what is in doubt.
+  await commits.releaseOne();
+  t.equal(look(), 'request_in_progress', 'the retry has the key');
+  t.strictSame(gateway.acceptance.holderOf('u1', 's'), {}, 'and the signalId');
+  t.equal(gateway.book.openOrders.of(1), 1);
+  await commits.releaseAll();
+  t.match(again.answers, [{ request: { signalId: 's' } }]);
+  t.strictSame(plugin.submitted, ['s']);
+  t.equal(gateway.book.openOrders.of(1), 1);
+});
+
 t.test('acceptances of one turn share a commit, and fail together', async (t) => {
   const gateway = new SimulatedGateway();
   gateway.memory.failNextCommits(1);
