@@ -206,12 +206,15 @@ export class Core {
 
   /** Ends what the user has open and may not keep, after a change to the user, a key or a session. */
   userChanged(userId: string): void {
+    const isGone = this.#store.get('users', userId) === undefined;
+    // First: a connection that closes writes down its source while that is known.
+    if (isGone) this.registry.forget(userId);
     this.presence.recheck(userId);
     this.streams.recheck(userId);
     this.waits.recheck(userId);
-    if (this.#store.get('users', userId) !== undefined) return;
-    const { book, hub, registry, quota, budgets, cancelAfter, cancelAllAcceptance } = this;
-    const parts = [book, hub, registry, quota, budgets, cancelAfter, cancelAllAcceptance];
+    if (!isGone) return;
+    const { book, hub, quota, budgets, cancelAfter, cancelAllAcceptance } = this;
+    const parts = [book, hub, quota, budgets, cancelAfter, cancelAllAcceptance];
     for (const part of parts) part.forget(userId);
   }
 

@@ -3,6 +3,7 @@
  * All but the connection is in the store, so that a source stays active across a restart.
  */
 import { hash } from 'node:crypto';
+import { isDeleted } from '../auth/accounts.js';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { dayMs, hourMs } from '../lib/durations.js';
 import type { RetentionClock } from '../retention/retention-clock.js';
@@ -73,7 +74,8 @@ export class Registry {
     const now = clock.now();
     return store.range('sources', range).flatMap(({ key: [userId], record }) => {
       const key = sourceKey(record);
-      if (this.find(userId, key) !== undefined) return [];
+      // Of a deleted user, what was under way is left until the purge comes to it.
+      if (this.find(userId, key) !== undefined || isDeleted(store, userId)) return [];
       return this.#insert({
         ...record,
         userId,

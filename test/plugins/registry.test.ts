@@ -1,7 +1,9 @@
 import t from 'tap';
+import { deleteUser } from '../../src/auth/accounts.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { dayMs } from '../../src/lib/durations.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { purgeKeyOf } from '../../src/store/key-layout.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 t.test('a source is known after a crash from its first hello on', async (t) => {
   const first = new SimulatedGateway();
@@ -156,14 +158,26 @@ t.test('a source that was not seen for 30 days is removed, also from the disk', 
 
 t.test('the source of a deleted user is not written again when it leaves', async (t) => {
   const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  gateway.registry.forget('u1');
   await gateway.store.write((batch) => {
-    batch.remove('sources', ['u1', 'terminal_a', 'desk-1', 'Sim101']);
+    batch.put('users', 'u1', user);
+    batch.put('emails', user.email, 'u1');
   });
-  plugin.drop();
+  const plugin = await gateway.plugin();
+  await deleteUser(gateway.store, user.email, gateway.clock.now());
+  gateway.core.userChanged('u1');
   await turns();
+  t.equal(plugin.closed?.code, 4503);
+  t.equal(gateway.registry.connectedCount, 0);
   t.strictSame(gateway.store.range('sources'), []);
+});
+
+t.test('a start passes over the sources of a deleted user', async (t) => {
+  const first = new SimulatedGateway();
+  await first.plugin();
+  // As a write does that was under way at the deletion: the purge has not come to it yet.
+  await first.store.write((batch) => batch.put('meta', purgeKeyOf('u1'), first.clock.now()));
+  const second = first.restart();
+  t.strictSame([...second.registry.all()], []);
 });
 
 t.test('a user that connects under ever new names has a bounded number of sources', async (t) => {
