@@ -129,7 +129,10 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   const admin = createAdminServer({
     clock,
     version,
-    context: { store, clock, ids, settings, importing: new Set(), effects: core, trail },
+    context: {
+      ...{ store, clock, ids, settings, effects: core, trail },
+      ...{ importing: new Set(), ending: new Set() },
+    },
     onError: (error, operation) => unexpected({ err: error, operation }, 'an operation failed'),
   });
   const traceIds = createTraceIds();

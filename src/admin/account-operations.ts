@@ -37,9 +37,13 @@ export const accountOperations = {
   },
   'user.set': {
     refuse: refusePlan,
-    async run({ store, effects }, { email, ...change }) {
+    async run(context, { email, ...change }) {
+      const { store, effects } = context;
       const before = findUser(store, email);
-      if (change.frozen === false && before?.frozen) await beforeItEnds(effects, before.userId);
+      if (change.frozen === true) stopAgain(context, before?.userId);
+      if (change.frozen === false && before?.frozen && !(await mayEnd(context, before.userId))) {
+        return { refused: 'stopped_again' };
+      }
       const user = await setUser(store, email, change);
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);
@@ -123,7 +127,9 @@ export const accountOperations = {
     },
   },
   'trading.halt': {
-    async run({ store, clock, effects, trail }, { reason = null }) {
+    async run(context, { reason = null }) {
+      const { store, clock, effects, trail } = context;
+      stopAgain(context, undefined);
       const now = clock.now();
       const state = await store.transact((transaction) => halt(transaction, reason, now), stopping);
       trail.note('halted', { reason: state.reason ?? undefined });
@@ -132,8 +138,9 @@ export const accountOperations = {
     },
   },
   'trading.resume': {
-    async run({ store, effects, trail }) {
-      await beforeItEnds(effects);
+    async run(context) {
+      const { store, trail } = context;
+      if (!(await mayEnd(context, undefined))) return { refused: 'stopped_again' };
       const state = await store.transact(resumeTrading);
       trail.note('resumed', {});
       return state;
@@ -163,10 +170,27 @@ function refusePlan(
   return { refused: 'unknown_plan', plan, known: Object.keys(plans) };
 }
 
-/** What a stop has ended stays ended, also when the process is killed right after the end of the stop. */
-async function beforeItEnds(effects: OperationContext['effects'], userId?: string): Promise<void> {
-  await effects.endUnsent(userId);
-  await effects.settled();
+type StopContext = Pick<OperationContext, 'effects' | 'ending'>;
+
+/**
+ * Prepares the end of a stop: what the stop has ended stays ended, also when the process is killed right after it.
+ * @returns false when the same was stopped again meanwhile.
+ */
+async function mayEnd({ effects, ending }: StopContext, userId: string | undefined) {
+  const end = { userId };
+  ending.add(end);
+  try {
+    await effects.endUnsent(userId);
+    await effects.settled();
+    return ending.has(end);
+  } finally {
+    ending.delete(end);
+  }
+}
+
+/** To be called before the stop is written: an end whose write was begun before is undone by it. */
+function stopAgain({ ending }: StopContext, userId: string | undefined): void {
+  for (const end of ending) if (end.userId === userId) ending.delete(end);
 }
 
 function userNotFound(email: string) {

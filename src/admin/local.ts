@@ -28,6 +28,7 @@ export async function performLocally(
         effects: { ...noEffects, endUnsent: (userId) => enforceOnDisk(store, systemClock, userId) },
         trail: noTrail,
         importing: new Set(),
+        ending: new Set(),
       },
       request,
       rows,

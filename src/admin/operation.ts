@@ -21,6 +21,13 @@ export interface OperationContext {
   readonly trail: TrailLog;
   /** Users whose import, or its discard, this process is carrying out. */
   readonly importing: Set<string>;
+  /** Ends of stops that are under way; a stop of the same that is asked for meanwhile takes them out. */
+  readonly ending: Set<StopEnd>;
+}
+
+/** The end of a user's freeze, or of the halt. */
+export interface StopEnd {
+  readonly userId: string | undefined;
 }
 
 /** What a running gateway does once a change is committed; without a gateway there is nothing to do. */
@@ -71,6 +78,8 @@ export interface Refusals {
   invalid_filter: { readonly field: string };
   key_not_found: { readonly id: number };
   signal_not_found: { readonly requestId: string };
+  /** A halt, or a freeze of the same user, was asked for while an earlier one was being ended. */
+  stopped_again: object;
   invalid_name: object;
   invalid_scopes: object;
   invalid_expiration: object;

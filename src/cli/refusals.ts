@@ -17,6 +17,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   invalid_filter:  ({ field }) => `The ${field} is not valid: a platform has to be one of the gateway’s, and no name may be empty or too long.`,
   key_not_found:    ({ id }) => `There is no API key ${id}. "signalbox key list EMAIL" shows the ids.`,
   signal_not_found: ({ requestId }) => `There is no signal ${JSON.stringify(requestId)}: the id may be misspelt, the signal older than it is kept, or its user deleted. "signalbox signal list" shows what there is.`,
+  stopped_again:    () => 'The same was stopped again while this command was under way, and stays stopped. Run it again to end that, too.',
   invalid_name:     () => errors.invalid_name.message,
   invalid_scopes:   () => `${errors.invalid_scopes.message} The scopes are ${scopes.join(', ')}.`,
   invalid_expiration: () => errors.invalid_expiration.message,

@@ -136,6 +136,7 @@ t.test('a gateway of another version is told by both versions, and does nothing'
       effects: noEffects,
       trail: noTrail,
       importing: new Set(),
+      ending: new Set(),
     },
     onError: (error) => t.fail(String(error)),
   });

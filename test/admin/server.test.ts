@@ -60,6 +60,7 @@ async function serve(
       effects: { ...noEffects, ...effects },
       trail: noTrail,
       importing: new Set(),
+      ending: new Set(),
     },
     onError: (error) => errors.push(error),
     ...(table === undefined ? {} : { table }),

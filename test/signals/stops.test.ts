@@ -1,7 +1,8 @@
 /** Freeze, halt and revoked keys: what they end, at once and across restarts. */
 import t, { type Test } from 'tap';
 import { accountOperations } from '../../src/admin/account-operations.js';
-import { halt, resumeTrading } from '../../src/auth/brakes.js';
+import type { OperationContext } from '../../src/admin/operation.js';
+import { halt, readHalt, resumeTrading } from '../../src/auth/brakes.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
@@ -287,19 +288,55 @@ t.test('a disk that refuses the denials does not hold up the end of the stop', a
 
 t.test('trading is resumed once what the halt denied is on disk, which refused it', async (t) => {
   const { gateway, id } = await waiting();
-  const { store, memory, clock, core: effects, trail } = gateway;
-  const settings = {
-    dataDir: '',
-    plans: shippedPlans,
-    platforms: shippedPlatforms,
-    limits: gateway.limits,
-  };
-  const ids = createIdSource(clock);
-  const context = { store, clock, ids, settings, effects, trail, importing: new Set<string>() };
+  const { store, memory, core } = gateway;
   await stops.trading_halted(store);
   memory.failNextCommits(1);
-  await effects.endUnsent();
+  await core.endUnsent();
   t.equal(gateway.durable(id)?.status, 'queued');
-  await accountOperations['trading.resume'].run(context);
+  await accountOperations['trading.resume'].run(operatorOf(gateway));
   t.match(gateway.durable(id), denied('trading_halted'));
 });
+
+t.test('what is stopped again while its stop is being ended stays stopped', async (t) => {
+  const { gateway } = await waiting();
+  const context = operatorOf(gateway);
+  const {
+    'trading.halt': halting,
+    'trading.resume': resuming,
+    'user.set': setting,
+  } = accountOperations;
+  await halting.run(context, {});
+  const resumed = resuming.run(context);
+  await halting.run(context, {});
+  t.strictSame(await resumed, { refused: 'stopped_again' });
+  t.ok(readHalt(gateway.store).halted);
+
+  await gateway.store.write((batch) => {
+    batch.put('emails', user.email, 'u1');
+    batch.put('users', 'u1', user);
+  });
+  const freeze = (frozen: boolean) => setting.run(context, { email: user.email, frozen });
+  await freeze(true);
+  const thawed = freeze(false);
+  await freeze(true);
+  t.strictSame(await thawed, { refused: 'stopped_again' });
+  t.ok(gateway.store.get('users', 'u1')?.frozen);
+
+  await resuming.run(context);
+  await freeze(false);
+  t.notOk(readHalt(gateway.store).halted, 'the next one ends it');
+  t.notOk(gateway.store.get('users', 'u1')?.frozen);
+});
+
+function operatorOf({ store, clock, core, trail, limits }: SimulatedGateway): OperationContext {
+  return {
+    store,
+    clock,
+    ids: createIdSource(clock),
+    settings: { dataDir: '', plans: shippedPlans, platforms: shippedPlatforms, limits },
+    effects: core,
+    trail,
+    importing: new Set(),
+    ending: new Set(),
+  };
+}
