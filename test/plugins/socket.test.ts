@@ -146,6 +146,24 @@ t.test('a refused upgrade has the headers of its status', async (t) => {
   t.strictSame(unnamed?.headers['www-authenticate'], ['Bearer']);
 });
 
+t.test('the answer to an upgrade carries its trace id, granted or not', async (t) => {
+  const { sessionToken } = await gateway.user();
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  for (const [token, status] of [
+    [sessionToken, 101],
+    ['none', 401],
+  ] as const) {
+    const answer = await rawCall(gateway.url, 'GET', '/plugin/v1', [
+      bearerLine(token),
+      `Sec-WebSocket-Protocol: ${protocol}`,
+      `traceparent: 00-${trace}-b7ad6b7169203331-01`,
+      ...[...upgrade, key, version],
+    ]);
+    t.equal(answer?.status, status);
+    t.same(answer?.headers['x-trace-id'], [trace], `${status}`);
+  }
+});
+
 t.test('a connection ends with its session, as 4503', async (t) => {
   t.same(await endingPlugin.waitClosed(), { code: 4503, reason: 'session_revoked' });
 });
