@@ -1318,8 +1318,7 @@ namespace Signalbox
         static bool IsTime(object value)
         {
             var text = value as string;
-            return text != null && Words.Time(text).Kind == DateTimeKind.Utc
-                && DateTime.Parse(text, CultureInfo.InvariantCulture, DateTimeStyles.RoundtripKind).Kind != DateTimeKind.Unspecified;
+            return text != null && DateTime.Parse(text, CultureInfo.InvariantCulture, DateTimeStyles.AdjustToUniversal).Kind == DateTimeKind.Utc;
         }
 
         /// <summary>Absent in the welcome of an older gateway.</summary>
