@@ -51,12 +51,7 @@ export class KeyRights {
     return scope === null || key.scopes.includes(scope) ? undefined : 'insufficient_scope';
   }
 
-  /** Checks an open stream again: reads the key and its owner from the store. */
-  isStillAllowed(owner: KeyOwner, scope: Scope): boolean {
-    return this.refusalNow(owner, scope) === undefined;
-  }
-
-  /** All checks again, of a request that has waited: reads the key and its owner from the store. */
+  /** All checks again, of an open stream or a request that has waited: reads the key and its owner from the store. */
   refusalNow({ user, key }: KeyOwner, scope: Scope | null): KeyRefusal | undefined {
     const { store, clock } = this.#deps;
     if (!isPublicApiEnabled(store)) return 'public_api_disabled';

@@ -110,7 +110,8 @@ export class EventStreams {
   /** Ends the user's streams whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
     for (const stream of this.#open.get(userId) ?? []) {
-      if (!this.#deps.rights.isStillAllowed(stream.caller, scope)) endFor('not_allowed', stream);
+      const refusal = this.#deps.rights.refusalNow(stream.caller, scope);
+      if (refusal !== undefined) endFor('not_allowed', stream);
     }
   }
 
