@@ -45,11 +45,6 @@ export class EventHub {
     this.#memory = new ReplayMemory(replayBytesMax);
   }
 
-  /** Of the events of all users, as encoded. */
-  get replayBytes(): number {
-    return this.#memory.bytes;
-  }
-
   get subscriberCount(): number {
     let count = 0;
     for (const subscribers of this.#subscribers.values()) count += subscribers.size;
