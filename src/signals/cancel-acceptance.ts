@@ -13,7 +13,7 @@ import type { Trail } from '../model/trail.js';
 import type { BookEntry } from './book-entry.js';
 import { CommitDeadline } from './commit-deadline.js';
 import type { ExecutionBook } from './execution-book.js';
-import type { Idempotency } from './idempotency.js';
+import { boundToCancel, type Idempotency } from './idempotency.js';
 import { nextCancelAttempt, requestCancel } from './cancel-moves.js';
 
 /** The body of the 202. */
@@ -79,14 +79,8 @@ export class CancelAcceptance {
       stale: () => idempotency.doubt(userId, idempotencyKey),
     });
     deadline.begin();
-    const cancelKey: [string, string] = [userId, ids.ulid()];
     book.apply(entry, requestCancel(cancelRequestId, now, trail), {
-      alongside: {
-        put: (batch) => {
-          batch.put('idempotency', [userId, idempotencyKey], record);
-          batch.put('cancelKeys', cancelKey, idempotencyKey);
-        },
-      },
+      alongside: boundToCancel(userId, idempotencyKey, record, ids.ulid()),
       done: () => {
         deadline.end();
         idempotency.settle(userId, idempotencyKey);

@@ -16,7 +16,7 @@ import type { StorageHealth } from '../store/storage-health.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
 import { CommitDeadline } from './commit-deadline.js';
-import type { Idempotency } from './idempotency.js';
+import { boundToCancel, type Idempotency } from './idempotency.js';
 import { matches, type OrderFilter } from './order-filter.js';
 
 export interface CancelAllRequest {
@@ -117,7 +117,6 @@ export class CancelAllAcceptance {
     cancelAll.run(order, ({ cancelled }) => {
       begun();
       const body = JSON.stringify(cancelled);
-      const cancelKey: [string, string] = [userId, ids.ulid()];
       const record = {
         fingerprint,
         requestId: cancelled.cancelAllId,
@@ -125,12 +124,7 @@ export class CancelAllAcceptance {
         expiresAt: clock.now() + limits.idempotencyRetentionMs,
       };
       return {
-        alongside: {
-          put: (batch) => {
-            batch.put('idempotency', [userId, idempotencyKey], record);
-            batch.put('cancelKeys', cancelKey, idempotencyKey);
-          },
-        },
+        alongside: boundToCancel(userId, idempotencyKey, record, ids.ulid()),
         done: () => {
           done(body);
           this.#deps.trail.note('cancel_all', {

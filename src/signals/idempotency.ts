@@ -6,6 +6,7 @@
 import { PairMap } from '../lib/pair-map.js';
 import type { IdempotencyRecord } from '../model/records.js';
 import type { Reader } from '../store/store.js';
+import type { Stored } from '../store/write-queue.js';
 
 export type IdempotencyState =
   | { readonly kind: 'free' }
@@ -72,4 +73,22 @@ export class Idempotency {
     const unsettled = this.#unsettled.get(userId, key);
     if (unsettled !== undefined) unsettled.inDoubt = true;
   }
+}
+
+/**
+ * What the commit of a cancel puts for its key. No request leads to it, so that retention finds it by a row of its own.
+ * @param ulid of the time of the cancel.
+ */
+export function boundToCancel(
+  userId: string,
+  key: string,
+  record: IdempotencyRecord,
+  ulid: string,
+): Stored {
+  return {
+    put(batch) {
+      batch.put('idempotency', [userId, key], record);
+      batch.put('cancelKeys', [userId, ulid], key);
+    },
+  };
 }
