@@ -18,11 +18,7 @@ import { asFilled, isComplete } from './fills.js';
 import type { Move } from './move.js';
 
 /** A bot requests the cancel of one order. The caller must check that the order is cancellable. */
-export function requestCancel(
-  cancelRequestId: string,
-  requestedAt: number,
-  trail: Trail = {},
-): Move {
+export function requestCancel(cancelRequestId: string, requestedAt: number, trail: Trail): Move {
   return (execution) => withNewCancel(execution, cancelRequestId, requestedAt, trail);
 }
 
@@ -68,7 +64,7 @@ function withNewCancel(
   execution: Execution,
   cancelRequestId: string,
   requestedAt: number,
-  more: Partial<Cancellation> = {},
+  more: Partial<Cancellation>,
 ): Execution {
   return {
     ...execution,
