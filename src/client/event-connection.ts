@@ -4,10 +4,9 @@
  * that is silent for too long.
  */
 import { errorText } from '../lib/error-text.js';
-import type { Clock } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
 import { readAnswer, type Answer } from './answer.js';
-import type { NoResponse } from './exchange.js';
+import type { ConnectionDeps, NoResponse } from './exchange.js';
 
 /** Three keep-alive intervals of the gateway (15 s). */
 const silenceMs = 45_000;
@@ -25,13 +24,7 @@ export type OpenEvents = (
   abort: AbortSignal | undefined,
 ) => Promise<EventConnection | Answer | NoResponse>;
 
-export function createOpenEvents(deps: {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  readonly clock: Clock;
-  readonly fetch: typeof globalThis.fetch;
-  readonly timeoutMs: number;
-}): OpenEvents {
+export function createOpenEvents(deps: ConnectionDeps): OpenEvents {
   const { apiKey, clock, timeoutMs } = deps;
   const withoutKey = (text: string): string => text.replaceAll(apiKey, '[API key]');
 

@@ -31,13 +31,16 @@ export interface NoResponse {
 
 export type Exchange = (request: HttpRequest, abort?: AbortSignal) => Promise<Answer | NoResponse>;
 
-export function createExchange(deps: {
+/** What a request or a stream needs of its client. */
+export interface ConnectionDeps {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly clock: Clock;
   readonly fetch: typeof globalThis.fetch;
   readonly timeoutMs: number;
-}): Exchange {
+}
+
+export function createExchange(deps: ConnectionDeps): Exchange {
   const { apiKey, clock, timeoutMs } = deps;
   const withoutKey = (text: string): string => text.replaceAll(apiKey, '[API key]');
 
