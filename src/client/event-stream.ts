@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Answer } from './answer.js';
 import { backoffMs, pause, readDelaysMs } from './backoff.js';
 import { isCursor } from './checked-settings.js';
-import type { OpenEvents } from './event-connection.js';
+import type { EventConnection, OpenEvents } from './event-connection.js';
 import type { NoResponse } from './exchange.js';
 import type { Failure } from './result.js';
 import { ruleFor } from './retry-rules.js';
@@ -46,6 +46,12 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
+interface StreamPart {
+  /** Where the stream begins, once it has told; otherwise empty. */
+  readonly beginsAt: string;
+  readonly items: readonly StreamItem[];
+}
+
 export async function* followEvents(
   { open, clock, random }: EventStreamDeps,
   source: SourceName,
@@ -60,39 +66,14 @@ export async function* followEvents(
     let waitMs = 0;
     if (connection.answered === 'stream') {
       cursor ??= unknownCursor;
-      const start = new StreamStart();
-      const items: StreamItem[] = [];
-      const parser = createParser({
-        onEvent: ({ id = '', event = 'message', data }) => {
-          const item = readItem(id, event, data);
-          if (item !== undefined) items.push(item);
-        },
-        onRetry: (ms) => {
-          waitMs = ms;
-        },
-        onError: ({ type }) => {
-          if (type === 'max-buffer-size-exceeded') connection.close();
-        },
-        maxBufferSize: eventLengthMax,
-      });
-      try {
-        for (
-          let text = await connection.read();
-          text !== undefined;
-          text = await connection.read()
-        ) {
-          parser.feed(text);
-          const beginsAt = start.feed(text) ?? '';
-          if (cursor === unknownCursor && isCursor(beginsAt)) cursor = beginsAt;
-          for (const item of items.splice(0)) {
-            if (isCursor(item.id)) cursor = item.id;
-            failures = 0;
-            yield item;
-            if (isAborted(signal)) return;
-          }
+      for await (const { beginsAt, items } of partsOf(connection, (ms) => (waitMs = ms))) {
+        if (cursor === unknownCursor && isCursor(beginsAt)) cursor = beginsAt;
+        for (const item of items) {
+          if (isCursor(item.id)) cursor = item.id;
+          failures = 0;
+          yield item;
+          if (isAborted(signal)) return;
         }
-      } finally {
-        connection.close();
       }
     } else if (!isAborted(signal)) {
       waitMs = retryAfterOf(connection);
@@ -100,6 +81,34 @@ export async function* followEvents(
     if (isAborted(signal)) return;
     const backoff = backoffMs(readDelaysMs, failures++, random);
     await pause(clock, Math.max(backoff, waitMs), signal);
+  }
+}
+
+/** What the chunks of a stream tell, until its end. Closes it when the reader takes no more. */
+async function* partsOf(
+  connection: EventConnection,
+  onRetry: (ms: number) => void,
+): AsyncGenerator<StreamPart, void, void> {
+  const start = new StreamStart();
+  const items: StreamItem[] = [];
+  const parser = createParser({
+    onEvent: ({ id = '', event = 'message', data }) => {
+      const item = readItem(id, event, data);
+      if (item !== undefined) items.push(item);
+    },
+    onRetry,
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') connection.close();
+    },
+    maxBufferSize: eventLengthMax,
+  });
+  try {
+    for (let text = await connection.read(); text !== undefined; text = await connection.read()) {
+      parser.feed(text);
+      yield { beginsAt: start.feed(text) ?? '', items: items.splice(0) };
+    }
+  } finally {
+    connection.close();
   }
 }
 
