@@ -55,7 +55,7 @@ export const connectingRules = {
       const session = await desk.session();
       desk.stage.refusals.push({ status: 503 });
       const cutAt = desk.clock.monotonic();
-      const [first, second] = await attemptsAfter(desk, () => session.cut(), 2);
+      const [first, second] = await twoAttemptsAfter(desk, () => session.cut());
       await desk.session();
       demand(
         (first?.at ?? 0) - cutAt >= backoffMs[0],
@@ -73,7 +73,7 @@ export const connectingRules = {
     async check(desk) {
       const session = await desk.session();
       desk.stage.refusals.push({ status: 429, retryAfterS: 5 });
-      const [first, second] = await attemptsAfter(desk, () => session.cut(), 2);
+      const [first, second] = await twoAttemptsAfter(desk, () => session.cut());
       await desk.session();
       const waitedMs = msBetween(first?.at ?? 0, second);
       demand(waitedMs >= 5_000, `It came back after ${waitedMs} ms instead of 5 s.`);
@@ -177,18 +177,12 @@ async function acknowledges(desk: Desk): Promise<void> {
   await desk.finalReportOf(command.executionId, from);
 }
 
-async function attemptsAfter(
-  desk: Desk,
-  happens: () => Promise<void>,
-  count: number,
-): Promise<Attempt[]> {
+async function twoAttemptsAfter(desk: Desk, happens: () => Promise<void>): Promise<Attempt[]> {
   const { attempts } = desk.stage;
   const from = attempts.length;
   await happens();
-  await desk.until(`attempt to connect`, () =>
-    attempts.length >= from + count ? true : undefined,
-  );
-  return attempts.slice(from, from + count);
+  await desk.until(`attempt to connect`, () => (attempts.length >= from + 2 ? true : undefined));
+  return attempts.slice(from, from + 2);
 }
 
 function msBetween(at: number, attempt: Attempt | undefined): number {
