@@ -18,6 +18,11 @@ export interface OutgoingQueue {
   readonly ageMs: number;
 }
 
+export const defaultQueue: OutgoingQueue = {
+  eventsMax: limits.outgoingQueueEventsMax.value,
+  ageMs: limits.outgoingQueueAgeMs.value,
+};
+
 interface Item {
   readonly frame: ReportFrame | EventFrame;
   /** Set for a report: its id in the journal. */
@@ -62,10 +67,7 @@ export class Outgoing {
 
   constructor(deps: OutgoingDeps) {
     this.#deps = deps;
-    this.#bounds = deps.queue ?? {
-      eventsMax: limits.outgoingQueueEventsMax.value,
-      ageMs: limits.outgoingQueueAgeMs.value,
-    };
+    this.#bounds = deps.queue ?? defaultQueue;
     this.#seq = deps.journal.seq;
     const createdAt = deps.clock.monotonic();
     this.#items = deps.journal

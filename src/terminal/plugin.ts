@@ -20,6 +20,7 @@ import {
 import { openJournal } from './journal-file.js';
 import { Journal } from './journal.js';
 import type { CancelEvidence, KnownExecution } from './journal-state.js';
+import { defaultQueue } from './outgoing.js';
 import { createPluginClient, type ClientNotice, type PluginClient } from './plugin-client.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
@@ -107,11 +108,6 @@ export interface Plugin extends Pick<PluginClient, 'report' | 'cancelReport' | '
   stop(): Promise<void>;
 }
 
-const outgoingQueue = {
-  eventsMax: limits.outgoingQueueEventsMax.value,
-  ageMs: limits.outgoingQueueAgeMs.value,
-};
-
 const notKnown: Evidence = {
   status: 'unknown',
   native: { text: 'The plugin ended while it executed this command: look at the broker.' },
@@ -156,7 +152,7 @@ export function createPlugin(options: PluginOptions): Plugin {
     clock,
     journal,
     random: options.random ?? systemRandom,
-    ...(options.queuesEvents === true ? { outgoingQueue } : {}),
+    ...(options.queuesEvents === true ? { outgoingQueue: defaultQueue } : {}),
     handler: {
       submit: (command) => begin(command, () => terminal.submit(command)),
       inDoubt: (command, execute) =>
