@@ -55,10 +55,10 @@ export async function prepareBackup(
     const [first] = await readdir(directory);
     if (first !== undefined) return notEmpty(directory, first);
     const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
+    const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
     // Of two at once, the second finds it there.
     await mkdir(join(directory, unfinishedBackup), { mode: privateDirectoryMode });
     const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
-    const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
     const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
     if (refusal === undefined) return prepared;
     await dropBackup(prepared);
