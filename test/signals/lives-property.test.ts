@@ -16,9 +16,10 @@ import {
 } from '../../src/model/execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
+import { Story } from './story.js';
 
 /** Looks at the clock between the decision to send and the frame. */
 const ticksMax = 20;
@@ -74,9 +75,8 @@ const ttls = [1_000, 5_000, minuteMs, 10 * minuteMs, 10 * minuteMs];
 const reports = ['working', 'partially_filled', 'working', ...reportableStatuses];
 const cancelStatuses = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'];
 
-class Story {
+class Life extends Story {
   gateway = new SimulatedGateway({ clock: new TickingClock() });
-  plugin: ScriptedPlugin | undefined;
   /** By executionId, of the signals that were answered with 202. */
   readonly accepted = new Set<string>();
   #signals = 0;
@@ -86,10 +86,11 @@ class Story {
 
   async take(act: Act, pick = 0): Promise<void> {
     await this.#act[act](pick);
-    this.#look();
+    this.look();
   }
 
   readonly #act: Readonly<Record<Act, (pick: number) => unknown>> = {
+    ...this.common,
     accept: (pick) => {
       const name = `s${++this.#signals}`;
       const wish = {
@@ -103,24 +104,11 @@ class Story {
         for (const { executionId } of answer.executions) this.accepted.add(executionId);
       });
     },
-    turn: () => turns(1),
-    turns: () => turns(),
     connect: () => {
-      this.#look();
+      this.look();
       this.plugin = this.gateway.connect({ expiresAt: Number.MAX_SAFE_INTEGER });
       neverLate(this.plugin, this.gateway.clock);
       this.plugin.hello();
-    },
-    drop: () => {
-      this.#look();
-      if (this.plugin?.closed === undefined) this.plugin?.drop();
-      this.plugin = undefined;
-    },
-    congest: () => {
-      if (this.plugin !== undefined) this.plugin.room = 1;
-    },
-    drain: () => {
-      if (this.plugin?.closed === undefined) this.plugin?.drain(Infinity);
     },
     acknowledge: (pick) =>
       this.#say('submit', pick, ({ executionId }) => ({ type: 'ack', executionId })),
@@ -151,9 +139,6 @@ class Story {
     disarm: () => this.gateway.core.cancelAfter.set('u1', 1, 0, () => undefined),
     halt: () => this.#commit((transaction) => halt(transaction, null, 1)),
     resume: () => this.#commit((transaction) => resumeTrading(transaction)),
-    'a commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
-    'a commit fails that is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
-    recover: () => this.gateway.pass(2_000, 1_000),
     pass: (pick) => this.gateway.pass(oneOf(boundaries, pick)),
     'step the clock': (pick) => this.gateway.clock.stepWall(oneOf([-5_000, -10, 10, 5_000], pick)),
     'kill in a commit that is lost': () => this.#kill('lost'),
@@ -167,22 +152,16 @@ class Story {
   }
 
   async #commit(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
-    let hasEnded = false;
     const stopped = this.gateway.store.transact(work).then(
       () => this.gateway.core.endUnsent(),
       (error: unknown) => assert(error instanceof StoreFailure),
     );
-    void stopped.finally(() => (hasEnded = true));
-    for (await turns(); !hasEnded;) await this.gateway.pass(2_000, 1_000);
-    await stopped;
+    await this.inTime(stopped);
   }
 
   async #kill(fate: 'lost' | 'kept'): Promise<void> {
-    await this.take('drop');
-    this.gateway.memory.failNextCommits(1, fate);
-    await turns();
-    this.gateway.memory.failNextCommits(0);
-    this.#look();
+    await this.die(fate);
+    this.look();
     const clock = new TickingClock(this.gateway.clock.now());
     this.gateway = this.gateway.restart({ clock });
     this.#told = 0;
@@ -190,7 +169,7 @@ class Story {
   }
 
   /** What was told since the last look. */
-  #look(): void {
+  protected look(): void {
     const { changes } = this.gateway;
     for (const [, before, after] of changes.slice(this.#told)) {
       const was = before?.status ?? after.status;
@@ -210,7 +189,7 @@ class Story {
     await this.gateway.pass(2 * dayMs, 6 * hourMs);
     await this.gateway.pass(31 * dayMs, 2 * dayMs);
     await this.gateway.pass(4 * hourMs, hourMs);
-    this.#look();
+    this.look();
     const { book, store } = this.gateway;
     for (const executionId of this.accepted) {
       const execution = this.gateway.durable(executionId);
@@ -248,12 +227,12 @@ t.test('what was accepted has one end, and leaves memory', async (t) => {
     fc.asyncProperty(
       fc.array(acts, { minLength: 20, maxLength: 100, size: 'max' }),
       async (all) => {
-        const story = new Story();
-        await story.take('connect');
-        await story.take('turns');
-        for (const { act, pick } of all) await story.take(act, pick);
-        await story.finish();
-        story.gateway.deadlines.stop();
+        const life = new Life();
+        await life.take('connect');
+        await life.take('turns');
+        for (const { act, pick } of all) await life.take(act, pick);
+        await life.finish();
+        life.gateway.deadlines.stop();
       },
     ),
     { numRuns: 100 },

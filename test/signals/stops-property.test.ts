@@ -8,8 +8,8 @@ import t from 'tap';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
 import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
 import { StoreFailure } from '../../src/store/store.js';
-import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import { SimulatedGateway, user } from '../support/simulated-gateway.js';
+import { Story } from './story.js';
 
 type Step =
   | 'accept'
@@ -60,9 +60,8 @@ const steps = fc.array(
 );
 
 /** One life after another, on one store. */
-class Story {
+class StoppedLives extends Story {
   gateway = new SimulatedGateway();
-  plugin: ScriptedPlugin | undefined;
   /** The key of each signal, and those that a stop has covered since. */
   readonly keys = new Map<string, number>();
   readonly ended = new Set<string>();
@@ -71,29 +70,17 @@ class Story {
 
   async take(step: Step): Promise<void> {
     await this.#act[step]();
-    this.#look();
+    this.look();
   }
 
   readonly #act: Readonly<Record<Step, () => unknown>> = {
+    ...this.common,
     accept: () => this.#accept(1),
     'accept by another key': () => this.#accept(2),
-    turn: () => turns(1),
-    turns: () => turns(),
     connect: () => {
       this.plugin = this.gateway.connect();
       this.#seen = 0;
       this.plugin.hello();
-    },
-    drop: () => {
-      this.#look();
-      if (this.plugin?.closed === undefined) this.plugin?.drop();
-      this.plugin = undefined;
-    },
-    congest: () => {
-      if (this.plugin !== undefined) this.plugin.room = 1;
-    },
-    drain: () => {
-      if (this.plugin?.closed === undefined) this.plugin?.drain(Infinity);
     },
     acknowledge: () => {
       const executionId = this.plugin?.of('submit').at(-1)?.['executionId'] as string | undefined;
@@ -108,9 +95,6 @@ class Story {
       this.#stop(() => this.#commit((batch) => batch.put('apiKeyHashes', ['u1', -1], 'hash')), 1),
     resume: () => this.#end((transaction) => resumeTrading(transaction)),
     unfreeze: () => this.#end((batch) => batch.put('users', 'u1', user)),
-    'a commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
-    'a commit fails that is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
-    recover: () => this.gateway.pass(2_000, 1_000),
     'kill in a commit that is lost': () => this.#kill('lost'),
     'kill in a commit that is kept': () => this.#kill('kept'),
     'become unknown': () => this.gateway.pass(61_000, 30_500),
@@ -123,15 +107,11 @@ class Story {
       }),
   };
 
-  /** What the dying process does after its commit reaches nobody. */
   async #kill(
     fate: 'lost' | 'kept',
     meanwhile?: (dead: SimulatedGateway) => Promise<void>,
   ): Promise<void> {
-    await this.take('drop');
-    this.gateway.memory.failNextCommits(1, fate);
-    await turns();
-    this.gateway.memory.failNextCommits(0);
+    await this.die(fate);
     this.gateway.deadlines.stop();
     await meanwhile?.(this.gateway);
     this.gateway = this.gateway.restart();
@@ -150,29 +130,21 @@ class Story {
 
   async #stop(commit: () => Promise<unknown>, keyId?: number): Promise<void> {
     // A stop that is refused is none: the operator is told.
-    if (!(await this.#inTime(succeeds(commit())))) return;
+    if (!(await this.inTime(succeeds(commit())))) return;
     for (const [signalId, key] of this.keys) {
       if (keyId === undefined || key === keyId) this.ended.add(signalId);
     }
-    this.#look();
-    await this.#inTime(this.gateway.core.endUnsent());
+    this.look();
+    await this.inTime(this.gateway.core.endUnsent());
   }
 
   async #end(work: Parameters<SimulatedGateway['store']['transact']>[0]): Promise<void> {
-    await this.#inTime(this.gateway.core.endUnsent());
-    await this.#inTime(succeeds(this.#commit(work)));
-  }
-
-  /** Time passes until it has ended: what a failed commit has left is tried again later. */
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    let hasEnded = false;
-    void work.finally(() => (hasEnded = true));
-    for (await turns(); !hasEnded;) await this.gateway.pass(2_000, 1_000);
-    return work;
+    await this.inTime(this.gateway.core.endUnsent());
+    await this.inTime(succeeds(this.#commit(work)));
   }
 
   /** Every frame that has left since the last look. */
-  #look(): void {
+  protected look(): void {
     if (this.plugin === undefined) return;
     const { submitted } = this.plugin;
     const left = submitted.slice(this.#seen);
@@ -212,7 +184,7 @@ async function succeeds(commit: Promise<unknown>): Promise<boolean> {
 t.test('nothing leaves after its stop, whatever is under way', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
-      const story = new Story();
+      const story = new StoppedLives();
       await story.take('connect');
       for (const step of all) await story.take(step);
       await story.finish();
