@@ -2,15 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { dataDirOf, password } from '../support/gateway-process.js';
-import type { CliResult } from '../support/in-process.js';
-import { runInProcess } from '../support/in-process.js';
+import { type CliResult, signalboxIn as cli } from '../support/in-process.js';
 import { addUsers } from '../support/users.js';
 
 const ann = 'ann@example.com';
-
-function cli(dataDir: string, args: readonly string[], input = ''): Promise<CliResult> {
-  return runInProcess([...args, '--data-dir', dataDir], input);
-}
 
 async function json(dataDir: string, args: readonly string[]): Promise<any> {
   const { code, stdout, stderr } = await cli(dataDir, [...args, '--json']);

@@ -1,6 +1,6 @@
 /** Readers that read fast, slowly, no more, or are gone: none is skipped over, none costs the others. */
-import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { anonymousBytes } from '../../bench/measure/memory.js';
 import { acknowledged, event, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
@@ -180,9 +180,3 @@ t.test('a stopped reader does not delay the ones that read', async (t) => {
   steady.close();
   plugin.close();
 });
-
-/** Memory of a process that no file stands behind; the store's pages do not count. */
-function anonymousBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
-}

@@ -1,6 +1,6 @@
 /** How a plugin's connection ends, and that it ends at once. */
-import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { anonymousBytes } from '../../bench/measure/memory.js';
 import { bearer, call, createKey, login } from '../support/api.js';
 import { acknowledged, event, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -110,10 +110,4 @@ async function isConnected(key: string): Promise<boolean> {
     (source: { instanceId: string; connected: boolean }) =>
       source.instanceId === 'desk-1' && source.connected,
   );
-}
-
-/** Memory of a process that no file stands behind; the store's pages do not count. */
-function anonymousBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }

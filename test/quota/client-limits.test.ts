@@ -3,7 +3,7 @@
  * address or IPv6 /64 that the socket or a trusted proxy names. Every subtest is another client.
  */
 import t from 'tap';
-import { type Answer, bearer, call, json, verdict } from '../support/api.js';
+import { type Answer, bearer, call, json, tally, verdict } from '../support/api.js';
 import { password } from '../support/gateway-process.js';
 import { startTestGateway } from '../support/gateway.js';
 
@@ -26,12 +26,6 @@ function knockFrom(url: string, client: string, headers: Record<string, string> 
 }
 
 const right = JSON.stringify({ email: 'ann@example.com', password });
-
-function tally(answers: readonly Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const answer of answers) counts[verdict(answer)] = (counts[verdict(answer)] ?? 0) + 1;
-  return counts;
-}
 
 t.test(
   '10 logins a minute and client, successful ones counted, then 429 with Retry-After',

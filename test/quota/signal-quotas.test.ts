@@ -1,6 +1,6 @@
 /** Account quotas and the uniqueness of signalIds: exact under concurrency and across any restart. */
 import t from 'tap';
-import { type Answer, codeOf, createKey, signal, submit, verdict } from '../support/api.js';
+import { type Answer, codeOf, createKey, signal, submit, tally } from '../support/api.js';
 import { startTestGateway } from '../support/gateway.js';
 import { dayOfAtLeast } from '../support/utc-day.js';
 
@@ -23,12 +23,6 @@ const refusals = {
 
 function many(count: number, key: string, body: () => object = signal): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, () => submit(gateway.url, key, body())));
-}
-
-function tally(answers: readonly Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const answer of answers) counts[verdict(answer)] = (counts[verdict(answer)] ?? 0) + 1;
-  return counts;
 }
 
 for (const plan of ['minute', 'day'] as const) {

@@ -184,3 +184,10 @@ export function codeOf(answer: Answer): string {
 export function verdict(answer: Answer): string {
   return answer.status < 400 ? `${answer.status}` : `${answer.status} ${codeOf(answer)}`;
 }
+
+/** How often each verdict was given. */
+export function tally(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const answer of answers) counts[verdict(answer)] = (counts[verdict(answer)] ?? 0) + 1;
+  return counts;
+}
