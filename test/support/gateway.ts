@@ -5,7 +5,8 @@
  */
 import type { Test } from 'tap';
 import type { Store } from '../../src/store/store.js';
-import { call, createKey, login, signal, status, submit } from './api.js';
+import { call, codeOf, createKey, login, signal, status, submit } from './api.js';
+import { until } from './eventually.js';
 import {
   dataDirOf,
   startGateway,
@@ -46,6 +47,9 @@ export interface HandedOrder {
   readonly orderRef: string;
   readonly frame: Frame;
 }
+
+const outcomeUnknown = new Set(['signal_processing_failed', 'request_in_progress']);
+let submits = 0;
 
 const defaultUsers = 40;
 const usersOfOtherPlans = 6;
@@ -124,9 +128,17 @@ export class TestGateway {
     return { requestId, executionId: frame['executionId'], orderRef: frame['orderRef'], frame };
   }
 
-  /** @returns the requestId. */
+  /**
+   * Repeated as a bot does it, with the same key, where a commit takes a busy machine so long that its outcome is
+   * unknown. @returns the requestId.
+   */
   async submit(user: TestUser, fields: object = {}): Promise<string> {
-    const answer = await submit(this.url, user.key, signal(fields));
+    const body = signal(fields);
+    const idempotencyKey = `submit-${process.pid}-${++submits}`;
+    const answer = await until(
+      () => submit(this.url, user.key, body, idempotencyKey),
+      (answer) => !outcomeUnknown.has(codeOf(answer)),
+    );
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
     return answer.body.requestId;
   }
