@@ -7,13 +7,13 @@ import { findUser } from '../../src/auth/accounts.js';
 import { createSession } from '../../src/auth/session-token.js';
 import { bearer, call, createKey, login } from '../support/api.js';
 import { startTestGateway } from '../support/gateway.js';
-import { connectPlugin, openPlugin } from '../support/plugin.js';
+import { connectPlugin, openPlugin, type Plugin } from '../support/plugin.js';
 import { RawClient, rawCall, request } from '../support/raw-client.js';
 
 let expired = '';
-let ending = '';
-/** Longer than the gateway takes to start on a busy machine. */
-const endingAfterMs = 10_000;
+const ending: string[] = [];
+/** The first that is longer than the gateway takes to start, on a machine however busy, is the one used. */
+const endingAfterMs = [10_000, 30_000, 90_000];
 const gateway = await startTestGateway(t, {
   emails: ['sessions@example.com'],
   prepare: async (store) => {
@@ -21,10 +21,10 @@ const gateway = await startTestGateway(t, {
     if (user === undefined) throw new Error('no such user');
     const now = Date.now();
     expired = await createSession(store, user, now - 60_000, 59_999);
-    ending = await createSession(store, user, now, endingAfterMs);
+    for (const ms of endingAfterMs) ending.push(await createSession(store, user, now, ms));
   },
 });
-const endingPlugin = await openPlugin(gateway.url, ending);
+const endingPlugin = await firstOpen(ending);
 const protocol = 'signalbox.plugin.v1';
 const upgrade = ['Connection: Upgrade', 'Upgrade: websocket'];
 const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
@@ -207,6 +207,11 @@ t.test('clients that are cut in the middle of the upgrade leave nothing behind',
   t.equal(plugin.closed, undefined);
   plugin.close();
 });
+
+async function firstOpen([token, ...others]: readonly string[]): Promise<Plugin> {
+  if (token === undefined) throw new Error('each session has ended before its plugin was welcome');
+  return openPlugin(gateway.url, token).catch(() => firstOpen(others));
+}
 
 function bearerLine(token: string): string {
   return `Authorization: ${bearer(token).authorization}`;
