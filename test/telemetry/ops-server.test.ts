@@ -170,8 +170,11 @@ t.test(
 t.test('connections that say nothing make room for others within seconds', async (t) => {
   const url = new URL(await serverFor(t).listen());
   const silent = await Promise.all(Array.from({ length: connectionsMax }, () => open(t, url)));
-  const openedAt = performance.now();
+  // Of the time in which this process, which is also the server's, ran: a pause counts as one turn.
+  let tenths = 0;
+  const timer = setInterval(() => tenths++, 100);
   await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
-  t.ok(performance.now() - openedAt < 10_000);
+  clearInterval(timer);
+  t.ok(tenths < 80, `${tenths / 10} s`);
   t.match(await answersTo(await open(t, url), 1), /200 OK/);
 });
