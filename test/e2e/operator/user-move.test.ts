@@ -25,8 +25,12 @@ const signalsPerDay = 9;
 const limits = {
   loginAttemptsPerMinute: 10_000,
   unauthenticatedAttemptsPerMinute: 10_000,
-  executionConfirmTimeoutMs: 20_000,
+  /** Longer than a move takes on a busy machine. */
+  executionConfirmTimeoutMs: 600_000,
+  cancelConfirmTimeoutMs: 600_000,
 };
+/** Of signals, for the same reason. */
+const ttlMs = 300_000;
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
 const gateway = await startTestGateway(t, { users: 6, limits, config: { plans } });
 t.setTimeout(300_000);
@@ -38,8 +42,9 @@ function aTarget(): string {
   return `${gateway.dataDir}-target-${++targets}`;
 }
 
-async function startTarget(t: Test, dataDir: string): Promise<GatewayProcess> {
-  const gateway = await startGateway({ dataDir, config: { limits, plans } });
+async function startTarget(t: Test, dataDir: string, changed = {}): Promise<GatewayProcess> {
+  const config = { limits: { ...limits, ...changed }, plans };
+  const gateway = await startGateway({ dataDir, config });
   t.teardown(() => gateway.kill());
   return gateway;
 }
@@ -71,7 +76,7 @@ async function live(gateway: TestGateway): Promise<Life> {
   const plugin = await gateway.plugin(user);
   away.close();
   await away.waitClosed();
-  const here = { instanceId: 'desk-1' };
+  const here = { instanceId: 'desk-1', ttlMs };
   const body = JSON.stringify(signal(here));
   const answer = await submit(gateway.url, user.key, body, 'kept');
   const filled = await plugin.next('submit', { requestId: answer.body.requestId });
@@ -84,7 +89,7 @@ async function live(gateway: TestGateway): Promise<Life> {
   const cancel = await gateway.cancel(user, cancelling.orderRef);
   await plugin.next('cancel');
   const sent = await gateway.order(user, plugin, here);
-  const queued = await gateway.submit(user, idle);
+  const queued = await gateway.submit(user, { ...idle, ttlMs });
   await eventually(
     async () => (await gateway.execution(user, sent.requestId)).status === 'dispatched',
   );
@@ -207,7 +212,7 @@ for (const isRunning of [true, false]) {
     const { user, requestIds } = life;
     const dataDir = aTarget();
     if (!isRunning) await operate(dataDir, 'user', 'import', await exportFrozen(user.email));
-    const target = await startTarget(t, dataDir);
+    const target = await startTarget(t, dataDir, { executionConfirmTimeoutMs: 1_000 });
     if (isRunning) await operate(dataDir, 'user', 'import', await exportFrozen(user.email));
     const executionOf = async (requestId: string): Promise<any> =>
       (await status(target.url, user.key, requestId)).body.executions[0];
