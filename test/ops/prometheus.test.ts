@@ -79,12 +79,13 @@ t.test(
     const prometheus = await startPrometheus(t, join(directory, 'prometheus'), targets);
 
     await t.test('both gateways are scraped', async (t) => {
-      const healths = await soon(async () => {
+      // A scrape that a busy machine leaves no time for is one of many.
+      const areUp = await soon(async () => {
         const { activeTargets } = (await ask(prometheus, 'targets')).data;
-        const all = activeTargets.map(({ health }: { health: string }) => health);
-        return all.length === targets.length && !all.includes('unknown') && all;
+        const up = activeTargets.filter(({ health }: { health: string }) => health === 'up');
+        return up.length === targets.length;
       });
-      t.same(healths, ['up', 'up']);
+      t.ok(areUp);
     });
 
     await t.test('every rule is loaded and evaluated without an error', async (t) => {
