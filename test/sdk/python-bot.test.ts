@@ -6,7 +6,15 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { ruleFor } from '../../src/client/retry-rules.js';
 import { errors } from '../../src/errors.js';
-import { drip, refusal, startFakeApi, type Drip, type Reply } from '../support/fake-api.js';
+import { eventually } from '../support/eventually.js';
+import {
+  drip,
+  refusal,
+  startFakeApi,
+  type Drip,
+  type FakeApi,
+  type Reply,
+} from '../support/fake-api.js';
 import { startTestGateway } from '../support/gateway.js';
 import { issueCertificate } from '../support/own-certificate.js';
 import { environment, noPython, python, root } from './python.js';
@@ -26,6 +34,8 @@ interface Outcome {
 
 type Call = (method: string, args: object) => Promise<Outcome>;
 
+/** An attempt's, which bot_program.py sets. */
+const attemptMs = 2_000;
 const apiKey = 'svc_api_secret-of-the-test';
 const order = {
   platform: 'terminal_a',
@@ -84,6 +94,20 @@ function startBot(t: Test, url: string, key = apiKey, authority = ''): Call {
   };
 }
 
+/**
+ * Submits; anew where it needed more attempts and took so long that the second one's answer may have come after the
+ * attempt's timeout, on a machine that paused.
+ */
+function inTwoAttempts(api: FakeApi, call: Call, first: Reply | Drip): Promise<Outcome> {
+  return eventually(async () => {
+    api.play(first, accepted);
+    const begunAt = performance.now();
+    const outcome = await call('submit', order);
+    const isLate = performance.now() - begunAt > attemptMs;
+    return !(isLate && api.seen.length > 2) && outcome;
+  }, 120_000);
+}
+
 t.setTimeout(300_000);
 await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   const api = await startFakeApi();
@@ -117,8 +141,7 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   ];
   for (const [name, reply, pause] of cured) {
     await t.test(`${name}: repeated with the same key and bytes`, async (t) => {
-      api.play(reply, accepted);
-      const { value, pauses } = await call('submit', order);
+      const { value, pauses } = await inTwoAttempts(api, call, reply);
       t.equal(value?.requestId, 'req_1');
       t.strictSame(pauses, [pause]);
       const [first, second] = api.seen;
@@ -143,8 +166,7 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     for (const [name, reply] of slow) {
       const rule = 'ends with the timeout of its attempt, and is repeated with the same key';
       await t.test(`${name} that drips over ${transport} ${rule}`, async (t) => {
-        fake.play(reply, accepted);
-        const { value, pauses } = await submit('submit', order);
+        const { value, pauses } = await inTwoAttempts(fake, submit, reply);
         t.equal(value?.requestId, 'req_1');
         t.strictSame(pauses, [0.25]);
         const [first, second] = fake.seen;
@@ -167,8 +189,7 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   ];
   for (const [name, reply, pause] of strange) {
     await t.test(`${name} in an answer hides no outcome`, async (t) => {
-      api.play(reply, accepted);
-      const { value, pauses } = await call('submit', order);
+      const { value, pauses } = await inTwoAttempts(api, call, reply);
       t.equal(value?.requestId, 'req_1');
       t.strictSame(pauses, [pause]);
     });
