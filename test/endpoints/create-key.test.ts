@@ -42,7 +42,7 @@ t.test(
     });
     t.ok(Number.isInteger(id));
     t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    t.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 10_000);
+    t.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000);
     t.match(key, /^svc_api_[A-Za-z0-9_-]{43,}$/, 'at least 256 bits');
     t.ok(displayPrefix.endsWith('...') && key.startsWith(displayPrefix.slice(0, -3)));
     t.ok(displayPrefix.length > 'svc_api_...'.length && displayPrefix.length <= 24);

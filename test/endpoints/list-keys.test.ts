@@ -46,7 +46,7 @@ t.test('lastUsedAt appears with the first use and moves with later ones', async 
   t.equal((await list(token)).body[0].lastUsedAt, null);
   await get(gateway.url, sources, key);
   const first = (await list(token)).body[0].lastUsedAt;
-  t.ok(Math.abs(Date.parse(first) - Date.now()) < 10_000, first);
+  t.ok(Math.abs(Date.parse(first) - Date.now()) < 60_000, first);
   const moved = await until(
     async () => {
       await get(gateway.url, sources, key);
