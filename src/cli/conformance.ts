@@ -7,6 +7,7 @@ import { openJudge, rules, type RuleName, type Verdict } from '../conformance/ju
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { randomSecret } from '../lib/ids.js';
+import { printable } from '../lib/printable.js';
 import { helloTimeoutMs } from '../plugins/protocol.js';
 import { exitCodes, examplesText, fail, refused } from './command.js';
 import type { Io } from './io.js';
@@ -128,12 +129,11 @@ async function run(io: Io, options: ConformanceOptions): Promise<void> {
   if (failed > 0) io.exitCode(exitCodes.refused);
 }
 
-/** The reason comes from frames of the plugin: control characters could inject terminal escape sequences. */
+/** The reason comes from frames of the plugin. */
 function textOf({ rule, says, result, why, place }: Verdict): string {
   const line = `${result}  ${rule.padEnd(20)} ${says}`;
-  const reason = why.replace(/[\p{Cc}\p{Cf}]/gu, '?');
   if (why === '') return line;
-  return [line, reason, ...(result === 'fail' ? [`see ${place}`] : [])].join('\n      ');
+  return [line, printable(why), ...(result === 'fail' ? [`see ${place}`] : [])].join('\n      ');
 }
 
 function ruleOption(): Option {

@@ -1,5 +1,6 @@
 /** Formats what happens at the FIX terminal as one line: time, kind, details. */
 import { toIsoTime } from '../lib/clock.js';
+import { printable } from '../lib/printable.js';
 import type { FixTerminalNotice } from './fix-terminal.js';
 import { shownMessage } from './message.js';
 
@@ -41,8 +42,8 @@ const labelWidth = Math.max(...Object.values(kinds).map(([label]) => label.lengt
 export function fixLine(notice: FixTerminalNotice, unixMs: number): string {
   const [label, describe] = kinds[notice.kind] as readonly [string, Describe<typeof notice.kind>];
   const line = `${toIsoTime(unixMs).slice(11, 23)}  ${label.padEnd(labelWidth)}  ${describe(notice)}`;
-  // Texts come from venues and bots: control characters could inject terminal escape sequences.
-  return line.replace(/[\p{Cc}\p{Cf}]/gu, '?').trimEnd();
+  // Texts come from venues and bots.
+  return printable(line).trimEnd();
 }
 
 /** The same for programs. */

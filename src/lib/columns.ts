@@ -1,11 +1,12 @@
 /** Text in aligned columns, for terminals. */
+import { printable } from './printable.js';
 
 /**
- * Two spaces between columns, none at the end of a line. Control characters are shown as `?`: names
- * come from users, and must not be able to write to the operator's terminal.
+ * Two spaces between columns, none at the end of a line. Names come from users, and must not be able to write to the
+ * operator's terminal.
  */
 export function columns(rows: readonly (readonly string[])[]): string {
-  const clean = rows.map((row) => row.map((cell) => cell.replace(/[\p{Cc}\p{Cf}]/gu, '?')));
+  const clean = rows.map((row) => row.map((cell) => printable(cell)));
   const widths: number[] = [];
   for (const row of clean) {
     row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));

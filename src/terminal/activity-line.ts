@@ -1,5 +1,6 @@
 /** Formats each activity of a terminal as one line: time, kind, id, details. */
 import { toIsoTime } from '../lib/clock.js';
+import { printable } from '../lib/printable.js';
 import type { Evidence, SubmitFrame } from '../plugins/protocol.js';
 import type { CancelEvidence } from './journal-state.js';
 import type { Activity } from './paper-terminal.js';
@@ -52,8 +53,8 @@ export function activityLine(activity: Activity, unixMs: number): string {
   const [subject, text] = describe(activity);
   const time = toIsoTime(unixMs).slice(11, 23);
   const line = `${time}  ${label.padEnd(labelWidth)}  ${subject.padEnd(subjectWidth)}  ${text}`;
-  // Texts come from bots and from the gateway: control characters could inject terminal escape sequences.
-  return line.replace(/[\p{Cc}\p{Cf}]/gu, '?').trimEnd();
+  // Texts come from bots and from the gateway.
+  return printable(line).trimEnd();
 }
 
 function commandText({ signalType, cmd, payload }: SubmitFrame): string {

@@ -13,8 +13,8 @@ t.test('columns are as wide as their widest cell, and lines end with their text'
 
 t.test('a name cannot write to the terminal of the operator', (t) => {
   const text = columns([
-    ['\u001b[2Jgone', 'two\nlines\r', 'right\u202eleft', 'caf\u00e9 \u{1F600}'],
+    ['\u001b[2Jgone', 'two\nlines\r', 'three\u2028four', 'right\u202eleft', 'caf\u00e9 \u{1F600}'],
   ]);
-  t.equal(text, '?[2Jgone  two?lines?  right?left  caf\u00e9 \u{1F600}');
+  t.equal(text, '?[2Jgone  two?lines?  three?four  right?left  caf\u00e9 \u{1F600}');
   t.end();
 });
