@@ -134,14 +134,10 @@ function readConfig(io: Io, options: FixOptions): FixConfig | undefined {
   const content = readText(io, path, options);
   if (content === null) return undefined;
   const config = readFixConfig(content);
-  if (!isFaults(config)) return config;
+  if (!Array.isArray(config)) return config;
   const message = [`The configuration ${path} cannot be used.`, ...config].join('\n');
   fail(io, misused(message, 'invalid_configuration'), options);
   return undefined;
-}
-
-function isFaults(config: FixConfig | readonly string[]): config is readonly string[] {
-  return Array.isArray(config);
 }
 
 function readText(io: Io, path: string, options: FixOptions): string | null {

@@ -15,7 +15,7 @@ import {
   type PaperTerminal,
 } from '../terminal/paper-terminal.js';
 import { parsePriceLine } from '../terminal/price-feed.js';
-import { logIn } from '../terminal/session-login.js';
+import { gatewayUrlForm, isGatewayUrl, logIn } from '../terminal/session-login.js';
 import { exitCodes, fail, misused, refused } from './command.js';
 import { createEnding } from './ending.js';
 import type { Io } from './io.js';
@@ -201,9 +201,8 @@ function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => voi
 }
 
 function gatewayUrl(text: string): string {
-  const isUrl = URL.canParse(text) && /^(https?|wss?):$/.test(new URL(text).protocol);
-  if (isUrl) return text;
-  throw new InvalidArgumentError('It must be an http or ws URL, such as http://127.0.0.1:8080.');
+  if (isGatewayUrl(text)) return text;
+  throw new InvalidArgumentError(`It must be ${gatewayUrlForm}.`);
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

@@ -1,6 +1,7 @@
 /** The configuration file of the FIX terminal: one table of its fields, each checked, each fault named. */
 import { repeatedMembers } from '../lib/json-members.js';
 import type { SourceName } from '../model/source-name.js';
+import { gatewayUrlForm, isGatewayUrl } from '../terminal/session-login.js';
 import type { Field } from './message.js';
 import { venues, type TimeInForce, type Venue, type VenueName } from './venues.js';
 
@@ -37,7 +38,7 @@ interface Rule {
 }
 
 /** A value of a FIX field: a delimiter within would begin another. */
-const isValue = (value: unknown): boolean => isText(value) && !/\p{Cc}/u.test(value as string);
+const isValue = (value: unknown): boolean => isText(value) && !/\p{Cc}/u.test(value);
 const text: Rule = { is: isText, expected: 'a text' };
 const value: Rule = { is: isValue, expected: 'a text without control characters' };
 const flag = (otherwise: boolean): Rule => ({
@@ -75,7 +76,7 @@ const tagMap: Rule = optional({
 
 // oxfmt-ignore
 const rules: Readonly<Record<string, Rule>> = {
-  'gateway.url':            { is: isGatewayUrl, expected: 'an http or ws URL, such as http://127.0.0.1:8080' },
+  'gateway.url':            { is: (given) => isText(given) && isGatewayUrl(given), expected: gatewayUrlForm },
   'gateway.email':          text,
   platform:                 text,
   instanceId:               { is: (given) => typeof given === 'string', expected: 'a text' },
@@ -110,7 +111,7 @@ const rules: Readonly<Record<string, Rule>> = {
 const sections = ['gateway', 'session', 'orders', 'venue'];
 
 /** @returns the settings, or what is wrong with the file, one sentence for each fault. */
-export function readFixConfig(content: string): FixConfig | readonly string[] {
+export function readFixConfig(content: string): FixConfig | string[] {
   let root: unknown;
   try {
     root = JSON.parse(content);
@@ -174,7 +175,7 @@ function fieldsOf(map: Readonly<Record<string, unknown>>): Field[] {
   return Object.entries(map).map(([tag, each]): Field => [Number(tag), each as string]);
 }
 
-function isText(given: unknown): boolean {
+function isText(given: unknown): given is string {
   return typeof given === 'string' && given !== '';
 }
 
@@ -184,12 +185,4 @@ function isTextMap(given: unknown): boolean {
 
 function isObject(given: unknown): given is Record<string, unknown> {
   return typeof given === 'object' && given !== null && !Array.isArray(given);
-}
-
-function isGatewayUrl(given: unknown): boolean {
-  return (
-    typeof given === 'string' &&
-    URL.canParse(given) &&
-    /^(https?|wss?):$/.test(new URL(given).protocol)
-  );
 }

@@ -5,7 +5,7 @@ export type LoginResult =
   | { readonly ok: false; readonly message: string };
 
 export interface LoginRequest {
-  /** `http://` base of the gateway. */
+  /** A gateway's URL. */
   readonly url: string;
   readonly email: string;
   readonly password: string;
@@ -20,6 +20,13 @@ const refusals: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'There were too many logins from here. Wait a minute, then try again.',
   login_unavailable:   'The gateway is too busy to check passwords. Try again in a few seconds.',
 };
+
+/** What a gateway's URL must be, for a message. */
+export const gatewayUrlForm = 'an http or ws URL, such as http://127.0.0.1:8080';
+
+export function isGatewayUrl(text: string): boolean {
+  return URL.canParse(text) && /^(https?|wss?):$/.test(new URL(text).protocol);
+}
 
 export async function logIn({ url, email, password }: LoginRequest): Promise<LoginResult> {
   const address = new URL('api/auth/login', url.endsWith('/') ? url : `${url}/`);
