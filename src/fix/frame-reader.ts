@@ -46,12 +46,7 @@ export class FrameReader {
   #cut(): Cut | undefined {
     const bytes = this.#bytes;
     if (bytes.length < start.length) return undefined;
-    const at = bytes.indexOf(start);
-    if (at !== 0)
-      return this.#skipTo(
-        at === -1 ? bytes.length - start.length + 1 : at,
-        'no message begins here',
-      );
+    if (!bytes.subarray(0, start.length).equals(start)) return this.#skip('no message begins here');
     const head = headForm.exec(bytes.toString('latin1', 0, headBytesMax));
     if (head === null) {
       return bytes.length < headBytesMax
@@ -67,23 +62,22 @@ export class FrameReader {
     if (trailer === null || bytes[end - 1] !== delimiter) return this.#skip('the length is wrong');
     const length = end + trailerBytes;
     if (sumOf(bytes.subarray(0, end)) % 256 !== Number(trailer[1])) {
-      return { frame: { kind: 'garbled', reason: 'the checksum is wrong' }, length };
+      return garbled('the checksum is wrong', length);
     }
     const message = parseBody(head[1] as string, bytes.subarray(headLength, end));
-    if (message === undefined)
-      return { frame: { kind: 'garbled', reason: 'a field has no form' }, length };
+    if (message === undefined) return garbled('a field has no form', length);
     return { frame: { kind: 'message', message }, length };
   }
 
   /** Goes on at the next beginning, if any: a wrong length must not take the messages that follow. */
   #skip(reason: string): Cut {
     const next = this.#bytes.indexOf(start, 1);
-    return this.#skipTo(next === -1 ? this.#bytes.length - start.length + 1 : next, reason);
+    return garbled(reason, next === -1 ? this.#bytes.length - start.length + 1 : next);
   }
+}
 
-  #skipTo(length: number, reason: string): Cut {
-    return { frame: { kind: 'garbled', reason }, length };
-  }
+function garbled(reason: string, length: number): Cut {
+  return { frame: { kind: 'garbled', reason }, length };
 }
 
 function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefined {

@@ -9,8 +9,8 @@ export const tags = {
   TimeInForce: 59, TransactTime: 60, RawDataLength: 95, RawData: 96, PossResend: 97, EncryptMethod: 98,
   StopPx: 99, CxlRejReason: 102, OrdRejReason: 103, HeartBtInt: 108, TestReqID: 112, OrigSendingTime: 122,
   GapFillFlag: 123, ResetSeqNumFlag: 141, ExecType: 150, LeavesQty: 151, RefTagID: 371, RefMsgType: 372,
-  SessionRejectReason: 373, BusinessRejectRefID: 379, BusinessRejectReason: 380, CxlRejResponseTo: 434,
-  Designation: 494, Username: 553, Password: 554, OrdStatusReqID: 790,
+  SessionRejectReason: 373, BusinessRejectRefID: 379, BusinessRejectReason: 380,
+  Designation: 494, Username: 553, Password: 554,
 } as const satisfies Record<string, number>;
 
 export const types = {
