@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { limitNames, limits as limitTable } from '../limits.js';
 import { type Settings, settingOrigins } from '../settings.js';
-import { settingNames, settingsTable } from '../settings/table.js';
+import { flaggedSettings, settingNames, settingsTable } from '../settings/table.js';
 import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions, sourcesOf } from './command.js';
 import type { Io } from './io.js';
@@ -21,7 +21,7 @@ export function configCommand(io: Io): Command {
       'given the same flags, and where each setting comes from. A flag is stronger than an ' +
       'environment variable, that is stronger than the config file, and that than the default.',
     examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
-    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+    settings: flaggedSettings,
   }).action((options: SharedOptions) => {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;

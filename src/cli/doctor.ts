@@ -5,7 +5,7 @@ import { type Finding, reporter } from '../doctor/finding.js';
 import { systemClock } from '../lib/clock.js';
 import { plural } from '../lib/units.js';
 import { loadSettings } from '../settings.js';
-import { configFile, settingNames, settingsTable } from '../settings/table.js';
+import { configFile, flaggedSettings } from '../settings/table.js';
 import { gatewayOn } from '../store/directory-lock.js';
 import { describeCommand, exitCodes, finish, type SharedOptions, sourcesOf } from './command.js';
 import type { Io } from './io.js';
@@ -27,7 +27,7 @@ export function doctorCommand(io: Io): Command {
       'signalbox doctor --data-dir /var/lib/signalbox --config /etc/signalbox.json',
       'signalbox doctor --json',
     ],
-    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+    settings: flaggedSettings,
   }).action(async (options: SharedOptions) => {
     const findings = await checkAll(io, options);
     const isWell = findings.every(({ level }) => level !== 'problem');

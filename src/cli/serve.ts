@@ -1,6 +1,6 @@
 /** `signalbox serve`: the gateway. */
 import type { Command } from 'commander';
-import { settingNames, settingsTable } from '../settings/table.js';
+import { flaggedSettings } from '../settings/table.js';
 import { StoreRefused } from '../store/refusal.js';
 import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
@@ -18,7 +18,7 @@ export function serveCommand(io: Io): Command {
       'signalbox serve --data-dir /var/lib/signalbox --config /etc/signalbox.json',
       'signalbox serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem',
     ],
-    settings: settingNames.filter((name) => settingsTable[name].flag !== null),
+    settings: flaggedSettings,
   }).action(async (options: SharedOptions) => {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;
