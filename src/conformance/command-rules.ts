@@ -1,12 +1,12 @@
 /** What a plugin does with commands: it executes them by the catalog, or rejects them. */
 import { toIsoTime } from '../lib/clock.js';
 import { rounded } from '../lib/decimal.js';
+import { hourMs } from '../lib/durations.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
 import type { Desk, Report } from './desk.js';
 import { demand, type Rule } from './rule.js';
 
-const hourMs = 3_600_000;
 /** Far more than a command takes from the gateway to the order. */
 const slowWelcomeMs = 4_000;
 /** By which a timer may be early. */

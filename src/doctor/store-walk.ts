@@ -9,6 +9,7 @@ import {
   importPrefix,
   type KeyOf,
   type Layout,
+  metaRange,
   purgeKeyOf,
 } from '../store/key-layout.js';
 import { errorText } from '../lib/error-text.js';
@@ -73,7 +74,7 @@ export async function walkStore(reader: Reader, pause: () => Promise<void>): Pro
       await pause();
     }
   }
-  const marks = reader.keys('meta', { start: importPrefix, end: `${importPrefix.slice(0, -1)};` });
+  const marks = reader.keys('meta', metaRange(importPrefix));
   return {
     records,
     users: reader.keys('users').length,

@@ -1,10 +1,11 @@
 /** Removes what has expired and is small: sessions, idempotency records, switches of keys that are no more. */
+import { minuteMs } from '../lib/durations.js';
 import { firstRequestIdAt, firstUlidAt } from '../lib/ids.js';
 import type { Reader } from '../store/store.js';
 import { eachRow, eachUser, type Pass, type RetentionLimits, type Slice } from './pass.js';
 
 /** Lag of the idempotency pass, so that it does not skip an acceptance whose flush is delayed. */
-const lagMs = 60_000;
+const lagMs = minuteMs;
 const positionKey = 'sweep:idempotency';
 
 export function expiredSessions(slice: Slice, now: number): Pass {

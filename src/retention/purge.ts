@@ -3,18 +3,22 @@
  * deletion itself only writes a marker under `purgeKeyOf(userId)`: a user may have millions of rows, too many
  * for one transaction.
  */
-import { collectionsWith, type CollectionsWith, purgePrefix } from '../store/key-layout.js';
+import { hourMs } from '../lib/durations.js';
+import {
+  collectionsWith,
+  type CollectionsWith,
+  metaRange,
+  purgePrefix,
+} from '../store/key-layout.js';
 import { idsPerStep, type Pass, type Slice } from './pass.js';
 
 const purged = collectionsWith('purged');
 
 /** How long the marker stays: writes in flight at the deletion may create rows after it. */
-const graceMs = 3_600_000;
+const graceMs = hourMs;
 
 export function* deletedUsers(slice: Slice, now: number): Pass {
-  // `;` follows `:`, so this is the end of the keys with the prefix.
-  const range = { start: purgePrefix, end: `${purgePrefix.slice(0, -1)};` };
-  for (const key of slice.keys('meta', range)) {
+  for (const key of slice.keys('meta', metaRange(purgePrefix))) {
     for (const collection of purged) yield* removeRows(slice, collection, key);
     if (isGone(slice, key) && now - Number(slice.get('meta', key)) >= graceMs) {
       slice.remove('meta', key);

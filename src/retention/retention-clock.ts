@@ -4,8 +4,9 @@
  * trusts the current wall clock.
  */
 import type { Clock } from '../lib/clock.js';
+import { hourMs } from '../lib/durations.js';
 
-const windowMs = 3_600_000;
+const windowMs = hourMs;
 /** Minimum interval of the samples. */
 const sampleIntervalMs = 30_000;
 

@@ -80,6 +80,11 @@ export const purgePrefix = 'purge:';
 /** Before the userId of an import that is not complete: its rows are stored, the user is not. */
 export const importPrefix = 'import:';
 
+/** The keys of `meta` that begin so. `;` follows `:`. */
+export function metaRange(prefix: typeof purgePrefix | typeof importPrefix) {
+  return { start: prefix, end: `${prefix.slice(0, -1)};` };
+}
+
 interface CollectionTraits<C extends Collection> {
   /** Its number in the log, for ever. */
   readonly number: number;
