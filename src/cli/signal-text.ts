@@ -1,5 +1,6 @@
 /** A signal as the operator sees it: as the user does, and whose it is, with which key and from where. */
 import type { ListedSignal } from '../admin/signal-operations.js';
+import { toIsoTime } from '../lib/clock.js';
 import type { Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Trail } from '../model/trail.js';
@@ -56,7 +57,7 @@ function ownView(request: Omit<ListedSignal, 'executions' | keyof Owner>, owner:
   return {
     requestId,
     signalId,
-    acceptedAt: new Date(acceptedAt).toISOString(),
+    acceptedAt: toIsoTime(acceptedAt),
     platform,
     type,
     cmd,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { toIsoTimeOrNull } from '../lib/clock.js';
 import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
-import { haltReasonLengthMax as reasonLengthMax } from '../model/records.js';
+import { haltReasonLengthMax } from '../model/records.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
@@ -25,8 +25,8 @@ export function haltCommand(io: Io): Command {
       const settings = settingsFor(io, options);
       if (settings === undefined) return;
       const { reason } = options;
-      if (reason !== undefined && reason.length > reasonLengthMax) {
-        const text = `A reason has at most ${reasonLengthMax} characters; this one has ${reason.length}.`;
+      if (reason !== undefined && reason.length > haltReasonLengthMax) {
+        const text = `A reason has at most ${haltReasonLengthMax} characters; this one has ${reason.length}.`;
         return finish(io, misused(text), options);
       }
       const request = reason === undefined ? {} : { reason };
