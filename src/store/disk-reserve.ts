@@ -29,11 +29,16 @@ const reservePart = 8;
 /** A check costs 1.3 µs; within this time no disk can write as much as the reserve. */
 const lookIntervalMs = 10;
 
+/** @throws on a system that does not report it. */
+export function diskSpaceOf(directory: string): DiskSpace {
+  const { bavail, blocks, bsize } = statfsSync(directory);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+}
+
 /** @returns undefined on a system that does not report it. */
 export function readDiskSpace(directory: string): DiskSpace | undefined {
   try {
-    const { bavail, blocks, bsize } = statfsSync(directory);
-    return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+    return diskSpaceOf(directory);
   } catch {
     // A system without this call must not fail every write.
     return undefined;

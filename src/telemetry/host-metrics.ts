@@ -3,13 +3,14 @@
  * certificate. Holds the offset of the two clocks at the start, to detect clock steps.
  */
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, statfsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../lib/clock.js';
+import { type DiskSpace, diskSpaceOf } from '../store/disk-reserve.js';
 
 export interface HostMetrics {
-  /** Space available to unprivileged processes, and size of the file system. */
-  readonly disk: () => { readonly freeBytes: number; readonly sizeBytes: number };
+  /** Of the file system that the data directory is on. */
+  readonly disk: () => DiskSpace;
   /** Unix time of this machine in seconds. */
   readonly wallClockSeconds: () => number;
   /**
@@ -33,10 +34,7 @@ export function createHostMetrics({ dataDir, tlsCert, clock }: HostMetricsOption
   const offsetMs = (): number => clock.now() - clock.monotonic();
   const offsetAtStartMs = offsetMs();
   return {
-    disk() {
-      const { bavail, blocks, bsize } = statfsSync(dataDir);
-      return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
-    },
+    disk: () => diskSpaceOf(dataDir),
     wallClockSeconds: () => clock.now() / 1000,
     clockStepSeconds: () => (offsetMs() - offsetAtStartMs) / 1000,
     heapLimitBytes: () => getHeapStatistics().heap_size_limit,
