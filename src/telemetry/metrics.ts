@@ -5,7 +5,7 @@
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { type Clock, systemClock } from '../lib/clock.js';
+import type { Clock } from '../lib/clock.js';
 import type { Instruments } from './instruments.js';
 import { families, type Family, type Gauges, type Sample } from './metric-families.js';
 
@@ -18,11 +18,7 @@ export interface Metrics {
 const prefix = 'signalbox_';
 const scrapeLifetimeMs = 1_000;
 
-export function createMetrics(
-  instruments: Instruments,
-  gauges: Gauges,
-  clock: Clock = systemClock,
-): Metrics {
+export function createMetrics(instruments: Instruments, gauges: Gauges, clock: Clock): Metrics {
   const registry = new Registry();
   for (const family of families) {
     register(registry, family, () => family.read(instruments, gauges));

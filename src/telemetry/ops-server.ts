@@ -5,7 +5,7 @@
 import { hostInUrl } from '../lib/host.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Clock, systemClock } from '../lib/clock.js';
+import type { Clock } from '../lib/clock.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import { StartRefused } from '../store/refusal.js';
 import type { Metrics } from './metrics.js';
@@ -17,7 +17,7 @@ export interface OpsServerDeps {
   /** `reason` is the text of the `/readyz` response. */
   readonly readiness: () => { readonly ready: boolean; readonly reason: string };
   readonly metrics: Metrics;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
 
 export interface OpsServer {
@@ -54,7 +54,7 @@ export function createOpsServer({
   port,
   readiness,
   metrics,
-  clock = systemClock,
+  clock,
 }: OpsServerDeps): OpsServer {
   const open = new Set<Socket>();
   const budgets = new BucketMap<string | undefined>(answersPerSecondMax, { windowMs: 1_000 });

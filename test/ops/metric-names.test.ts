@@ -22,25 +22,29 @@ const expressions = [
 async function exposedFamilies(dataDir: string): Promise<Map<string, readonly string[]>> {
   const clock = new SimulatedClock();
   const zero = (): number => 0;
-  const metrics = createMetrics(createInstruments(routes), {
-    connectedPlugins: zero,
-    hashPoolQueue: zero,
-    hashPoolQueueMax: zero,
-    openExecutions: zero,
-    storeBytes: zero,
-    indexLagMs: zero,
-    indexWaitingBytes: zero,
-    openStreams: zero,
-    isHalted: () => false,
-    isPublicApiEnabled: () => true,
-    isReady: () => true,
-    committedAt: zero,
-    commitAgeMs: zero,
-    retentionLagMs: zero,
-    retentionRemovals: zero,
-    version: '',
-    hostMetrics: createHostMetrics({ dataDir, tlsCert: undefined, clock }),
-  });
+  const metrics = createMetrics(
+    createInstruments(routes),
+    {
+      connectedPlugins: zero,
+      hashPoolQueue: zero,
+      hashPoolQueueMax: zero,
+      openExecutions: zero,
+      storeBytes: zero,
+      indexLagMs: zero,
+      indexWaitingBytes: zero,
+      openStreams: zero,
+      isHalted: () => false,
+      isPublicApiEnabled: () => true,
+      isReady: () => true,
+      committedAt: zero,
+      commitAgeMs: zero,
+      retentionLagMs: zero,
+      retentionRemovals: zero,
+      version: '',
+      hostMetrics: createHostMetrics({ dataDir, tlsCert: undefined, clock }),
+    },
+    clock,
+  );
   const types = (await metrics.scrape()).matchAll(/^# TYPE (\S+) (\S+)$/gm);
   return new Map(
     [...types].map(([, name = '', type]) => [

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { systemClock } from '../../src/lib/clock.js';
 import { StartRefused } from '../../src/store/refusal.js';
 import type { Metrics } from '../../src/telemetry/metrics.js';
 import {
@@ -22,6 +23,7 @@ function serverFor(t: Test, deps: Partial<Parameters<typeof createOpsServer>[0]>
     port: 0,
     readiness: () => ({ ready: true, reason: 'ready' }),
     metrics: page,
+    clock: systemClock,
     ...deps,
   });
   t.teardown(() => server.close());
