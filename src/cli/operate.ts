@@ -12,17 +12,19 @@ import { refusalOutcome } from './refusals.js';
 /** The result of an operation that is not refused. */
 type ValueOf<N extends OperationName> = Exclude<ResultOf<N>, { readonly refused: string }>;
 
-/** @param tell makes the outcome of an operation that was done. */
+/** @param tell makes the outcome of an operation that was done, also from the rows that it sent, unless `onRow` took them. */
 export async function operate<N extends OperationName>(
   io: Io,
   settings: Settings,
   name: N,
   request: RequestOf<N>,
-  tell: (value: ValueOf<N>) => Outcome,
+  tell: (value: ValueOf<N>, received: readonly unknown[]) => Outcome,
   rows: RowSource = {},
 ): Promise<Outcome> {
   const warn = (warning: string): void => io.stderr(`${warning}\n`);
-  const result: object = await perform(settings, name, request, { ...rows, warn });
+  const received: unknown[] = [];
+  const onRow = (row: unknown): void => void received.push(row);
+  const result: object = await perform(settings, name, request, { onRow, ...rows, warn });
   if ('refused' in result) return refusalOutcome(result as Refusal | NotPerformed);
-  return tell(result as ValueOf<N>);
+  return tell(result as ValueOf<N>, received);
 }

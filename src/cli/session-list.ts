@@ -18,20 +18,20 @@ export function sessionListCommand(io: Io): Command {
   }).action(async (email: string, options: SharedOptions) => {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;
-    const sessions: { createdAt: string; expiresAt: string }[] = [];
-    const onRow = (row: unknown): void => {
-      const { createdAt, expiresAt } = row as ShownSession;
-      sessions.push({ createdAt: toIsoTime(createdAt), expiresAt: toIsoTime(expiresAt) });
-    };
-    const tell = (listed: { email: string }) => {
-      sessions.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+    const outcome = await operate(io, settings, 'session.list', { email }, (listed, received) => {
+      const sessions = (received as ShownSession[])
+        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .map(({ createdAt, expiresAt }) => ({
+          createdAt: toIsoTime(createdAt),
+          expiresAt: toIsoTime(expiresAt),
+        }));
       const rows = sessions.map(({ createdAt, expiresAt }) => [createdAt, expiresAt]);
       const text =
         rows.length === 0
           ? `User ${listed.email} has no valid session.`
           : columns([['LOGIN', 'EXPIRES'], ...rows]);
-      return { ok: true, json: sessions, text } as const;
-    };
-    finish(io, await operate(io, settings, 'session.list', { email }, tell, { onRow }), options);
+      return { ok: true, json: sessions, text };
+    });
+    finish(io, outcome, options);
   });
 }

@@ -47,18 +47,17 @@ export function signalListCommand(io: Io): Command {
         const mistake = `--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`;
         return finish(io, misused(mistake), options);
       }
-      const signals: ListedSignal[] = [];
-      const onRow = (row: unknown): void => void signals.push(row as ListedSignal);
       const request = {
         limit: count,
         ...(user === undefined ? {} : { email: user }),
         ...(status === undefined ? {} : { status }),
       };
-      const tell = () => {
+      const outcome = await operate(io, settings, 'signal.list', request, (_, received) => {
+        const signals = received as ListedSignal[];
         const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);
-        return { ok: true, json: signals.map(toListedView), text } as const;
-      };
-      finish(io, await operate(io, settings, 'signal.list', request, tell, { onRow }), options);
+        return { ok: true, json: signals.map(toListedView), text };
+      });
+      finish(io, outcome, options);
     });
 }
 

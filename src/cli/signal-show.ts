@@ -23,19 +23,13 @@ export function signalShowCommand(io: Io): Command {
   }).action(async (id: string, options: SharedOptions) => {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;
-    const executions: Execution[] = [];
-    const onRow = (row: unknown): void => void executions.push(row as Execution);
     const request = { requestId: requestIdFrom(id.trim()) };
-    const tell = (found: {
-      request: Parameters<typeof toOperatorView>[0];
-      email: string;
-      userId: string;
-    }) => {
+    const outcome = await operate(io, settings, 'signal.show', request, (found, received) => {
       const { email, userId } = found;
-      const view = toOperatorView(found.request, { email, userId }, executions);
-      return { ok: true, json: view, text: columns(rowsOf(view)) } as const;
-    };
-    finish(io, await operate(io, settings, 'signal.show', request, tell, { onRow }), options);
+      const view = toOperatorView(found.request, { email, userId }, received as Execution[]);
+      return { ok: true, json: view, text: columns(rowsOf(view)) };
+    });
+    finish(io, outcome, options);
   });
 }
 

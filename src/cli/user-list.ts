@@ -5,7 +5,7 @@ import { columns } from '../lib/columns.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
-import { toUserView, userHeadings, userRow, type UserView } from './user-text.js';
+import { toUserView, userHeadings, userRow } from './user-text.js';
 
 export function userListCommand(io: Io): Command {
   return describeCommand({
@@ -16,15 +16,14 @@ export function userListCommand(io: Io): Command {
   }).action(async (options: SharedOptions) => {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;
-    const users: UserView[] = [];
-    const onRow = (row: unknown): void => void users.push(toUserView(row as ShownUser));
-    const tell = () => {
+    const outcome = await operate(io, settings, 'user.list', {}, (_, received) => {
+      const users = (received as ShownUser[]).map(toUserView);
       const text =
         users.length === 0
           ? 'There are no users. Make one with "signalbox user add EMAIL --plan PLAN".'
           : columns([userHeadings, ...users.map(userRow)]);
-      return { ok: true, json: users, text } as const;
-    };
-    finish(io, await operate(io, settings, 'user.list', {}, tell, { onRow }), options);
+      return { ok: true, json: users, text };
+    });
+    finish(io, outcome, options);
   });
 }

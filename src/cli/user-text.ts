@@ -2,7 +2,7 @@
 import { toIsoTime } from '../lib/clock.js';
 import type { ShownUser } from '../admin/account-operations.js';
 
-export interface UserView extends Omit<ShownUser, 'createdAt'> {
+interface UserView extends Omit<ShownUser, 'createdAt'> {
   readonly createdAt: string;
 }
 
