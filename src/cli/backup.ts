@@ -26,13 +26,12 @@ export function backupCommand(io: Io): Command {
       'gateway makes the copy inside its data directory, and the command moves it to DIR; the disk ' +
       'of the data directory needs room for it meanwhile. Run it as the gateway’s user or as root; ' +
       'DIR belongs to the gateway’s user then. Everything that was answered before the command ' +
-      'began is in the copy. To restore it, start a gateway with it. It holds the secret that ' +
-      'signs user tokens, unless SIGNALBOX_JWT_SECRET gives that, so keep it as safe as the ' +
+      'began is in the copy. ops/backup.md has the steps of a restore. The copy holds the secret ' +
+      'that signs user tokens, unless SIGNALBOX_JWT_SECRET gives that, so keep it as safe as the ' +
       'original.',
     examples: [
       'signalbox backup /var/backups/signalbox/monday',
       'signalbox doctor --data-dir /var/backups/signalbox/monday',
-      'signalbox serve --data-dir /var/backups/signalbox/monday',
     ],
   }).action(async (target: string, options: SharedOptions) => {
     const settings = settingsFor(io, options);
