@@ -21,6 +21,7 @@ import { eventually } from '../support/eventually.js';
 import { addUser, dataDirOf, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { openPlugin } from '../support/plugin.js';
+import { stagedIn } from '../support/staged-copies.js';
 
 t.setTimeout(300_000);
 
@@ -223,10 +224,6 @@ t.test(
     t.same(readdirSync(directory), []);
   },
 );
-
-function stagedIn(dataDir: string): string[] {
-  return readdirSync(dataDir).filter((name) => name.startsWith('staging-'));
-}
 
 function noOtherDisk(): string | false {
   const isOther = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('.').dev;

@@ -3,8 +3,9 @@
  * breaks a rule.
  */
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
+import { closeServer, listenOnLoopback } from '../support/loopback-server.js';
 
 export interface AnyFrame {
   readonly type: string;
@@ -95,15 +96,9 @@ export async function openCrookedWire(
     for (const end of [plugin, gateway]) end.on('error', () => undefined);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets.clients) socket.terminate();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    url: `http://127.0.0.1:${await listenOnLoopback(server)}`,
+    close: () => closeServer(server, sockets),
   };
 }
 

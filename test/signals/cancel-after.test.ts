@@ -26,17 +26,13 @@ async function set(
   return views[0];
 }
 
-function cancelOf(gateway: SimulatedGateway, executionId: string) {
-  return gateway.durable(executionId)?.cancel;
-}
-
 t.test('it cancels the open orders of its key when it is not called again in time', async (t) => {
   const { gateway, plugin, own, other } = await armed();
   await gateway.pass(9_999);
-  t.equal(cancelOf(gateway, own), null);
+  t.equal(gateway.durable(own)?.cancel, null);
   await gateway.pass(1);
-  t.match(cancelOf(gateway, own), { status: 'dispatched', cause: 'cancel_after_expired' });
-  t.equal(cancelOf(gateway, other), null, 'those of other keys stay');
+  t.match(gateway.durable(own)?.cancel, { status: 'dispatched', cause: 'cancel_after_expired' });
+  t.equal(gateway.durable(other)?.cancel, null, 'those of other keys stay');
   t.equal(plugin.of('cancel').length, 1);
   t.strictSame(gateway.core.cancelAfter.read('u1', keyId), {
     armed: false,
@@ -60,11 +56,11 @@ t.test('a call in time renews it, and 0 disarms it', async (t) => {
     lastFiredAt: null,
   });
   await gateway.pass(4_999);
-  t.equal(cancelOf(gateway, own), null);
+  t.equal(gateway.durable(own)?.cancel, null);
   const disarmed = { armed: false, timeoutMs: 0, firesAt: null, lastFiredAt: null };
   t.strictSame(await set(gateway, 0), disarmed);
   await gateway.pass(600_000, 60_000);
-  t.equal(cancelOf(gateway, own), null);
+  t.equal(gateway.durable(own)?.cancel, null);
   t.strictSame(gateway.core.cancelAfter.read('u1', keyId), disarmed);
 });
 
@@ -94,7 +90,7 @@ t.test('it fires once: not again after it has fired, nor after a restart', async
   await gateway.pass(10_000);
   const [late = ''] = await gateway.submit({ keyId });
   await gateway.pass(60_000, 10_000);
-  t.equal(cancelOf(gateway, late), null);
+  t.equal(gateway.durable(late)?.cancel, null);
   const next = gateway.restart();
   await next.pass(60_000, 10_000);
   t.equal(next.durable(late)?.cancel, null);
@@ -153,9 +149,9 @@ t.test('a step of the wall clock neither fires nor starves it', async (t) => {
     const { gateway, own } = await armed();
     gateway.clock.stepWall(stepMs);
     await gateway.pass(9_999);
-    t.equal(cancelOf(gateway, own), null);
+    t.equal(gateway.durable(own)?.cancel, null);
     await gateway.pass(1);
-    t.ok(cancelOf(gateway, own));
+    t.ok(gateway.durable(own)?.cancel);
   }
 });
 
@@ -164,7 +160,7 @@ t.test('a clock set back before a restart does not extend it', async (t) => {
   gateway.clock.stepWall(-3_600_000);
   const next = gateway.restart();
   await next.pass(10_000);
-  t.ok(cancelOf(next, own));
+  t.ok(next.durable(own)?.cancel);
 });
 
 t.test('a switch that is armed anew when it is due stays armed', async (t) => {
@@ -194,7 +190,7 @@ t.test('an order of the key whose commit is under way is among them', async (t) 
   await turns();
   const after = gateway.store.keys('openExecutions').map(([, id]) => id);
   const [id = ''] = after.filter((each) => !before.includes(each));
-  t.ok(cancelOf(gateway, id));
+  t.ok(gateway.durable(id)?.cancel);
 });
 
 t.test('a switch that is armed anew while it is disarmed is one switch', async (t) => {
@@ -203,9 +199,9 @@ t.test('a switch that is armed anew while it is disarmed is one switch', async (
   await set(gateway, 10_000);
   await set(gateway, 20_000);
   await gateway.pass(19_999);
-  t.equal(cancelOf(gateway, own), null);
+  t.equal(gateway.durable(own)?.cancel, null);
   await gateway.pass(1);
-  t.ok(cancelOf(gateway, own));
+  t.ok(gateway.durable(own)?.cancel);
 });
 
 t.test('a failed commit is told at once, and the switch counts all the same', async (t) => {
@@ -216,7 +212,7 @@ t.test('a failed commit is told at once, and the switch counts all the same', as
   await turns();
   t.strictSame(views, [undefined]);
   await gateway.pass(5_000, 1_000);
-  t.ok(cancelOf(gateway, own));
+  t.ok(gateway.durable(own)?.cancel);
 });
 
 t.test('the switches of a deleted user are forgotten, and no others', async (t) => {

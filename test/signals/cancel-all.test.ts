@@ -53,10 +53,6 @@ function killed(gateway: SimulatedGateway, life?: Pick<Life, 'isStarting'>): Sim
   return next;
 }
 
-function cancelOf(gateway: SimulatedGateway, executionId: string) {
-  return gateway.durable(executionId)?.cancel;
-}
-
 /** Of the key `k`. */
 function keyState({ idempotency, clock }: SimulatedGateway): string {
   return idempotency.lookUp('u1', 'k', () => 'cancel-all', clock.now()).kind;
@@ -442,7 +438,7 @@ t.test('what was decided is done after a kill, and once', async (t) => {
   const { gateway, plugin, ids } = await withOrders(500, 'acknowledged');
   const answers = gateway.cancelAllNow({}, 'k');
   while (answers.length === 0) await turns(1);
-  const changed = () => ids.filter((id) => cancelOf(gateway, id) !== null);
+  const changed = () => ids.filter((id) => gateway.durable(id)?.cancel !== null);
   t.ok(changed().length < 500, 'the answer comes before the last order is changed');
   gateway.memory.failNextCommits(Infinity);
   await turns();
@@ -542,7 +538,7 @@ t.test('a start applies what was decided a few orders at a time', async (t) => {
     const isDone = (id: string): boolean =>
       state === 'queued'
         ? next.durable(id)?.status === 'denied'
-        : cancelOf(next, id)?.attempt === 1;
+        : next.durable(id)?.cancel?.attempt === 1;
     t.ok(ids.every(isDone));
   }
 });
@@ -601,7 +597,7 @@ t.test('a cancel that may have been sent counts as sent, its order decided or no
   });
   const next = gateway.restart();
   await turns(100);
-  for (const id of ids) t.match(cancelOf(next, id), { attempt: 2, status: 'dispatched' });
+  for (const id of ids) t.match(next.durable(id)?.cancel, { attempt: 2, status: 'dispatched' });
 });
 
 t.test('a TTL that passes after the decision changes nothing', async (t) => {
@@ -651,7 +647,7 @@ t.test('between the decision and the change an order is as if it had been change
   const answers = gateway.cancelAllNow();
   while (answers.length === 0) await turns(1);
   const [filled = '', single = ''] = ids.slice(-2);
-  t.equal(cancelOf(gateway, filled), null);
+  t.equal(gateway.durable(filled)?.cancel, null);
   t.match(gateway.execution(single).cancel, { status: 'requested', attempt: 1 });
   plugin.say({ type: 'report', seq: 1, executionId: filled, status: 'filled' });
   const again = gateway.cancelAllNow();

@@ -1,7 +1,7 @@
 /** A TCP proxy in front of a gateway: what a bad network does to a client. */
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
+import { listenOnLoopback } from './loopback-server.js';
 
 /** First byte of a WebSocket frame. */
 const closeFrame = 0x88;
@@ -49,13 +49,13 @@ export async function openCuttingProxy(
     }
     client.pipe(gateway).pipe(client);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = await listenOnLoopback(server);
   t.teardown(() => {
     server.close();
     cut();
   });
   const proxy: CuttingProxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     cut,
     swallow() {
       for (const client of gateways.keys()) client.unpipe().resume();

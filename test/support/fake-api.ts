@@ -7,12 +7,12 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type RequestListener,
-  type Server,
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
+import { closeServer, listenOnLoopback } from './loopback-server.js';
 
 export interface ScriptedAnswer {
   readonly status: number;
@@ -120,7 +120,7 @@ export async function startFakeApi(tls?: { cert: string; key: string }): Promise
   }
 
   const api: FakeApi = {
-    baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${await portOf(server)}`,
+    baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${await listenOnLoopback(server)}`,
     seen: [],
     get openAnswers() {
       return openAnswers;
@@ -130,11 +130,7 @@ export async function startFakeApi(tls?: { cert: string; key: string }): Promise
       api.seen.length = 0;
     },
     onSilence: () => undefined,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
   return api;
 }
@@ -149,12 +145,6 @@ export function drip(text: string, out: Writable): void {
   }, 50);
   out.on('close', () => clearInterval(timer));
   out.on('finish', () => clearInterval(timer));
-}
-
-function portOf(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 /** An error answer of `/api/v1/*`. */

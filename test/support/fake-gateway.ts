@@ -4,7 +4,6 @@
  * but a login and, where asked to, the acknowledgement of what has a `seq`.
  */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import {
@@ -17,6 +16,7 @@ import {
   type WelcomeFrame,
 } from '../../src/plugins/protocol.js';
 import { Inbox } from './inbox.js';
+import { closeServer, listenOnLoopback } from './loopback-server.js';
 
 export class FakeConnection {
   /** Everything that came, in order; each test takes what it waits for. */
@@ -115,8 +115,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
       arrivals.put(new FakeConnection(webSocket, authorization, request.url));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
 
   const gateway: FakeGateway = {
     url: `http://127.0.0.1:${port}`,
@@ -124,12 +123,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     status: 101,
     retryAfter: '',
     connection: () => arrivals.take(() => true),
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets.clients) socket.terminate();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server, sockets),
   };
   return gateway;
 }

@@ -1,5 +1,5 @@
 /** Backups, exports and imports that are killed at any moment, beside a gateway that runs. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { executionIdOf, requestIdOf } from '../../../src/lib/ids.js';
@@ -10,6 +10,7 @@ import { acceptedSignal } from '../../support/accepted-signal.js';
 import { runCommand, startCommand, storeFinding } from '../../support/command.js';
 import { signalboxIn } from '../../support/in-process.js';
 import { eventually } from '../../support/eventually.js';
+import { stagedIn } from '../../support/staged-copies.js';
 import {
   addUser,
   dataDirOf,
@@ -72,10 +73,6 @@ async function killed(
     await look(round, code === 0);
   }
   return kills;
-}
-
-function stagedIn(dataDir: string): string[] {
-  return readdirSync(dataDir).filter((name) => name.startsWith('staging-'));
 }
 
 t.test('a killed backup leaves no copy in the data directory, and is whole or none', async (t) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { signalboxIn } from '../../support/in-process.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
+import { stagedIn } from '../../support/staged-copies.js';
 import {
   commandOfNobody,
   directoryOfNobody,
@@ -79,7 +80,7 @@ t.test('a backup goes where the gateway itself cannot write', { skip }, async (t
   t.same(readdirSync(target).sort(), ['copy', 'data.mdb', 'jwt-secret', 'log']);
   allBelongTo(t, target, nobody);
   t.equal(statSync(target).mode & 0o777, 0o700);
-  t.notOk(readdirSync(dataDir).some((name) => name.startsWith('staging-')));
+  t.same(stagedIn(dataDir), []);
   chmodSync(closed, 0o755);
   await startsAsNobody(t, target);
 });
