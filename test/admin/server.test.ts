@@ -22,7 +22,7 @@ import { shippedSettings } from '../support/shipped-settings.js';
 import { readVersion } from '../../src/version.js';
 import { eventually } from '../support/eventually.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
-import { createSimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 const version = readVersion();
 const ann = 'ann@example.com';
@@ -326,7 +326,7 @@ t.test('a file that was left where nobody listens is no gateway', async (t) => {
 
 /** A command that has asked for a row which no socket holds, and reads nothing. */
 async function unreadRow(t: Test) {
-  const clock = createSimulatedClock();
+  const clock = new SimulatedClock();
   let sent: Promise<boolean> | undefined;
   const table = only(async (rows) => {
     sent = rows.send('x'.repeat(8 * 1024 * 1024));

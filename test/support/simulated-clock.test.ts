@@ -1,8 +1,8 @@
 import t from 'tap';
-import { createSimulatedClock } from './simulated-clock.js';
+import { SimulatedClock } from './simulated-clock.js';
 
 t.test('timers fire in the order in which they are due, each at its own time', async (t) => {
-  const clock = createSimulatedClock(1_000);
+  const clock = new SimulatedClock(1_000);
   const fired: [string, number, number][] = [];
   const set = (name: string, delayMs: number, then?: () => void): void => {
     clock.setTimer(delayMs, () => {
@@ -27,14 +27,14 @@ t.test('timers fire in the order in which they are due, each at its own time', a
 });
 
 t.test('a cancelled timer does not fire', async (t) => {
-  const clock = createSimulatedClock();
+  const clock = new SimulatedClock();
   clock.setTimer(1, () => t.fail('it fired')).cancel();
   clock.advance(10);
   t.equal(clock.timerCount, 0);
 });
 
 t.test('a step of the wall clock moves no timer', async (t) => {
-  const clock = createSimulatedClock(0);
+  const clock = new SimulatedClock(0);
   let fired = false;
   clock.setTimer(10, () => {
     fired = true;

@@ -84,7 +84,3 @@ export class SimulatedClock implements Clock {
     return next;
   }
 }
-
-export function createSimulatedClock(now?: number): SimulatedClock {
-  return new SimulatedClock(now);
-}

@@ -5,7 +5,7 @@ import {
   retryMs,
   waitingBytesMax,
 } from '../../src/telemetry/line-writer.js';
-import { createSimulatedClock, type SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 interface Pipe {
   readonly clock: SimulatedClock;
@@ -17,7 +17,7 @@ interface Pipe {
 }
 
 function createPipe(failure = 'EAGAIN'): Pipe {
-  const clock = createSimulatedClock();
+  const clock = new SimulatedClock();
   const write = (bytes: Uint8Array): number => {
     pipe.tries++;
     if (pipe.room === 0) throw Object.assign(new Error(failure), { code: failure });

@@ -10,7 +10,7 @@ import {
   createOpsServer,
   type OpsServer,
 } from '../../src/telemetry/ops-server.js';
-import { createSimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 const page: Metrics = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -150,7 +150,7 @@ t.test(
   'an address that asks faster than any monitor is cut off for a second, no other is',
   { skip: isLinux ? false : 'needs a second address of loopback' },
   async (t) => {
-    const clock = createSimulatedClock();
+    const clock = new SimulatedClock();
     const url = new URL(await serverFor(t, { clock }).listen());
     const beside = await open(t, url);
     const isCut = closeOf(beside.resume());

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { createLog } from '../../src/telemetry/log.js';
 import type { Notify } from '../../src/telemetry/sd-notify.js';
 import { createServiceManager, type ServiceManager } from '../../src/telemetry/service-manager.js';
-import { createSimulatedClock, type SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { turns } from '../support/simulated-gateway.js';
 
 interface Scene {
@@ -18,7 +18,7 @@ async function scene(
 ): Promise<Scene> {
   const told: string[] = [];
   const log: string[] = [];
-  const clock = createSimulatedClock();
+  const clock = new SimulatedClock();
   const service = await createServiceManager({
     environment,
     pid: 42,
