@@ -324,17 +324,18 @@ export async function turns(count = 12): Promise<void> {
 
 /** As the real store does: a watcher hears of a commit before the caller that asked for it. */
 function telling(memory: MemoryStore, health: StorageHealth): Store {
+  const told = <T>(commit: Promise<T>): Promise<T> => {
+    commit.then(
+      () => health.noteCommit(true),
+      (error: unknown) => {
+        if (error instanceof StoreFailure) health.noteCommit(false);
+      },
+    );
+    return commit;
+  };
   return {
     ...memory,
-    write(fill) {
-      const written = memory.write(fill);
-      written.then(
-        () => health.noteCommit(true),
-        (error: unknown) => {
-          if (error instanceof StoreFailure) health.noteCommit(false);
-        },
-      );
-      return written;
-    },
+    write: (fill) => told(memory.write(fill)),
+    transact: (work, options) => told(memory.transact(work, options)),
   };
 }
