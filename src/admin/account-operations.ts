@@ -10,6 +10,7 @@ import {
   setUser,
 } from '../auth/accounts.js';
 import { listApiKeys } from '../auth/api-key.js';
+import { emailKey } from '../auth/email.js';
 import type { User } from '../model/records.js';
 import { walk } from '../store/walk.js';
 import { type Operation, type OperationContext, pause, type Refusal } from './operation.js';
@@ -40,8 +41,8 @@ export const accountOperations = {
     async run(context, { email, ...change }) {
       const { store, effects } = context;
       const before = findUser(store, email);
-      if (change.frozen === true) stopAgain(context, before?.userId);
-      if (change.frozen === false && before?.frozen && !(await mayEnd(context, before.userId))) {
+      if (change.frozen === true) stopAgain(context, email);
+      if (change.frozen === false && before?.frozen && !(await mayEnd(context, before))) {
         return { refused: 'stopped_again' };
       }
       const user = await setUser(store, email, change);
@@ -176,11 +177,11 @@ type StopContext = Pick<OperationContext, 'effects' | 'ending'>;
  * Prepares the end of a stop: what the stop has ended stays ended, also when the process is killed right after it.
  * @returns false when the same was stopped again meanwhile.
  */
-async function mayEnd({ effects, ending }: StopContext, userId: string | undefined) {
-  const end = { userId };
+async function mayEnd({ effects, ending }: StopContext, user: User | undefined) {
+  const end = { emailKey: user && emailKey(user.email) };
   ending.add(end);
   try {
-    await effects.endUnsent(userId);
+    await effects.endUnsent(user?.userId);
     await effects.settled();
     return ending.has(end);
   } finally {
@@ -189,8 +190,12 @@ async function mayEnd({ effects, ending }: StopContext, userId: string | undefin
 }
 
 /** To be called before the stop is written: an end whose write was begun before is undone by it. */
-function stopAgain({ ending }: StopContext, userId: string | undefined): void {
-  for (const end of ending) if (end.userId === userId) ending.delete(end);
+export function stopAgain(
+  { ending }: Pick<StopContext, 'ending'>,
+  email: string | undefined,
+): void {
+  const key = email === undefined ? undefined : emailKey(email);
+  for (const end of ending) if (end.emailKey === key) ending.delete(end);
 }
 
 function userNotFound(email: string) {

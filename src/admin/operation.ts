@@ -25,9 +25,10 @@ export interface OperationContext {
   readonly ending: Set<StopEnd>;
 }
 
-/** The end of a user's freeze, or of the halt. */
+/** The end of a user's freeze or move, or of the halt. */
 export interface StopEnd {
-  readonly userId: string | undefined;
+  /** Commands name a user by the email, which may be another user's by then; undefined for the halt. */
+  readonly emailKey: string | undefined;
 }
 
 /** What a running gateway does once a change is committed; without a gateway there is nothing to do. */
@@ -78,7 +79,7 @@ export interface Refusals {
   invalid_filter: { readonly field: string };
   key_not_found: { readonly id: number };
   signal_not_found: { readonly requestId: string };
-  /** A halt, or a freeze of the same user, was asked for while an earlier one was being ended. */
+  /** A halt, or a freeze or move of the same user, was asked for while an earlier one was being ended. */
   stopped_again: object;
   invalid_name: object;
   invalid_scopes: object;

@@ -3,12 +3,14 @@
  * they are needed, so that the everyday commands start fast.
  */
 import { findUser, suspendUser } from '../auth/accounts.js';
+import { stopAgain } from './account-operations.js';
 import { type Operation, pause } from './operation.js';
 import type { RequestOf } from './requests.js';
 
 export const upkeepOperations = {
   'user.export': {
-    async run({ store, clock, effects }, { email, freeze }, { send }) {
+    async run({ store, clock, effects, ending }, { email, freeze }, { send }) {
+      if (freeze) stopAgain({ ending }, email);
       const user = freeze ? await suspendUser(store, email) : findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };
       if (freeze) {

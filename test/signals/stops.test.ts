@@ -1,7 +1,8 @@
 /** Freeze, halt and revoked keys: what they end, at once and across restarts. */
 import t, { type Test } from 'tap';
 import { accountOperations } from '../../src/admin/account-operations.js';
-import type { OperationContext } from '../../src/admin/operation.js';
+import { noEffects, type OperationContext } from '../../src/admin/operation.js';
+import { upkeepOperations } from '../../src/admin/upkeep-operations.js';
 import { halt, readHalt, resumeTrading } from '../../src/auth/brakes.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { shippedPlans } from '../../src/plans.js';
@@ -326,6 +327,61 @@ t.test('what is stopped again while its stop is being ended stays stopped', asyn
   await freeze(false);
   t.notOk(readHalt(gateway.store).halted, 'the next one ends it');
   t.notOk(gateway.store.get('users', 'u1')?.frozen);
+});
+
+/** An operator whose first end of a stop waits for `goOn`, as on a disk that is slow. */
+async function slowOperator() {
+  const { gateway } = await waiting();
+  const context = operatorOf(gateway);
+  let goOn = (): void => undefined;
+  const slow = new Promise<void>((resolve) => (goOn = resolve));
+  const settled = [slow];
+  const effects = { ...noEffects, settled: () => settled.pop() ?? Promise.resolve() };
+  await gateway.store.write((batch) => {
+    batch.put('emails', user.email, 'u1');
+    batch.put('users', 'u1', { ...user, frozen: true });
+  });
+  return { store: gateway.store, context: { ...context, effects }, goOn };
+}
+
+const { 'user.set': setting, 'user.add': adding, 'user.delete': deleting } = accountOperations;
+const { email } = user;
+
+t.test('a move that begins while a freeze is being ended stays', async (t) => {
+  const { store, context, goOn } = await slowOperator();
+  const thawed = setting.run(context, { email, frozen: false });
+  const rows: unknown[] = [];
+  const send = (row: unknown) => Promise.resolve(rows.push(row) > 0);
+  const next = () => Promise.resolve('end' as const);
+  const exporting = upkeepOperations['user.export'];
+  const wanted = { email: ` ${email.toUpperCase()}`, freeze: true };
+  t.match(await exporting.run(context, wanted, { send, next }), { isMove: true });
+  goOn();
+  t.strictSame(await thawed, { refused: 'stopped_again' });
+  t.ok(store.get('users', 'u1')?.moving, 'the file can be imported');
+});
+
+t.test('a user that is added anew and frozen while a freeze is ended stays frozen', async (t) => {
+  const { store, context, goOn } = await slowOperator();
+  const thawed = setting.run(context, { email, frozen: false });
+  await deleting.run(context, { email });
+  const fields = { email, plan: 'business', passwordHash: '', confirmed: true };
+  const added = await adding.run(context, fields);
+  await setting.run(context, { email, frozen: true });
+  goOn();
+  t.strictSame(await thawed, { refused: 'stopped_again' });
+  t.ok('user' in added && store.get('users', added.user.userId)?.frozen);
+});
+
+t.test('a freeze of a user that there is not lets a halt be ended', async (t) => {
+  const { store, context, goOn } = await slowOperator();
+  await accountOperations['trading.halt'].run(context, {});
+  const resumed = accountOperations['trading.resume'].run(context);
+  const frozen = await setting.run(context, { email: 'nobody@example.com', frozen: true });
+  t.match(frozen, { refused: 'user_not_found' });
+  goOn();
+  t.match(await resumed, { halted: false });
+  t.notOk(readHalt(store).halted);
 });
 
 function operatorOf({ store, clock, core, trail, limits }: SimulatedGateway): OperationContext {
