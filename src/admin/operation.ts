@@ -92,7 +92,7 @@ export interface Refusals {
   nothing_to_discard: { readonly email: string };
   /** What waits for the terminals of a user that is being moved is lost with the move. */
   user_moving: { readonly email: string };
-  /** A user that was suspended was resumed or deleted, or had its orders cancelled, while it was exported. */
+  /** A user that was suspended was resumed or deleted, or had its orders cancelled or keys changed, while it was exported. */
   user_changed: { readonly email: string };
   /** The rows of an import are not all of its user. */
   foreign_row: { readonly email: string };

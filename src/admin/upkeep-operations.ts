@@ -18,7 +18,7 @@ export const upkeepOperations = {
         await effects.settled();
       }
       const { exportUser } = await import('../transfer/export-user.js');
-      const exported = await exportUser({ reader: store, clock, pause, send }, email);
+      const exported = await exportUser({ reader: store, clock, pause, send }, user);
       return typeof exported === 'string' ? { refused: exported, email } : exported;
     },
   },

@@ -1,12 +1,11 @@
 /**
  * Sends the rows of a user in slices, so that a gateway exports one while it serves the others. Each
  * slice is a snapshot of its own. For a suspended user that is enough: its terminals are closed and its
- * signals are refused, so nothing is added or reported, and but for cancels, which end the export, only
- * timers change an execution, from open to final. Open executions are read before the final ones, so one
- * that becomes final in between is sent twice and never missed; the importer keeps the final row.
+ * signals are refused, so nothing is added or reported, and but for cancels and changes of keys, which end
+ * the export, only timers change an execution, from open to final. Open executions are read before the final
+ * ones, so one that becomes final in between is sent twice and never missed; the importer keeps the final row.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { findUser } from '../auth/accounts.js';
 import { resumed } from '../auth/moving.js';
 import type { Clock } from '../lib/clock.js';
 import type { User } from '../model/records.js';
@@ -35,31 +34,35 @@ export interface ExportedUser {
   readonly rows: number;
 }
 
-export type ExportRefusal = 'user_not_found' | 'user_changed' | 'command_gone';
+export type ExportRefusal = 'user_changed' | 'command_gone';
 
+/** @param user as suspended for the move, or as found: it may have changed since. */
 export async function exportUser(
   { reader, clock, pause, send }: ExportDeps,
-  wanted: string,
+  user: User,
 ): Promise<ExportedUser | ExportRefusal> {
-  const user = findUser(reader, wanted);
-  if (user === undefined) return 'user_not_found';
   const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
   const head = { userId, email, plan, exportedAt: clock.now(), isMove };
   // What cancels orders meanwhile cancels some that have been read, and some that have not.
   const cancels = cancelsOf(reader, userId);
   if (!(await send(head))) return 'command_gone';
+  const keys: UserRow[] = [];
   let rows = 0;
   let turnBegan = clock.monotonic();
   for (const row of rowsOf(reader, userId)) {
     if (row === 'changed') return 'user_changed';
     if (!(await send(row))) return 'command_gone';
     rows++;
+    if (row.collection === 'apiKeys') keys.push(row);
     if (clock.monotonic() - turnBegan < sliceMs) continue;
     await pause();
     turnBegan = clock.monotonic();
   }
-  const isWhole = !isMove || isDeepStrictEqual(cancels, cancelsOf(reader, userId));
+  const isWhole =
+    !isMove ||
+    (isDeepStrictEqual(cancels, cancelsOf(reader, userId)) &&
+      isDeepStrictEqual(keys, apiKeyRows(reader, userId)));
   return isWhole && isSame(user, reader.get('users', userId))
     ? { userId, email, isMove, rows }
     : 'user_changed';
@@ -95,15 +98,22 @@ function* rowsOf(
 function accountRows(reader: Reader, userId: string): readonly (UserRow | 'changed')[] {
   const user = reader.get('users', userId);
   if (user === undefined) return ['changed'];
-  const rows: UserRow[] = [{ collection: 'users', key: userId, record: resumed(user) }];
-  for (const { key, record: hash } of reader.range('apiKeyHashes', { prefix: [userId] })) {
-    const apiKey = reader.get('apiKeys', hash);
-    if (apiKey !== undefined) rows.push({ collection: 'apiKeys', key: hash, record: apiKey });
-    const id = Math.abs(key[1]);
+  const keys = apiKeyRows(reader, userId);
+  const uses = keys.flatMap(({ record: { id } }): UserRow[] => {
     const usedAt = reader.get('apiKeyUses', id);
-    if (usedAt !== undefined) rows.push({ collection: 'apiKeyUses', key: id, record: usedAt });
-  }
-  return rows;
+    return usedAt === undefined ? [] : [{ collection: 'apiKeyUses', key: id, record: usedAt }];
+  });
+  return [{ collection: 'users', key: userId, record: resumed(user) }, ...keys, ...uses];
+}
+
+type ApiKeyRow = Extract<UserRow, { readonly collection: 'apiKeys' }>;
+
+/** One that is revoked, or made, behind these rows would be as before on the other gateway. */
+function apiKeyRows(reader: Reader, userId: string): ApiKeyRow[] {
+  return reader.range('apiKeyHashes', { prefix: [userId] }).flatMap(({ record: key }) => {
+    const record = reader.get('apiKeys', key);
+    return record === undefined ? [] : [{ collection: 'apiKeys' as const, key, record }];
+  });
 }
 
 type OwnedAndExported = Extract<ExportedCollection, CollectionsWith<'ownedByKey'>>;

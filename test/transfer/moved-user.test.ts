@@ -1,9 +1,12 @@
 /** A user that is exported in slices and imported from them, whatever happens between two slices. */
 import t, { type Test } from 'tap';
-import { addUser, findUser, setUser, suspendUser } from '../../src/auth/accounts.js';
-import { createApiKey } from '../../src/auth/api-key.js';
+import { noEffects } from '../../src/admin/operation.js';
+import { upkeepOperations } from '../../src/admin/upkeep-operations.js';
+import { addUser, deleteUser, findUser, setUser, suspendUser } from '../../src/auth/accounts.js';
+import { createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, Session, User } from '../../src/model/records.js';
+import { noTrail } from '../../src/model/trail-events.js';
 import { importPrefix } from '../../src/store/key-layout.js';
 import { type Store, StoreFailure } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
@@ -63,7 +66,7 @@ async function exported(
         return true;
       },
     },
-    ann,
+    findUser(store, ann) as User,
   );
   return { result, pauses, head: lines[0] as UserFileHead, rows: lines.slice(1) as UserRow[] };
 }
@@ -185,6 +188,57 @@ t.test('a user that gets another key meanwhile is exported with it', async (t) =
   t.equal(rows.filter(({ collection }) => collection === 'apiKeys').length, 2);
 });
 
+t.test(
+  'a key that is revoked once its row was read is not exported as one that is valid',
+  async (t) => {
+    const { store, userId } = await aSource();
+    const user = findUser(store, ann) as User;
+    const wanted = { user, name: 'n', scopes: [], expiresAt: null, activeMax: 5, now: 0 };
+    await createApiKey(store, wanted);
+    const { result } = await exported(store, async (line) => {
+      if (!('isMove' in line) && line.collection === 'apiKeys') {
+        await revokeApiKey(store, userId, line.record.id, 1);
+      }
+    });
+    t.equal(result, 'user_changed');
+  },
+);
+
+t.test(
+  'a user that is resumed, or another by then, before the first row is not exported',
+  async (t) => {
+    const gateway = await aGateway();
+    const { store, core: effects } = gateway;
+    const others = {
+      resumed: () => setUser(store, ann, { frozen: false }),
+      'added anew': async () => {
+        await deleteUser(store, ann, 0);
+        const fields = { email: ann, plan: 'business', passwordHash: '$', confirmed: true, now: 0 };
+        await addUser(store, createIdSource(clock), fields);
+      },
+    };
+    for (const [name, change] of Object.entries(others)) {
+      const context = {
+        store,
+        clock,
+        ids: createIdSource(clock),
+        settings: { dataDir: '', plans: {}, platforms: [], limits: gateway.limits },
+        effects: { ...noEffects, userChanged: effects.userChanged.bind(effects), settled: change },
+        trail: noTrail,
+        importing: new Set<string>(),
+        ending: new Set<never>(),
+      };
+      const rows = {
+        send: () => Promise.resolve(true),
+        next: () => Promise.resolve('end' as const),
+      };
+      const wanted = { email: ann, freeze: true };
+      const exporting = upkeepOperations['user.export'].run(context as never, wanted, rows);
+      t.match(await exporting, { refused: 'user_changed' }, name);
+    }
+  },
+);
+
 t.test('a move takes as many ids as the user has keys, however often it moves', async (t) => {
   const there = await aSource();
   const { userId } = there;
@@ -226,7 +280,7 @@ t.test('nothing more is read for a command that is gone', async (t) => {
   const send = () => Promise.resolve(++sent < 2);
   const deps = { reader: store, clock: { now: () => 0, monotonic: () => 0 }, send };
   const pause = () => Promise.resolve();
-  t.equal(await exportUser({ ...deps, pause }, ann), 'command_gone');
+  t.equal(await exportUser({ ...deps, pause }, findUser(store, ann) as User), 'command_gone');
   t.equal(sent, 2);
 });
 
