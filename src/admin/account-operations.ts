@@ -11,6 +11,7 @@ import {
 } from '../auth/accounts.js';
 import { listApiKeys } from '../auth/api-key.js';
 import { emailKey } from '../auth/email.js';
+import { isMoving } from '../auth/moving.js';
 import type { User } from '../model/records.js';
 import { walk } from '../store/walk.js';
 import { type Operation, type OperationContext, pause, type Refusal } from './operation.js';
@@ -49,7 +50,7 @@ export const accountOperations = {
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);
       if (user.frozen) await effects.endUnsent(user.userId);
-      return { user: shown(user), isMoving: user.moving !== undefined };
+      return { user: shown(user), isMoving: isMoving(user) };
     },
   },
   'user.list': {
@@ -68,7 +69,7 @@ export const accountOperations = {
       if (user === undefined) return userNotFound(email);
       return {
         user: shown(user),
-        isMoving: user.moving !== undefined,
+        isMoving: isMoving(user),
         isPlanKnown: Object.hasOwn(settings.plans, user.plan),
         apiKeys: listApiKeys(store, user.userId).length,
         terminals: store
@@ -96,7 +97,7 @@ export const accountOperations = {
       if (user === undefined) return userNotFound(email);
       trail.note('session_revoked', { userId: user.userId, by: 'operator' });
       effects.userChanged(user.userId);
-      return { user: shown(user) };
+      return { user: shown(user), isMoving: isMoving(user) };
     },
   },
   'key.list': {
@@ -117,7 +118,8 @@ export const accountOperations = {
       trail.note('key_revoked', { ...byOperator, userId, keyId: id });
       effects.userChanged(userId);
       await effects.endUnsent(userId);
-      return { id, userId, email: store.get('users', userId)?.email ?? null };
+      const user = store.get('users', userId);
+      return { id, userId, email: user?.email ?? null, isMoving: isMoving(user) };
     },
   },
   'api.set': {

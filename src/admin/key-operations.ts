@@ -1,6 +1,7 @@
 /** The operations that make an API key for a user, and list a user's sessions. */
 import { findUser } from '../auth/accounts.js';
 import { createApiKey } from '../auth/api-key.js';
+import { isMoving } from '../auth/moving.js';
 import { createKeyRequestReader, type KeyRequestFault } from '../auth/api-key-request.js';
 import type { Session } from '../model/records.js';
 import { walk } from '../store/walk.js';
@@ -30,7 +31,8 @@ export const keyOperations = {
       if (typeof created === 'string') return { refused: created };
       const origin = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
       trail.note('key_made', { ...origin, userId, keyId: created.key.id });
-      return { key: created.key, secret: created.secret, email: user.email };
+      const moving = isMoving(store.get('users', userId));
+      return { key: created.key, secret: created.secret, email: user.email, isMoving: moving };
     },
   },
   'session.list': {

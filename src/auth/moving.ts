@@ -18,6 +18,10 @@ export function suspended(user: User): User {
   };
 }
 
+export function isMoving(user: User | undefined): boolean {
+  return user?.moving !== undefined;
+}
+
 interface StateChange {
   readonly frozen?: boolean | undefined;
   readonly confirmed?: boolean | undefined;

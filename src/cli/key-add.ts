@@ -5,6 +5,7 @@ import { repeatedMembers } from '../lib/json-members.js';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
+import { movingText } from './user-text.js';
 
 interface Options extends SharedOptions {
   readonly name: string;
@@ -44,8 +45,8 @@ export function keyAddCommand(io: Io): Command {
         ok: true,
         json: { ...toApiKeyView(made.key, null), key: made.secret },
         text:
-          `API key ${made.key.id} of user ${made.email} is made. Its secret, which is not shown ` +
-          `again:\n${made.secret}`,
+          `API key ${made.key.id} of user ${made.email} is made.${movingText(made.isMoving)} The ` +
+          `secret of the key, which is not shown again:\n${made.secret}`,
       }));
       finish(io, outcome, options);
     });

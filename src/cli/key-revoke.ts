@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
+import { movingText } from './user-text.js';
 
 export function keyRevokeCommand(io: Io): Command {
   return describeCommand({
@@ -22,10 +23,11 @@ export function keyRevokeCommand(io: Io): Command {
       );
       return finish(io, mistake, options);
     }
-    const outcome = await operate(io, settings, 'key.revoke', { id: Number(id) }, (revoked) => ({
+    const request = { id: Number(id) };
+    const outcome = await operate(io, settings, 'key.revoke', request, ({ isMoving, ...key }) => ({
       ok: true,
-      json: { ...revoked, revoked: true },
-      text: `API key ${revoked.id} of user ${revoked.email ?? revoked.userId} is revoked.`,
+      json: { ...key, revoked: true },
+      text: `API key ${key.id} of user ${key.email ?? key.userId} is revoked.${movingText(isMoving)}`,
     }));
     finish(io, outcome, options);
   });

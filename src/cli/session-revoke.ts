@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
+import { movingText } from './user-text.js';
 
 export function sessionRevokeCommand(io: Io): Command {
   return describeCommand({
@@ -16,11 +17,17 @@ export function sessionRevokeCommand(io: Io): Command {
     const settings = settingsFor(io, options);
     if (settings === undefined) return;
     const request = { email: name };
-    const outcome = await operate(io, settings, 'session.revoke', request, ({ user }) => ({
-      ok: true,
-      json: { email: user.email, userId: user.userId, sessionsRevoked: true },
-      text: `All plugin sessions of user ${user.email} are ended; they need a new login.`,
-    }));
+    const outcome = await operate(
+      io,
+      settings,
+      'session.revoke',
+      request,
+      ({ user, isMoving }) => ({
+        ok: true,
+        json: { email: user.email, userId: user.userId, sessionsRevoked: true },
+        text: `All plugin sessions of user ${user.email} are ended; they need a new login.${movingText(isMoving)}`,
+      }),
+    );
     finish(io, outcome, options);
   });
 }

@@ -12,7 +12,7 @@ import {
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { passwordOption, readPasswordHash } from './password-input.js';
-import { toUserView } from './user-text.js';
+import { movingText, toUserView } from './user-text.js';
 
 type Flag = 'true' | 'false';
 
@@ -82,13 +82,10 @@ async function change(
     return {
       ok: true,
       json: toUserView(user),
-      text: `User ${user.email} is changed: ${changes.join(', ')}.${isMoving ? movingText : ''}`,
+      text: `User ${user.email} is changed: ${changes.join(', ')}.${movingText(isMoving)}`,
     };
   });
 }
-
-const movingText =
-  ' The user is being moved: a file exported before does not have this change; export the user again.';
 
 function frozenText(wanted: Flag, isFrozen: boolean): string {
   if (wanted === 'true') return 'frozen';

@@ -128,6 +128,24 @@ t.test('a user that is frozen or unconfirmed while it moves is so after it', asy
   t.match(await annIn(move.from), { frozen: false, confirmed: false });
 });
 
+t.test('a change of keys or sessions that a file lacks says so', async (t) => {
+  const move = await aMove(t);
+  const run = async (...words: string[]) => (await signalboxIn(move.from, words)).stdout;
+  const adding = ['key', 'add', ann, '--name', 'bot', '--scopes', 'signals:read'];
+  const lacking = / The user is being moved: a file exported before does not have this change/;
+  t.notMatch(await run(...adding), lacking);
+  await move.export('--freeze');
+  t.match(await run(...adding), lacking);
+  t.match(await run('key', 'revoke', '1'), lacking);
+  t.match(await run('session', 'revoke', ann), lacking);
+  const { revoked, id, ...rest } = JSON.parse(await run('key', 'revoke', '2', '--json')) as Record<
+    string,
+    unknown
+  >;
+  t.strictSame({ revoked, id }, { revoked: true, id: 2 });
+  t.strictSame(Object.keys(rest), ['userId', 'email'], 'as ever for programs');
+});
+
 t.test('what export cannot do is refused in words', async (t) => {
   const move = await aMove(t);
   writeFileSync(move.file, 'mine');
