@@ -87,6 +87,7 @@ export interface Refusals {
   invalid_limits: { readonly errors: readonly FieldError[] };
   active_key_limit_reached: object;
   user_exists: { readonly email: string };
+  /** Of the same user, or the discard of one. */
   import_under_way: { readonly email: string };
   leftovers: { readonly email: string };
   nothing_to_discard: { readonly email: string };

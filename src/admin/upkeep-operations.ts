@@ -39,8 +39,8 @@ export const upkeepOperations = {
   'user.discard': {
     async run({ store, clock, effects, importing }, { userId, email }) {
       const { discardImport } = await import('../transfer/import-user.js');
-      const isDone = await discardImport({ store, clock, effects, importing }, userId);
-      return isDone ? { discarded: true } : { refused: 'nothing_to_discard', email };
+      const refused = await discardImport({ store, clock, effects, importing }, userId);
+      return refused === undefined ? { discarded: true } : { refused, email };
     },
   },
   'store.copy': {

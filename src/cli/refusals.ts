@@ -24,7 +24,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" shows an example.`,
   active_key_limit_reached: () => errors.active_key_limit_reached.message,
   user_exists:      ({ email }) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows who there is.`,
-  import_under_way: ({ email }) => `Another import of ${email} is under way. Wait until it has ended.`,
+  import_under_way: ({ email }) => `An import of ${email}, or the discard of one, is under way. Wait until it has ended.`,
   leftovers:        ({ email }) => `${email} was deleted here, and not all that it left is removed yet. A running gateway does that within minutes: try again then.`,
   nothing_to_discard: ({ email }) => `No import of ${email} was cut off here. A user that is here is removed with "signalbox user delete ${email}".`,
   user_moving:      ({ email }) => `${email} is being moved, and what is cancelled here now would be lost with the move. Cancel the orders on the other gateway once the user is there, or first stop the move: ${undoFreeze(email)}`,

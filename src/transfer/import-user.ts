@@ -156,11 +156,15 @@ function isOfOther(reader: Reader, userId: string, { collection, key }: UserRow)
   return (reader.get(collection, key)?.userId ?? userId) !== userId;
 }
 
-/** Removes what a cut-off import of this user left. @returns false when there is nothing of the kind. */
-export async function discardImport(deps: ImportDeps, userId: string): Promise<boolean> {
+/** Removes what a cut-off import of this user left. @returns why there is nothing of the kind, if so. */
+export async function discardImport(
+  deps: ImportDeps,
+  userId: string,
+): Promise<'nothing_to_discard' | 'import_under_way' | undefined> {
   const { store, importing } = deps;
+  if (importing.has(userId)) return 'import_under_way';
   const mark = store.get('meta', `${importPrefix}${userId}`);
-  if (mark === undefined || importing.has(userId)) return false;
+  if (mark === undefined) return 'nothing_to_discard';
   // The next import would lose rows to it.
   importing.add(userId);
   try {
@@ -169,7 +173,7 @@ export async function discardImport(deps: ImportDeps, userId: string): Promise<b
   } finally {
     importing.delete(userId);
   }
-  return true;
+  return undefined;
 }
 
 function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusal | undefined {
