@@ -194,6 +194,26 @@ t.test('a command that was suspended reads what came meanwhile', async (t) => {
   t.strictSame(await converse(dataDir, 'user.list', {}, {}), { how: 'result', result: 'done' });
 });
 
+t.test('a gateway that ends in the middle of a command is not called suspended', async (t) => {
+  const dataDir = await aDirectory(t);
+  const lock = await lockDirectory(dataDir, 'gateway');
+  const { path, close } = openSocketPath(dataDir);
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).resume();
+    socket.end('{"accepted":true,"pid":1}\n');
+  });
+  await once(server.listen(path), 'listening');
+  t.teardown(() => {
+    server.close();
+    close();
+    lock.release();
+  });
+  const { code, stderr } = await runInProcess(['user', 'delete', ann, '--data-dir', dataDir]);
+  t.equal(code, 1);
+  t.match(stderr, /has not reported its outcome: it has ended, or has cut the command off/);
+  t.notMatch(stderr, /whether it is suspended/);
+});
+
 t.test('a command that waits for a gateway to end does its work after it', async (t) => {
   const dataDir = await aDirectory(t);
   const gateway = await startGateway({ dataDir });
