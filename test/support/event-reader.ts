@@ -6,6 +6,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { watchAnswer, watchEvent } from './answer-watch.js';
+import { NextChange } from './next-change.js';
 import { hello } from './plugin.js';
 
 export interface ReadEvent {
@@ -42,7 +43,7 @@ export class EventReader {
     onRetry: (retryMs) => this.retries.push(retryMs),
     onComment: (comment) => this.comments.push(comment),
   });
-  #wake: (() => void)[] = [];
+  readonly #change = new NextChange();
 
   constructor(readonly response: IncomingMessage) {
     response.setEncoding('utf8');
@@ -50,7 +51,7 @@ export class EventReader {
     response.on('error', () => undefined);
     response.on('close', () => {
       this.ended = response.complete ? 'properly' : 'broken';
-      this.#stir();
+      this.#change.happened();
     });
   }
 
@@ -64,7 +65,7 @@ export class EventReader {
       const place = this.events.findIndex((event) => event.name === name && fits(event.data));
       if (place >= 0) return this.events.splice(place, 1)[0] as ReadEvent;
       if (this.ended !== undefined) throw new Error(`stream ended while waiting for ${name}`);
-      await this.#stirred();
+      await this.#change.wait();
     }
   }
 
@@ -72,26 +73,26 @@ export class EventReader {
   async received(count: number): Promise<void> {
     while (this.count < count) {
       if (this.ended !== undefined) throw new Error(`ended after ${this.count} of ${count} events`);
-      await this.#stirred();
+      await this.#change.wait();
     }
   }
 
   async commented(): Promise<void> {
     while (this.comments.length === 0) {
       if (this.ended !== undefined) throw new Error('ended without a comment');
-      await this.#stirred();
+      await this.#change.wait();
     }
   }
 
   /** @returns whether the response ended with its last chunk, or was cut. */
   async waitEnd(): Promise<'properly' | 'broken'> {
-    while (this.ended === undefined) await this.#stirred();
+    while (this.ended === undefined) await this.#change.wait();
     return this.ended;
   }
 
   /** Waits until this many `retry:` lines have been received, or the stream has ended. */
   async retried(count: number): Promise<void> {
-    while (this.retries.length < count && this.ended === undefined) await this.#stirred();
+    while (this.retries.length < count && this.ended === undefined) await this.#change.wait();
   }
 
   /** Stops reading from the socket. */
@@ -116,7 +117,7 @@ export class EventReader {
       if (begin !== null && this.lastId === '') this.lastId = begin[1] ?? '';
     }
     this.#parser.feed(text);
-    this.#stir();
+    this.#change.happened();
   }
 
   #takeEvent({ id, event: name = '', data: text }: EventSourceMessage): void {
@@ -125,14 +126,6 @@ export class EventReader {
     this.count++;
     this.lastId = id ?? this.lastId;
     this.events.push({ id: id ?? '', name, data, text });
-  }
-
-  #stirred(): Promise<void> {
-    return new Promise((resolve) => this.#wake.push(resolve));
-  }
-
-  #stir(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 

@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { watchFrame } from './frame-watch.js';
+import { NextChange } from './next-change.js';
 
 export interface Frame {
   readonly type: string;
@@ -23,7 +24,7 @@ export class Plugin {
   /** Received and not taken by `next`. */
   readonly frames: Frame[] = [];
   closed: { code: number; reason: string } | undefined;
-  #wake: (() => void)[] = [];
+  readonly #change = new NextChange();
 
   constructor(
     readonly socket: WebSocket,
@@ -35,12 +36,12 @@ export class Plugin {
       watchFrame(frame);
       if (onFrame === undefined) this.frames.push(frame);
       else onFrame(frame, this);
-      this.#stir();
+      this.#change.happened();
     });
     socket.on('close', (code, reason) => {
       this.closed = { code, reason: reason.toString() };
       onClose?.(code, this);
-      this.#stir();
+      this.#change.happened();
     });
     socket.on('error', () => undefined);
   }
@@ -65,12 +66,12 @@ export class Plugin {
       if (this.closed !== undefined) {
         throw new Error(`closed with ${this.closed.code} while waiting for ${type}`);
       }
-      await this.#stirred();
+      await this.#change.wait();
     }
   }
 
   async waitClosed(): Promise<{ code: number; reason: string }> {
-    while (this.closed === undefined) await this.#stirred();
+    while (this.closed === undefined) await this.#change.wait();
     return this.closed;
   }
 
@@ -81,14 +82,6 @@ export class Plugin {
   /** Cuts the connection without a close frame. */
   cut(): void {
     this.socket.terminate();
-  }
-
-  #stirred(): Promise<void> {
-    return new Promise((resolve) => this.#wake.push(resolve));
-  }
-
-  #stir(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { watchAnswer } from './answer-watch.js';
 import type { SeenRequest } from './answer-judge.js';
+import { NextChange } from './next-change.js';
 
 export interface RawAnswer {
   readonly status: number;
@@ -19,7 +20,7 @@ export interface RawAnswer {
 export class RawClient {
   #received = '';
   #isClosed = false;
-  #wake: (() => void)[] = [];
+  readonly #change = new NextChange();
 
   private constructor(
     readonly socket: Socket,
@@ -28,11 +29,11 @@ export class RawClient {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       this.#received += chunk.toString('latin1');
-      this.#notify();
+      this.#change.happened();
     });
     socket.on('close', () => {
       this.#isClosed = true;
-      this.#notify();
+      this.#change.happened();
     });
     socket.on('error', () => undefined);
   }
@@ -62,13 +63,13 @@ export class RawClient {
         return answer;
       }
       if (this.#isClosed) return undefined;
-      await this.#change();
+      await this.#change.wait();
     }
   }
 
   /** Waits until the other side has closed. @returns what came and was not read. */
   async closed(): Promise<string> {
-    while (!this.#isClosed) await this.#change();
+    while (!this.#isClosed) await this.#change.wait();
     return this.#received;
   }
 
@@ -110,14 +111,6 @@ export class RawClient {
     const body = this.#received.slice(bodyStart, bodyStart + length);
     this.#received = this.#received.slice(bodyStart + length);
     return { status, headers, body: Buffer.from(body, 'latin1').toString(), head };
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#wake.push(resolve));
-  }
-
-  #notify(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 }
 
