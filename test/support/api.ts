@@ -5,6 +5,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { nextTurn } from '../../src/lib/turn.js';
+import { scopes } from '../../src/model/scopes.js';
 import { watchAnswer } from './answer-watch.js';
 import { password } from './gateway-process.js';
 
@@ -111,8 +112,6 @@ export async function login(
   return answer.body;
 }
 
-const everyScope = ['events:read', 'orders:cancel', 'signals:read', 'signals:write'];
-
 /** @returns the secret and the id of a new key. */
 export async function createKey(
   url: string,
@@ -121,7 +120,7 @@ export async function createKey(
 ): Promise<{ key: string; id: number }> {
   const answer = await call(url, 'POST', '/api/api-keys', {
     headers: { ...json, ...bearer(token) },
-    body: JSON.stringify({ name: 'test', scopes: everyScope, ...fields }),
+    body: JSON.stringify({ name: 'test', scopes, ...fields }),
   });
   if (answer.status !== 201) throw new Error(`create key: ${answer.status} ${answer.text}`);
   return answer.body;

@@ -101,7 +101,9 @@ export function signalboxCli(dataDir: string, args: readonly string[], input = '
   return { code: status, stdout, stderr };
 }
 
-/** Adds a user with the password `correct horse`. */
+export const password = 'correct horse';
+
+/** Adds a user with this password. */
 export async function addUser(
   dataDir: string,
   email: string,
@@ -109,11 +111,9 @@ export async function addUser(
   flags: readonly string[] = [],
 ): Promise<void> {
   const args = ['user', 'add', email, '--plan', plan, '--password-stdin', ...flags];
-  const { code, stderr } = await signalboxIn(dataDir, args, 'correct horse\n');
+  const { code, stderr } = await signalboxIn(dataDir, args, `${password}\n`);
   if (code !== 0) throw new Error(stderr);
 }
-
-export const password = 'correct horse';
 
 /** A data directory's path inside the test's own directory; it need not exist yet. */
 export function dataDirOf(t: Test): string {
