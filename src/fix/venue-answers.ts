@@ -199,10 +199,28 @@ export class VenueAnswers {
   /** A venue names an order by our id, the id of its cancel, or both; in a bad message there may be more. */
   ordersOf(message: ReceivedMessage): SentOrder[] {
     const { journal } = this.#options;
-    return [tags.ClOrdID, tags.OrigClOrdID]
+    const named = [tags.ClOrdID, tags.OrigClOrdID]
       .flatMap((tag) => message.fields.filter(([known]) => known === tag))
       .map(([, id]) => journal.order(id) ?? journal.orderOf(journal.cancelled(id) ?? ''))
       .filter((order) => order !== undefined);
+    return named.length > 0 ? named : this.#numbered(message);
+  }
+
+  /**
+   * One that was changed at the venue goes on under a name that is not ours, and keeps the venue's number. Some venues
+   * begin their numbers anew each day, or count by instrument: an order that has ended, or is another, is not meant.
+   */
+  #numbered(message: ReceivedMessage): SentOrder[] {
+    const { journal, plugin } = this.#options;
+    const orderId = valueOf(message, tags.OrderID);
+    const instrument = valueOf(message, tags.Symbol) ?? valueOf(message, tags.SecurityID);
+    const side = valueOf(message, tags.Side);
+    if (orderId === undefined) return [];
+    return journal
+      .orders()
+      .filter((order) => order.side === side && order.instrument === instrument)
+      .filter(({ executionId }) => plugin.known(executionId)?.native?.orderId === orderId)
+      .filter(({ executionId }) => this.isOpen(executionId));
   }
 
   #say(text: string, message: ReceivedMessage, executionId?: string): void {

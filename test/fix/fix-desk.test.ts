@@ -650,6 +650,33 @@ t.test(
   },
 );
 
+t.test('a report under a name that is not ours is on the order with the number', async (t) => {
+  const desk = working();
+  const changed = `35=8|37=V1|17=E1|150=5|39=5|11=B2|41=${name}|55=EUR/USD|54=1|14=0|151=100|6=0`;
+  const filled = changed
+    .replace('17=E1|150=5|39=5', '17=E2|150=F|39=1|31=1.1|32=40')
+    .replace(`41=${name}|`, '')
+    .replace('14=0|151=100', '14=40|151=60');
+  const others = [
+    filled.replace('37=V1', '37=V2'),
+    filled.replace('37=V1', '37=NONE'),
+    filled.replace('54=1', '54=2'),
+    filled.replace('EUR/USD', 'GBP/USD'),
+  ];
+  desk.receive(changed);
+  for (const other of others) desk.receive(other);
+  desk.receive(filled);
+  desk.receive(filled.replace('17=E2|150=F|39=1|31=1.1|32=40', '17=E3|150=4|39=4'));
+  desk.receive(filled.replace('E2', 'E4'));
+  t.strictSame(named(desk.taken().told), [
+    'working, 0 filled',
+    ...others.map(() => 'event'),
+    'partially_filled, 40 filled, E2: 40 at 1.1',
+    'cancelled, cancelled_by_broker, 40 filled',
+    'event',
+  ]);
+});
+
 t.test('a report on an order that is not ours is said, and changes nothing', async (t) => {
   const desk = working();
   desk.receive('35=8|37=X|17=E1|150=F|39=2|11=other|14=1|151=0|6=1|31=1|32=1');
