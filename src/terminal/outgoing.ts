@@ -136,10 +136,10 @@ export class Outgoing {
     }
   }
 
-  /** @returns the unacknowledged reports of one execution. */
-  reportsOf(executionId: string): Extract<ReportFrame, { type: 'report' }>[] {
-    return this.#items.flatMap(({ frame }) =>
-      frame.type === 'report' && frame.executionId === executionId ? [frame] : [],
+  /** @returns the executions of the unacknowledged reports. */
+  reported(): ReadonlySet<string> {
+    return new Set(
+      this.#items.flatMap(({ frame }) => (frame.type === 'report' ? [frame.executionId] : [])),
     );
   }
 

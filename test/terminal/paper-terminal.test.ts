@@ -147,7 +147,7 @@ t.test('with a journal, a resting order goes on after a restart', async (t) => {
   await first.terminal.stop();
 
   const second = await setUp(t, { journalDir });
-  t.match(second.hello.executions, [{ executionId: 'exe_1', status: 'working' }]);
+  t.match(await second.connection.next('report'), { seq, status: 'working' });
   second.connection.send(submitFrame('exe_1', { payload: { ...limitOrder, quantity: 1 } }));
   await second.connection.next('ack');
   const again = await second.connection.next('report', (report) => report.seq > seq);
