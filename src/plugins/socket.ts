@@ -160,7 +160,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
           isGone: false,
         };
         // Headers need a status before them, or the native server writes 200.
-        res.writeStatus(statusLine(101)).writeHeader('X-Trace-Id', traceId);
+        res.cork(() => void res.writeStatus(statusLine(101)).writeHeader('X-Trace-Id', traceId));
         res.upgrade(data, key, subprotocol, extensions, context);
       });
     },

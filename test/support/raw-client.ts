@@ -82,9 +82,9 @@ export class RawClient {
     this.socket.destroy();
   }
 
-  /** What the native server says by itself has no trace id, and no part in the API. */
+  /** What the native server says by itself has no trace id. Neither that nor a granted upgrade is part of the API. */
   #watch({ status, headers, body }: RawAnswer, isHead: boolean, request?: SeenRequest): void {
-    if (headers['x-trace-id'] === undefined) return;
+    if (status === 101 || headers['x-trace-id'] === undefined) return;
     watchAnswer(this.url, {
       request,
       status,
