@@ -25,6 +25,7 @@ import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { importUser } from '../../src/transfer/import-user.js';
 import type { UserRow } from '../../src/transfer/user-file.js';
+import { FailingDisk, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 
@@ -67,12 +68,7 @@ const weights = {
 type Act = keyof typeof weights;
 
 const acts = fc.record({
-  act: fc.oneof(
-    ...Object.entries(weights).map(([act, weight]) => ({
-      weight,
-      arbitrary: fc.constant(act as Act),
-    })),
-  ),
+  act: weighted(weights),
   pick: fc.nat(1_000),
 });
 
@@ -127,6 +123,7 @@ const codesOf: Readonly<Record<string, Attempt['fate']>> = {
 
 class Story {
   gateway = new SimulatedGateway();
+  readonly #disk = new FailingDisk(() => this.gateway.memory);
   readonly #frozen = new Field(false);
   readonly #halted = new Field(false);
   readonly #password = new Field('p0');
@@ -145,7 +142,6 @@ class Story {
   #place = 0;
   #signals = 0;
   #look!: Timer;
-  #release: (() => void) | undefined;
   #plugin: Awaited<ReturnType<SimulatedGateway['plugin']>> | undefined;
 
   readonly act: Readonly<Record<Act, (pick: number) => unknown>> = {
@@ -198,15 +194,7 @@ class Story {
     },
     turn: () => turns(1),
     turns: () => turns(),
-    hang: () => (this.#release ??= this.gateway.memory.hang()),
-    release: () => {
-      this.#release?.();
-      this.#release = undefined;
-    },
-    'the commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
-    'the commit fails and is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
-    'writes are refused': () => this.gateway.memory.refuseWrites(true),
-    'writes are taken': () => this.gateway.memory.refuseWrites(false),
+    ...this.#disk.acts,
     'half a second passes': () => this.gateway.clock.advance(500),
     'four seconds pass': () => this.#pass(4_000),
     'kill in a commit that is lost': () => this.#kill('lost'),
@@ -254,12 +242,7 @@ class Story {
     for (const attempt of this.#open) attempt.fate = 'unknown';
     this.#open.clear();
     this.act.drop(0);
-    const { memory } = this.gateway;
-    memory.failNextCommits(1, fate);
-    this.act.release(0);
-    await turns();
-    memory.failNextCommits(0);
-    memory.refuseWrites(false);
+    await this.#disk.die(fate);
     this.#look.cancel();
     this.#importing = new Set();
     this.#ending = new Set();
@@ -476,10 +459,7 @@ class Story {
   }
 
   async recover(): Promise<void> {
-    const { memory } = this.gateway;
-    memory.failNextCommits(0);
-    memory.refuseWrites(false);
-    this.act.release(0);
+    this.#disk.recover();
     await this.#pass(8_000);
   }
 

@@ -14,6 +14,7 @@ import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { FailingDisk, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -52,12 +53,7 @@ const weights = {
 type Act = keyof typeof weights;
 
 const acts = fc.record({
-  act: fc.oneof(
-    ...Object.entries(weights).map(([act, weight]) => ({
-      weight,
-      arbitrary: fc.constant(act as Act),
-    })),
-  ),
+  act: weighted(weights),
   pick: fc.nat(1_000),
 });
 
@@ -176,6 +172,7 @@ interface Setting {
 
 class Story {
   gateway = new SimulatedGateway({ limits });
+  readonly #disk = new FailingDisk(() => this.gateway.memory);
   readonly terminal = new Terminal();
   /** By Idempotency-Key; a key is used for what it was used first. */
   readonly commands = new Map<string, Command>();
@@ -185,7 +182,6 @@ class Story {
   #life = 0;
   #look!: Timer;
   #signals = 0;
-  #release: (() => void) | undefined;
 
   readonly act: Readonly<Record<Act, (pick: number) => unknown>> = {
     submit: (pick) => this.#submit(pick),
@@ -201,15 +197,7 @@ class Story {
     drop: () => this.terminal.drop(),
     turn: () => turns(1),
     turns: () => turns(),
-    hang: () => (this.#release ??= this.gateway.memory.hang()),
-    release: () => {
-      this.#release?.();
-      this.#release = undefined;
-    },
-    'the commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
-    'the commit fails and is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
-    'writes are refused': () => this.gateway.memory.refuseWrites(true),
-    'writes are taken': () => this.gateway.memory.refuseWrites(false),
+    ...this.#disk.acts,
     'half a second passes': () => this.gateway.clock.advance(500),
     'three seconds pass': () => this.#pass(3_000),
     'five seconds pass': () => this.#pass(5_000),
@@ -255,12 +243,7 @@ class Story {
   async #kill(fate: 'lost' | 'kept'): Promise<void> {
     this.#life++;
     this.terminal.drop();
-    const { memory } = this.gateway;
-    memory.failNextCommits(1, fate);
-    this.act.release(0);
-    await turns();
-    memory.failNextCommits(0);
-    memory.refuseWrites(false);
+    await this.#disk.die(fate);
     this.#look.cancel();
     this.gateway = this.gateway.restart();
     this.#watch();
@@ -374,10 +357,7 @@ class Story {
   }
 
   async recover(): Promise<void> {
-    const { memory } = this.gateway;
-    memory.failNextCommits(0);
-    memory.refuseWrites(false);
-    this.act.release(0);
+    this.#disk.recover();
     await this.gateway.pass(3_000, 500);
     this.terminal.drop();
     this.terminal.connect(this.gateway);

@@ -16,6 +16,7 @@ import {
 } from '../../src/model/execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
+import { weighted } from '../support/random-acts.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
@@ -55,12 +56,7 @@ const weights = {
 type Act = keyof typeof weights;
 
 const acts = fc.record({
-  act: fc.oneof(
-    ...Object.entries(weights).map(([act, weight]) => ({
-      weight,
-      arbitrary: fc.constant(act as Act),
-    })),
-  ),
+  act: weighted(weights),
   /** Which of the executions, statuses or times. */
   pick: fc.nat(1_000),
 });

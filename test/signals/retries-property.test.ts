@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { isFinal } from '../../src/model/execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
+import { FailingDisk, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const signals = ['s1', 's2', 's3'] as const;
@@ -30,36 +31,23 @@ const weights = {
 type Act = keyof typeof weights;
 
 const acts = fc.record({
-  act: fc.oneof(
-    ...Object.entries(weights).map(([act, weight]) => ({
-      weight,
-      arbitrary: fc.constant(act as Act),
-    })),
-  ),
+  act: weighted(weights),
   signalId: fc.constantFrom(...signals),
 });
 
 class Story {
   readonly gateway = new SimulatedGateway({ limits });
+  readonly #disk = new FailingDisk(() => this.gateway.memory);
   /** Ids in the answers to each signal. */
   readonly told = new Map<string, Set<string>>(signals.map((id) => [id, new Set()]));
   #plugin: ScriptedPlugin | undefined;
   #deadlines = 0;
-  #release: (() => void) | undefined;
 
   readonly act: Readonly<Record<Act, (signalId: string) => unknown>> = {
     submit: (signalId) => this.#submit(signalId),
     turn: () => turns(1),
     turns: () => turns(),
-    hang: () => (this.#release ??= this.gateway.memory.hang()),
-    release: () => {
-      this.#release?.();
-      this.#release = undefined;
-    },
-    'the commit fails': () => this.gateway.memory.failNextCommits(1, 'lost'),
-    'the commit fails and is kept': () => this.gateway.memory.failNextCommits(1, 'kept'),
-    'writes are refused': () => this.gateway.memory.refuseWrites(true),
-    'writes are taken': () => this.gateway.memory.refuseWrites(false),
+    ...this.#disk.acts,
     'half a second passes': () => this.gateway.clock.advance(500),
     'it becomes stale': async () => {
       await this.gateway.pass(limits.staleProcessingMs);
@@ -85,9 +73,7 @@ class Story {
   }
 
   async recover(): Promise<void> {
-    this.gateway.memory.failNextCommits(0);
-    this.gateway.memory.refuseWrites(false);
-    this.act.release('');
+    this.#disk.recover();
     await this.gateway.pass(3_000, 1_000);
   }
 

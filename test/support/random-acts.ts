@@ -1,0 +1,51 @@
+/** What random stories are made of: acts by weight, and a disk that hangs, fails, refuses and recovers. */
+import fc from 'fast-check';
+import type { MemoryStore } from './memory-store.js';
+import { turns } from './simulated-gateway.js';
+
+export function weighted<Act extends string>(
+  weights: Readonly<Record<Act, number>>,
+): fc.Arbitrary<Act> {
+  return fc.oneof(
+    ...(Object.entries(weights) as [Act, number][]).map(([act, weight]) => ({
+      weight,
+      arbitrary: fc.constant(act),
+    })),
+  );
+}
+
+export class FailingDisk {
+  readonly #memory: () => MemoryStore;
+  #release: (() => void) | undefined;
+
+  readonly acts = {
+    hang: () => (this.#release ??= this.#memory().hang()),
+    release: () => {
+      this.#release?.();
+      this.#release = undefined;
+    },
+    'the commit fails': () => this.#memory().failNextCommits(1, 'lost'),
+    'the commit fails and is kept': () => this.#memory().failNextCommits(1, 'kept'),
+    'writes are refused': () => this.#memory().refuseWrites(true),
+    'writes are taken': () => this.#memory().refuseWrites(false),
+  };
+
+  /** @param memory of the gateway that lives now. */
+  constructor(memory: () => MemoryStore) {
+    this.#memory = memory;
+  }
+
+  recover(): void {
+    this.#memory().failNextCommits(0);
+    this.#memory().refuseWrites(false);
+    this.acts.release();
+  }
+
+  /** The process dies in the commit that is under way. */
+  async die(fate: 'lost' | 'kept'): Promise<void> {
+    this.#memory().failNextCommits(1, fate);
+    this.acts.release();
+    await turns();
+    this.recover();
+  }
+}
