@@ -84,7 +84,7 @@ const notText: DecodedFrame = { error: 'not_text' };
 export class Connection implements SourceConnection {
   readonly #deps: ConnectionDeps;
   readonly #socket: PluginSocket;
-  readonly #budget: UserBudget;
+  readonly budget: UserBudget;
   #source: Source | undefined;
   welcomedSeq = 0;
   handledSeq = 0;
@@ -104,8 +104,8 @@ export class Connection implements SourceConnection {
   ) {
     this.#deps = deps;
     this.#socket = socket;
-    this.#budget = deps.budgets.of(session.userId);
-    this.#budget.connections++;
+    this.budget = deps.budgets.of(session.userId);
+    this.budget.connections++;
     this.#silenceTimeout = deps.deadlines.after(helloTimeoutMs, () => this.close('bad_protocol'));
     this.#sessionEnd = deps.deadlines.after(session.expiresAt - deps.clock.now(), () =>
       this.close('session_revoked'),
@@ -135,7 +135,7 @@ export class Connection implements SourceConnection {
   /** Counts a frame of any kind against the user's budget. @returns false when it is not to be handled. */
   admit(bytes: number): boolean {
     if (this.#isClosed) return false;
-    if (this.#budget.spend(bytes)) return true;
+    if (this.budget.spend(bytes)) return true;
     this.tooFast();
     return false;
   }
@@ -204,7 +204,7 @@ export class Connection implements SourceConnection {
 
   #end(reason: ConnectionEnd): void {
     this.#isClosed = true;
-    this.#budget.connections--;
+    this.budget.connections--;
     this.#deps.connectionsClosed.add(reason);
     this.#deps.deadlines.remove(this.#silenceTimeout);
     this.#deps.deadlines.remove(this.#sessionEnd);

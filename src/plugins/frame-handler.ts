@@ -17,7 +17,6 @@ import type { ExecutionTimeouts } from '../signals/execution-timeouts.js';
 import { acknowledgeCancel, reportCancel } from '../signals/cancel-moves.js';
 import { acknowledge, report } from '../signals/moves.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
-import type { Budgets } from './budget.js';
 import { toExecutionReport, toNative, toUtc } from './evidence.js';
 import {
   seqJumpMax,
@@ -39,7 +38,6 @@ export interface FrameHandlerDeps {
   readonly registry: Registry;
   readonly hub: EventHub;
   readonly snapshots: Snapshots;
-  readonly budgets: Budgets;
   readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
@@ -103,7 +101,7 @@ export class FrameHandler {
     const isNew = this.#deps.registry.receive(source, frame);
     const isOther = !isNew && this.#isOther(connection, source, frame);
     connection.handledSeq = Math.max(connection.handledSeq, seq);
-    const budget = this.#deps.budgets.of(source.userId);
+    const { budget } = connection;
     const effect =
       isNew || isOther
         ? this.#effectOf(connection, source, frame, dataText, {

@@ -3,6 +3,7 @@ import type { Capability, SourceRecord } from '../model/records.js';
 import type { ActiveSource } from '../signals/routing.js';
 import type { Writer } from '../store/store.js';
 import type { Stored } from '../store/write-queue.js';
+import type { UserBudget } from './budget.js';
 import type { CloseReason, GatewayFrame } from './protocol.js';
 
 export interface Source extends ActiveSource, Stored {
@@ -29,6 +30,8 @@ export interface SourceConnection {
   readonly isClosed: boolean;
   /** Backpressure: while true, a backlog should pause. */
   readonly isCongested: boolean;
+  /** Of its user. */
+  readonly budget: Pick<UserBudget, 'reportsWaiting'>;
   /** `lastSeq` of its welcome. */
   welcomedSeq: number;
   /** Highest `seq` that came on it, or was told in its welcome. */

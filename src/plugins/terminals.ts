@@ -35,12 +35,12 @@ export interface Terminals {
 export function createTerminals(given: TerminalsDeps): Terminals {
   const registry = new Registry(given);
   const snapshots = new Snapshots(given);
-  const budgets = new Budgets(given);
-  const deps = { ...given, registry, snapshots, budgets };
+  const deps = { ...given, registry, snapshots };
   const presence = new Presence(deps);
   const lostOrders = new LostOrders(deps);
   const outbox = new Outbox(deps);
   const frames = new FrameHandler(deps);
+  const budgets = new Budgets(given);
   const handlers: ConnectionHandlers = {
     onOpen: (connection) => presence.opened(connection),
     identify: (connection, hello) => presence.identify(connection, hello),
@@ -59,6 +59,6 @@ export function createTerminals(given: TerminalsDeps): Terminals {
       presence.closed(connection);
     },
   };
-  const connections = { ...deps, handlers };
+  const connections = { ...deps, budgets, handlers };
   return { registry, snapshots, presence, lostOrders, outbox, frames, budgets, connections };
 }
