@@ -157,17 +157,14 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
   }
   const remedy =
     'Check whether it is suspended or overloaded, and read its log; end it if it does not recover.';
-  if (ending.how === 'broken' && ending.isAccepted) {
-    return notPerformed(
-      'outcome_unknown',
-      `${gateway} accepted the command and has not reported its outcome: it has ended, or has cut the command ` +
-        'off. Check whether the command is in effect, and read the log of the gateway.',
-    );
-  }
   if ('isAccepted' in ending && ending.isAccepted) {
+    const rest =
+      ending.how === 'broken'
+        ? ': it has ended, or has cut the command off. Check whether the command is in effect, and read the log of the gateway.'
+        : `. Check whether it is in effect. ${remedy}`;
     return notPerformed(
       'outcome_unknown',
-      `${gateway} accepted the command and has not reported its outcome. Check whether it is in effect. ${remedy}`,
+      `${gateway} accepted the command and has not reported its outcome${rest}`,
     );
   }
   return notPerformed('gateway_silent', `${gateway} does not answer. ${remedy}`);
