@@ -1,5 +1,6 @@
 /** Operations on the orders of a user. */
 import { findUser } from '../auth/accounts.js';
+import { isMoving } from '../auth/moving.js';
 import { createOrderFilterReader, matches } from '../signals/order-filter.js';
 import { shown } from './account-operations.js';
 import type { Operation, OperationContext, Refusal } from './operation.js';
@@ -14,7 +15,7 @@ export const orderOperations = {
       const user = findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };
       // An export would not notice it, and its file go without it.
-      if (user.moving !== undefined) return { refused: 'user_moving', email };
+      if (isMoving(user)) return { refused: 'user_moving', email };
       const { userId } = user;
       const order = {
         userId,

@@ -4,6 +4,7 @@
  * open connections.
  */
 import { readSession } from '../auth/session-token.js';
+import { isMoving } from '../auth/moving.js';
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -129,7 +130,7 @@ export class Presence {
       if (session.userId !== userId) continue;
       const valid = readSession(this.#deps.store, session.hash, now);
       if (valid === undefined) connection.close('session_revoked');
-      else if (valid.user.moving !== undefined) connection.close('server_draining');
+      else if (isMoving(valid.user)) connection.close('server_draining');
     }
   }
 

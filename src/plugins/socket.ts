@@ -3,6 +3,7 @@
  * to a Connection. Checks what the native server does not: WebSocket version, subprotocol, no second close,
  * no send after a close, a bounded send buffer.
  */
+import { isMoving } from '../auth/moving.js';
 import { authenticateSession } from '../auth/session-token.js';
 import type { Clock } from '../lib/clock.js';
 import type { AddressOf } from '../http/address-of.js';
@@ -144,7 +145,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const { userId } = session.user;
         // The plugin retries: until this gateway has restarted, or the user's move has ended.
         if (deps.isDraining()) return refuse('shutting_down', userId);
-        if (session.user.moving !== undefined) return refuse('account_moving', userId);
+        if (isMoving(session.user)) return refuse('account_moving', userId);
         if (version !== '13' || !isOffered) return refuse('bad_upgrade', userId);
         const budget = deps.connection.budgets.of(userId);
         if (!budget.hasFreeConnection)
