@@ -104,13 +104,10 @@ export class VenueAnswers {
     const isAnswered =
       askedBy !== undefined && (cancel.life !== journal.life || cancel.seq < askedBy);
     if (isAnswered && !isPending) {
-      const text = 'The venue holds the order and no request to cancel it: the request was lost.';
-      const reasonCode = 'unable_to_cancel';
-      return this.#settle(cancel, {
-        status: 'rejected',
-        reasonCode,
-        native: { text },
-      });
+      // It may also be on its way within the venue: the order's end then ends it at the gateway.
+      const text =
+        'The venue holds the order and says nothing of a request to cancel it: ask again.';
+      return this.#settle(cancel, { status: 'unknown', native: { text } });
     }
     if (isPending) plugin.cancelReport(cancel.cancelRequestId, { status: 'pending' });
     this.#options.doubts.add(order.clOrdId, isPending ? askAgainMs : askAfterMs);
