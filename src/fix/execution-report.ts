@@ -99,11 +99,14 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
     return { ...read, evidence: { ...withoutFilled(evidence), ...fill } };
   // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
   if (fill === undefined) return read;
-  const { status, filledQuantity = 0 } = known;
-  const { remainingQuantity } = evidence;
+  const { status } = known;
+  const { filledQuantity, remainingQuantity } = evidence;
   const late = {
     status,
-    filledQuantity: Math.max(filledQuantity, evidence.filledQuantity ?? 0),
+    // A trade that does not say it is added to the fills at the gateway.
+    ...(filledQuantity === undefined
+      ? {}
+      : { filledQuantity: Math.max(known.filledQuantity ?? 0, filledQuantity) }),
     // Of an order that has ended nothing is open; a report from before that says what was open then.
     ...(isFinal(status) && remainingQuantity === 0 ? { remainingQuantity } : {}),
     ...fill,

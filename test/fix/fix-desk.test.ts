@@ -175,6 +175,17 @@ t.test('a late fill of an order that has ended brings what the venue says is ope
   });
 });
 
+t.test('a late trade that says no CumQty tells its fill and no quantity', async (t) => {
+  for (const before of ['', '|14=0']) {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${name}|151=0|6=0${before}`);
+    desk.taken();
+    desk.receive(`35=8|37=V1|17=E2|150=F|39=1|11=${name}|31=1.1|32=40`);
+    t.strictSame(desk.taken().told, ['cancelled, E2: 40 at 1.1']);
+  }
+});
+
 t.test('without a session an order is refused, since it did not leave', async (t) => {
   const desk = new MemoryDesk();
   desk.isLoggedOn = false;
