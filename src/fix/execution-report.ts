@@ -13,7 +13,7 @@ interface Meaning {
   readonly status: ReportableStatus;
 }
 
-/** OrdStatus (39). Those that rest are partially filled once something is filled. */
+/** OrdStatus (39); of those that rest see `statusOf`. */
 // oxfmt-ignore
 const ordStatuses: Readonly<Record<string, Meaning>> = {
   '0': { state: 'New',                  status: 'working' },
@@ -169,8 +169,7 @@ function evidenceOf(
   const filled = isForgotten ? undefined : amountOf(message, tags.CumQty);
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
-  const isResting = meaning.status === 'working' && (filled ?? 0) > 0;
-  const status = isForgotten ? 'unknown' : isResting ? 'partially_filled' : meaning.status;
+  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filled, left);
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   const orderId = valueOf(message, tags.OrderID);
   const text = valueOf(message, tags.Text);
@@ -187,6 +186,21 @@ function evidenceOf(
       ...(text === undefined ? {} : { text }),
     },
   };
+}
+
+/** What rests is partially filled once something is filled, and has ended where nothing is open. */
+function statusOf(
+  { state, status }: Meaning,
+  { quantity, timeInForce }: SentOrder,
+  filled = 0,
+  left: number | undefined,
+): ReportableStatus {
+  if (!resting.includes(status)) return status;
+  // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
+  if (left === 0 && filled >= Number(quantity)) return 'filled';
+  // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
+  if (left === 0 && state === 'DoneForDay' && timeInForce === 'day') return 'expired';
+  return status === 'working' && filled > 0 ? 'partially_filled' : status;
 }
 
 function reasonOf(

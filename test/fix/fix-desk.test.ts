@@ -78,7 +78,6 @@ t.test('what ends an order, and why', async (t) => {
     '150=8|39=8|103=99|58=no margin': 'rejected, broker_rejected, 0 filled',
     '150=4|39=4': 'cancelled, cancelled_by_broker, 0 filled',
     '150=C|39=C': 'expired, time_in_force_expired, 0 filled',
-    '150=3|39=3': 'working, 0 filled',
     '150=A|39=A': 'submitted, 0 filled',
   };
   for (const [fields, told] of Object.entries(ends)) {
@@ -91,6 +90,39 @@ t.test('what ends an order, and why', async (t) => {
   ioc.submit(id, { ...limitOrder, timeInForce: 'ioc' });
   ioc.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${name}|14=0|151=0|6=0`);
   t.strictSame(ioc.taken().told, ['cancelled, time_in_force_expired, 0 filled']);
+});
+
+t.test('a day order that is done for the day has expired; one for longer goes on', async (t) => {
+  const done = `35=8|37=V1|17=E2|150=3|39=3|11=${name}|14=40|6=1.1`;
+  const told: readonly [timeInForce: string, left: number, told: string][] = [
+    ['day', 0, 'expired, time_in_force_expired, 40 filled'],
+    ['day', 60, 'partially_filled, 40 filled'],
+    ['gtc', 0, 'partially_filled, 40 filled'],
+  ];
+  for (const [timeInForce, left, said] of told) {
+    const desk = new MemoryDesk();
+    desk.submit(id, { ...limitOrder, timeInForce });
+    desk.receive(`${done}|151=${left}`);
+    t.strictSame(desk.taken().told, [said]);
+  }
+  const filled = working();
+  filled.receive(`${done.replace('14=40', '14=100')}|151=0`);
+  t.strictSame(filled.taken().told, ['filled, 100 filled'], 'its last trade was missed');
+});
+
+t.test('an order that is filled while its cancel is pending is filled', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=E1|150=6|39=6|11=${cancelName}|41=${name}|14=0|151=100|6=0`);
+  desk.receive(`35=8|37=V1|17=E2|150=F|39=6|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100`);
+  desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=2|102=0`);
+  t.strictSame(desk.taken().told, [
+    'working, 0 filled',
+    `${cancelId} pending`,
+    'filled, 100 filled, E2: 100 at 1.1',
+    `${cancelId} too_late, already_filled`,
+  ]);
 });
 
 t.test('a trade that is taken back is said, and no quantity falls', async (t) => {
