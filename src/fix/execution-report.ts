@@ -171,7 +171,8 @@ function evidenceOf(
   const average = priceOf(message, tags.AvgPx);
   const status = isForgotten ? 'unknown' : statusOf(meaning, order, filled, left);
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
-  const orderId = valueOf(message, tags.OrderID);
+  // OrderID is NONE then, and requests on the order go on naming it by its number.
+  const orderId = isForgotten ? undefined : valueOf(message, tags.OrderID);
   const text = valueOf(message, tags.Text);
   return {
     status,

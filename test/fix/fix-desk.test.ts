@@ -506,6 +506,15 @@ t.test('what became of its cancel is unknown too, until evidence comes', async (
   ]);
 });
 
+t.test('a forgotten order keeps its number: a cancel of it names it', async (t) => {
+  const desk = working();
+  desk.receive(forgets);
+  t.equal(desk.plugin.execution(id)?.native?.orderId, 'V1');
+  desk.taken();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  t.strictSame(desk.taken().sent, [cancel]);
+});
+
 t.test(
   'a journal that did not note what the venue had taken: what was reported tells',
   async (t) => {
