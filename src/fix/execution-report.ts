@@ -196,6 +196,8 @@ function statusOf(
   filled = 0,
   left: number | undefined,
 ): ReportableStatus {
+  // Rejected means that nothing of it was executed; here the rest was.
+  if (status === 'rejected' && filled > 0) return 'cancelled';
   if (!resting.includes(status)) return status;
   // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
   if (left === 0 && filled >= Number(quantity)) return 'filled';

@@ -125,6 +125,13 @@ t.test('an order that is filled while its cancel is pending is filled', async (t
   ]);
 });
 
+t.test('an order that is rejected after a fill is cancelled: its rest was refused', async (t) => {
+  const desk = working();
+  desk.receive(isPartlyFilled);
+  desk.receive(`35=8|37=V1|17=E2|150=8|39=8|103=0|11=${name}|14=40|151=0|6=1.1`);
+  t.strictSame(desk.taken().told.slice(1), ['cancelled, cancelled_by_broker, 40 filled']);
+});
+
 t.test('a trade that is taken back is said, and no quantity falls', async (t) => {
   const desk = working();
   desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
