@@ -41,6 +41,11 @@ export class SequenceIn {
     return message;
   }
 
+  /** @returns the numbers of kept messages below `end`, in order. */
+  keptBelow(end: number): number[] {
+    return [...this.#ahead.keys()].filter((seq) => seq < end).toSorted((a, b) => a - b);
+  }
+
   get hasGap(): boolean {
     return this.#gap !== undefined;
   }

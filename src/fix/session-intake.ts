@@ -39,11 +39,11 @@ export class SessionIntake {
 
   accept(message: ReceivedMessage, seq: number, refusal: Refusal | undefined): void {
     if (refusal !== undefined) return this.#refuse(message, seq, refusal);
-    if (
-      message.type === types.SequenceReset &&
-      (valueOf(message, tags.GapFillFlag) ?? 'N') === 'N'
-    ) {
-      return this.#resetIn(message, seq);
+    const isReset =
+      message.type === types.SequenceReset && (valueOf(message, tags.GapFillFlag) ?? 'N') === 'N';
+    if (isReset) {
+      this.#resetIn(message, seq);
+      return this.#takeKept();
     }
     if (message.type === types.Logon && valueOf(message, tags.ResetSeqNumFlag) === 'Y') {
       return this.#resetBoth(message);
@@ -51,6 +51,11 @@ export class SessionIntake {
     if (seq < this.#in.next) return this.#acceptLow(message, seq);
     if (seq > this.#in.next) return this.#acceptHigh(message, seq);
     this.#acceptInOrder(message);
+    this.#takeKept();
+  }
+
+  /** What has come ahead and is next by now. */
+  #takeKept(): void {
     while (this.#options.isOpen()) {
       const next = this.#in.take();
       if (next === undefined) break;
@@ -108,8 +113,9 @@ export class SessionIntake {
       case types.ResendRequest:
         return this.#fill(message, seq);
       case types.SequenceReset:
-        this.#unread(message);
-        return this.#skip(message, seq, seq + 1);
+        this.#skip(message, seq, seq + 1);
+        // After what had come ahead: a report among it may be older than one that was passed over.
+        return this.#unread(message);
       case types.Logout:
         return this.#options.onLogout(message);
       default:
@@ -143,8 +149,16 @@ export class SessionIntake {
 
   #skip(message: ReceivedMessage, seq: number, least: number): void {
     const next = numberOf(message, tags.NewSeqNo) as number;
-    if (next >= least) this.#in.skipTo(next);
-    else this.#reject(message, seq, { reason: 'valueOutOfRange', tag: tags.NewSeqNo });
+    if (next < least) {
+      return this.#reject(message, seq, { reason: 'valueOutOfRange', tag: tags.NewSeqNo });
+    }
+    // What has come ahead is taken all the same: a venue that resends nothing passes over it too.
+    for (const kept of this.#in.keptBelow(next)) {
+      if (kept < this.#in.next) continue;
+      this.#in.skipTo(kept);
+      this.#takeKept();
+    }
+    if (next > this.#in.next) this.#in.skipTo(next);
   }
 
   /** The counterparty asks within the session to begin anew. */

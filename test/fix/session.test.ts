@@ -345,6 +345,22 @@ const cases: Cases = {
       < 35=1|34=20|112=HELLO`,
     in: 2,
   },
+  '10 gap fill over what has come ahead: that is taken, and its number is not asked for again': {
+    text: `
+      ${logon}
+      < 35=8|34=4|39=1|17=E1
+      > 35=2|34=2|7=2|16=0
+      < 35=1|34=5|112=here
+      < 35=8|34=8|39=2|17=E2
+      < 35=4|34=2|43=Y|122=+0|123=Y|36=7
+      = deliver 35=8|34=4|39=1|17=E1
+      > 35=0|34=3|112=here
+      = unread
+      < 35=4|34=7|43=Y|122=+0|123=Y|36=8
+      = unread
+      = deliver 35=8|34=8|39=2|17=E2`,
+    in: 9,
+  },
   '10 gap fill, number too low': {
     text: `${logon}
       < 35=4|34=1|43=Y|122=-1|123=Y|36=20
@@ -358,8 +374,8 @@ const cases: Cases = {
   '10 gap fill to before itself': {
     text: `${logon}
       < 35=4|34=2|123=Y|36=2
-      = unread
-      > 35=3|34=2|45=2|58=Value is incorrect (out of range) for this tag|371=36|372=4|373=5`,
+      > 35=3|34=2|45=2|58=Value is incorrect (out of range) for this tag|371=36|372=4|373=5
+      = unread`,
     in: 3,
   },
   '11a sequence reset, NewSeqNo greater': {
@@ -373,6 +389,18 @@ const cases: Cases = {
       < 35=1|34=50|112=HELLO
       > 35=0|34=3|112=HELLO`,
     in: 51,
+  },
+  '11 sequence reset over what has come ahead, and up to it: that is taken': {
+    text: `
+      ${logon}
+      < 35=8|34=4|39=1|17=E1
+      > 35=2|34=2|7=2|16=0
+      < 35=8|34=7|39=2|17=E2
+      < 35=4|34=2|36=7
+      = deliver 35=8|34=4|39=1|17=E1
+      = unread
+      = deliver 35=8|34=7|39=2|17=E2`,
+    in: 8,
   },
   '11b sequence reset, NewSeqNo equal': {
     text: `${logon}
