@@ -1,5 +1,5 @@
 /**
- * Cuts a stream of bytes into FIX messages. What is garbled (wrong length, checksum or form) is passed over, as
+ * Cuts a stream of bytes into FIX messages. What is garbled (wrong length, checksum or head) is passed over, as
  * the standard asks: its sequence number is then missing, and the session asks for it again. Owns the bytes of
  * the message that has not come whole, within a bound.
  */
@@ -18,7 +18,11 @@ const trailerBytes = 7;
 const headBytesMax = 40;
 /** Far above any order message; a larger length is a damaged one, and would be waited for in vain. */
 export const bodyBytesMax = 1 << 18;
-/** 0 and below are no tags, and for the session to refuse: what is passed over here is asked for again. */
+/**
+ * 0 and below are no tags, and for the session to refuse. What is passed over here is asked for again: a venue that
+ * writes a message badly would write it so again, and nothing behind it would ever be read.
+ */
+const noTag = 0;
 const tagForm = /^(?:[1-9]\d{0,8}|0|-\d{1,9})$/;
 const headForm = /^8=(FIX[^\x01]*)\x019=(\d{1,9})\x01/;
 
@@ -65,7 +69,7 @@ export class FrameReader {
       return garbled('the checksum is wrong', length);
     }
     const message = parseBody(head[1] as string, bytes.subarray(headLength, end));
-    if (message === undefined) return garbled('a field has no form', length);
+    if (message === undefined) return garbled('the third field is not 35', length);
     return { frame: { kind: 'message', message }, length };
   }
 
@@ -80,17 +84,19 @@ function garbled(reason: string, length: number): Cut {
   return { frame: { kind: 'garbled', reason }, length };
 }
 
+/** @param body ends with a delimiter. */
 function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefined {
   const fields: Field[] = [];
   let dataLength: number | undefined;
   for (let at = 0; at < body.length;) {
-    const valueAt = body.indexOf(equals, at) + 1;
-    const tagText = body.toString('latin1', at, valueAt - 1);
-    if (valueAt === 0 || !tagForm.test(tagText)) return undefined;
-    const tag = Number(tagText);
-    const isData = dataLength !== undefined;
-    const end = isData ? valueAt + (dataLength as number) : body.indexOf(delimiter, valueAt);
-    if (end === -1 || body[end] !== delimiter) return undefined;
+    let end = body.indexOf(delimiter, at);
+    const tagText = body.toString('latin1', at, at + body.subarray(at, end).indexOf(equals));
+    const hasTag = tagForm.test(tagText);
+    const tag = hasTag ? Number(tagText) : noTag;
+    const valueAt = hasTag ? at + tagText.length + 1 : at;
+    // A length that is wrong is passed over: some count characters.
+    if (hasTag && body[valueAt + (dataLength ?? NaN)] === delimiter)
+      end = valueAt + (dataLength as number);
     const value = body.toString('utf8', valueAt, end);
     const dataTag = dataFields.get(tag);
     const isNext = dataTag !== undefined && isAt(body, end + 1, `${dataTag}=`);
