@@ -5,7 +5,7 @@
 import type { Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
-import { askAfterMs, askAgainMs, type Doubts } from './doubts.js';
+import { askAgainMs, type Doubts } from './doubts.js';
 import { cancelOutcome, cancelRejection, isStatusAnswer, readReport } from './execution-report.js';
 import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
 import { numberOf, valueOf, type ReceivedMessage } from './message.js';
@@ -52,7 +52,7 @@ export class VenueAnswers {
   }
 
   #onReport(message: ReceivedMessage): void {
-    const { journal, plugin, clock } = this.#options;
+    const { journal, plugin, clock, doubts } = this.#options;
     const [order] = this.ordersOf(message);
     if (order === undefined)
       return this.#say('The venue reports on an order that is not of this terminal.', message);
@@ -74,23 +74,22 @@ export class VenueAnswers {
         message,
         executionId,
       );
-    } else if (evidence?.status !== 'submitted') {
-      // PendingNew answers no doubt: the venue has not decided yet.
-      this.#options.doubts.delete(clOrdId);
     }
     if (isRevived) {
       this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
     }
     if (evidence !== undefined) plugin.report(executionId, evidence);
     const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
-    const askedBy = isStatusAnswer(message)
-      ? this.#options.doubts.takeAnswered(clOrdId)
-      : undefined;
+    const askedBy = isStatusAnswer(message) ? doubts.takeAnswered(clOrdId) : undefined;
     for (const cancel of cancels) {
       if (ended !== undefined) this.#settle(cancel, ended);
       else if (evidence?.status === 'unknown') this.#doubtCancel(cancel);
       else this.#afterReport(cancel, order, isCancelPending, askedBy);
     }
+    // PendingNew answers no doubt: the venue has not decided yet. Nor does what says nothing of a cancel.
+    const isCancelOpen =
+      evidence?.status !== 'unknown' && journal.cancelsOf(executionId).length > 0;
+    if (!isUndo && evidence?.status !== 'submitted' && !isCancelOpen) doubts.delete(clOrdId);
   }
 
   #doubtCancel({ cancelRequestId, clOrdId }: SentCancel): void {
@@ -100,7 +99,7 @@ export class VenueAnswers {
 
   /** What a report on an order that goes on says about a cancel of it. */
   #afterReport(cancel: SentCancel, order: SentOrder, isPending: boolean, askedBy?: number): void {
-    const { journal, plugin } = this.#options;
+    const { journal, plugin, doubts } = this.#options;
     const isAnswered =
       askedBy !== undefined && (cancel.life !== journal.life || cancel.seq < askedBy);
     if (isAnswered && !isPending) {
@@ -109,8 +108,9 @@ export class VenueAnswers {
         'The venue holds the order and says nothing of a request to cancel it: ask again.';
       return this.#settle(cancel, { status: 'unknown', native: { text } });
     }
-    if (isPending) plugin.cancelReport(cancel.cancelRequestId, { status: 'pending' });
-    this.#options.doubts.add(order.clOrdId, isPending ? askAgainMs : askAfterMs);
+    if (!isPending) return;
+    plugin.cancelReport(cancel.cancelRequestId, { status: 'pending' });
+    doubts.add(order.clOrdId, askAgainMs);
   }
 
   #onCancelReject(message: ReceivedMessage): void {

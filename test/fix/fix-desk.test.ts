@@ -506,6 +506,8 @@ t.test('what became of its cancel is unknown too, until evidence comes', async (
   desk.taken();
   desk.receive(forgets);
   t.strictSame(desk.taken().told, ['unknown', `${cancelId} unknown`]);
+  desk.pass(120);
+  t.strictSame(desk.taken().sent, [], 'it has answered');
   desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
   t.strictSame(desk.taken().told, [
     'cancelled, cancelled_by_api, 0 filled',
@@ -611,6 +613,23 @@ t.test(
       const { sent } = desk.taken();
       asked += sent.length;
       if (sent.length > 0) desk.desk.unread(refused);
+    }
+    t.equal(asked, 3);
+  },
+);
+
+t.test(
+  'answers that do not say that they are some: for a cancel the order is asked for three times in all',
+  async (t) => {
+    const desk = working();
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.taken();
+    let asked = 0;
+    for (let second = 0; second < 600; second++) {
+      desk.pass(1);
+      const { sent } = desk.taken();
+      asked += sent.length;
+      if (sent.length > 0) desk.receive(isNew);
     }
     t.equal(asked, 3);
   },
