@@ -210,12 +210,13 @@ export class VenueAnswers {
   #numbered(message: ReceivedMessage): SentOrder[] {
     const { journal, plugin } = this.#options;
     const orderId = valueOf(message, tags.OrderID);
-    const instrument = valueOf(message, tags.Symbol) ?? valueOf(message, tags.SecurityID);
+    // Where it is a SecurityID, Symbol is there all the same, as `[N/A]`.
+    const instruments = [valueOf(message, tags.Symbol), valueOf(message, tags.SecurityID)];
     const side = valueOf(message, tags.Side);
     if (orderId === undefined) return [];
     return journal
       .orders()
-      .filter((order) => order.side === side && order.instrument === instrument)
+      .filter((order) => order.side === side && instruments.includes(order.instrument))
       .filter(({ executionId }) => plugin.known(executionId)?.native?.orderId === orderId)
       .filter(({ executionId }) => this.isOpen(executionId));
   }

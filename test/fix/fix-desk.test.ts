@@ -759,6 +759,18 @@ t.test('a report under a name that is not ours is on the order with the number',
   ]);
 });
 
+t.test(
+  'so it is where the instrument is a SecurityID, beside a Symbol that says nothing',
+  async (t) => {
+    const desk = new MemoryDesk({ venue: { ...venues.standard, instrument: 'securityId' } });
+    desk.submit(id);
+    desk.receive(isNew);
+    desk.taken();
+    desk.receive('35=8|37=V1|17=E1|150=4|39=4|11=B2|55=[N/A]|48=EUR/USD|54=1|14=0|151=0|6=0');
+    t.strictSame(desk.taken().told, ['cancelled, cancelled_by_broker, 0 filled']);
+  },
+);
+
 t.test('a report on an order that is not ours is said, and changes nothing', async (t) => {
   const desk = working();
   desk.receive('35=8|37=X|17=E1|150=F|39=2|11=other|14=1|151=0|6=1|31=1|32=1');
