@@ -155,7 +155,7 @@ function rank(status: ReportableStatus): number {
 
 function evidenceOf(
   message: ReceivedMessage,
-  { order, isCancelAsked }: ReportContext,
+  { order, known, isCancelAsked }: ReportContext,
   wasTaken: boolean,
 ): Evidence {
   const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
@@ -169,7 +169,8 @@ function evidenceOf(
   const filled = isForgotten ? undefined : amountOf(message, tags.CumQty);
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
-  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filled, left);
+  const filledByNow = filled ?? known?.filledQuantity;
+  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filledByNow, left);
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   // OrderID is NONE then, and requests on the order go on naming it by its number.
   const orderId = isForgotten ? undefined : valueOf(message, tags.OrderID);
