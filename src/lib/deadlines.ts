@@ -13,8 +13,11 @@ export interface Deadline {
 }
 
 const firedPerTurnMax = 1_000;
-/** A timer later than this means that the event loop was blocked or the process suspended. */
-export const stallMs = 100;
+/**
+ * A timer later than this means that the event loop was blocked or the process suspended. No more than a timer's own
+ * inaccuracy: a pause of any length may end just behind a deadline.
+ */
+export const stallMs = 2;
 export const graceMsMax = 500;
 
 export class Deadlines {

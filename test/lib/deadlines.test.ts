@@ -225,6 +225,19 @@ t.test('a short hold puts off no longer than it lasted', (t) => {
   t.end();
 });
 
+t.test('a long hold that ends just behind a deadline leaves time to read what came in it', (t) => {
+  const { clock, deadlines, fired, add } = setUp();
+  const heartbeat = add(5_000);
+  add(5_001);
+  clock.elapse(5_020);
+  clock.advance(0);
+  deadlines.remove(heartbeat);
+  t.strictSame(fired, []);
+  clock.advance(20);
+  t.strictSame(fired, [5_001]);
+  t.end();
+});
+
 t.test('one that was due long before it was added is not late by a hold', (t) => {
   const { clock, fired, add } = setUp();
   clock.advance(10_000);
