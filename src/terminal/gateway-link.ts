@@ -6,6 +6,7 @@
 import { errorText } from '../lib/error-text.js';
 import { WebSocket } from 'ws';
 import { every, type Clock, type Timer } from '../lib/clock.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import {
   frameBytesMax,
   pluginPath,
@@ -156,7 +157,7 @@ export class GatewayLink {
     });
     let status = 0;
     this.#socket = socket;
-    this.#welcomeTimer = this.#deps.clock.setTimer(welcomeTimeoutMs, () => {
+    this.#welcomeTimer = setPatientTimer(this.#deps.clock, welcomeTimeoutMs, () => {
       this.#failure = 'the gateway did not send welcome in time';
       socket.terminate();
     });

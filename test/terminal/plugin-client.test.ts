@@ -554,6 +554,20 @@ t.test('a gateway that says no welcome is left', async (t) => {
   t.match(await desk.notice('disconnected'), { message: /welcome/ });
 });
 
+t.test(
+  'a welcome that came during a pause of the terminal is read before it is missed',
+  async (t) => {
+    const desk = await setUpDesk(t);
+    desk.client.start();
+    const connection = await desk.gateway.connection();
+    await connection.welcome();
+    desk.clock.elapse(60_000);
+    desk.clock.advance(0);
+    const first = await desk.notices.take(({ kind }) => kind !== 'connecting');
+    t.equal(first.kind, 'connected');
+  },
+);
+
 t.test('it comes back after 1, 2, 5, then 10 s, with jitter on top', async (t) => {
   const [desk, connection] = await startDesk(t, { random: () => 0.5 });
   desk.gateway.status = 503;
