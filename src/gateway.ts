@@ -23,6 +23,7 @@ import { createApp, listen } from './http/uws.js';
 import { systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
+import { watchSleep } from './lib/sleep-watch.js';
 import { nextTurn } from './lib/turn.js';
 import { createOpenApiDocument, type OpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
@@ -256,6 +257,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     throw error;
   });
   sweep.start();
+  const sleep = watchSleep(clock, (ms) => core.cancelAfter.slept(ms));
   state = 'serving';
   const scheme = settings.tlsCert === undefined ? 'http' : 'https';
   const url = `${scheme}://${hostInUrl(settings.host)}:${listener.port}`;
@@ -272,6 +274,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       core.drain();
       admin.drain();
       sweep.stop();
+      sleep.cancel();
       const openCount = (): number => http.openExchanges + admin.operationsUnderWay;
       const drained = await waitUntil(clock, () => openCount() === 0, drainMs);
       if (!drained) log.warn({ open: openCount() }, 'some requests got no answer in time');

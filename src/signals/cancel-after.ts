@@ -6,7 +6,7 @@
  */
 import { isDeleted } from '../auth/accounts.js';
 import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
-import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import { graceMsMax, type Deadline, type Deadlines } from '../lib/deadlines.js';
 import { isoTimeOrNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import Type, { type Static } from 'typebox';
@@ -66,6 +66,8 @@ const never: CancelAfterRecord = { timeoutMs: 0, firesAt: null, lastFiredAt: nul
 
 class Switch implements Stored {
   deadline: Deadline | undefined;
+  /** Of the deadline, in monotonic ms. */
+  due = Infinity;
   /** Those that are due and not on disk yet. */
   fires = 0;
 
@@ -137,6 +139,15 @@ export class CancelAfter {
     });
   }
 
+  /** The computer slept, and its monotonic clock stood still: what was due meanwhile fires as after a pause. */
+  slept(ms: number): void {
+    const { clock } = this.#deps;
+    for (const each of this.#switches.values()) {
+      if (each.deadline === undefined) continue;
+      this.#arm(each, Math.max(graceMsMax, each.due - clock.monotonic() - ms));
+    }
+  }
+
   /** Drops the switches of a deleted user. */
   forget(userId: string): void {
     for (const [name, each] of this.#switches) {
@@ -147,10 +158,11 @@ export class CancelAfter {
   }
 
   #arm(each: Switch, delayMs: number): void {
-    const { deadlines } = this.#deps;
+    const { clock, deadlines } = this.#deps;
     deadlines.remove(each.deadline);
+    each.due = clock.monotonic() + Math.max(0, delayMs);
     each.deadline =
-      each.record.firesAt === null ? undefined : deadlines.after(delayMs, () => this.#due(each));
+      each.record.firesAt === null ? undefined : deadlines.at(each.due, () => this.#due(each));
   }
 
   /** Orders whose commit is under way are among those that the key submitted. */

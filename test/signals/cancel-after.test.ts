@@ -155,6 +155,22 @@ t.test('a step of the wall clock neither fires nor starves it', async (t) => {
   }
 });
 
+t.test(
+  'what was due while the computer slept fires at once, what was not keeps the rest',
+  async (t) => {
+    const { gateway, own } = await armed();
+    gateway.core.cancelAfter.slept(4_000);
+    await gateway.pass(5_999);
+    t.equal(gateway.durable(own)?.cancel, null);
+    await gateway.pass(1);
+    t.match(gateway.durable(own)?.cancel, { cause: 'cancel_after_expired' });
+    await set(gateway, 600_000);
+    gateway.core.cancelAfter.slept(3_600_000);
+    await gateway.pass(500);
+    t.equal(gateway.trail.of('cancel_after_fired').length, 2);
+  },
+);
+
 t.test('a clock set back before a restart does not extend it', async (t) => {
   const { gateway, own } = await armed();
   gateway.clock.stepWall(-3_600_000);
