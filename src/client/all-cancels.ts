@@ -16,7 +16,7 @@ import {
   type OrderFilter,
   type PreparedCancelAll,
 } from './cancel-all.js';
-import { checkedIdempotencyKey, checkedTarget } from './checked-settings.js';
+import { checkedIdempotencyKey, checkedSwitchMs, checkedTarget } from './checked-settings.js';
 import type { RunOperation } from './operation.js';
 import type { Result } from './result.js';
 
@@ -46,6 +46,7 @@ export interface AllCancels {
   /**
    * Arms the dead-man's switch of this key and renews it three times within `timeoutMs` (5000 to 600000) until it
    * is stopped: when this process ends or cannot reach the gateway, the gateway cancels the key's open orders.
+   * @throws TypeError when `timeoutMs` is out of range.
    */
   cancelAfter(timeoutMs: number, options?: CancelAfterOptions): RenewedSwitch;
 }
@@ -114,6 +115,7 @@ export function createAllCancels(deps: {
     sendCancelAll,
     cancelAll: async (filter = {}, options = {}) =>
       sendCancelAll(prepareCancelAll(filter, options), options),
-    cancelAfter: (timeoutMs, options) => renewSwitch(clock, timeoutMs, setSwitch, options),
+    cancelAfter: (timeoutMs, options) =>
+      renewSwitch(clock, checkedSwitchMs(timeoutMs), setSwitch, options),
   };
 }

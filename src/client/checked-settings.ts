@@ -2,6 +2,8 @@
  * Validates settings and arguments that fetch would reject later, possibly quoting a secret in its error
  * message. Throws, because an invalid one is a bug of the caller.
  */
+import { cancelAfterMs } from '../model/cancellation.js';
+
 export function checkedBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
   if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
@@ -29,6 +31,13 @@ export function checkedTarget<T extends object>(target: T): T {
   const unset = targetFields.find((name) => name in fields && fields[name] === undefined);
   if (unset === undefined) return target;
   throw new TypeError(`${unset} must not be undefined: JSON leaves it out, which may mean all.`);
+}
+
+/** Seconds in place of milliseconds, or NaN, would be renewed so often that the key has no requests left to trade. */
+export function checkedSwitchMs(timeoutMs: number): number {
+  const { min, max } = cancelAfterMs;
+  if (timeoutMs >= min && timeoutMs <= max) return timeoutMs;
+  throw new TypeError(`timeoutMs must be ${min} to ${max}, in milliseconds.`);
 }
 
 /** Other characters are not valid in a header, and the stream could not be resumed. */

@@ -78,3 +78,6 @@ export function isWaiting(cancel: Cancellation | null): boolean {
 export function isFinalCancel(status: CancelStatus): boolean {
   return cancelStates[status].final;
 }
+
+/** The time-out of a dead-man's switch; 0 disarms it. */
+export const cancelAfterMs = { min: 5_000, max: 600_000 } as const;

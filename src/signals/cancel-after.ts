@@ -10,6 +10,7 @@ import { graceMsMax, type Deadline, type Deadlines } from '../lib/deadlines.js';
 import { isoTimeOrNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import Type, { type Static } from 'typebox';
+import { cancelAfterMs } from '../model/cancellation.js';
 import type { CancelAfterRecord } from '../model/records.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { commitAnswerMs } from '../store/storage-health.js';
@@ -17,9 +18,6 @@ import type { Reader, Writer } from '../store/store.js';
 import type { Stored, WriteQueue } from '../store/write-queue.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
-
-/** 0 disarms. */
-const cancelAfterMs = { min: 5_000, max: 600_000 } as const;
 
 export const cancelAfterRequestSchema = Type.Object(
   {

@@ -107,6 +107,12 @@ t.test('a switch renews itself until it is stopped', async (t) => {
   t.same(pauses.slice(0, 1), [10_000], 'three times within its timeout');
 });
 
+t.test('a switch with a time-out that no gateway takes is not renewed in a flood', async (t) => {
+  for (const timeoutMs of [30, 0, -1, NaN, Infinity]) {
+    t.throws(() => scripted.client().cancelAfter(timeoutMs), TypeError);
+  }
+});
+
 t.test('nothing is sent behind the call that disarms a switch', async (t) => {
   const state = { armed: true, timeoutMs: 30_000, firesAt: null, lastFiredAt: null };
   const armed = { status: 200, body: state };
