@@ -84,7 +84,10 @@ export const accountOperations = {
     },
   },
   'user.delete': {
-    async run({ store, clock, effects }, { email }) {
+    async run(context, { email }) {
+      const { store, clock, effects } = context;
+      // The end of a freeze or move that waits must not be that of a user who is imported under this email.
+      stopAgain(context, email);
       const user = await deleteUser(store, email, clock.now());
       if (user === undefined) return userNotFound(email);
       effects.userChanged(user.userId);

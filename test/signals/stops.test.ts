@@ -373,6 +373,25 @@ t.test('a user that is added anew and frozen while a freeze is ended stays froze
   t.ok('user' in added && store.get('users', added.user.userId)?.frozen);
 });
 
+t.test(
+  'a thaw whose user is deleted meanwhile does not thaw one that is imported since',
+  async (t) => {
+    const { store, context, goOn } = await slowOperator();
+    const thawed = setting.run(context, { email, frozen: false });
+    await deleting.run(context, { email });
+    const moved = { ...user, userId: 'u2', frozen: true };
+    const rows = [{ row: { collection: 'users', key: 'u2', record: moved } }];
+    const send = () => Promise.resolve(true);
+    const next = () => Promise.resolve(rows.pop() ?? ('end' as const));
+    const request = { userId: 'u2', email, plan: user.plan, keyIds: [] };
+    const imported = upkeepOperations['user.import'].run(context, request, { send, next });
+    t.strictSame(await imported, { rows: 1 });
+    goOn();
+    t.strictSame(await thawed, { refused: 'stopped_again' });
+    t.ok(store.get('users', 'u2')?.frozen);
+  },
+);
+
 t.test('a freeze of a user that there is not lets a halt be ended', async (t) => {
   const { store, context, goOn } = await slowOperator();
   await accountOperations['trading.halt'].run(context, {});
