@@ -4,6 +4,7 @@ import type { Gate } from '../http/gate.js';
 import { parseJson } from '../http/json-body.js';
 import type { Limits } from '../limits.js';
 import type { StorageHealth } from '../store/storage-health.js';
+import { refuseMoving } from './moving-user.js';
 import { failUnstored } from './stored-change.js';
 import { isCancelAfterRequest, type CancelAfter } from '../signals/cancel-after.js';
 
@@ -30,6 +31,8 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
       const parsed = parseJson(body, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
+      // A move disarms it: the bot would rely on a switch that never fires.
+      if (refuseMoving(exchange, user)) return;
       if (storage.refuses()) return failUnstored(exchange);
       cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {
         if (view === undefined) exchange.fail('signal_processing_failed');

@@ -12,6 +12,7 @@ import type { Idempotency } from '../signals/idempotency.js';
 import type { OrderFilterReader } from '../signals/order-filter.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
+import { refuseMoving } from './moving-user.js';
 import { failUnstored } from './stored-change.js';
 
 export interface CancelAllEndpointDeps {
@@ -27,14 +28,12 @@ export interface CancelAllEndpointDeps {
 /** Of a body in chunks only its end tells that it is empty, and so needs no type. */
 const emptyBody: BodyBounds = { bytesMax: 0, refusal: 'unsupported_media_type' };
 
-/** Seconds. A move takes a few. */
-const movingRetryAfter = 1;
-
 export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
   const { clock, gate, limits, filters, idempotency, acceptance, storage } = deps;
 
   function cancelAll(exchange: Exchange, caller: KeyOwner, key: string, body: Uint8Array): void {
-    const { userId, moving } = caller.user;
+    const { user } = caller;
+    const { userId } = user;
     const fingerprint = `cancel-all ${hash('sha256', body, 'base64url')}`;
     const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());
     if (replyIfKnown(exchange, known)) return;
@@ -44,9 +43,7 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
     // Its terminals are told to go to another gateway: what waits for them here is lost with the move.
-    if (moving !== undefined) {
-      return exchange.fail('shutting_down', { retryAfter: movingRetryAfter, close: 'announced' });
-    }
+    if (refuseMoving(exchange, user)) return;
     if (storage.refuses()) return failUnstored(exchange);
     const waitMs = acceptance.take(userId);
     if (waitMs > 0) return exchange.fail('api_rate_limited', { retryAfter: waitMs / 1000 });

@@ -1,4 +1,5 @@
 /** PUT and GET /api/v1/cancel-after: the answers, the errors in order, and the switch across a crash. */
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bearer, call, createKey, json, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
@@ -56,6 +57,19 @@ t.test('the checks come in the contract’s order', async (t) => {
   t.same((await read(user)).body, disarmed);
   const { key } = await createKey(gateway.url, user.token, { scopes: ['signals:read'] });
   t.equal(verdict(await set({ key }, { timeoutMs: 0 })), '403 insufficient_scope');
+});
+
+t.test('one that would be lost with a move of its user is not armed', async (t) => {
+  const user = await gateway.user();
+  const armed = await set(user, { timeoutMs: 600_000 });
+  const file = join(dirname(gateway.dataDir), 'moved.jsonl');
+  await gateway.command('user', 'export', user.email, file, '--freeze');
+  const refused = await set(user, { timeoutMs: 500_000 });
+  t.equal(verdict(refused), '503 shutting_down');
+  t.equal(refused.headers.get('retry-after'), '1');
+  t.equal((await read(user)).text, armed.text, 'and changes nothing');
+  await gateway.command('user', 'set', user.email, '--frozen', 'false');
+  t.match(await set(user, { timeoutMs: 500_000 }), { status: 200, body: { timeoutMs: 500_000 } });
 });
 
 t.test('it fires over a crash, for a key that was revoked meanwhile', async (t) => {
