@@ -54,6 +54,7 @@ export const accountOperations = {
     },
   },
   'user.list': {
+    hasRows: true,
     async run({ store }, _request, rows) {
       let count = 0;
       for (const { record } of walk(store, 'users')) {

@@ -36,6 +36,7 @@ export const keyOperations = {
     },
   },
   'session.list': {
+    hasRows: true,
     async run({ store, clock }, { email }, rows) {
       const user = findUser(store, email);
       if (user === undefined) return { refused: 'user_not_found', email };

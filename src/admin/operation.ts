@@ -108,18 +108,27 @@ export type Refusal = {
 
 type Answer = Refusal | (object & { readonly refused?: never });
 
-export interface Operation<Request> {
+export type Operation<Request> = {
   /** Checked before anything is made or opened. */
   readonly refuse?: (
     settings: OperationContext['settings'],
     request: Request,
   ) => Refusal | undefined;
-  readonly run: (
-    context: OperationContext,
-    request: Request,
-    rows: Rows,
-  ) => Answer | Promise<Answer>;
-}
+} & (
+  | {
+      readonly hasRows?: never;
+      readonly run: (context: OperationContext, request: Request) => Answer | Promise<Answer>;
+    }
+  | {
+      /** It waits for its command, which may be stopped, or read slowly. */
+      readonly hasRows: true;
+      readonly run: (
+        context: OperationContext,
+        request: Request,
+        rows: Rows,
+      ) => Answer | Promise<Answer>;
+    }
+);
 
 /** Ends the turn, and with it the store's snapshot, so that a long operation does not block the loop. */
 export const pause = (): Promise<void> => rest(0);

@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'unknown_operation'
   | 'invalid_request'
   | 'draining'
+  | 'busy'
   | 'store_failed'
   | 'internal_error';
 
@@ -33,6 +34,8 @@ export type ErrorCode =
 export const lineBytesMax = 1024 * 1024;
 /** Enough for an operator's shell and scripts; more connections are closed at once. */
 export const connectionsMax = 64;
+/** Of operations with rows, whose commands may be stopped: a halt always finds a place beside them. */
+export const rowOperationsMax = 48;
 /** A side that has sent nothing for this long counts as dead. */
 export const silenceMs = 5_000;
 /** Interval of the empty lines of a gateway at work. */

@@ -24,6 +24,7 @@ import {
   linesOf,
   type Opening,
   pulseMs,
+  rowOperationsMax,
   sendLine,
   silenceMs,
 } from './protocol.js';
@@ -66,6 +67,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
   const { dataDir } = context.settings;
   const open = new Set<Socket>();
   let underWay = 0;
+  let withRows = 0;
   let isDraining = false;
   let closePath = (): void => undefined;
 
@@ -88,7 +90,9 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     const opening = judge(value);
     if ('error' in opening) return end(socket, lines, opening);
     socket.setTimeout(0);
+    const rowPlaces = table.operations[opening.operation]?.hasRows === true ? 1 : 0;
     underWay++;
+    withRows += rowPlaces;
     const watch = watchReader(socket);
     try {
       const last = await carryOut(socket, opening, rowsOver(socket, lines));
@@ -97,6 +101,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     } finally {
       watch.cancel();
       underWay--;
+      withRows -= rowPlaces;
     }
   }
 
@@ -126,6 +131,12 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     }
     if (!table.isRequest(operation, request)) {
       return failure('invalid_request', `The request of ${operation} does not fit its schema.`);
+    }
+    if (table.operations[operation]?.hasRows && withRows >= rowOperationsMax) {
+      return failure(
+        'busy',
+        `${withRows} commands that list, show, export, import or copy are at work. End those that are stopped, or wait.`,
+      );
     }
     return { version: theirs, operation, request };
   }

@@ -45,6 +45,7 @@ const shownFillsMax = 1_000;
 
 export const signalOperations = {
   'signal.list': {
+    hasRows: true,
     async run({ store }, { email, status, limit }, rows) {
       const user = email === undefined ? undefined : findUser(store, email);
       if (email !== undefined && user === undefined) return { refused: 'user_not_found', email };
@@ -56,6 +57,7 @@ export const signalOperations = {
     },
   },
   'signal.show': {
+    hasRows: true,
     async run({ store }, { requestId }, rows) {
       const owner = await ownerOf(store, requestId);
       if (owner === undefined) return { refused: 'signal_not_found', requestId };

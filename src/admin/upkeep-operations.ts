@@ -9,6 +9,7 @@ import type { RequestOf } from './requests.js';
 
 export const upkeepOperations = {
   'user.export': {
+    hasRows: true,
     async run({ store, clock, effects, ending }, { email, freeze }, { send }) {
       if (freeze) stopAgain({ ending }, email);
       const user = freeze ? await suspendUser(store, email) : findUser(store, email);
@@ -23,6 +24,7 @@ export const upkeepOperations = {
     },
   },
   'user.import': {
+    hasRows: true,
     refuse: ({ plans }, { plan }) =>
       Object.hasOwn(plans, plan)
         ? undefined
@@ -44,6 +46,7 @@ export const upkeepOperations = {
     },
   },
   'store.copy': {
+    hasRows: true,
     async run({ store, settings }, _request, rows) {
       const { withStagedCopy } = await import('../store/staged-copy.js');
       const refusal = await withStagedCopy(store, settings.dataDir, async (staging) => {

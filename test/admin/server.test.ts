@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { converse } from '../../src/admin/conversation.js';
 import { noEffects, type Effects, type Rows } from '../../src/admin/operation.js';
 import { noTrail } from '../../src/model/trail-events.js';
-import { lineBytesMax } from '../../src/admin/protocol.js';
+import { connectionsMax, lineBytesMax, rowOperationsMax } from '../../src/admin/protocol.js';
 import {
   createAdminServer,
   type AdminServer,
@@ -20,7 +20,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { readVersion } from '../../src/version.js';
-import { eventually } from '../support/eventually.js';
+import { eventually, until } from '../support/eventually.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
@@ -103,7 +103,7 @@ const line = (operation: string, request: unknown = {}, asked = version): string
 
 function only(run: (rows: Rows) => Promise<object>): OperationTable {
   return {
-    operations: { only: { run: (_context, _request, rows) => run(rows) } },
+    operations: { only: { hasRows: true, run: (_context, _request, rows) => run(rows) } },
     isRequest: () => true,
   };
 }
@@ -344,6 +344,24 @@ t.test('a command that reads nothing for a minute is cut off', async (t) => {
   clock.advance(62_000);
   t.equal(await sent, false);
   await eventually(() => server.operationsUnderWay === 0);
+});
+
+t.test('a halt gets through beside as many stopped commands as the gateway takes', async (t) => {
+  const waiting: OperationTable = only(async (rows) => ({ last: await rows.next() }));
+  const halt = { run: () => ({ halted: true }) };
+  const table = { ...waiting, operations: { ...waiting.operations, halt } };
+  const { dataDir, server } = await serve(t, { table });
+  const stopped = await Promise.all(Array.from({ length: connectionsMax }, () => open(t, dataDir)));
+  for (const socket of stopped) socket.on('error', () => undefined).write(line('only'));
+  await eventually(() => server.operationsUnderWay === rowOperationsMax);
+  // Those that were refused a place, and read so.
+  for (const socket of stopped.slice(rowOperationsMax)) socket.resume().end();
+  const isTold = (lines: unknown[]) => lines.length > 0;
+  t.match(await until(() => ask(t, dataDir, line('halt')).catch(() => []), isTold), [
+    { accepted: true },
+    { result: { halted: true } },
+  ]);
+  t.match(await ask(t, dataDir, line('only')), [{ error: { code: 'busy' } }]);
 });
 
 t.test('a command that reads again within a minute loses nothing', async (t) => {
