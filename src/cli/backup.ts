@@ -43,12 +43,16 @@ async function backUp(settings: Settings, path: string): Promise<Outcome> {
   const begunAt = systemClock.monotonic();
   const target = await prepareBackup(settings.dataDir, path);
   if ('code' in target) return refusedCopy(target);
-  const copy = await withStoreCopy(settings, (staged) => completeBackup(target, staged));
-  if ('refused' in copy) {
+  let written: Backup | CopyRefusal | undefined;
+  const copy = await withStoreCopy(settings, async (staged) => {
+    return (written = await completeBackup(target, staged));
+  });
+  // What was written counts, also when the gateway ended before it had removed its copy.
+  const backup = written ?? ('used' in copy ? copy.used : copy);
+  if ('refused' in backup) {
     await dropBackup(target);
-    return refusalOutcome(copy);
+    return refusalOutcome(backup);
   }
-  const backup = copy.used;
   return 'code' in backup ? refusedCopy(backup) : done(backup, begunAt);
 }
 

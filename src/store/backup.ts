@@ -102,7 +102,7 @@ export async function completeBackup(
     return { directory, files, bytes };
   } catch (error) {
     await dropBackup(target);
-    return unusable(directory, error);
+    return isGone(error, stagedDirectory) ? lost(directory) : unusable(directory, error);
   }
 }
 
@@ -213,6 +213,21 @@ function lostWithStore(directory: string): CopyRefusal {
     reason:
       `${directory} lies in the data directory: the backup would be lost with it. Give a directory ` +
       'elsewhere, best on another disk.',
+  };
+}
+
+/** A gateway that ends, or cuts the command off, removes the copy that it has made for it. */
+function isGone(error: unknown, stagedDirectory: string): boolean {
+  const { code, path = '' } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' && isWithin(stagedDirectory, path);
+}
+
+function lost(directory: string): CopyRefusal {
+  return {
+    code: 'copy_lost',
+    reason:
+      `The backup could not be written to ${directory}, because the gateway has removed its copy meanwhile: it has ended, or ` +
+      'has cut the command off. Nothing of it is left there. Run the command again.',
   };
 }
 

@@ -15,7 +15,7 @@ import type { Store } from './store.js';
 
 /** `reason`: complete sentences, the last of which is the remedy. */
 export interface CopyRefusal {
-  readonly code: 'directory_not_empty' | 'directory_unusable' | 'no_space';
+  readonly code: 'directory_not_empty' | 'directory_unusable' | 'no_space' | 'copy_lost';
   readonly reason: string;
 }
 

@@ -8,10 +8,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { basename, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
+import { openSocketPath } from '../../src/admin/socket-path.js';
 import { withStoreCopy } from '../../src/admin/store-copy.js';
 import { type BackupTarget, completeBackup, prepareBackup } from '../../src/store/backup.js';
+import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { withStagedCopy } from '../../src/store/staged-copy.js';
 import type { Store } from '../../src/store/store.js';
@@ -168,6 +172,54 @@ t.test('a copy that its command does not take, or that fails there, is removed',
     { message: 'no' },
   );
   await eventually(() => stagedIn(dataDir).length === 0);
+});
+
+/** A gateway that makes a copy and is gone when its command has that. */
+async function endingGateway(t: Test, files: readonly string[]) {
+  const { dataDir, target } = await aDirectory(t);
+  const store = openStore(dataDir);
+  const staging = `staging-${'0'.repeat(16)}`;
+  mkdirSync(join(dataDir, staging));
+  await store.backup(join(dataDir, staging));
+  await store.close();
+  writeFileSync(join(dataDir, staging, 'copy'), '');
+  for (const name of ['copy', segment, 'data.mdb'].filter((each) => !files.includes(each))) {
+    rmSync(join(dataDir, staging, name));
+  }
+  const lock = await lockDirectory(dataDir, 'gateway');
+  const { path, close } = openSocketPath(dataDir);
+  const lines = [{ accepted: true, pid: process.pid }, { row: { staging } }];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).resume();
+    socket.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  });
+  await once(server.listen(path), 'listening');
+  t.teardown(() => {
+    server.close();
+    close();
+    lock.release();
+  });
+  return { dataDir, target };
+}
+
+for (const [moment, left] of [
+  ['before its copy is taken', []],
+  ['in the middle of its copy', ['copy', segment]],
+] as const) {
+  t.test(`a gateway that ends ${moment} is named, and no half is left`, async (t) => {
+    const { dataDir, target } = await endingGateway(t, left);
+    const { code, stdout, stderr } = await signalboxIn(dataDir, ['backup', target, '--json']);
+    t.equal(code, 1);
+    t.match(stderr, /it has ended, or has cut the command off\. Nothing of it is left.* again/);
+    t.match(JSON.parse(stdout), { error: { code: 'copy_lost' } });
+    t.notOk(existsSync(target));
+  });
+}
+
+t.test('a backup that is whole is told as such by a gateway that ended then', async (t) => {
+  const { dataDir, target } = await endingGateway(t, ['copy', segment, 'data.mdb']);
+  t.match(await signalboxIn(dataDir, ['backup', target]), { code: 0, stdout: /is complete/ });
+  t.match(await signalboxIn(target, ['user', 'show', ann]), { code: 0 });
 });
 
 t.test('on another file system the copy is copied', { skip: noOtherDisk() }, async (t) => {
