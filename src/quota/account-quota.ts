@@ -111,18 +111,28 @@ export class AccountQuota {
     const day = Math.floor((latest?.record.acceptedAt ?? now) / dayMs);
     const monotonic = this.clock.monotonic();
     const bucket = new TokenBucket(capacity, windowMs);
-    const ages = this.#acceptedInWindow(userId, now, capacity).map((at) => Math.max(0, now - at));
+    const countMax = Math.max(capacity, acceptedKeptMin);
+    const ages = this.#acceptedInWindow(userId, now, countMax).map((at) => Math.max(0, now - at));
     bucket.restore(ages.map((ageMs) => monotonic - ageMs));
-    const accepted = latest === undefined ? 0 : this.#countAt(userId, latest.record);
+    const accepted = latest === undefined ? 0 : this.#countAt(userId, latest.record, countMax);
     return { capacity, bucket, day, accepted, undecided: [] };
   }
 
-  /** What was undecided when the request was accepted is in the store by now, or was not accepted. */
-  #countAt(userId: string, { requestId, signalsToday, undecidedFrom }: SignalRequest): number {
+  /**
+   * What was undecided when the request was accepted is in the store by now, or was not accepted.
+   * @param countMax of those, as many as a minute grants: a commit that hangs for longer has new signals refused. A
+   * record in an imported file may name the user's first request, and a count of all would hold everybody up.
+   */
+  #countAt(
+    userId: string,
+    { requestId, signalsToday, undecidedFrom }: SignalRequest,
+    countMax: number,
+  ): number {
     if (undecidedFrom === undefined) return signalsToday;
     const meanwhile = this.store.keys('requests', {
       start: [userId, undecidedFrom],
       end: [userId, requestId],
+      limit: countMax,
     });
     return signalsToday + meanwhile.length;
   }
@@ -132,8 +142,7 @@ export class AccountQuota {
    * one is older than the window.
    * @returns Unix milliseconds of each acceptance, the newest first.
    */
-  #acceptedInWindow(userId: string, now: number, capacity: number): number[] {
-    const countMax = Math.max(capacity, acceptedKeptMin);
+  #acceptedInWindow(userId: string, now: number, countMax: number): number[] {
     const accepted: number[] = [];
     for (const acceptedAt of this.#acceptedBackFrom(userId, now)) {
       if (acceptedAt < now - windowMs || accepted.length >= countMax) break;

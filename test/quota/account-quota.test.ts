@@ -157,6 +157,27 @@ t.test('what crowds into a millisecond is read back to the begin of the minute',
   t.ok(reads.records < 150, `${reads.records} records`);
 });
 
+t.test(
+  'a record that names an old request as undecided has only a minute’s signals counted',
+  async (t) => {
+    const store = createMemoryStore();
+    const ids = [...Array(1_500).keys()].map((i) =>
+      requestIdOf(`01KB${String(i).padStart(22, '0')}`),
+    );
+    const { request } = acceptedSignal({ userId: 'u1', acceptedAt: noon });
+    await store.write((batch) => {
+      for (const requestId of ids) {
+        const forged = { ...request, requestId, signalsToday: 1, undecidedFrom: ids[0] };
+        batch.put('requests', ['u1', requestId], forged);
+      }
+    });
+    const quota = new AccountQuota(store, new SimulatedClock(noon));
+    const plan = { publicApi: true, signalsPerMinute: 1_200, signalsPerDay: 2_000 };
+    quota.take('u1', plan, noon);
+    t.equal(quota.count('u1', 'the next').signalsToday, 1 + 1_200 + 1);
+  },
+);
+
 t.test('what is in flight or in doubt counts until it is known not to be accepted', (t) => {
   const { take, begin, quota } = setUp({ signalsPerDay: 2 });
   const first = begin();
