@@ -40,7 +40,7 @@ import { OwedCancels } from './signals/owed-cancels.js';
 import { RiskLimits } from './signals/risk-limits.js';
 import { Stops } from './signals/stops.js';
 import { RetentionClock } from './retention/retention-clock.js';
-import type { StorageHealth } from './store/storage-health.js';
+import { commitAnswerMs, type StorageHealth } from './store/storage-health.js';
 import { StoreFailure, type Store } from './store/store.js';
 import { WriteQueue } from './store/write-queue.js';
 import type { Instruments } from './telemetry/instruments.js';
@@ -235,13 +235,22 @@ export class Core {
     this.cancelAll.resume(debts);
   }
 
-  /** Cancels open orders of a user. Rejects when the commit fails, which is retried until it succeeds. */
+  /**
+   * Cancels open orders of a user. Rejects when the commit fails, which is retried until it succeeds, or takes long:
+   * it may have to wait for an earlier one of the user that the disk refuses.
+   */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> {
+    const { deadlines } = this;
     return new Promise((resolve, reject) => {
+      const fail = (): void => reject(new StoreFailure('the cancels are not on disk yet'));
+      const late = deadlines.after(commitAnswerMs, fail);
       this.acceptance.afterPending(order.userId, () => {
         this.cancelAll.run(order, (result) => ({
-          done: () => resolve(result),
-          failed: () => reject(new StoreFailure('the cancels are not on disk yet')),
+          done: () => {
+            deadlines.remove(late);
+            resolve(result);
+          },
+          failed: fail,
         }));
       });
     });

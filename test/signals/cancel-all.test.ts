@@ -63,6 +63,25 @@ function cancelsSent(plugin: ScriptedPlugin): string[] {
 }
 
 t.test(
+  'an operator is told that a cancel waits for one that the disk refuses, and it is done',
+  async (t) => {
+    const { gateway, plugin, id } = await submitted();
+    const { core, memory } = gateway;
+    const all = { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' } as const;
+    memory.failNextCommits(Infinity);
+    await t.rejects(core.cancelOrders(all), /not on disk yet/);
+    const waiting = t.rejects(core.cancelOrders(all), /not on disk yet/);
+    await gateway.pass(3_000, 1_000);
+    await waiting;
+    memory.failNextCommits(0);
+    await gateway.pass(3_000, 1_000);
+    t.match(gateway.durable(id)?.cancel, { cause: 'cancelled_by_operator' });
+    t.match(plugin.of('cancel'), [{ executionId: id }]);
+    t.match(await core.cancelOrders(all), { counts: { already_requested: 1 } });
+  },
+);
+
+t.test(
   'each order gets what its state asks for, in one transaction before the answer',
   async (t) => {
     const { gateway, plugin, id: resting } = await submitted();
