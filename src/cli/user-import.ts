@@ -1,5 +1,6 @@
 /** `signalbox user import`: adds a user that another gateway has exported. */
 import type { Command } from 'commander';
+import { errorText } from '../lib/error-text.js';
 import type { Settings } from '../settings.js';
 import { judgeRows } from '../transfer/row-rules.js';
 import {
@@ -40,7 +41,12 @@ export function userImportCommand(io: Io): Command {
     .action(async (file: string, options: Options) => {
       const settings = settingsFor(io, options);
       if (settings === undefined) return;
-      const head = readUserFileHead(file);
+      let head: ReturnType<typeof readUserFileHead>;
+      try {
+        head = readUserFileHead(file);
+      } catch (error) {
+        return finish(io, unreadable(file, error), options);
+      }
       if (typeof head === 'string') return finish(io, faulty(file, head), options);
       const work = options.discard ? discard(io, settings, head) : add(io, settings, file, head);
       finish(io, await work, options);
@@ -91,13 +97,20 @@ function discard(io: Io, settings: Settings, { userId, email }: UserFileHead): P
   }));
 }
 
+function unreadable(file: string, error: unknown): Outcome {
+  return refused(
+    'file_unreadable',
+    `The file ${file} cannot be read: ${errorText(error)}. Give the path of a file that "signalbox user export" has ` +
+      'written, and that the user of this command may read.',
+  );
+}
+
 function faulty(file: string, fault: UserFileFault): Outcome {
   return refused(`file_${fault}`, faults[fault](file));
 }
 
 // oxfmt-ignore
 const faults: Readonly<Record<UserFileFault, (file: string) => string>> = {
-  unreadable:    (file) => `The file ${file} cannot be read. Give the path of a file that "signalbox user export" has written.`,
   foreign:       (file) => `${file} is not a file of "signalbox user export". Give the path of one.`,
   other_version: (file) => `${file} was written by another version of Signalbox, whose format this one does not read. Run the same version on both gateways.`,
   damaged:       (file) => `${file} is cut off or was changed: its last line does not fit the others. Copy it again, or export again.`,

@@ -95,24 +95,20 @@ export function createUserFile(path: string): UserFileWriter {
   };
 }
 
-export type UserFileFault = 'unreadable' | 'foreign' | 'other_version' | 'damaged';
+export type UserFileFault = 'foreign' | 'other_version' | 'damaged';
 
-/** Reads and verifies the whole file, and keeps only its head. */
+/** Reads and verifies the whole file, and keeps only its head. Throws the system's error when it cannot be read. */
 export function readUserFileHead(path: string): UserFileHead | UserFileFault {
-  try {
-    const lines = fileLines(path);
-    const first = lines.next();
-    if (first.done === true) return 'foreign';
-    const head = parse(first.value.text);
-    if (head?.[mark] === undefined) return 'foreign';
-    if (head[mark] !== version || head['storeFormat'] !== recordFormat) return 'other_version';
-    const rows = rowsAfter(first.value, lines);
-    let row = rows.next();
-    while (row.done !== true) row = rows.next();
-    return row.value ? headOf(head) : 'damaged';
-  } catch {
-    return 'unreadable';
-  }
+  const lines = fileLines(path);
+  const first = lines.next();
+  if (first.done === true) return 'foreign';
+  const head = parse(first.value.text);
+  if (head?.[mark] === undefined) return 'foreign';
+  if (head[mark] !== version || head['storeFormat'] !== recordFormat) return 'other_version';
+  const rows = rowsAfter(first.value, lines);
+  let row = rows.next();
+  while (row.done !== true) row = rows.next();
+  return row.value ? headOf(head) : 'damaged';
 }
 
 /** The file was changed since its head was read. */
