@@ -167,7 +167,10 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
       `${gateway} accepted the command and has not reported its outcome${rest}`,
     );
   }
-  return notPerformed('gateway_silent', `${gateway} does not answer. ${remedy}`);
+  return notPerformed(
+    'gateway_silent',
+    `${gateway} does not answer, and the command has had no effect so far. ${remedy}`,
+  );
 }
 
 /** @param isCutOff whether the gateway closed the connection; where none can be made, it starts or ends. */

@@ -66,7 +66,7 @@ t.test(
           t.ok(isDone(found), `${args(email).join(' ')} is in effect`);
         } else {
           // Only where one of the two stood still for seconds does it give up first.
-          if (code !== null) t.match(stderr, / does not answer\.| has not reported its outcome\./);
+          if (code !== null) t.match(stderr, / does not answer, | has not reported its outcome\./);
           usualMs *= 1.2;
           counts.killed++;
           if (isDone(found)) counts.killedAndDone++;
