@@ -128,16 +128,17 @@ function done(file: string, user: Exported): Outcome {
   };
 }
 
-function exists(file: string): Outcome {
+function exists(file: string, suspended = ''): Outcome {
   return refused(
     'file_exists',
-    `There is a file ${file} already, and nothing is ever overwritten. Give another name.`,
+    `There is a file ${file} already, and nothing is ever overwritten. Give another name.${suspended}`,
   );
 }
 
 /** @param frozen the email of the user that is suspended now. */
 function unwritable(file: string, error: unknown, frozen?: string): Outcome {
   const suspended = frozen === undefined ? '' : ` The user is frozen; ${undoFreeze(frozen)}`;
+  if ((error as NodeJS.ErrnoException).code === 'EEXIST') return exists(file, suspended);
   return refused(
     'file_unwritable',
     `The file ${file} cannot be written: ${errorText(error)}. Give a path on a disk with free space ` +

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noEffects } from '../../src/admin/operation.js';
@@ -167,6 +175,14 @@ t.test('what export cannot do is refused in words', async (t) => {
     stderr: /cannot be written: .*Give a path on a disk/,
   });
   t.notMatch((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving/, 'nor then');
+  // As a file that another export has made meanwhile: the first look does not see it.
+  rmSync(move.file);
+  symlinkSync('nowhere', move.file);
+  t.match(await move.export('--freeze'), {
+    code: 1,
+    stderr:
+      /already, and nothing is ever overwritten\. Give another name\. The user is frozen; .*--frozen false/,
+  });
 });
 
 t.test(
