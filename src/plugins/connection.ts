@@ -22,7 +22,7 @@ import {
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
-import type { Source, SourceConnection } from './source.js';
+import type { Numbers, Source, SourceConnection } from './source.js';
 import type { Budgets, UserBudget } from './budget.js';
 
 /** What the connection needs of a socket. */
@@ -86,9 +86,7 @@ export class Connection implements SourceConnection {
   readonly #socket: PluginSocket;
   readonly budget: UserBudget;
   #source: Source | undefined;
-  welcomedSeq = 0;
-  handledSeq = 0;
-  uncounted: SourceConnection['uncounted'] = new Map();
+  numbers: Numbers = { welcomed: 0, handled: 0, uncounted: new Map() };
   #isClosed = false;
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */

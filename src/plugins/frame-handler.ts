@@ -100,8 +100,8 @@ export class FrameHandler {
     if (seq - source.lastSeq > seqJumpMax) return 'seq_jump';
     const isNew = this.#deps.registry.receive(source, frame);
     const isOther = !isNew && this.#isOther(connection, source, frame);
-    connection.handledSeq = Math.max(connection.handledSeq, seq);
-    const { budget } = connection;
+    const { budget, numbers } = connection;
+    numbers.handled = Math.max(numbers.handled, seq);
     const effect =
       isNew || isOther
         ? this.#effectOf(connection, source, frame, dataText, {
@@ -118,7 +118,7 @@ export class FrameHandler {
     }
     this.#writeSeq(connection, source);
     if (effect !== 'none') return effect;
-    if (seq > connection.welcomedSeq) return undefined;
+    if (seq > numbers.welcomed) return undefined;
     // A plugin that begins anew would otherwise be ignored without knowing.
     this.#deps.framesRepeated.add();
     return 'seq_repeated';
@@ -131,11 +131,11 @@ export class FrameHandler {
   #writeSeq(connection: SourceConnection, source: Source): void {
     const waiting = this.#waiting.get(connection);
     if (waiting !== undefined) {
-      waiting.seq = source.lastSeq;
+      waiting.seq = connection.numbers.handled;
       return;
     }
     const own: SeqWrite = {
-      seq: source.lastSeq,
+      seq: connection.numbers.handled,
       put: () => this.#waiting.delete(connection),
     };
     this.#waiting.set(connection, own);
@@ -150,8 +150,8 @@ export class FrameHandler {
    * behind what its welcome counted. The same one has had its effect. An event that was not kept is not told again.
    */
   #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
-    const { uncounted, handledSeq } = connection;
-    if (frame.seq <= handledSeq) return false;
+    const { uncounted, handled } = connection.numbers;
+    if (frame.seq <= handled) return false;
     const before = uncounted.get(frame.seq);
     if (before === undefined ? frame.type === 'event' : before === digestOf(frame)) return false;
     this.#deps.registry.keep(source, frame);
@@ -178,9 +178,10 @@ export class FrameHandler {
     }
   }
 
+  /** Of a later connection nothing is known yet: its frame of the same number may be another one, and not on disk. */
   #sendAck(connection: SourceConnection, source: Source, seq: number): void {
-    this.#deps.registry.markDurable(source, seq);
-    connection.acknowledge(source.durableSeq);
+    if (source.numbers === connection.numbers) this.#deps.registry.markDurable(source, seq);
+    connection.acknowledge(seq);
   }
 
   #acknowledged(source: Source, ack: PluginFrameOf<'ack'>): FrameErrorCode | undefined {

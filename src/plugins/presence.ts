@@ -87,16 +87,16 @@ export class Presence {
   /** Sends the welcome frame. */
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
-    connection.welcomedSeq = source.durableSeq;
-    connection.handledSeq = source.durableSeq;
-    connection.uncounted = new Map(source.received);
+    const welcomed = source.durableSeq;
+    connection.numbers = { welcomed, handled: welcomed, uncounted: new Map(source.received) };
+    source.numbers = connection.numbers;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({
       type: 'welcome',
       connectionId: connection.connectionId,
       heartbeatMs: Math.min(heartbeatMs, windowPart),
       serverTime: toIsoTime(clock.now()),
-      lastSeq: source.durableSeq,
+      lastSeq: welcomed,
       outgoingQueue: {
         eventsMax: limits.outgoingQueueEventsMax,
         ageMs: limits.outgoingQueueAgeMs,

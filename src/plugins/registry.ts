@@ -13,7 +13,13 @@ import type { Execution } from '../model/execution.js';
 import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
 import type { NumberedFrame } from './protocol.js';
-import { putSource, removeSource, type Source, type SourceConnection } from './source.js';
+import {
+  putSource,
+  removeSource,
+  type Numbers,
+  type Source,
+  type SourceConnection,
+} from './source.js';
 
 /** Longest interval between two writes of the last-seen times of connected sources. */
 const lastSeenIntervalMs = 15_000;
@@ -36,6 +42,10 @@ export interface RegistryDeps {
 /** Of a frame of any size: what is received must not fill the memory while the disk takes nothing. */
 export function digestOf(frame: NumberedFrame): string {
   return hash('sha1', JSON.stringify(frame), 'base64');
+}
+
+function numbersAfter(lastSeq: number): Numbers {
+  return { welcomed: lastSeq, handled: lastSeq, uncounted: new Map() };
 }
 
 export class Registry {
@@ -81,6 +91,7 @@ export class Registry {
         userId,
         key,
         durableSeq: record.lastSeq,
+        numbers: numbersAfter(record.lastSeq),
         lastSeen: monotonic - Math.max(0, now - record.lastSeenAt),
         connection: undefined,
       });
@@ -169,6 +180,7 @@ export class Registry {
         key,
         lastSeq: 0,
         durableSeq: 0,
+        numbers: numbersAfter(0),
         lastSeenAt: 0,
         lastSeen: 0,
         connection: undefined,

@@ -11,10 +11,12 @@ export interface Source extends ActiveSource, Stored {
   readonly key: string;
   capabilities: readonly Capability[];
   software: SourceRecord['software'];
-  /** Highest `seq` received; durable before the frame is acknowledged. */
+  /** Highest `seq` received on any connection. */
   lastSeq: number;
-  /** Highest durable `seq`. */
+  /** Highest durable `seq`, as its latest connection counts them. */
   durableSeq: number;
+  /** Those of its latest connection; of an earlier one's, what reaches the disk now is not counted. */
+  numbers: Numbers;
   /** Digests of the frames that are received and not yet durable, by `seq`; of very many the newest ones. */
   readonly received: Map<number, string>;
   /** Wall time in Unix ms. */
@@ -22,6 +24,19 @@ export interface Source extends ActiveSource, Stored {
   /** The same time on the monotonic clock, in ms. */
   lastSeen: number;
   connection: SourceConnection | undefined;
+}
+
+/**
+ * The `seq`s of one connection. A plugin without a journal goes on behind its welcome, and so gives numbers of an
+ * earlier connection to other frames.
+ */
+export interface Numbers {
+  /** `lastSeq` of its welcome. */
+  readonly welcomed: number;
+  /** Highest that came on it, or was told in its welcome. */
+  handled: number;
+  /** Digests of what was received before and its welcome did not count. */
+  readonly uncounted: ReadonlyMap<number, string>;
 }
 
 /** The part of a plugin connection that senders need. */
@@ -32,12 +47,7 @@ export interface SourceConnection {
   readonly isCongested: boolean;
   /** Of its user. */
   readonly budget: Pick<UserBudget, 'reportsWaiting'>;
-  /** `lastSeq` of its welcome. */
-  welcomedSeq: number;
-  /** Highest `seq` that came on it, or was told in its welcome. */
-  handledSeq: number;
-  /** What was received before and its welcome did not count. */
-  uncounted: ReadonlyMap<number, string>;
+  numbers: Numbers;
   /** @returns false when the send buffer is full or the connection closed. */
   send(frame: GatewayFrame): boolean;
   /** As `send`, for a frame that is already JSON text. */
@@ -55,7 +65,7 @@ export function putSource(batch: Writer, source: Source): void {
     accountName,
     capabilities: source.capabilities,
     software: source.software,
-    lastSeq: source.lastSeq,
+    lastSeq: source.numbers.handled,
     lastSeenAt: source.lastSeenAt,
   });
 }

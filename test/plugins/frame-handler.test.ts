@@ -181,7 +181,7 @@ t.test('a report takes effect once, also when the welcome did not count it', asy
     gateway.memory.failNextCommits(0);
     await gateway.pass(2_000, 1_000);
     t.equal(gateway.durable(id)?.status, second);
-    t.equal(back.lastAck, 2, 'both are durable');
+    t.equal(back.lastAck, 1, 'what came on this connection is durable');
     back.say(reports[1] as object);
     await turns();
     t.equal(gateway.durable(id)?.status, second);
@@ -218,6 +218,41 @@ t.test('an acknowledgement counts no frame that is not on disk', async (t) => {
   t.equal(plugin.lastAck, 1);
   await commits.releaseAll();
   t.equal(plugin.lastAck, 2);
+});
+
+t.test(
+  'neither an acknowledgement nor a welcome counts a number for the frame of an earlier connection',
+  async (t) => {
+    const { gateway, plugin, id } = await dispatched();
+    const commits = new HeldCommits(gateway);
+    for (const seq of [1, 2]) plugin.say({ type: 'event', seq, event: 'order_update' });
+    plugin.drop();
+    const back = await gateway.plugin();
+    t.match(back.of('welcome'), [{ lastSeq: 0 }]);
+    back.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    await commits.releaseOne();
+    back.say({ type: 'report', seq: 2, executionId: id, status: 'filled' });
+    await commits.releaseOne();
+    t.equal(back.lastAck, 1, 'the commit of the second report is under way');
+    back.drop();
+    const third = await gateway.plugin();
+    t.match(third.of('welcome'), [{ lastSeq: 1 }]);
+    await commits.releaseAll();
+    t.match(gateway.durable(id), { status: 'filled' });
+  },
+);
+
+t.test('after a crash the welcome counts no number of an earlier connection', async (t) => {
+  const { gateway, plugin } = await dispatched();
+  gateway.memory.failNextCommits(1_000);
+  for (const seq of [1, 2]) plugin.say({ type: 'event', seq, event: 'order_update' });
+  plugin.drop();
+  const back = await gateway.plugin();
+  back.say({ type: 'event', seq: 1, event: 'account_update' });
+  gateway.memory.failNextCommits(0);
+  await gateway.pass(2_000, 1_000);
+  t.equal(back.lastAck, 1);
+  t.equal(gateway.store.range('sources')[0]?.record.lastSeq, 1);
 });
 
 t.test('seq and its effect are on disk together, so that a crash loses neither', async (t) => {
