@@ -4,7 +4,7 @@
  * type at every terminal, so that a bot can rely on it.
  */
 import Type, { type TSchema } from 'typebox';
-import { compileSchemas } from '../lib/schema.js';
+import { compileSchemas, faultyField } from '../lib/schema.js';
 import type { PluginEventName } from './event-names.js';
 
 const text = Type.Unsafe<string | null>({ type: 'string', nullable: true });
@@ -33,16 +33,21 @@ export const eventDataFields = {
   terminal_message:  { text: text, level: text, dropped: number, reason: text },
 } as const satisfies Record<PluginEventName, Record<string, TSchema>>;
 
-const isValid = compileSchemas(
-  Object.fromEntries(
-    Object.entries<Record<string, TSchema>>(eventDataFields).map(([name, fields]) => [
-      name,
-      Type.Partial(Type.Object(fields)),
-    ]),
-  ),
+const schemas = Object.fromEntries(
+  Object.entries<Record<string, TSchema>>(eventDataFields).map(([name, fields]) => [
+    name,
+    Type.Partial(Type.Object(fields)),
+  ]),
 );
+
+const isValid = compileSchemas(schemas);
 
 /** Whether `data` is valid for an event of this name. */
 export function isEventData(name: PluginEventName, data: object): boolean {
   return isValid(name, data) === true;
+}
+
+/** @returns the first field of `data` that is wrong for an event of this name; undefined when none is. */
+export function faultyDataField(name: PluginEventName, data: object): string | undefined {
+  return faultyField(schemas[name] as TSchema, data);
 }

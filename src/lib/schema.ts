@@ -22,6 +22,16 @@ export function compileSchema<S extends TSchema>(
   return (value): value is Static<S> => validate(value);
 }
 
+/** @returns the path of the first field that is missing or wrong, such as `fill.price`; undefined when none is. */
+export function faultyField(schema: TSchema, value: unknown): string | undefined {
+  const validate = ajv.compile(schema);
+  if (validate(value)) return undefined;
+  const [fault] = validate.errors ?? [];
+  const { missingProperty } = (fault?.params ?? {}) as { readonly missingProperty?: string };
+  const path = fault?.instancePath.split('/').slice(1) ?? [];
+  return (missingProperty === undefined ? path : [...path, missingProperty]).join('.');
+}
+
 /**
  * Validators by name. Each schema is compiled at its first use, since a process uses few of them.
  * @returns a function that says whether the value is valid; undefined for a name without a schema.

@@ -19,9 +19,15 @@ import {
   type WelcomeFrame,
 } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
+import { assertTaken } from './frame-fault.js';
 import { GatewayLink, type LinkNotice } from './gateway-link.js';
 import type { Journal } from './journal.js';
-import { evidenceOf, type CancelEvidence, type KnownExecution } from './journal-state.js';
+import {
+  evidenceOf,
+  type CancelEvidence,
+  type KnownExecution,
+  type ReportFrame,
+} from './journal-state.js';
 import { knownExecutions } from './known-executions.js';
 import { Outgoing, type EventFrame, type OutgoingQueue } from './outgoing.js';
 import type { TerminalEventDraft } from './terminal-event.js';
@@ -73,6 +79,7 @@ export interface PluginClient {
   stop(): Promise<void>;
   /** Whether a command of the journal must not be executed any more. */
   hasExpired(executionId: string): boolean;
+  /** @throws TypeError when the gateway would refuse it; nothing is stored then. So do the other two. */
   report(executionId: string, evidence: Evidence): void;
   cancelReport(cancelRequestId: string, evidence: CancelEvidence): void;
   /** @returns false when the event was dropped: larger than a frame, or no connection and no queue. */
@@ -199,7 +206,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   function reportAgain(executionId: string): void {
     const known = journal.execution(executionId);
-    if (known?.isReported === true) report(executionId, evidenceOf(known));
+    if (known?.isReported === true) addReport(reportOf(executionId, evidenceOf(known)));
   }
 
   function onCancel({ cancelRequestId, executionId }: CancelFrame): void {
@@ -210,7 +217,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
       link.send({ type: 'ack', cancelRequestId });
       const evidence = journal.cancel(cancelRequestId)?.evidence;
       if (!isRepeated) handler.cancel({ cancelRequestId, executionId });
-      else if (evidence !== undefined) cancelReport(cancelRequestId, evidence);
+      else if (evidence !== undefined) addReport(cancelReportOf(cancelRequestId, evidence));
     });
   }
 
@@ -230,14 +237,28 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   function report(executionId: string, evidence: Evidence): void {
     assert(journal.execution(executionId) !== undefined, 'only what was submitted is reported');
-    const occurredAt = toIsoTime(clock.now());
-    outgoing.addReport({ type: 'report', executionId, ...evidence, occurredAt });
-    flushSoon();
+    const frame = reportOf(executionId, evidence);
+    assertTaken(frame);
+    addReport(frame);
   }
 
   function cancelReport(cancelRequestId: string, evidence: CancelEvidence): void {
+    const frame = cancelReportOf(cancelRequestId, evidence);
+    assertTaken(frame);
+    addReport(frame);
+  }
+
+  function reportOf(executionId: string, evidence: Evidence): ReportFrame {
+    return { type: 'report', executionId, ...evidence, occurredAt: toIsoTime(clock.now()) };
+  }
+
+  function cancelReportOf(cancelRequestId: string, evidence: CancelEvidence): ReportFrame {
     const occurredAt = toIsoTime(clock.now());
-    outgoing.addReport({ type: 'cancel_report', cancelRequestId, ...evidence, occurredAt });
+    return { type: 'cancel_report', cancelRequestId, ...evidence, occurredAt };
+  }
+
+  function addReport(frame: ReportFrame): void {
+    outgoing.addReport(frame);
     flushSoon();
   }
 
@@ -245,7 +266,9 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     const frame = frameOf(draft);
     // The `seq` adds at most 24 bytes.
     const isTooLarge = Buffer.byteLength(JSON.stringify(frame)) > frameBytesMax - 24;
-    if (isTooLarge || !outgoing.addEvent(frame)) return false;
+    if (isTooLarge) return false;
+    assertTaken(frame);
+    if (!outgoing.addEvent(frame)) return false;
     flushSoon();
     return true;
   }

@@ -12,6 +12,8 @@ import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.j
 import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { frameCases } from '../sdk/frame-cases.js';
+import { assertTaken } from '../../src/terminal/frame-fault.js';
 import { journalIn, source, startTime, submitFrame } from './desk.js';
 
 async function setUp(t: Test, terminal: Terminal, options: Partial<PluginOptions> = {}) {
@@ -97,6 +99,48 @@ t.test('a terminal that fails leaves its command unknown, and the others go on',
   await failure();
   connection.send(submitFrame('exe_4'));
   t.match(await connection.next('report'), { executionId: 'exe_4', status: 'filled' });
+});
+
+t.test(
+  'what the gateway would refuse is refused to the terminal, with the name of its field',
+  (t) => {
+    for (const { frame, field, isTaken } of frameCases) {
+      let message = '';
+      try {
+        assertTaken(frame as unknown as Parameters<typeof assertTaken>[0]);
+      } catch (error) {
+        message = (error as TypeError).message;
+      }
+      const isRight = isTaken ? message === '' : message.includes(`its ${field}`);
+      if (!isRight) t.fail(message, { frame });
+    }
+    t.end();
+  },
+);
+
+t.test('what is refused to the terminal is not stored, and its command is unknown', async (t) => {
+  const refused: unknown[] = [];
+  const { connection, plugin, failure } = await setUp(t, {
+    submit({ executionId }) {
+      const reasonCode = 'margin_call' as 'broker_rejected';
+      plugin.report(executionId, { status: 'rejected', reasonCode });
+    },
+  });
+  for (const say of [
+    () => plugin.event({ event: 'order_update', data: { quantity: '1' } }),
+    () => plugin.cancelReport('can_1', { status: 'filled' as 'cancelled' }),
+  ]) {
+    try {
+      say();
+    } catch (error) {
+      refused.push((error as TypeError).message);
+    }
+  }
+  t.match(refused, [/event: its data\.quantity/, /cancel_report: its status/]);
+  connection.send(submitFrame('exe_1'));
+  t.match(await failure(), { id: 'exe_1', message: /report: its reasonCode/ });
+  const text = /reasonCode/;
+  t.match(await connection.next('report'), { seq: 1, status: 'unknown', native: { text } });
 });
 
 t.test('a cancel that fails is unknown; a terminal that cannot cancel says so', async (t) => {

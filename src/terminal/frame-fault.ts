@@ -1,0 +1,34 @@
+/**
+ * Judges a numbered frame as the gateway will. One that it refuses is sent again at each reconnect, and the third bad
+ * frame ends the plugin for good: so the terminal that made it has to know before it is stored.
+ */
+import { faultyDataField } from '../events/event-data.js';
+import { faultyField } from '../lib/schema.js';
+import { decodeFrame } from '../plugins/decode-frame.js';
+import { frameErrors, pluginFrames } from '../plugins/protocol.js';
+import type { NumberedFrame } from './outgoing.js';
+
+type Draft = {
+  [T in NumberedFrame['type']]: Omit<Extract<NumberedFrame, { type: T }>, 'seq'>;
+}[NumberedFrame['type']];
+
+/** No `seq` is longer. */
+const seq = Number.MAX_SAFE_INTEGER;
+
+/** @throws TypeError when the gateway would refuse it: the message names the field. */
+export function assertTaken(frame: Draft): void {
+  const text = JSON.stringify({ ...frame, seq });
+  const { error } = decodeFrame(Buffer.from(text));
+  if (error === undefined) return;
+  const field = faultyFieldOf(JSON.parse(text) as NumberedFrame);
+  const why =
+    field === undefined ? frameErrors[error].message : `its ${field} is missing or not valid.`;
+  throw new TypeError(`The gateway would refuse this ${frame.type}: ${why}`);
+}
+
+function faultyFieldOf(frame: NumberedFrame): string | undefined {
+  const field = faultyField(pluginFrames[frame.type], frame);
+  if (field !== undefined || frame.type !== 'event') return field;
+  const inData = faultyDataField(frame.event, frame.data ?? {});
+  return inData === undefined ? undefined : `data.${inData}`;
+}

@@ -1,0 +1,89 @@
+/** Reports and events with a value of each kind in each field, for which a plugin base must know what the gateway takes. */
+import { eventDataFields } from '../../src/events/event-data.js';
+import { reportableCancelStatuses } from '../../src/model/cancellation.js';
+import { reportableStatuses } from '../../src/model/execution.js';
+import { reasonCodes } from '../../src/model/reason-codes.js';
+import { decodeFrame } from '../../src/plugins/decode-frame.js';
+import { nativeLengthMax, pluginFrames } from '../../src/plugins/protocol.js';
+
+export interface FrameCase {
+  readonly frame: Readonly<Record<string, unknown>> & { readonly type: string };
+  /** What differs from a frame that is taken, such as `fill.price`. */
+  readonly field: string;
+  readonly isTaken: boolean;
+}
+
+const fill = { fillId: '1', price: 1, quantity: 1, filledAt: '2026-01-15T12:00:00.000Z' };
+const bases = {
+  report: { type: 'report', executionId: 'exe_1', status: 'working' },
+  cancel_report: { type: 'cancel_report', cancelRequestId: 'can_1', status: 'pending' },
+  event: { type: 'event', event: 'terminal_message', data: {} },
+} as const;
+
+const texts = [
+  '',
+  'x',
+  'x'.repeat(128),
+  'x'.repeat(129),
+  '\u{1f600}'.repeat(64),
+  '\u{1f600}'.repeat(65),
+];
+const times = [
+  '2026-01-15T12:00:00Z',
+  '2026-01-15T12:00:00.123456789+05:30',
+  '2026-01-15T25:00:00Z',
+  '2026-01-15',
+];
+const numbers = [0, 1, -1, 0.5, 1e18, -1e18, 1.1e18, -1.1e18, 2 ** 53 + 2];
+const values = [...texts, ...times, ...numbers, true, {}, [], [{}], ['x'], { fillId: '1' }];
+const long = (length: number): string[] => ['x'.repeat(length), 'x'.repeat(length + 1)];
+
+function* framesOf(): Generator<readonly [string, FrameCase['frame']]> {
+  for (const [type, base] of Object.entries(bases)) {
+    const {
+      seq: _seq,
+      type: _type,
+      ...fields
+    } = pluginFrames[type as keyof typeof bases].properties;
+    for (const field of Object.keys(fields)) {
+      for (const value of values) yield [field, { ...base, [field]: value }];
+    }
+    for (const field of Object.keys(base).slice(1)) {
+      if (field === 'data') continue;
+      const { [field as 'type']: _left, ...rest } = base;
+      yield [field, rest as unknown as FrameCase['frame']];
+    }
+  }
+  for (const status of [...reportableStatuses, ...reportableCancelStatuses]) {
+    yield ['status', { ...bases.report, status }];
+    yield ['status', { ...bases.cancel_report, status }];
+  }
+  for (const reasonCode of [...reasonCodes, 'no_such_reason']) {
+    yield ['reasonCode', { ...bases.report, reasonCode }];
+    yield ['reasonCode', { ...bases.cancel_report, reasonCode }];
+  }
+  for (const value of values) {
+    for (const field of Object.keys(fill))
+      yield [`fill.${field}`, { ...bases.report, fill: { ...fill, [field]: value } }];
+    for (const field of Object.keys(nativeLengthMax))
+      yield [`native.${field}`, { ...bases.report, native: { [field]: value } }];
+  }
+  for (const field of Object.keys(fill)) {
+    const { [field as 'price']: _left, ...rest } = fill;
+    yield [`fill.${field}`, { ...bases.report, fill: rest }];
+  }
+  for (const text of long(nativeLengthMax.text))
+    yield ['native.text', { ...bases.cancel_report, native: { text } }];
+  for (const [event, fields] of Object.entries(eventDataFields)) {
+    yield ['event', { ...bases.event, event }];
+    for (const field of [...Object.keys(fields), 'of_its_own']) {
+      for (const value of [null, ...values])
+        yield [`data.${field}`, { ...bases.event, event, data: { [field]: value } }];
+    }
+  }
+}
+
+export const frameCases: readonly FrameCase[] = [...framesOf()].map(([field, frame]) => {
+  const { error } = decodeFrame(Buffer.from(JSON.stringify({ ...frame, seq: 1 })));
+  return { frame, field, isTaken: error === undefined };
+});
