@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { compile, noMono } from './csharp.js';
+import { assertFaults, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
 
 /** Of the file: those of the tests in it are emptied when they begin. */
@@ -27,6 +28,25 @@ await t.test('what is noted while the journal is flushed is read again', { skip:
   t.equal(status, 0, stderr);
   t.end();
 });
+
+await t.test(
+  'what the gateway would refuse is refused to the terminal, with the name of its field',
+  { skip: noMono },
+  (t) => {
+    const [mono = '', program = ''] = compile(directory, 'faults');
+    const { status, stdout, stderr } = spawnSync(mono, [program, t.testdir()], {
+      input: frameCases.map(({ frame }) => `${JSON.stringify(frame)}\n`).join(''),
+      encoding: 'utf8',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    t.equal(status, 0, stderr);
+    const lines = stdout.split('\n');
+    t.match(lines.at(frameCases.length), /cancel_report: its reasonCode/);
+    assertFaults(t, lines);
+    t.end();
+  },
+);
 
 const ends = {
   blocked: 'a journal that cannot be replaced fails as a full disk does',

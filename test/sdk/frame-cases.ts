@@ -1,4 +1,5 @@
 /** Reports and events with a value of each kind in each field, for which a plugin base must know what the gateway takes. */
+import type { Test } from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { reportableCancelStatuses } from '../../src/model/cancellation.js';
 import { reportableStatuses } from '../../src/model/execution.js';
@@ -87,3 +88,13 @@ export const frameCases: readonly FrameCase[] = [...framesOf()].map(([field, fra
   const { error } = decodeFrame(Buffer.from(JSON.stringify({ ...frame, seq: 1 })));
   return { frame, field, isTaken: error === undefined };
 });
+
+/** @param faults of each case in its order: the field that would be refused, empty where none would be. */
+export function assertFaults(t: Test, faults: readonly (string | undefined)[]): void {
+  const isRight = ({ field, isTaken }: FrameCase, fault = 'nothing'): boolean =>
+    isTaken ? fault === '' : fault === field || fault.startsWith(`${field}.`);
+  const wrong = frameCases
+    .map((each, index) => ({ ...each, fault: faults[index] }))
+    .filter((each) => !isRight(each, each.fault));
+  t.strictSame(wrong, []);
+}

@@ -1,6 +1,7 @@
 /** The plugin base for Python, by its paper example and by a terminal of the tests. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import t from 'tap';
+import { assertFaults, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 
@@ -45,6 +46,37 @@ await t.test('a text is as long as the gateway counts it', { skip: noPython }, a
   const expected = [taken, taken, taken, refused, taken, refused, refused];
   t.equal(printedBy('-c', countsUnits), expected.join(''));
 });
+
+/** Judges frames, each in a line; then reports what the gateway would refuse, and shows what is stored. */
+const judges = `
+import json, sys
+from signalbox.frame_fault import fault_in
+from signalbox.plugin import Plugin, Source
+for line in sys.stdin:
+    print(fault_in(json.loads(line)) or "")
+plugin = Plugin("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+try:
+    plugin.cancel_report("can_1", {"status": "rejected", "reasonCode": "margin_call"})
+except ValueError as error:
+    print(error)
+plugin.cancel_report("can_1", {"status": "pending", "native": {"orderId": "\\U0001f600" * 65}})
+print(list(plugin._journal.reports), len(plugin._journal.reports[1][1]["native"]["orderId"]))
+`;
+
+await t.test(
+  'what the gateway would refuse is refused to the terminal, with the name of its field',
+  { skip: noPython },
+  async (t) => {
+    const lines = execFileSync(String(python), ['-c', judges, t.testdir()], {
+      env: { ...process.env, ...environment },
+      encoding: 'utf8',
+      timeout: 60_000,
+      input: frameCases.map(({ frame }) => `${JSON.stringify(frame)}\n`).join(''),
+    }).split('\n');
+    t.match(lines.slice(frameCases.length), [/cancel_report: its reasonCode/, '[1] 64', '']);
+    assertFaults(t, lines);
+  },
+);
 
 /** Flushes twice on a disk that fails the first one. */
 const flushFails = `

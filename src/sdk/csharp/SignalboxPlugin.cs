@@ -131,6 +131,127 @@ namespace Signalbox
         }
     }
 
+    /// <summary>What the gateway takes of reports and events (PROTOCOL.md): what it refuses would be sent again for ever.</summary>
+    internal static class FrameFault
+    {
+        /// <summary>Of a value: null when it is right, otherwise the path of what is wrong in it, which is empty for itself.</summary>
+        delegate string Judge(object value);
+
+        internal const int IdMax = 128;
+        /// <summary>Of `native`.</summary>
+        internal const int TextMax = 8192;
+
+        static readonly string[] ReasonCodes = (
+            "ttl_expired no_active_terminal terminal_offline terminal_capability_missing account_frozen trading_halted key_revoked " +
+            "too_many_executions unknown_command missing_field invalid_field unsupported_execution_type missing_limit_price " +
+            "invalid_quantity invalid_price unknown_instrument unknown_account trading_disabled terminal_not_connected_to_broker " +
+            "plugin_error market_closed insufficient_funds price_changed no_quotes too_many_requests order_limit_reached " +
+            "volume_limit_reached broker_rejected time_in_force_expired cancelled_by_api cancelled_by_operator " +
+            "cancel_after_expired cancelled_in_terminal cancelled_by_broker confirmation_timeout disconnected_after_send " +
+            "gateway_restarted already_filled already_cancelled order_unknown_at_terminal unable_to_cancel cancel_timeout " +
+            "terminal_lost_before_send").Split(' ');
+        static readonly Regex TimePattern = new Regex(
+            @"\A[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?" +
+            @"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z");
+
+        static readonly Judge Id = Text(1, IdMax), AnyText = Text(0, int.MaxValue), Time = Is(value => value is string && TimePattern.IsMatch((string)value));
+        static readonly Judge Number = Is(IsNumber), Flag = Is(value => value is bool);
+        static readonly Judge Price = Is(value => IsNumber(value) && Math.Abs(ToDouble(value)) <= 1e18);
+        static readonly Judge Amount = Is(value => IsNumber(value) && ToDouble(value) >= 0 && ToDouble(value) <= 1e18);
+        static readonly Judge Object = Is(value => value is IDictionary<string, object>);
+        static readonly Judge Objects = Is(value => value is IEnumerable && !(value is string) && !(value is IDictionary<string, object>)
+            && ((IEnumerable)value).Cast<object>().All(item => item is IDictionary<string, object>));
+        static readonly Judge Native = Shape("", new Dictionary<string, Judge> {
+            { "orderId", Id }, { "state", Text(0, IdMax) }, { "code", Is(value => IsNumber(value) || Text(0, IdMax)(value) == null) },
+            { "text", Text(0, TextMax) },
+        });
+        static readonly Judge Fill = Shape("fillId price quantity filledAt", new Dictionary<string, Judge> {
+            { "fillId", Id }, { "price", Price }, { "filledAt", Time },
+            { "quantity", Is(value => IsNumber(value) && ToDouble(value) > 0 && ToDouble(value) <= 1e18) },
+        });
+        /// <summary>Fields of the `data` of each event; others may be anything.</summary>
+        static readonly Dictionary<string, Judge> Data = new Dictionary<string, Judge> {
+            { "command_result", DataOf("status reasonCode", "") },
+            { "order_update", DataOf("orderId state instrument side executionType", "limitPrice quantity filledQuantity remainingQuantity averageFillPrice") },
+            { "execution_update", DataOf("fillId orderId instrument side filledAt", "quantity price") },
+            { "position_update", DataOf("instrument side", "quantity averagePrice marketPrice") },
+            { "cancel_update", DataOf("cancelRequestId status reasonCode", "") },
+            { "account_update", DataOf("currency", "balance equity realizedProfit unrealizedProfit") },
+            { "account_status", DataOf("status", "", new Dictionary<string, Judge> { { "tradingEnabled", Flag }, { "isSimulated", Flag } }) },
+            { "connection_status", DataOf("status", "", new Dictionary<string, Judge> { { "isSimulated", Flag } }) },
+            { "source_status", DataOf("status", "") },
+            { "state_snapshot", DataOf("snapshotId", "ordersOmitted", new Dictionary<string, Judge> {
+                { "account", Object }, { "positions", Objects }, { "orders", Objects } }) },
+            { "terminal_message", DataOf("text level reason", "dropped") },
+        };
+        static readonly Dictionary<string, Judge> Frames = new Dictionary<string, Judge> {
+            { "report", Shape("executionId status", new Dictionary<string, Judge> {
+                { "executionId", Id }, { "status", OneOf(Words.Statuses) }, { "reasonCode", OneOf(ReasonCodes) }, { "filledQuantity", Amount },
+                { "remainingQuantity", Amount }, { "averageFillPrice", Price }, { "fill", Fill }, { "native", Native }, { "occurredAt", Time } }) },
+            { "cancel_report", Shape("cancelRequestId status", new Dictionary<string, Judge> {
+                { "cancelRequestId", Id }, { "status", OneOf(Words.CancelStatuses) }, { "reasonCode", OneOf(ReasonCodes) },
+                { "native", Native }, { "occurredAt", Time } }) },
+            { "event", Shape("event", new Dictionary<string, Judge> {
+                { "event", OneOf(Data.Keys.ToArray()) }, { "occurredAt", Time }, { "data", Object }, { "rawText", AnyText },
+                { "executionId", Id }, { "orderRef", Id } }) },
+        };
+
+        /// <summary>The first field that the gateway would refuse, such as `fill.price`; null when it takes the frame.</summary>
+        internal static string In(Fields frame)
+        {
+            var path = Frames[frame.Text("type")](frame);
+            if (path == null && frame.Text("type") == "event" && frame.ContainsKey("data"))
+            {
+                path = Data[frame.Text("event")](frame["data"]);
+                if (path != null) path = ".data" + path;
+            }
+            return path == null ? null : path.Substring(1);
+        }
+
+        static Judge Shape(string needed, Dictionary<string, Judge> fields)
+        {
+            var names = needed.Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
+            return value =>
+            {
+                var given = value as IDictionary<string, object>;
+                if (given == null) return "";
+                foreach (var name in names) if (!given.ContainsKey(name)) return "." + name;
+                foreach (var pair in fields)
+                {
+                    object inner;
+                    var path = given.TryGetValue(pair.Key, out inner) ? pair.Value(inner) : null;
+                    if (path != null) return "." + pair.Key + path;
+                }
+                return null;
+            };
+        }
+
+        static Judge DataOf(string texts, string numbers, Dictionary<string, Judge> others = null)
+        {
+            var fields = new Dictionary<string, Judge>();
+            foreach (var name in texts.Split(' ')) fields[name] = OrNull(AnyText);
+            foreach (var name in numbers.Split(' ')) fields[name] = OrNull(Number);
+            if (others != null) foreach (var pair in others) fields[pair.Key] = OrNull(pair.Value);
+            return Shape("", fields);
+        }
+
+        static Judge OrNull(Judge judge) { return value => value == null ? null : judge(value); }
+
+        static Judge Is(Func<object, bool> isRight) { return value => isRight(value) ? null : ""; }
+
+        static Judge OneOf(string[] values) { return Is(value => value is string && values.Contains((string)value)); }
+
+        static Judge Text(int min, int max) { return Is(value => value is string && ((string)value).Length >= min && ((string)value).Length <= max); }
+
+        static double ToDouble(object value) { return Convert.ToDouble(value, CultureInfo.InvariantCulture); }
+
+        static bool IsNumber(object value)
+        {
+            var code = value == null ? TypeCode.Empty : Type.GetTypeCode(value.GetType());
+            return code >= TypeCode.SByte && code <= TypeCode.Decimal && !double.IsNaN(ToDouble(value)) && !double.IsInfinity(ToDouble(value));
+        }
+    }
+
     /// <summary>The catalog of commands (COMMANDS.md).</summary>
     public static class Catalog
     {
@@ -922,10 +1043,6 @@ namespace Signalbox
         };
         /// <summary>The gateway takes no seq above it.</summary>
         const long SeqMax = 9007199254740991;
-        /// <summary>Longest texts of `native` that the gateway takes.</summary>
-        static readonly Dictionary<string, int> NativeMax = new Dictionary<string, int> {
-            { "orderId", 128 }, { "state", 128 }, { "code", 128 }, { "text", 8192 },
-        };
 
         /// <summary>Shown to the operator.</summary>
         public string SoftwareName = "signalbox-csharp", SoftwareVersion = "1";
@@ -1029,23 +1146,25 @@ namespace Signalbox
             }
         }
 
-        /// <exception cref="ArgumentException">It is not a report that the gateway would take.</exception>
+        /// <exception cref="ArgumentException">The gateway would refuse it, so it is not stored; the message names the field.</exception>
         public void Report(string executionId, Fields evidence)
         {
             if (Find(executionId) == null) throw new ArgumentException(executionId + " was not submitted");
-            AddReport(new Fields { { "type", "report" }, { "executionId", executionId } }, evidence, Words.Statuses);
+            AddReport(new Fields { { "type", "report" }, { "executionId", executionId } }, evidence);
         }
 
         public void CancelReport(string cancelRequestId, Fields evidence)
         {
-            AddReport(new Fields { { "type", "cancel_report" }, { "cancelRequestId", cancelRequestId } }, evidence, Words.CancelStatuses);
+            AddReport(new Fields { { "type", "cancel_report" }, { "cancelRequestId", cancelRequestId } }, evidence);
         }
 
         /// <param name="links">`rawText`, `executionId`, `orderRef`.</param>
         /// <returns>False when it is dropped: larger than a frame, or too many wait.</returns>
+        /// <exception cref="ArgumentException">The gateway would refuse it.</exception>
         public bool Event(string kind, Fields data, Fields links = null)
         {
             var frame = EventFrame(kind, data).With(links ?? new Fields());
+            AssertTaken(frame);
             if (SizeOf(frame) > Words.FrameBytesMax - 32) return false;
             lock (mutex)
             {
@@ -1098,26 +1217,35 @@ namespace Signalbox
             return new Fields { { "type", "event" }, { "event", kind }, { "data", data }, { "occurredAt", Words.Time(DateTime.UtcNow) } };
         }
 
-        void AddReport(Fields head, Fields evidence, string[] statuses)
+        void AddReport(Fields head, Fields evidence)
         {
-            if (!statuses.Contains(evidence.Text("status"))) throw new ArgumentException(evidence.Text("status") + " cannot be reported");
-            foreach (var name in new[] { "filledQuantity", "remainingQuantity", "averageFillPrice" })
-                if (evidence.Get(name) != null && !Catalog.IsNumber(evidence.Get(name))) throw new ArgumentException(name + " is not a number");
-            var frame = head.With(Words.Without(evidence)).With(new Fields { { "occurredAt", Words.Time(DateTime.UtcNow) } });
+            var frame = head.With(Words.Without(evidence));
             if (evidence.Inner("native") != null) frame["native"] = NativeOf(evidence.Inner("native"));
+            AssertTaken(frame);
+            Add(frame);
+        }
+
+        void Add(Fields frame)
+        {
             lock (mutex)
             {
                 if (hasEnded) return;
-                outgoing.AddReport(frame);
+                outgoing.AddReport(frame.With(new Fields { { "occurredAt", Words.Time(DateTime.UtcNow) } }));
                 WakeUp();
             }
+        }
+
+        static void AssertTaken(Fields frame)
+        {
+            var field = FrameFault.In(frame);
+            if (field != null) throw new ArgumentException("The gateway would refuse this " + frame.Text("type") + ": its " + field + " is missing or not valid.");
         }
 
         static Fields NativeOf(Fields native)
         {
             var cut = new Fields();
             foreach (var pair in native)
-                cut.Add(pair.Key, pair.Value is string ? Catalog.Cut((string)pair.Value, NativeMax.ContainsKey(pair.Key) ? NativeMax[pair.Key] : 128) : pair.Value);
+                cut.Add(pair.Key, pair.Value is string ? Catalog.Cut((string)pair.Value, pair.Key == "text" ? FrameFault.TextMax : FrameFault.IdMax) : pair.Value);
             return cut;
         }
 
@@ -1356,7 +1484,7 @@ namespace Signalbox
                     var command = Find(id);
                     afterFlush.Add(() => HandOver(id, () => ExecuteNow(command)));
                 }
-                else if (known.State != null) Report(id, known.State);
+                else if (known.State != null) Add(new Fields { { "type", "report" }, { "executionId", id } }.With(known.State));
                 plain.Add(new Fields { { "type", "ack" }, { "executionId", id } });
                 WakeUp();
             }
@@ -1373,7 +1501,7 @@ namespace Signalbox
                     journal.Note("cancel", new Fields { { "id", id }, { "executionId", executionId } });
                     afterFlush.Add(() => HandOver(id, () => TryCancel(id, executionId)));
                 }
-                else if (known.State != null) CancelReport(id, known.State);
+                else if (known.State != null) Add(new Fields { { "type", "cancel_report" }, { "cancelRequestId", id } }.With(known.State));
                 plain.Add(new Fields { { "type", "ack" }, { "cancelRequestId", id } });
                 WakeUp();
             }

@@ -20,11 +20,11 @@ class Fault(NamedTuple):
 _Check = Tuple[Callable[[Any], bool], str]
 
 
-def _number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 1e18
 
 
-def _length(value: Any) -> int:
+def length_of(value: Any) -> int:
     """As the gateway counts: UTF-16 units. -1 for what is no text."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else -1
 
@@ -33,18 +33,18 @@ def _one_of(*values: str) -> Callable[[Any], bool]:
     return lambda value: value in values if isinstance(value, str) else False
 
 
-_INSTRUMENT: Dict[str, _Check] = {"instrument": (lambda v: 1 <= _length(v) <= 64, "invalid_field")}
+_INSTRUMENT: Dict[str, _Check] = {"instrument": (lambda v: 1 <= length_of(v) <= 64, "invalid_field")}
 _ORDER: Dict[str, _Check] = {
     **_INSTRUMENT,
     "side": (_one_of("buy", "sell"), "invalid_field"),
     "executionType": (_one_of("market", "limit", "stop", "stop_limit"), "unsupported_execution_type"),
-    "quantity": (lambda v: _number(v) and v > 0, "invalid_quantity"),
-    "limitPrice": (_number, "invalid_price"),
-    "stopPrice": (_number, "invalid_price"),
+    "quantity": (lambda v: is_number(v) and v > 0, "invalid_quantity"),
+    "limitPrice": (is_number, "invalid_price"),
+    "stopPrice": (is_number, "invalid_price"),
     "timeInForce": (_one_of("day", "gtc", "ioc", "fok"), "invalid_field"),
-    "stopLoss": (_number, "invalid_price"),
-    "takeProfit": (_number, "invalid_price"),
-    "comment": (lambda v: 0 <= _length(v) <= 64, "invalid_field"),
+    "stopLoss": (is_number, "invalid_price"),
+    "takeProfit": (is_number, "invalid_price"),
+    "comment": (lambda v: 0 <= length_of(v) <= 64, "invalid_field"),
 }
 _COMMANDS = {"order/submit": _ORDER, "position/close": _INSTRUMENT, "account/flatten": {}}
 _REQUIRED = ("instrument", "side", "executionType", "quantity")

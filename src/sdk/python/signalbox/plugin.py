@@ -21,9 +21,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 import websockets
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, WebSocketException
 
-from .commands import Fault, command_name, fault_of, short_id
-from .frames import (CANCEL_STATUSES, FRAME_BYTES_MAX, STATUSES, CancelEvidence, Evidence, Fill, Frame, Native, Source,
-                     Submit, event_frame, given, line_of, unix_seconds, utc_now)
+from .commands import Fault, command_name, fault_of, length_of, short_id
+from .frame_fault import NATIVE_MAX, fault_in
+from .frames import (FRAME_BYTES_MAX, CancelEvidence, Evidence, Fill, Frame, Native, Source, Submit, event_frame, given,
+                     line_of, unix_seconds, utc_now)
 from .gateway_frame import gateway_frame
 from .journal import Execution, Journal, JournalRefused
 from .login import LoginRefused, log_in
@@ -54,8 +55,6 @@ _REFUSALS = {
 _HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or this computer stood still"
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
-#: Longest texts of `native` that the gateway takes; `text` counts UTF-16 units, so that half as many always fit.
-_NATIVE_MAX = {"orderId": 128, "state": 128, "code": 128, "text": 4096}
 #: What the library calls the headers of the handshake, by its version.
 _HEADERS = next(name for name in ("additional_headers", "extra_headers")
                 if name in inspect.signature(websockets.connect).parameters)
@@ -75,6 +74,19 @@ class _Connect(websockets.connect):  # type: ignore[misc]
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
+
+
+def _assert_taken(frame: Frame) -> None:
+    field = fault_in(frame)
+    if field is not None:
+        raise ValueError(f"The gateway would refuse this {frame['type']}: its {field} is missing or not valid.")
+
+
+def _cut(value: Any, units: int) -> Any:
+    """Cuts a text to so many UTF-16 units, as the gateway counts."""
+    if not isinstance(value, str) or length_of(value) <= units:
+        return value
+    return value.encode("utf-16-le", "surrogatepass")[:2 * units].decode("utf-16-le", "ignore")
 
 
 def _retry_after(headers: Any) -> float:
@@ -156,17 +168,21 @@ class Plugin:
             return self._journal.executions.get(execution_id)
 
     def report(self, execution_id: str, evidence: Evidence) -> None:
-        """ValueError: it is not a report that the gateway would take."""
+        """ValueError: the gateway would refuse it, so it is not stored; the message names the field."""
         if execution_id not in self._journal.executions:
             raise ValueError(f"{execution_id} was not submitted")
-        self._report({"type": "report", "executionId": execution_id}, evidence, STATUSES)
+        self._report({"type": "report", "executionId": execution_id}, evidence)
 
     def cancel_report(self, cancel_request_id: str, evidence: CancelEvidence) -> None:
-        self._report({"type": "cancel_report", "cancelRequestId": cancel_request_id}, evidence, CANCEL_STATUSES)
+        self._report({"type": "cancel_report", "cancelRequestId": cancel_request_id}, evidence)
 
     def event(self, kind: str, data: Mapping[str, Any], **links: Optional[str]) -> bool:
-        """`links`: rawText, executionId, orderRef. False: dropped, larger than a frame or too many wait."""
+        """
+        `links`: rawText, executionId, orderRef. False: dropped, larger than a frame or too many wait. ValueError: the
+        gateway would refuse it.
+        """
         frame = event_frame(kind, data, **links)
+        _assert_taken(frame)
         if len(line_of(frame)) > FRAME_BYTES_MAX - 32:
             return False
         with self._lock:
@@ -190,20 +206,20 @@ class Plugin:
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._stopping.set)
 
-    def _report(self, head: Frame, evidence: Mapping[str, Any], statuses: Any) -> None:
-        if evidence.get("status") not in statuses:
-            raise ValueError(f"{evidence.get('status')!r} cannot be reported")
+    def _report(self, head: Frame, evidence: Mapping[str, Any]) -> None:
         fields = given(evidence)
-        for name in ("filledQuantity", "remainingQuantity", "averageFillPrice"):
-            if not abs(fields.get(name, 0)) <= 1e18:
-                raise ValueError(f"{name} cannot be {fields[name]}")
-        if "native" in fields:
-            fields["native"] = {name: value[:_NATIVE_MAX.get(name)] if isinstance(value, str) else value
+        if isinstance(fields.get("native"), dict):
+            fields["native"] = {name: _cut(value, NATIVE_MAX[name]) if name in NATIVE_MAX else value
                                 for name, value in given(fields["native"]).items()}
+        frame = {**head, **fields}
+        _assert_taken(frame)
+        self._add(frame)
+
+    def _add(self, frame: Frame) -> None:
         with self._lock:
             if self._ended:
                 return  # There is no journal any more: the command is in doubt at the next start.
-            self._outgoing.add_report({**head, **fields, "occurredAt": utc_now()})
+            self._outgoing.add_report({**frame, "occurredAt": utc_now()})
         self._wake_up()
 
     # What follows runs on the thread of `run`.
@@ -360,7 +376,7 @@ class Plugin:
                 self._journal.note("execution", execution=record)
                 self._after_flush.append(lambda: self._hand_over(key, lambda: self._execute(command)))
             elif known.state is not None:
-                self.report(key, known.state)
+                self._add({"type": "report", "executionId": key, **known.state})
             self._plain.append({"type": "ack", "executionId": key})
         self._wake_up()
 
@@ -372,7 +388,7 @@ class Plugin:
                 self._journal.note("cancel", id=key, cancel=record)
                 self._after_flush.append(lambda: self._hand_over(key, lambda: self._cancel(key, execution_id)))
             elif known.state is not None:
-                self.cancel_report(key, known.state)
+                self._add({"type": "cancel_report", "cancelRequestId": key, **known.state})
             self._plain.append({"type": "ack", "cancelRequestId": key})
         self._wake_up()
 

@@ -1,0 +1,31 @@
+// Judges frames, each in a line of the standard input: prints the field that the gateway would refuse, or an empty line. Then
+// reports what it would refuse: ends with 1 unless the caller is told, and nothing is stored.
+//
+//     FrameFaults.exe JOURNAL < FRAMES
+using System;
+using System.IO;
+using System.Linq;
+using Signalbox;
+
+sealed class Idle : SignalboxPlugin
+{
+    Idle(string journal) : base("http://127.0.0.1:1", () => "token", "terminal_a", "desk-1", "Sim101", journal) { }
+
+    protected override void Submit(Execution command) { }
+
+    static int Main(string[] args)
+    {
+        string line;
+        while ((line = Console.In.ReadLine()) != null) Console.WriteLine(FrameFault.In((Fields)Json.Read(line)));
+        var idle = new Idle(args[0]);
+        idle.Stop();
+        try
+        {
+            idle.CancelReport("can_1", new Fields { { "status", "rejected" }, { "reasonCode", "margin_call" } });
+            return 1;
+        }
+        catch (ArgumentException error) { Console.WriteLine(error.Message); }
+        idle.Run();
+        return File.ReadAllText(Directory.GetFiles(args[0], "*.journal").Single()).Contains("can_1") ? 1 : 0;
+    }
+}
