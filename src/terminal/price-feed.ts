@@ -4,6 +4,7 @@
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { rounded } from '../lib/decimal.js';
+import { amountMax } from '../plugins/protocol.js';
 import { instruments, type Instrument } from './instruments.js';
 import { createSeededRandom } from './seeded-random.js';
 
@@ -49,6 +50,7 @@ export function parsePriceLine(line: string): Price | undefined {
   return { symbol, price: value };
 }
 
+/** Within what a report can carry. */
 export function isPrice(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+  return typeof value === 'number' && value > 0 && value <= amountMax;
 }

@@ -50,7 +50,17 @@ t.test('a price never falls to zero', (t) => {
 t.test('a line is a symbol and a price', (t) => {
   t.strictSame(parsePriceLine('ES 5001.25'), { symbol: 'ES', price: 5_001.25 });
   t.strictSame(parsePriceLine('  EURUSD\t1.1 \r'), { symbol: 'EURUSD', price: 1.1 });
-  for (const line of ['', 'ES', 'ES x', 'ES 0', 'ES -1', 'ES 1 2', 'ES Infinity', '5000']) {
+  for (const line of [
+    '',
+    'ES',
+    'ES x',
+    'ES 0',
+    'ES -1',
+    'ES 1 2',
+    'ES Infinity',
+    'ES 1.1e18',
+    '5000',
+  ]) {
     t.equal(parsePriceLine(line), undefined, JSON.stringify(line));
   }
   t.end();
