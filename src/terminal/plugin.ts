@@ -268,13 +268,18 @@ export function createPlugin(options: PluginOptions): Plugin {
 
 /** The gateway refuses a frame with a longer text, and what it reports would be lost. */
 function cut<E extends { readonly native?: object | undefined }>(evidence: E): E {
-  if (evidence.native === undefined) return evidence;
+  // Of anything else a spread would make an object that looks right, and says nothing.
+  if (!isObject(evidence.native)) return evidence;
   const native = { ...evidence.native } as Record<string, unknown>;
   for (const [name, lengthMax] of Object.entries(nativeLengthMax)) {
     const value = native[name];
     if (typeof value === 'string') native[name] = value.slice(0, lengthMax);
   }
   return { ...evidence, native };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Leaves out the oldest orders, a quarter at a time, until the rest fits into a frame. */

@@ -128,6 +128,8 @@ t.test('what is refused to the terminal is not stored, and its command is unknow
   for (const say of [
     () => plugin.event({ event: 'order_update', data: { quantity: '1' } }),
     () => plugin.cancelReport('can_1', { status: 'filled' as 'cancelled' }),
+    () =>
+      plugin.cancelReport('can_1', { status: 'rejected', native: 'No line.' as unknown as object }),
   ]) {
     try {
       say();
@@ -135,7 +137,11 @@ t.test('what is refused to the terminal is not stored, and its command is unknow
       refused.push((error as TypeError).message);
     }
   }
-  t.match(refused, [/event: its data\.quantity/, /cancel_report: its status/]);
+  t.match(refused, [
+    /event: its data\.quantity/,
+    /cancel_report: its status/,
+    /cancel_report: its native/,
+  ]);
   connection.send(submitFrame('exe_1'));
   t.match(await failure(), { id: 'exe_1', message: /report: its reasonCode/ });
   const text = /reasonCode/;
