@@ -31,6 +31,8 @@ export interface PluginSocket {
   send(text: string): boolean;
   /** Backpressure: while true, a backlog should pause; `drained` follows. */
   isCongested(): boolean;
+  /** Tells the connection that it is `closed` behind the frames that wait to be handled. */
+  endBehind(): void;
   close(code: number, reason: string): void;
 }
 
@@ -88,6 +90,7 @@ export class Connection implements SourceConnection {
   #source: Source | undefined;
   numbers: Numbers = { welcomed: 0, handled: 0, uncounted: new Map() };
   #isClosed = false;
+  #isTooFast = false;
   #badFrames = 0;
   /** Highest `seq` to acknowledge at the end of the turn; 0 when there is none. */
   #seqToAcknowledge = 0;
@@ -132,18 +135,20 @@ export class Connection implements SourceConnection {
 
   /** Counts a frame of any kind against the user's budget. @returns false when it is not to be handled. */
   admit(bytes: number): boolean {
-    if (this.#isClosed) return false;
+    if (this.#isClosed || this.#isTooFast) return false;
     if (this.budget.spend(bytes)) return true;
     this.tooFast();
     return false;
   }
 
-  /** Closes the connection because its user sends more than it may. */
+  /**
+   * Ends the connection because its user sends more than it may. What was admitted is handled first: otherwise a long
+   * queue that comes at once would be dropped but for its first frames, at each reconnect.
+   */
   tooFast(): void {
+    this.#isTooFast = true;
     this.#deps.framesRejected.add();
-    const { message } = frameErrors.too_fast;
-    this.#socket.send(JSON.stringify({ type: 'error', code: 'too_fast', message }));
-    this.close('too_fast');
+    this.#socket.endBehind();
   }
 
   /** A frame has come that is not handled, or not yet: the plugin is not silent. */
@@ -195,9 +200,13 @@ export class Connection implements SourceConnection {
     this.#socket.close(closeCodes[reason], reason);
   }
 
-  /** The socket was closed by the peer or the network. */
+  /** The socket was closed by the peer or the network, or the last frame that was admitted is handled. */
   closed(): void {
-    if (!this.#isClosed) this.#end('terminal_left');
+    if (this.#isClosed) return;
+    if (!this.#isTooFast) return this.#end('terminal_left');
+    const { message } = frameErrors.too_fast;
+    this.#socket.send(JSON.stringify({ type: 'error', code: 'too_fast', message }));
+    this.close('too_fast');
   }
 
   #end(reason: ConnectionEnd): void {

@@ -13,7 +13,7 @@ export interface FrameReader {
   heard(): void;
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void;
-  /** The socket was closed by the peer or the network. */
+  /** All that came before is handled, and nothing more comes. */
   closed(): void;
 }
 
@@ -112,7 +112,7 @@ export class Intake {
     return 'waiting';
   }
 
-  /** The socket is closed. Its connection ends when the frames that its user sent before are handled. */
+  /** Nothing more comes of it. Its connection ends when the frames that its user sent before are handled. */
   close(reader: FrameReader): void {
     const user = this.#waiting.get(reader.session.userId);
     if (user === undefined) reader.closed();

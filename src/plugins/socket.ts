@@ -171,7 +171,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const connection = new Connection(
           deps.nextConnectionId(),
           data.session,
-          socketOf(ws, data),
+          socketOf(ws, data, intake),
           deps.connection,
         );
         data.connection = connection;
@@ -213,11 +213,16 @@ function offers(req: HttpRequest, wanted: string): boolean {
 }
 
 /** After a close by the peer, what is sent is lost, as it is on the way. Connection checks `isClosed` first. */
-function socketOf(ws: WebSocket<SocketData>, data: Readonly<SocketData>): PluginSocket {
+function socketOf(
+  ws: WebSocket<SocketData>,
+  data: Readonly<SocketData>,
+  intake: Intake,
+): PluginSocket {
   return {
     isCongested: () => data.isGone || ws.getBufferedAmount() > congestedBytes,
     send: (text) =>
       data.isGone || (ws.getBufferedAmount() <= outgoingBytesMax && ws.send(text) !== dropped),
+    endBehind: () => data.connection && intake.close(data.connection),
     close(code, reason) {
       if (!data.isGone) ws.end(code, reason);
     },

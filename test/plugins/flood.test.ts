@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import t from 'tap';
+import { limits } from '../../src/limits.js';
+import { framesPerUpgrade } from '../../src/plugins/budget.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
-import { dialPlugin, type Plugin } from '../support/plugin.js';
+import { connectPlugin, dialPlugin, hello, type Plugin } from '../support/plugin.js';
 
 const framesPerSecond = 100;
 const burst = 10 * framesPerSecond;
@@ -57,6 +59,23 @@ for (const [name, send] of Object.entries(floods)) {
     t.ok(retryAfter >= 1 && retryAfter <= 5, `Retry-After: ${retryAfter}`);
   });
 }
+
+t.test('what came before the excess takes effect', async (t) => {
+  const admitted = 10 * limits.pluginFramesPerSecond.value - framesPerUpgrade - 1;
+  const roomy = await startTestGateway(t, { users: 1 });
+  const user = await roomy.user();
+  const plugin = await roomy.plugin(user);
+  const event = { type: 'event', event: 'order_update', data: { orderId: 'x'.repeat(64) } };
+  for (let seq = 1; seq <= 2 * admitted; seq++) plugin.send({ ...event, seq });
+  t.same(await plugin.waitClosed(), { code: 4004, reason: 'too_fast' });
+  const back = await eventually(() =>
+    connectPlugin(roomy.url, user.sessionToken).catch(() => undefined),
+  );
+  back.send(hello);
+  const { lastSeq } = await back.next('welcome');
+  t.ok(lastSeq >= admitted, `lastSeq: ${lastSeq}`);
+  back.cut();
+});
 
 t.test('a user has so many connections, and another upgrade is refused', async (t) => {
   const user = await gateway.user();

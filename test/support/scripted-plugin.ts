@@ -17,6 +17,10 @@ export class ScriptedPlugin implements PluginSocket {
   /** Frames that it still reads before what can wait should. */
   room = Infinity;
 
+  endBehind(): void {
+    this.connection.closed();
+  }
+
   isCongested(): boolean {
     return this.room <= 0;
   }
