@@ -133,14 +133,18 @@ export async function runFraming(bed: TestBed, chance: Chance): Promise<number> 
   for (const { payload } of socket.take())
     bed.isolation.search(bed.attacker.email, payload.toString());
 
-  const after = await openPlugin(bed.url, sessionToken, source);
-  after.cut();
-  const again = await openPlugin(bed.url, sessionToken, source).then(async (plugin) => {
+  const acknowledged = async (instanceId: string): Promise<number> => {
+    const plugin = await openPlugin(bed.url, sessionToken, { ...source, instanceId });
     plugin.send(event(1));
     const { seq: lastSeq } = await withDeadline(plugin.next('ack'), () => 'no acknowledgement');
     plugin.cut();
     return lastSeq as number;
-  });
+  };
+  // Its write is behind theirs: a welcome before they are on disk would not count them.
+  await acknowledged(`${mark}-behind`);
+  const after = await openPlugin(bed.url, sessionToken, source);
+  after.cut();
+  const again = await acknowledged(source.instanceId);
   verdict.hold(
     'what is framed rightly counts, and nothing from the breach on',
     again === seq,
