@@ -21,7 +21,7 @@ process.on('disconnect', () => process.exit());
 const openAtStart = countsOf(process.getActiveResourcesInfo());
 
 async function run(file: string): Promise<void> {
-  tell({ began: true });
+  tell({ timeMs: timeoutMs });
   const began = cpuSeconds();
   const options: ConstructorParameters<typeof tap.Test>[0] = {
     name: file,
@@ -95,11 +95,15 @@ function countsOf(kinds: readonly string[]): Map<string, number> {
 function forwardTo(test: tap.Test): void {
   const target = tap.t as unknown as Record<string, unknown>;
   const methods = test as unknown as Record<string, unknown>;
-  for (const name of [...Object.keys(tap), 'teardown', 'setTimeout']) {
+  for (const name of [...Object.keys(tap), 'teardown']) {
     const method = methods[name];
     // Bound, and not wrapped: the line that a failure names is the caller's.
     if (typeof method === 'function') target[name] = method.bind(test) as unknown;
   }
+  target['setTimeout'] = (timeMs: number): void => {
+    tell({ timeMs });
+    test.setTimeout(timeMs);
+  };
   Object.defineProperty(target, 'jobs', {
     configurable: true,
     get: () => test.jobs,

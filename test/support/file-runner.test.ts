@@ -18,6 +18,7 @@ const bodies = {
   deadly: "t.pass(); process.kill(process.pid, 'SIGKILL');",
   open: 't.pass(); setInterval(() => {}, 1000);',
   slow: "t.test('waits', () => new Promise((resolve) => setTimeout(resolve, 60_000)));",
+  longer: 't.setTimeout(30_000); setTimeout(() => t.pass(), 2500); t.plan(1);',
   stuck: 't.pass(); for (;;);',
   undocumented: 't.pass(); process.exitCode = 1;',
   late: "t.pass(); t.teardown(() => { throw new Error('late'); });",
@@ -66,6 +67,12 @@ t.test('after a file that failed, the next one gets a new process', async (t) =>
   t.not(after, before);
   t.match(await run('deadly'), /^complaint: the process of this file ended with SIGKILL$/m);
   t.match(await run('third'), /^ok 1 - process/m);
+});
+
+t.test('a file has the time that it sets for itself', async (t) => {
+  const output = await start(t, { timeoutMs: 2000, graceMs: 0 })('longer');
+  t.match(output, /^ok 1/m);
+  t.notMatch(output, 'complaint');
 });
 
 // oxfmt-ignore

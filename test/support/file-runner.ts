@@ -8,8 +8,8 @@ import { PassThrough, type Readable } from 'node:stream';
 
 /** What the process tells: output of the file, and its end. */
 export type RunnerMessage =
-  /** The process is up, and the file's time runs. */
-  | { readonly began: true }
+  /** The file has so long from now: told when it begins, and when it sets another time. */
+  | { readonly timeMs: number }
   | { readonly tap: string }
   | { readonly ended: FileEnd & { readonly ok: boolean } }
   /** The test runner's own. */
@@ -48,7 +48,7 @@ export class FileRunner {
   run(file: string): FileRun {
     const output = new PassThrough();
     const child = (this.#child ??= this.#start());
-    const { timeoutMs, graceMs = 10_000 } = this.times;
+    const { graceMs = 10_000 } = this.times;
     const end = new Promise<FileEnd>((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const settle = (fileEnd: FileEnd): void => {
@@ -58,8 +58,9 @@ export class FileRunner {
         resolve(fileEnd);
       };
       child.on('message', (message: RunnerMessage) => {
-        if ('began' in message) {
-          timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs + graceMs);
+        if ('timeMs' in message) {
+          clearTimeout(timer);
+          timer = setTimeout(() => child.kill('SIGKILL'), message.timeMs + graceMs);
         }
         if ('tap' in message) return void output.write(message.tap);
         if (!('ended' in message)) return;
