@@ -4,6 +4,7 @@
  * raised, because tests log in often. The process ends with the test.
  */
 import type { Test } from 'tap';
+import { commitAnswerMs } from '../../src/store/storage-health.js';
 import type { Store } from '../../src/store/store.js';
 import { call, codeOf, createKey, login, signal, status, submit } from './api.js';
 import { until } from './eventually.js';
@@ -130,14 +131,16 @@ export class TestGateway {
 
   /**
    * Repeated as a bot does it, with the same key, where a commit takes a busy machine so long that its outcome is
-   * unknown. @returns the requestId.
+   * unknown. Sooner than that nothing makes it unknown but a fault. @returns the requestId.
    */
   async submit(user: TestUser, fields: object = {}): Promise<string> {
     const body = signal(fields);
     const idempotencyKey = `submit-${process.pid}-${++submits}`;
+    const began = performance.now();
     const answer = await until(
       () => submit(this.url, user.key, body, idempotencyKey),
-      (answer) => !outcomeUnknown.has(codeOf(answer)),
+      (answer) =>
+        !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
     );
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
     return answer.body.requestId;
