@@ -15,7 +15,6 @@ import { missing } from './support/installed.js';
 import { blocksOf, differences, type Block } from './support/page.js';
 import { openShell, pathWith, signalboxScript } from './support/shell.js';
 
-t.setTimeout(240_000);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(join(root, 'README.md'), 'utf8');
 const sections = new Map(

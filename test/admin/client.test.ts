@@ -25,7 +25,8 @@ import { createIdSource } from '../../src/lib/ids.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { gatewayOn, lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { dataDirOf, startGateway } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { startGateway } from '../support/gateway-process.js';
 import { eventually } from '../support/eventually.js';
 import { runInProcess } from '../support/in-process.js';
 import { startProgram } from '../support/program.js';
@@ -33,7 +34,6 @@ import { addUsers } from '../support/users.js';
 
 const ann = 'ann@example.com';
 const newUser = { email: ann, plan: 'basic', passwordHash: '$', confirmed: true };
-t.setTimeout(300_000);
 
 async function aDirectory(t: Test): Promise<string> {
   const dataDir = dataDirOf(t);

@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import '../support/alone.js';
 import { startCeiling } from '../../bench/benches/submit.js';
 import { missing } from '../../bench/measure/requirements.js';
 import { thisProduct } from '../../bench/measure/product.js';
@@ -14,7 +15,6 @@ import { startGateway } from '../../bench/sides/gateway.js';
 import { type Population, populate } from '../../bench/sides/population.js';
 import { copyOf, queueing, retain } from '../../bench/sides/retained.js';
 
-t.setTimeout(300_000);
 const product = thisProduct;
 
 async function population(): Promise<Population> {

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { runProgram } from '../../src/cli/program.js';
-import { dataDirOf } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
 import { programToRead, runInProcess } from '../support/in-process.js';
 import { addUsers } from '../support/users.js';
 

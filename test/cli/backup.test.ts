@@ -22,12 +22,11 @@ import type { Store } from '../../src/store/store.js';
 import { createKey, login, signal, status, submit } from '../support/api.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { eventually } from '../support/eventually.js';
-import { addUser, dataDirOf, startGateway } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { openPlugin } from '../support/plugin.js';
 import { stagedIn } from '../support/staged-copies.js';
-
-t.setTimeout(300_000);
 
 const ann = 'ann@example.com';
 /** The log of a copy: the index has everything of it. */

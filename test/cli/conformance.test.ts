@@ -1,12 +1,11 @@
 import t from 'tap';
+import '../support/alone.js';
 import { logIn } from '../../src/terminal/session-login.js';
 import { createPaperTerminal } from '../../src/terminal/paper-terminal.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
 import { runInProcess } from '../support/in-process.js';
-
-t.setTimeout(120_000);
 
 t.test('without a plugin, the first rule fails and so does the command', async (t) => {
   const { code, stdout } = await runInProcess(['conformance', '--json', '--connect-s', '1']);

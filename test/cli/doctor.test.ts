@@ -22,11 +22,10 @@ import { openStore } from '../../src/store/lmdb-store.js';
 import { readKey, writeKey } from '../../src/store/key-encoding.js';
 import { collections } from '../../src/store/key-layout.js';
 import { runCommand } from '../support/command.js';
-import { addUser, dataDirOf } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { addUser } from '../support/gateway-process.js';
 import { commandOfNobody, directoryOfNobody, nobody, noOtherUser } from '../support/other-user.js';
 import { runInProcess } from '../support/in-process.js';
-
-t.setTimeout(300_000);
 
 interface Diagnosis {
   readonly code: number | null;

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import { bearer, call, createKey, login } from '../support/api.js';
+import { dataDirOf } from '../support/gateway.js';
 import {
   addUser,
-  dataDirOf,
   type GatewayProcess,
   password,
   startGateway,

@@ -8,9 +8,9 @@ import t, { type Test } from 'tap';
 import { knownEnvironment } from '../../src/settings/table.js';
 import { lockDirectory } from '../../src/store/directory-lock.js';
 import { startCommand } from '../support/command.js';
+import { dataDirOf } from '../support/gateway.js';
 import {
   addUser,
-  dataDirOf,
   type GatewayOptions,
   type GatewayProcess,
   signalboxCli,

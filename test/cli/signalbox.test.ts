@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import t from 'tap';
-import { addUser, dataDirOf } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { addUser } from '../support/gateway-process.js';
 import { signalbox } from '../support/signalbox.js';
 
 const skip = existsSync('/dev/full') ? false : 'needs /dev/full';

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import '../support/alone.js';
 import { noEffects } from '../../src/admin/operation.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
@@ -27,7 +28,6 @@ import { signalboxIn } from '../support/in-process.js';
 import { startProgram } from '../support/program.js';
 
 const ann = 'ann@example.com';
-t.setTimeout(300_000);
 
 interface Move {
   readonly from: string;

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { dataDirOf, password } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { password } from '../support/gateway-process.js';
 import { type CliResult, signalboxIn as cli } from '../support/in-process.js';
 import { addUsers } from '../support/users.js';
 

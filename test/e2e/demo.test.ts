@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import t, { type Test } from 'tap';
+import '../support/alone.js';
 import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { signalbox } from '../support/signalbox.js';

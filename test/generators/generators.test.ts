@@ -16,7 +16,6 @@ import { password } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { installGenerators } from './installed-generators.js';
 
-t.setTimeout(300_000);
 const root = join(import.meta.dirname, '../../..');
 const source = join(root, 'test/generators');
 const email = 'generated@example.com';

@@ -37,6 +37,7 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
     '.taprc': 'include:\n  - suite.js\ndisable-coverage: true\nallow-empty-coverage: true\n',
     'suite.js': built('../suite.js'),
     support: {
+      'alone.js': built('../support/alone.js'),
       'file-runner.js': built('../support/file-runner.js'),
       'file-runner.program.js': built('../support/file-runner.program.js'),
       // Its groups are of this repository.

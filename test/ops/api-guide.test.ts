@@ -17,7 +17,6 @@ import { openShell, pathWith, signalboxScript } from '../support/shell.js';
 import { pageFile, pageTables } from './api-guide-page.js';
 import { withTables } from './page-tables.js';
 
-t.setTimeout(240_000);
 const page = readFileSync(pageFile, 'utf8');
 const blocks = blocksOf(page);
 const runs = blocks.filter(({ language }) => ['sh', 'js'].includes(language));

@@ -8,13 +8,12 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createKey, login, signal, status, submit, verdict } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { dataDirOf } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
 import { missing } from '../support/installed.js';
 import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
 import { addUsers } from '../support/users.js';
 
-t.setTimeout(300_000);
 const ops = new URL('../../../ops/', import.meta.url).pathname;
 const page = readFileSync(`${ops}backup.md`, 'utf8');
 const blocks = blocksOf(page)

@@ -15,7 +15,6 @@ import type { Plugin } from '../support/plugin.js';
 import { tlsCall, tlsMember, tlsPlugin } from '../support/tls-client.js';
 
 const skip = haproxyBefore(2, 8);
-t.setTimeout(300_000);
 
 const bytesPerSecond = 256 * 1_024;
 const connections = 4;

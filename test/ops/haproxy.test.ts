@@ -21,7 +21,6 @@ import {
 } from '../support/tls-client.js';
 
 const skip = missing('haproxy', ['-v']);
-t.setTimeout(300_000);
 // The second gateway trusts another proxy than ours, to show what is then believed.
 const edge = (skip === false ? await openEdge(t, '192.0.2.1') : undefined) as Edge;
 const at: Edge['at'] = (host, from) => edge.at(host, from);

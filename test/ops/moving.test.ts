@@ -9,7 +9,6 @@ import { missing } from '../support/installed.js';
 import { tlsCall, tlsMember, tlsPlugin, tlsReader } from '../support/tls-client.js';
 
 const skip = missing('haproxy', ['-v']);
-t.setTimeout(300_000);
 
 const page = readFileSync(new URL('../../../ops/scaling.md', import.meta.url), 'utf8');
 

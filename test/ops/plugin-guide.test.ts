@@ -12,7 +12,6 @@ import { startTestGateway } from '../support/gateway.js';
 import { password } from '../support/gateway-process.js';
 import { blocksOf } from '../support/page.js';
 
-t.setTimeout(240_000);
 const page = readFileSync(new URL('../../../ops/plugin-guide.md', import.meta.url), 'utf8');
 const [program] = blocksOf(page).filter(({ language }) => language === 'js');
 const gateway = await startTestGateway(t, {});

@@ -7,13 +7,8 @@ import { exitCodes } from '../../src/cli/command.js';
 import { knownEnvironment } from '../../src/settings/table.js';
 import { isQuiet } from '../harness/quiet-log.js';
 import { post } from '../support/api.js';
-import {
-  addUser,
-  dataDirOf,
-  password,
-  signalboxCli,
-  startGateway,
-} from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { addUser, password, signalboxCli, startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { openNotifySocket } from '../support/notify-socket.js';
 

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { connect, type ConnectionOptions } from 'node:tls';
 import t from 'tap';
+import '../support/alone.js';
 import { bearer, json, signal } from '../support/api.js';
 import { event, report, tell } from '../support/frames.js';
 import { signalboxCli, startGateway } from '../support/gateway-process.js';

@@ -199,7 +199,6 @@ async function stayWithin(t: Test, { capacity, refusal, newClient }: Limited): P
 }
 
 t.test('while the limits are watched', async (t) => {
-  t.setTimeout(300_000);
   t.jobs = 16;
   const runs = limiteds.flatMap((limited) => [
     t.test(

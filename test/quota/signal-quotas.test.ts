@@ -11,7 +11,6 @@ const plans = {
   day: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 8 },
   none: { publicApi: true, signalsPerMinute: 1_000, signalsPerDay: 0 },
 };
-t.setTimeout(300_000);
 await dayOfAtLeast(60_000);
 
 const gateway = await startTestGateway(t, { plans });

@@ -8,7 +8,6 @@ import { testPluginPromises } from './plugin-promises.js';
 /** Of the file: those of the tests in it are emptied when they begin. */
 const directory = t.testdir();
 
-t.setTimeout(300_000);
 await t.test('the plugin base for .NET', { skip: noMono }, (t) =>
   testPluginPromises(t, {
     paper: compile(directory, 'paper'),

@@ -108,7 +108,6 @@ function inTwoAttempts(api: FakeApi, call: Call, first: Reply | Drip): Promise<O
   }, 120_000);
 }
 
-t.setTimeout(300_000);
 await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   const api = await startFakeApi();
   t.teardown(() => api.close());

@@ -7,7 +7,6 @@ import { startTestGateway } from '../support/gateway.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 import { outcome, startTerminal } from './terminal-process.js';
 
-t.setTimeout(300_000);
 await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async (t) => {
   const gateway = await startTestGateway(t, { users: 1 });
   const user = await gateway.user();

@@ -5,7 +5,6 @@ import { assertFaults, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 
-t.setTimeout(300_000);
 await t.test('the plugin base for Python', { skip: noPython }, (t) =>
   testPluginPromises(t, {
     paper: [String(python), `${sdk}/examples/paper_terminal.py`],

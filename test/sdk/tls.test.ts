@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import '../support/alone.js';
 import { bearer, json, signal } from '../support/api.js';
 import { startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
@@ -65,8 +66,6 @@ async function tradesBehindTls(
   const { body } = await tlsCall(server, 'GET', path, { headers: bearer(ann.key) });
   t.equal(body.executions[0].status, 'filled');
 }
-
-t.setTimeout(300_000);
 
 await t.test('Python', { skip: noPython }, (t) =>
   tradesBehindTls(t, [String(python), `${sdk}/examples/paper_terminal.py`], (authority) => ({

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import t from 'tap';
+import '../support/alone.js';
 import { startGateway, type GatewayProcess } from '../support/gateway-process.js';
 import { RawClient, request, type RawAnswer } from '../support/raw-client.js';
 

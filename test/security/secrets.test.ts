@@ -26,7 +26,6 @@ import { rawCall } from '../support/raw-client.js';
 import { SecretSearch } from '../support/secret-search.js';
 import { signText } from '../support/token-forgery.js';
 
-t.setTimeout(240_000);
 const search = new SecretSearch();
 const shownOfKey = 'svc_api_'.length + 6;
 const email = 'ann@example.com';

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { exposureOf } from '../../src/settings/exposure.js';
-import { dataDirOf, startGateway } from '../support/gateway-process.js';
+import { dataDirOf } from '../support/gateway.js';
+import { startGateway } from '../support/gateway-process.js';
 
 t.test('a port that others can reach without TLS is named, with what to do', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.7', 'gateway.example.com', '128.0.0.1']) {

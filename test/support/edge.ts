@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Test } from 'tap';
+import './alone.js';
 import { freePort } from './free-port.js';
 import { startGateway, type GatewayProcess } from './gateway-process.js';
 import { type Haproxy, type HaproxyFiles, haproxyFolder, startHaproxy } from './haproxy.js';

@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import * as tap from 'tap';
+import { guardDirectories } from './alone.js';
 import type { RunnerMessage } from './file-runner.js';
 
 const [timeoutMs, closingMs] = process.argv.slice(2).map(Number) as [number, number];
@@ -40,25 +41,6 @@ async function run(file: string): Promise<void> {
   const complaint = (await neverClosed()) ?? failureUntold(test);
   const ok = complaint === undefined && test.results?.ok === true;
   tell({ ended: { ok, complaint, cpuSeconds: cpuSeconds() - began } });
-}
-
-/**
- * tap removes a test's directory before it runs the teardowns, unless there was one before the directory: a process
- * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone. A second `testdir`
- * empties the first, under whatever works there.
- */
-function guardDirectories(test: tap.Test): void {
-  test.teardown(() => undefined);
-  const make = test.testdir.bind(test);
-  let made: string | undefined;
-  test.testdir = (...content) => {
-    if (made === test.testdirName) throw new Error('a second testdir of a test empties the first');
-    made = test.testdirName;
-    return make(...content);
-  };
-  test.on('subtestAdd', (subtest) => {
-    if (subtest instanceof tap.Test) guardDirectories(subtest);
-  });
 }
 
 /** Waits until the file has nothing open that would keep a process of its own alive, or for too long. */

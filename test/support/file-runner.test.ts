@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { FileRunner, type FileTimes } from './file-runner.js';
@@ -56,6 +57,16 @@ t.test('one process runs file after file; what a file asks of t is its own', asy
 
 t.test('the directory of a test goes after its teardowns', async (t) => {
   t.match(await start(t)('directories'), /^# seen: true,true,true$/m);
+});
+
+t.test('a file that runs alone has the same time, and its directories go as late', (t) => {
+  const alone = `import '${import.meta.resolve('./alone.js')}'; t.comment(t.options.timeout);`;
+  const content = { 'alone.js': `import t from 'tap'; ${alone} ${bodies.directories}` };
+  const file = `${t.testdir(content)}/alone.js`;
+  const { stdout } = spawnSync(process.execPath, [file], { encoding: 'utf8', env: {} });
+  t.match(stdout, /^# 300000$/m);
+  t.match(stdout, /^# seen: true,true,true$/m);
+  t.end();
 });
 
 t.test('after a file that failed, the next one gets a new process', async (t) => {

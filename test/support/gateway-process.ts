@@ -5,8 +5,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Test } from 'tap';
 import { createInterface } from 'node:readline';
 import { watchAnswersOf } from './answer-watch.js';
 import { type CliResult, signalboxIn } from './in-process.js';
@@ -113,9 +111,4 @@ export async function addUser(
   const args = ['user', 'add', email, '--plan', plan, '--password-stdin', ...flags];
   const { code, stderr } = await signalboxIn(dataDir, args, `${password}\n`);
   if (code !== 0) throw new Error(stderr);
-}
-
-/** A data directory's path inside the test's own directory; it need not exist yet. */
-export function dataDirOf(t: Test): string {
-  return join(t.testdir(), 'data');
 }

@@ -3,17 +3,14 @@
  * own users, so that limits and terminals of one subtest never affect another. The limits on logins are
  * raised, because tests log in often. The process ends with the test.
  */
+import { join } from 'node:path';
 import type { Test } from 'tap';
 import { commitAnswerMs } from '../../src/store/storage-health.js';
 import type { Store } from '../../src/store/store.js';
+import './alone.js';
 import { call, codeOf, createKey, login, signal, status, submit } from './api.js';
 import { until } from './eventually.js';
-import {
-  dataDirOf,
-  startGateway,
-  type GatewayOptions,
-  type GatewayProcess,
-} from './gateway-process.js';
+import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
 import { runInProcess } from './in-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
 import { addUsers, type NewUser } from './users.js';
@@ -139,8 +136,7 @@ export class TestGateway {
     const began = performance.now();
     const answer = await until(
       () => submit(this.url, user.key, body, idempotencyKey),
-      (answer) =>
-        !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
+      (answer) => !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
     );
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
     return answer.body.requestId;
@@ -166,6 +162,11 @@ export class TestGateway {
   }
 }
 
+/** A data directory's path inside the test's own directory; it need not exist yet. */
+export function dataDirOf(t: Test): string {
+  return join(t.testdir(), 'data');
+}
+
 export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Promise<TestGateway> {
   return openTestGateway(t, new TestGateway(dataDirOf(t), options));
 }
@@ -175,8 +176,6 @@ export async function openTestGateway<Gateway extends TestGateway>(
   t: Test,
   gateway: Gateway,
 ): Promise<Gateway> {
-  // Starting processes takes long on a busy machine.
-  t.setTimeout(300_000);
   await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
   await gateway.start();
   t.teardown(async () => {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Test } from 'tap';
+import './alone.js';
 import { eventually } from './eventually.js';
 import { signalbox } from './signalbox.js';
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
+import '../support/alone.js';
 import { eventually } from '../support/eventually.js';
 import { startFakeGateway } from '../support/fake-gateway.js';
 import { Inbox } from '../support/inbox.js';

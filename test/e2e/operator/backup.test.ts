@@ -5,6 +5,7 @@
 import { statSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import '../../support/alone.js';
 import { openTestRun } from '../../harness/crash/test-run.js';
 import { configOf } from '../../harness/crash/config.js';
 import { AcknowledgedState } from '../../harness/crash/acknowledged-state.js';
@@ -15,10 +16,8 @@ import { Verdict } from '../../harness/verdict.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
 const signalsBefore = 300;
-t.setTimeout(300_000);
 
 t.test(`all that was acknowledged before a backup began is in it (seed ${seed})`, async (t) => {
-  t.setTimeout(300_000);
   const directory = t.testdir();
   const verdict = new Verdict();
   const run = await openTestRun(seed, join(directory, 'data'), verdict);

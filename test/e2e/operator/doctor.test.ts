@@ -6,7 +6,6 @@ import { runCommand } from '../../support/command.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway } from '../../support/gateway.js';
 
-t.setTimeout(300_000);
 const gateway = await startTestGateway(t, { users: 2 });
 const { port } = new URL(gateway.url);
 const opsPort = new URL(gateway.process.opsUrl).port;

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import t from 'tap';
 import { eventually } from '../../support/eventually.js';
+import { dataDirOf } from '../../support/gateway.js';
 import { signalbox } from '../../support/signalbox.js';
 
 const skip = existsSync('/dev/full') ? false : 'needs /dev/full';
 
 t.test('a log that cannot be written does not end the gateway', { skip }, async (t) => {
-  const flags = ['--data-dir', `${t.testdir()}/data`, '--port', '0', '--ops-port', '0'];
+  const flags = ['--data-dir', dataDirOf(t), '--port', '0', '--ops-port', '0'];
   const child = spawn(process.execPath, [signalbox, 'serve', ...flags], {
     stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
   });
@@ -25,7 +26,7 @@ t.test('a log that cannot be written does not end the gateway', { skip }, async 
 });
 
 t.test('a ready line that cannot be written does not end the gateway', { skip }, async (t) => {
-  const flags = ['--data-dir', `${t.testdir()}/data`, '--port', '0', '--ops-port', '0'];
+  const flags = ['--data-dir', dataDirOf(t), '--port', '0', '--ops-port', '0'];
   const child = spawn(process.execPath, [signalbox, 'serve', ...flags], {
     stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
   });

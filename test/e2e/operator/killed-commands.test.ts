@@ -4,12 +4,12 @@ import { perform } from '../../../src/admin/client.js';
 import { shippedSettings } from '../../support/shipped-settings.js';
 import { Chance } from '../../harness/chance.js';
 import { runCommand, startCommand, storeFinding } from '../../support/command.js';
-import { dataDirOf, startGateway } from '../../support/gateway-process.js';
+import { dataDirOf } from '../../support/gateway.js';
+import { startGateway } from '../../support/gateway-process.js';
 import { addUsers } from '../../support/users.js';
 
 const commands = 30;
 const together = 2;
-t.setTimeout(300_000);
 
 const deeds = {
   delete: { args: (email: string) => ['user', 'delete', email], isDone: isGone },

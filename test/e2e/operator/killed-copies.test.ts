@@ -11,12 +11,8 @@ import { runCommand, startCommand, storeFinding } from '../../support/command.js
 import { signalboxIn } from '../../support/in-process.js';
 import { eventually } from '../../support/eventually.js';
 import { stagedIn } from '../../support/staged-copies.js';
-import {
-  addUser,
-  dataDirOf,
-  type GatewayProcess,
-  startGateway,
-} from '../../support/gateway-process.js';
+import { dataDirOf } from '../../support/gateway.js';
+import { addUser, type GatewayProcess, startGateway } from '../../support/gateway-process.js';
 
 const ann = 'ann@example.com';
 const signals = 2_000;

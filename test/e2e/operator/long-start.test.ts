@@ -5,7 +5,8 @@ import t from 'tap';
 import { openStore } from '../../../src/store/lmdb-store.js';
 import { acceptedSignal, putSignal } from '../../support/accepted-signal.js';
 import { freePort } from '../../support/free-port.js';
-import { dataDirOf, startGateway } from '../../support/gateway-process.js';
+import { dataDirOf } from '../../support/gateway.js';
+import { startGateway } from '../../support/gateway-process.js';
 
 const orders = 20_000;
 

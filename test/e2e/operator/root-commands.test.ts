@@ -2,6 +2,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import '../../support/alone.js';
 import { signalboxIn } from '../../support/in-process.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
 import { stagedIn } from '../../support/staged-copies.js';
@@ -14,7 +15,6 @@ import {
 
 const ann = 'ann@example.com';
 const skip = noOtherUser();
-t.setTimeout(300_000);
 
 interface Finding {
   readonly check: string;

@@ -7,7 +7,6 @@ import { runCommand, startCommand } from '../../support/command.js';
 import { startTestGateway } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
 
-t.setTimeout(300_000);
 const gateway = await startTestGateway(t, { users: 2 });
 const from = ['--url', gateway.process.opsUrl];
 

@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { eventually } from '../../support/eventually.js';
 import { runCommand } from '../../support/command.js';
-import { dataDirOf, startGateway } from '../../support/gateway-process.js';
+import { dataDirOf } from '../../support/gateway.js';
+import { startGateway } from '../../support/gateway-process.js';
 
 const openFilesMax = 128;
 const few = ['/bin/sh', '-c', `ulimit -n ${openFilesMax}; exec "$@"`, 'sh'];

@@ -33,7 +33,6 @@ const limits = {
 const ttlMs = 300_000;
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
 const gateway = await startTestGateway(t, { users: 6, limits, config: { plans } });
-t.setTimeout(300_000);
 
 let targets = 0;
 

@@ -3,6 +3,7 @@
  */
 import { join } from 'node:path';
 import t from 'tap';
+import '../../support/alone.js';
 import {
   bearer,
   call,
@@ -36,10 +37,9 @@ interface Sent {
 const disk = mountSmallDisk(96);
 const missing = typeof disk === 'string' ? disk : false;
 if (missing !== false) console.error(`NOT TESTED: ${missing}`);
-t.setTimeout(120_000);
 
 const title = 'a full disk: clear refusals, no crash, nothing lost, recovery by itself';
-t.test(title, { skip: missing, timeout: 120_000 }, async (t) => {
+t.test(title, { skip: missing }, async (t) => {
   if (typeof disk === 'string') return;
   t.teardown(() => disk.unmount());
   const dataDir = join(disk.path, 'data');

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import '../../support/alone.js';
 import { type Answer, createKey, login, signal, submit } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway } from '../../support/gateway-process.js';
@@ -56,12 +57,10 @@ async function hasWholeIndex(opsUrl: string): Promise<boolean> {
 const hasCompiler = spawnSync('cc', ['--version']).status === 0 && process.platform === 'linux';
 if (!hasCompiler) console.error('NOT TESTED: there is no C compiler to make a disk fail with');
 
-t.setTimeout(300_000);
 t.test(
   'a store that has given up ends the gateway, and a new start goes on',
   { skip: hasCompiler ? false : 'needs a C compiler' },
   async (t) => {
-    t.setTimeout(300_000);
     const directory = t.testdir({ 'shim.c': shim });
     const library = join(directory, 'shim.so');
     const made = spawnSync('cc', [

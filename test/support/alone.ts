@@ -1,0 +1,28 @@
+/**
+ * What the runner of the suite gives to each file, for one that runs alone as `node build/test/NAME.test.js`: time for
+ * a busy machine, where tap would give 30 s, and directories that outlive their users.
+ */
+import t, { Test } from 'tap';
+
+if (process.env['TAP_TIMEOUT'] === undefined) t.setTimeout(300_000);
+guardDirectories(t);
+
+/**
+ * tap removes a test's directory before it runs the teardowns, unless there was one before the directory: a process
+ * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone. A second `testdir`
+ * empties the first, under whatever works there.
+ */
+export function guardDirectories(test: Test): void {
+  // `teardown` of a file's own test would also end it as soon as it is idle.
+  test.after(() => undefined);
+  const make = test.testdir.bind(test);
+  let made: string | undefined;
+  test.testdir = (...content) => {
+    if (made === test.testdirName) throw new Error('a second testdir of a test empties the first');
+    made = test.testdirName;
+    return make(...content);
+  };
+  test.on('subtestAdd', (subtest) => {
+    if (subtest instanceof Test) guardDirectories(subtest);
+  });
+}
