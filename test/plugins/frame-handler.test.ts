@@ -521,6 +521,8 @@ t.test('a cancel report for an order that is filled by then changes nothing', as
     status: 'filled',
     cancel: { status: 'too_late', reasonCode: 'already_filled' },
   });
+  t.equal(plugin.lastAck, 3, 'acknowledged all the same');
+  t.equal(gateway.instruments.reportsIgnored.value, 1);
 });
 
 t.test('a late fill undoes a cancel: it was too late', async (t) => {
