@@ -9,7 +9,7 @@ import { deleteUser, setUser, suspendUser } from '../../src/auth/accounts.js';
 import { createSession } from '../../src/auth/session-token.js';
 import { authenticateUser, createUserTokens } from '../../src/auth/user-token.js';
 import { systemClock } from '../../src/lib/clock.js';
-import type { Reader } from '../../src/store/store.js';
+import type { Reader, Store } from '../../src/store/store.js';
 import type { HashPool } from '../../src/workers/hash-pool.js';
 import { WallClock } from '../harness/time/wall-clock.js';
 import { signal } from '../support/api.js';
@@ -156,7 +156,8 @@ t.test('what ends after the body and before the commit is judged in the transact
   }
 });
 
-t.test('a login gets a token that is valid though its user was away meanwhile', async (t) => {
+/** A login with the right password, during whose verification this happens. */
+async function loginDuring(meanwhile: (store: Store) => Promise<unknown>) {
   const store = createMemoryStore();
   await store.write((batch) => {
     batch.put('users', 'u1', { ...someUser, confirmed: true });
@@ -172,16 +173,43 @@ t.test('a login gets a token that is valid though its user was away meanwhile', 
     userTokens: tokens,
     hashPool: {
       async verify() {
-        await suspendUser(store, someUser.email);
-        await setUser(store, someUser.email, { frozen: false });
+        await meanwhile(store);
         return true;
       },
     } as unknown as HashPool,
   });
-  const { body } = await login(someUser.email, 'any');
-  const { token } = JSON.parse(body) as { readonly token: string };
+  return { store, tokens, answer: await login(someUser.email, 'any') };
+}
+
+t.test('a login gets a token that is valid though its user was away meanwhile', async (t) => {
+  const { store, tokens, answer } = await loginDuring(async (store) => {
+    await suspendUser(store, someUser.email);
+    await setUser(store, someUser.email, { frozen: false });
+  });
+  const { token } = JSON.parse(answer.body) as { readonly token: string };
   t.equal(authenticateUser(store, tokens, token)?.userId, 'u1');
 });
+
+const lost: readonly [string, string, (store: Store) => Promise<unknown>][] = [
+  ['deleted', 'invalid_credentials', (store) => deleteUser(store, someUser.email, 1)],
+  [
+    'given another password',
+    'invalid_credentials',
+    (store) => setUser(store, someUser.email, { passwordHash: 'other' }),
+  ],
+  [
+    'unconfirmed',
+    'email_not_confirmed',
+    (store) => setUser(store, someUser.email, { confirmed: false }),
+  ],
+];
+for (const [change, code, meanwhile] of lost) {
+  t.test(`a login gets nothing if its user is ${change} meanwhile`, async (t) => {
+    const { store, answer } = await loginDuring(meanwhile);
+    t.strictSame(answer, { outcome: code, body: '' });
+    t.equal(store.keys('sessions').length, 0);
+  });
+}
 
 t.test('the key endpoints have a rate of their own for each user', async (t) => {
   const limited = await startTestGateway(t, { limits: { userRequestsPerMinute: 3 }, users: 2 });
