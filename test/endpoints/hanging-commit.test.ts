@@ -36,7 +36,7 @@ const spare = await post(
   user.token,
 );
 
-const late = JSON.stringify(signal());
+const lateSignal = JSON.stringify(signal());
 const login = () => post(url, '/api/auth/login', { email: user.email, password });
 const createKey = () =>
   post(url, '/api/api-keys', { name: 'late', scopes: ['signals:read'] }, user.token);
@@ -52,7 +52,7 @@ const armSwitch = () =>
     body: '{"timeoutMs":600000}',
   });
 const changes: Record<string, () => Promise<Answer>> = {
-  'submit-signal': () => submit(url, user.key, late, 'late'),
+  'submit-signal': () => submit(url, user.key, lateSignal, 'late'),
   'cancel-order': () => gateway.cancel(user, order.orderRef, 'late cancel'),
   'cancel-all': () => cancelAll('late cancel-all'),
   'set-cancel-after': armSwitch,
@@ -73,6 +73,13 @@ async function verdicts(
 /** A gateway that was paused counts the commit's time anew: what comes meanwhile waits for it. */
 function onceItHangs(change: () => Promise<Answer>): Promise<Answer> {
   return until(change, ({ status }) => status !== 500);
+}
+
+/** The ids of the keys of which the log tells this. */
+function keysTold(event: string): unknown[] {
+  const lines = gateway.process.log().split('\n').slice(0, -1);
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return told.filter((each) => each['event'] === event).map(({ keyId }) => keyId);
 }
 
 async function readiness(): Promise<string> {
@@ -134,7 +141,7 @@ t.test('when the disk answers again, everything goes on without a restart', asyn
   unblockPool(pipe);
   await eventually(async () => (await readiness()) === '200 ready');
   await eventually(() => gateway.process.log().includes('the commit that hung has ended'));
-  const replayed = await submit(url, user.key, late, 'late');
+  const replayed = await submit(url, user.key, lateSignal, 'late');
   t.equal(replayed.status, 202, 'the signal was accepted after all');
   t.equal(replayed.headers.get('idempotent-replayed'), 'true');
   await plugin.next('submit', { requestId: replayed.body.requestId });
@@ -144,6 +151,9 @@ t.test('when the disk answers again, everything goes on without a restart', asyn
     const { body } = await get(url, '/api/api-keys', user.token);
     return body.map(({ name }: { name: string }) => name).join() === 'test';
   });
+  const lateKey = keysTold('key_made').at(-1);
+  await eventually(() => keysTold('key_revoked').length === 2);
+  t.same(new Set(keysTold('key_revoked')), new Set([spare.body.id, lateKey]));
   t.equal((await createKey()).status, 201);
   t.equal((await login()).status, 200);
   t.equal((await submit(url, user.key, signal())).status, 202);

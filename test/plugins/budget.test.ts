@@ -86,6 +86,7 @@ t.test('a connection that is beyond the budget is told, and closed with 4004', a
   t.strictSame(plugin.errors, ['too_fast']);
   t.strictSame(plugin.closed, { code: 4004, reason: 'too_fast' });
   t.equal(gateway.instruments.connectionsClosed.counters.too_fast.value, 1);
+  t.equal(gateway.instruments.framesRejected.value, 1);
 
   gateway.clock.advance(1_000);
   other.say(heartbeat);
