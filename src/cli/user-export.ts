@@ -60,20 +60,15 @@ async function write(
   freeze: boolean,
 ): Promise<Outcome> {
   if (existsSync(file)) return exists(file);
-  let writer: UserFileWriter;
-  try {
-    // Before the user is suspended: a path that cannot be written has no effect.
-    writer = createUserFile(file);
-  } catch (error) {
-    return unwritable(file, error);
-  }
+  let drop = (): void => undefined;
   const interrupted = (signal: NodeJS.Signals): void => {
-    writer.drop();
+    drop();
     io.stderr(
       `Nothing was written.${freeze ? ` The user may be frozen; ${undoFreeze(email)}` : ''}\n`,
     );
     process.kill(process.pid, signal);
   };
+  // Before there is a file, which a signal would leave where it is.
   for (const signal of endingSignals) process.once(signal, interrupted);
   let failure: { readonly error: unknown } | undefined;
   const attempt = (step: () => void): void => {
@@ -85,6 +80,14 @@ async function write(
     }
   };
   try {
+    let writer: UserFileWriter;
+    try {
+      // Before the user is suspended: a path that cannot be written has no effect.
+      writer = createUserFile(file);
+    } catch (error) {
+      return unwritable(file, error);
+    }
+    drop = () => writer.drop();
     const onRow = (row: unknown): void =>
       attempt(() => writer.write(row as UserFileHead | UserRow));
     return await operate(
@@ -103,7 +106,7 @@ async function write(
     return unwritable(file, failure.error, freeze ? email : undefined);
   } finally {
     for (const signal of endingSignals) process.off(signal, interrupted);
-    writer.drop();
+    drop();
   }
 }
 
