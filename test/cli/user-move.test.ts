@@ -260,6 +260,7 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
       lastSeq: 0,
       lastSeenAt: 1,
     });
+    batch.put('apiKeyUses', 1, 1);
     batch.put('sessions', 'a hash', { userId, generation: 1, createdAt: 1, expiresAt: 2 });
   });
   await source.close();
@@ -285,13 +286,16 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
     ['"collection":"fills"', '"price":100', '"price":"100"'],
     ['"collection":"fills"', ',"00000000"]', ']'],
     ['"unknownOrders"', '"record":1', '"record":-1'],
+    ['"sources"', '"platform":"terminal_a"', '"platform":"terminal_b"'],
     ['"sources"', '"instanceId":"desk-1"', '"instanceId":"desk-2"'],
+    ['"sources"', '"accountName":"Sim101"', '"accountName":"Sim102"'],
     ['"users"', `"key":"${userId}"`, '"key":"usr_bob"'],
     ['"users"', '"email":"ann@example.com"', '"email":"bob@example.com"'],
     ['"users"', '"tokenGeneration":', '"tokenGeneration":true,"was":'],
     ['"apiKeys"', `"userId":"${userId}"`, '"userId":"usr_bob"'],
     ['"apiKeys"', '"id":1', '"id":-1'],
     ['"apiKeys"', '"maxOpenOrders":1', '"maxOpenOrders":"1"'],
+    ['"apiKeyUses"', '"key":1', '"key":-1'],
     ['"sessions"', '"expiresAt":2', '"expiresAt":[]'],
     ['"sessions"', '"collection":"sessions"', '"collection":"switches"'],
     ['"sessions"', '{', '['],
