@@ -84,8 +84,9 @@ export class EventReader {
     }
   }
 
-  /** @returns whether the response ended with its last chunk, or was cut. */
+  /** @returns whether the stream ended with its last chunk, or was cut. Throws when there is none: a refusal ends too. */
   async waitEnd(): Promise<'properly' | 'broken'> {
+    if (this.status !== 200) throw new Error(`no stream, but ${this.status}`);
     while (this.ended === undefined) await this.#change.wait();
     return this.ended;
   }

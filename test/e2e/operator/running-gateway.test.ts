@@ -75,10 +75,14 @@ t.test('user set --password-stdin: the old password and its tokens are out', asy
 
 t.test('key list and key revoke', async (t) => {
   const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   const listed = JSON.stringify(await cli(['key', 'list', user.email]));
   t.match(listed, new RegExp(`"id":${user.keyId}\\b`));
   t.notMatch(listed, user.key, 'without the secret');
+  const stream = await openReader(gateway.url, user.key);
   await cli(['key', 'revoke', `${user.keyId}`]);
+  t.equal(await stream.waitEnd(), 'properly');
+  plugin.close();
   const refused = await post(user);
   t.equal(refused.status, 401);
   t.equal(refused.body.error.code, 'invalid_api_key');

@@ -1,6 +1,6 @@
 /** Halt, freeze and revocation from outside: what waits is denied, nothing leaves, the rest goes on. */
 import t from 'tap';
-import { bearer, call, json, signal, submit, verdict } from '../../support/api.js';
+import { bearer, call, createKey, json, signal, submit, verdict } from '../../support/api.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
 
 const gateway = await startTestGateway(t, { users: 8 });
@@ -81,6 +81,11 @@ t.test('a revoked key: what it submitted and waits is denied, by API and by comm
   });
   t.match(await gateway.execution(second, third), { status: 'queued' });
   await cli('key', 'revoke', String(second.keyId));
+  const reader = await createKey(gateway.url, user.token);
+  t.match(await gateway.execution({ ...user, ...reader }, third), {
+    status: 'denied',
+    reasonCode: 'key_revoked',
+  });
   const plugin = await gateway.plugin(user);
   plugin.send({ type: 'report', seq: 2, executionId: sent.executionId, status: 'working' });
   await plugin.next('ack');
