@@ -312,6 +312,8 @@ t.test('a file of which a record is none is refused with its line', async (t) =>
 
   writeWhole(move.file, lines);
   t.match(await move.import(), { code: 0 }, 'as it was exported, it is imported');
+  const { stdout } = await signalboxIn(move.to, ['key', 'list', ann, '--json']);
+  t.match(JSON.parse(stdout), [{ lastUsedAt: '1970-01-01T00:00:00.001Z' }]);
 });
 
 t.test('a copy of a user that went on is refused', async (t) => {

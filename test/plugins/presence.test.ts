@@ -1,4 +1,5 @@
 import t from 'tap';
+import { heartbeatMs } from '../../src/plugins/protocol.js';
 import { publishedEvents, SimulatedGateway } from '../support/simulated-gateway.js';
 
 t.test('a source that connects elsewhere takes it from the older connection', async (t) => {
@@ -90,9 +91,13 @@ t.test('a source that the gateway forgot with its user is told of no more', asyn
   t.strictSame(statuses(gateway), []);
 });
 
-t.test('a short window asks for faster heartbeats', async (t) => {
-  const gateway = new SimulatedGateway({ limits: { heartbeatWindowMs: 2_000 } });
-  t.equal((await gateway.plugin()).of('welcome')[0]?.['heartbeatMs'], 500);
+t.test('a short window asks for faster heartbeats, and a long one for none slower', async (t) => {
+  const asked = async (heartbeatWindowMs: number) => {
+    const gateway = new SimulatedGateway({ limits: { heartbeatWindowMs } });
+    return (await gateway.plugin()).of('welcome')[0]?.['heartbeatMs'];
+  };
+  t.equal(await asked(2_000), 500);
+  t.equal(await asked(600_000), heartbeatMs);
 });
 
 /** What the streams were told of desk-1. */
