@@ -1,9 +1,9 @@
-/** Upgrades of a user that has sent too much, at the moment at which it may connect again. */
+/** Upgrades of a user that has sent too much, at the moment at which it may connect again, or connects too often. */
 import t from 'tap';
 import { createSession } from '../../src/auth/session-token.js';
 import type { HttpRequest, TemplatedApp } from '../../src/http/uws.js';
 import { noTrail } from '../../src/model/trail-events.js';
-import { Budgets } from '../../src/plugins/budget.js';
+import { Budgets, framesPerUpgrade } from '../../src/plugins/budget.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
 import { type PluginSocketsDeps, registerPluginSockets } from '../../src/plugins/socket.js';
 import { createMemoryStore } from '../support/memory-store.js';
@@ -26,6 +26,13 @@ t.test('every refusal says when to come again', async (t) => {
     t.ok(headers.includes('Retry-After: 1'), `${before} ms before`);
   }
   t.ok(refusals > 0);
+});
+
+t.test('an upgrade counts as many frames', async (t) => {
+  const { budgets, upgrade } = await setUp();
+  const burst = 10 * shippedLimits().pluginFramesPerSecond;
+  budgets.of(user.userId).spend(0, burst - framesPerUpgrade / 2);
+  t.match(upgrade().status, /^429/);
 });
 
 async function setUp() {
