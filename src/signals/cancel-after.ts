@@ -137,12 +137,18 @@ export class CancelAfter {
     });
   }
 
-  /** The computer slept, and its monotonic clock stood still: what was due meanwhile fires as after a pause. */
+  /**
+   * The computer slept, and its monotonic clock stood still: what was due meanwhile fires as after a pause. One that was
+   * armed since it woke, by a bot that is alive, slept through nothing: the wall clock tells, which may have been set.
+   */
   slept(ms: number): void {
     const { clock } = this.#deps;
     for (const each of this.#switches.values()) {
-      if (each.deadline === undefined) continue;
-      this.#arm(each, Math.max(graceMsMax, each.due - clock.monotonic() - ms));
+      const { firesAt } = each.record;
+      if (each.deadline === undefined || firesAt === null) continue;
+      const leftMs = each.due - clock.monotonic();
+      const awakeMs = Math.max(leftMs - ms, firesAt - clock.now(), graceMsMax);
+      this.#arm(each, Math.min(leftMs, awakeMs));
     }
   }
 

@@ -159,17 +159,50 @@ t.test(
   'what was due while the computer slept fires at once, what was not keeps the rest',
   async (t) => {
     const { gateway, own } = await armed();
-    gateway.core.cancelAfter.slept(4_000);
+    sleep(gateway, 4_000);
     await gateway.pass(5_999);
     t.equal(gateway.durable(own)?.cancel, null);
     await gateway.pass(1);
     t.match(gateway.durable(own)?.cancel, { cause: 'cancel_after_expired' });
     await set(gateway, 600_000);
-    gateway.core.cancelAfter.slept(3_600_000);
+    sleep(gateway, 3_600_000);
     await gateway.pass(500);
     t.equal(gateway.trail.of('cancel_after_fired').length, 2);
   },
 );
+
+t.test('one that is armed after a sleep, and before that is noticed, keeps its time', async (t) => {
+  const { gateway, own } = await armed();
+  gateway.clock.stepWall(3_600_000);
+  await set(gateway, 10_000);
+  await gateway.pass(900);
+  gateway.core.cancelAfter.slept(3_600_000);
+  await gateway.pass(9_099);
+  t.equal(gateway.durable(own)?.cancel, null);
+  await gateway.pass(1);
+  t.match(gateway.durable(own)?.cancel, { cause: 'cancel_after_expired' });
+});
+
+t.test(
+  'a wall clock that was set before a sleep makes it neither longer nor due at once',
+  async (t) => {
+    for (const step of [3_600_000, -3_600_000]) {
+      const { gateway, own } = await armed();
+      gateway.clock.stepWall(step);
+      sleep(gateway, 2_000);
+      await gateway.pass(7_999);
+      t.equal(gateway.durable(own)?.cancel, null);
+      await gateway.pass(2_001);
+      t.match(gateway.durable(own)?.cancel, { cause: 'cancel_after_expired' });
+    }
+  },
+);
+
+/** What the wall clock and the uptime count of it, and the monotonic clock does not. */
+function sleep(gateway: SimulatedGateway, ms: number): void {
+  gateway.clock.stepWall(ms);
+  gateway.core.cancelAfter.slept(ms);
+}
 
 t.test('a clock set back before a restart does not extend it', async (t) => {
   const { gateway, own } = await armed();
