@@ -46,7 +46,7 @@ export interface AllCancels {
   /**
    * Arms the dead-man's switch of this key and renews it three times within `timeoutMs` (5000 to 600000) until it
    * is stopped: when this process ends or cannot reach the gateway, the gateway cancels the key's open orders.
-   * @throws TypeError when `timeoutMs` is out of range.
+   * @throws TypeError when `timeoutMs` is out of range, or not whole.
    */
   cancelAfter(timeoutMs: number, options?: CancelAfterOptions): RenewedSwitch;
 }

@@ -33,11 +33,14 @@ export function checkedTarget<T extends object>(target: T): T {
   throw new TypeError(`${unset} must not be undefined: JSON leaves it out, which may mean all.`);
 }
 
-/** Seconds in place of milliseconds, or NaN, would be renewed so often that the key has no requests left to trade. */
+/**
+ * Seconds in place of milliseconds, or NaN, would be renewed so often that the key has no requests left to trade. The
+ * gateway arms no switch for a fraction.
+ */
 export function checkedSwitchMs(timeoutMs: number): number {
   const { min, max } = cancelAfterMs;
-  if (timeoutMs >= min && timeoutMs <= max) return timeoutMs;
-  throw new TypeError(`timeoutMs must be ${min} to ${max}, in milliseconds.`);
+  if (Number.isInteger(timeoutMs) && timeoutMs >= min && timeoutMs <= max) return timeoutMs;
+  throw new TypeError(`timeoutMs must be ${min} to ${max}, in whole milliseconds.`);
 }
 
 /** Other characters are not valid in a header, and the stream could not be resumed. */

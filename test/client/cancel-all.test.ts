@@ -107,8 +107,8 @@ t.test('a switch renews itself until it is stopped', async (t) => {
   t.same(pauses.slice(0, 1), [10_000], 'three times within its timeout');
 });
 
-t.test('a switch with a time-out that no gateway takes is not renewed in a flood', async (t) => {
-  for (const timeoutMs of [30, 0, -1, NaN, Infinity]) {
+t.test('a switch with a time-out that no gateway takes is refused at once', async (t) => {
+  for (const timeoutMs of [30, 0, -1, NaN, Infinity, 100_000 / 3]) {
     t.throws(() => scripted.client().cancelAfter(timeoutMs), TypeError);
   }
 });
@@ -150,7 +150,7 @@ t.test('a switch that may have been set is unknown, also after a later refusal',
 });
 
 t.test('a renewal that nobody answers leaves time for the next two', async (t) => {
-  const timeoutMs = 3 * (5_000 + 1 / 64);
+  const timeoutMs = 15_001;
   const { onSilence } = api;
   t.teardown(() => (api.onSilence = onSilence));
   api.onSilence = () => clock.advance(timeoutMs / 3);
