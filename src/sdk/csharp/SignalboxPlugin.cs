@@ -247,7 +247,7 @@ namespace Signalbox
 
         static bool IsNumber(object value)
         {
-            var code = value == null ? TypeCode.Empty : Type.GetTypeCode(value.GetType());
+            var code = value == null || value is Enum ? TypeCode.Empty : Type.GetTypeCode(value.GetType());
             return code >= TypeCode.SByte && code <= TypeCode.Decimal && !double.IsNaN(ToDouble(value)) && !double.IsInfinity(ToDouble(value));
         }
     }
@@ -373,6 +373,7 @@ namespace Signalbox
             else if (value is IEnumerable) Join(text, '[', ((IEnumerable)value).Cast<object>(), ']', item => Write(text, item));
             else
             {
+                if (value is Enum) throw new ArgumentException("an enum is no JSON: give its name as a text, or its number");
                 var number = Convert.ToDouble(value, CultureInfo.InvariantCulture);
                 if (double.IsNaN(number) || double.IsInfinity(number)) throw new ArgumentException("a number is not finite");
                 text.Append(value is double ? number.ToString("R", CultureInfo.InvariantCulture) : Convert.ToString(value, CultureInfo.InvariantCulture));

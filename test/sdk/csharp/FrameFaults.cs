@@ -1,5 +1,5 @@
 // Judges frames, each in a line of the standard input: prints the field that the gateway would refuse, or an empty line. Then
-// reports what it would refuse: ends with 1 unless the caller is told, and nothing is stored.
+// reports what it would refuse, and what is no JSON: prints what the caller is told, and ends with 1 if anything is stored.
 //
 //     FrameFaults.exe JOURNAL < FRAMES
 using System;
@@ -19,13 +19,17 @@ sealed class Idle : SignalboxPlugin
         while ((line = Console.In.ReadLine()) != null) Console.WriteLine(FrameFault.In((Fields)Json.Read(line)));
         var idle = new Idle(args[0]);
         idle.Stop();
-        try
-        {
-            idle.CancelReport("can_1", new Fields { { "status", "rejected" }, { "reasonCode", "margin_call" } });
-            return 1;
-        }
-        catch (ArgumentException error) { Console.WriteLine(error.Message); }
+        Tell(() => idle.CancelReport("can_1", new Fields { { "status", "rejected" }, { "reasonCode", "margin_call" } }));
+        var native = new Fields { { "code", DayOfWeek.Monday } };
+        Tell(() => idle.CancelReport("can_1", new Fields { { "status", "rejected" }, { "native", native } }));
+        Tell(() => idle.Event("order_update", new Fields { { "ofItsOwn", DayOfWeek.Monday } }));
         idle.Run();
         return File.ReadAllText(Directory.GetFiles(args[0], "*.journal").Single()).Contains("can_1") ? 1 : 0;
+    }
+
+    static void Tell(Action work)
+    {
+        try { work(); }
+        catch (ArgumentException error) { Console.WriteLine(error.Message); }
     }
 }
