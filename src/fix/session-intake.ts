@@ -38,12 +38,17 @@ export class SessionIntake {
   }
 
   accept(message: ReceivedMessage, seq: number, refusal: Refusal | undefined): void {
+    this.#acceptOne(message, seq, refusal);
+    this.#takeKept();
+  }
+
+  #acceptOne(message: ReceivedMessage, seq: number, refusal: Refusal | undefined): void {
     if (refusal !== undefined) return this.#refuse(message, seq, refusal);
-    const isReset =
-      message.type === types.SequenceReset && (valueOf(message, tags.GapFillFlag) ?? 'N') === 'N';
-    if (isReset) {
-      this.#resetIn(message, seq);
-      return this.#takeKept();
+    if (
+      message.type === types.SequenceReset &&
+      (valueOf(message, tags.GapFillFlag) ?? 'N') === 'N'
+    ) {
+      return this.#resetIn(message, seq);
     }
     if (message.type === types.Logon && valueOf(message, tags.ResetSeqNumFlag) === 'Y') {
       return this.#resetBoth(message);
@@ -51,7 +56,6 @@ export class SessionIntake {
     if (seq < this.#in.next) return this.#acceptLow(message, seq);
     if (seq > this.#in.next) return this.#acceptHigh(message, seq);
     this.#acceptInOrder(message);
-    this.#takeKept();
   }
 
   /** What has come ahead and is next by now. */

@@ -361,6 +361,17 @@ const cases: Cases = {
       = deliver 35=8|34=8|39=2|17=E2`,
     in: 9,
   },
+  '2 a message that is refused ends a gap: what has come ahead is taken at once': {
+    text: `
+      ${logon}
+      < 35=8|34=3|39=2|17=E2
+      > 35=2|34=2|7=2|16=0
+      < 35=8|34=2|52=now|39=1|17=E1
+      = unread
+      > 35=3|34=3|45=2|58=Incorrect data format for value|371=52|372=8|373=6
+      = deliver 35=8|34=3|39=2|17=E2`,
+    in: 4,
+  },
   '10 gap fill, number too low': {
     text: `${logon}
       < 35=4|34=1|43=Y|122=-1|123=Y|36=20
