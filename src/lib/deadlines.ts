@@ -100,9 +100,12 @@ export class Deadlines {
     // After another stall meanwhile, what has waited once waits no more: a gateway that stalls all the time would starve it.
     this.#fire(waitedUntil);
     if (this.#heap.length === 0) return;
+    // Of many that have waited, a turn takes so many: the others do not wait again.
+    const hasMore = this.#dueAt(0) <= waitedUntil;
+    const graceMs = hasMore ? 0 : Math.min(lateMs, graceMsMax);
+    const until = hasMore ? waitedUntil : now;
     this.#timer?.cancel();
-    const graceMs = Math.min(lateMs, graceMsMax);
-    this.#timer = this.clock.setTimer(graceMs, () => this.#wake(now + graceMs, now));
+    this.#timer = this.clock.setTimer(graceMs, () => this.#wake(now + graceMs, until));
     // Nothing that is added meanwhile is due earlier.
     this.#timerDue = -Infinity;
   }

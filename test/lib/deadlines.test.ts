@@ -266,6 +266,20 @@ t.test('a second hold puts off only what fell due in it', (t) => {
   t.end();
 });
 
+t.test(
+  'of more than one turn takes, none waits a second time on a loop that is held again',
+  (t) => {
+    const { clock, fired, add } = setUp();
+    for (let count = 0; count < 2_500; count++) add(10);
+    clock.elapse(5_000);
+    clock.advance(0);
+    clock.elapse(1_000);
+    clock.advance(0);
+    t.equal(fired.length, 2_500);
+    t.end();
+  },
+);
+
 t.test('a loop that is held again and again starves nothing', (t) => {
   const { clock, fired, add } = setUp();
   for (let hold = 1; hold <= 5; hold++) {
