@@ -5,6 +5,7 @@
 import type { FieldError } from '../errors.js';
 import { type Cidr, isCidr, isInRange, parseCidr } from '../lib/cidr.js';
 import { listOf } from '../lib/json-types.js';
+import { unknownFields } from '../lib/unknown-fields.js';
 import Type from 'typebox';
 import type { ApiKey, KeyLimits } from '../model/records.js';
 
@@ -68,13 +69,11 @@ export function parseKeyLimits(value: unknown): KeyLimits | null | FieldError[] 
     const code = rules[name](fields[name]);
     if (code !== undefined) errors.push({ field: `limits.${name}`, code });
   }
-  const names = Object.keys(value);
-  for (const name of names) {
-    if (!Object.hasOwn(rules, name))
-      errors.push({ field: `limits.${name}`, code: 'unknown_field' });
+  for (const { field, code } of unknownFields(value, keyLimitsRequestSchema)) {
+    errors.push({ field: `limits.${field}`, code });
   }
   if (errors.length > 0) return errors;
-  return names.length === 0 ? null : (fields as KeyLimits);
+  return Object.keys(value).length === 0 ? null : (fields as KeyLimits);
 }
 
 const rangesOf = new WeakMap<ApiKey, readonly Cidr[]>();

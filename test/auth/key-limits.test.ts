@@ -66,6 +66,14 @@ t.test('all bad limits are named at once', (t) => {
   t.end();
 });
 
+t.test('what is told of unknown limits is bounded', (t) => {
+  const names = ['x'.repeat(60_000), ...Array.from({ length: 5_000 }, (_, i) => `f${i}`)];
+  const told = parseKeyLimits(Object.fromEntries(names.map((name) => [name, 1])));
+  t.ok(Array.isArray(told));
+  t.ok(JSON.stringify(told).length < 2_000);
+  t.end();
+});
+
 t.test('a key without allowedIps works from anywhere, any other from its ranges alone', (t) => {
   const keyOf = (limits?: KeyLimits | null) => ({ limits }) as ApiKey;
   const from = (key: ApiKey, address: string) =>
