@@ -68,7 +68,6 @@ type Close = Failure['close'];
 
 const noFailure: Failure = {};
 const noBytes = new Uint8Array(0);
-const noContent = 204;
 
 export class Exchange {
   /** The gate sets it once the key is known; then every response has it. */
@@ -221,22 +220,22 @@ export class Exchange {
     const saysClose = !isLast && (close === 'announced' || this.head.isLastRequest);
     const head = this.#head(status, headers, body.length > 0, saysClose);
     let written: Written = 'ended';
-    if (this.#isCorked) written = this.#put(status, head, body, isLast);
-    else this.#res.cork(() => (written = this.#put(status, head, body, isLast)));
+    if (this.#isCorked) written = this.#put(head, body, isLast);
+    else this.#res.cork(() => (written = this.#put(head, body, isLast)));
     this.#isEnded = written !== 'owed';
     this.#end(written === 'unread' ? 0 : status);
     if (written === 'unread') this.#res.close();
   }
 
   /** @param isLast whether the connection ends with it. */
-  #put(status: number, head: Uint8Array, body: string | Uint8Array, isLast: boolean): Written {
+  #put(head: Uint8Array, body: string | Uint8Array, isLast: boolean): Written {
     const res = this.#res;
     res.writeStatus(head);
-    if (status === noContent) {
-      // A 204 must not have a Content-Length.
-      res.endWithoutBody();
-    } else if (isLast) {
+    if (isLast) {
       res.end(this.request.isHead ? '' : body, true);
+    } else if (body.length === 0) {
+      // A 204 must not have a Content-Length, nor may HEAD tell one of a stream.
+      res.endWithoutBody();
     } else if (this.request.isHead) {
       // With an argument it writes a length of its own.
       res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();

@@ -349,6 +349,7 @@ t.test(
     t.equal(head.exchange.openStream('retry: 1000\n\n', events), undefined);
     t.same(head.response.written, []);
     t.equal(head.response.isEnded, true);
+    t.notOk(head.response.headers.some((line) => line.startsWith('Content-Length')));
   },
 );
 

@@ -242,6 +242,7 @@ t.test('HEAD of the event stream answers its headers and ends', async (t) => {
     t.equal(head?.status, 200);
     t.equal(head?.headers['content-type']?.[0], 'text/event-stream');
     t.equal(head?.headers['cache-control']?.[0], 'no-store');
+    t.equal(head?.headers['content-length'], undefined, 'a stream has no length');
     await client.send(request('GET', sources, [`Authorization: Bearer ${user.key}`]));
     t.equal((await client.answer())?.status, 200, 'the connection goes on');
     client.cut();
