@@ -2,12 +2,14 @@
 import t from 'tap';
 import { type KeyOwner, revokeApiKey } from '../../src/auth/api-key.js';
 import { KeyRights } from '../../src/auth/key-rights.js';
+import { createListKeys } from '../../src/endpoints/list-keys.js';
 import { createListSignals } from '../../src/endpoints/list-signals.js';
 import { createReadSignal } from '../../src/endpoints/read-signal.js';
 import type { KeyEndpoint } from '../../src/http/endpoint.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
 import { firstRequestIdAt } from '../../src/lib/ids.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import type { ApiKey } from '../../src/model/records.js';
 import { shippedPlans } from '../../src/plans.js';
 import { CompletionWaits } from '../../src/signals/completion-waits.js';
@@ -46,6 +48,24 @@ t.test('a key that was revoked gets no list, and no long status', async (t) => {
   }
 });
 
+t.test('a turn makes one list of keys, and none for a user that has lost its rights', async (t) => {
+  const { store } = await setUp();
+  const refusals: 'invalid_token'[] = [];
+  const list = createListKeys({
+    store,
+    keyUses: { lastUsedAt: () => null },
+    gate: { userRefusal: () => refusals[0] },
+  });
+  const answers: (number | string)[] = [];
+  for (let i = 0; i < 3; i++) void list(exchangeOf(answers), user);
+  t.strictSame(answers, []);
+  await nextTurn();
+  t.strictSame(answers, [200]);
+  refusals.push('invalid_token');
+  await turns();
+  t.strictSame(answers, [200, 'invalid_token', 'invalid_token']);
+});
+
 async function setUp() {
   const clock = new SimulatedClock();
   const store = createMemoryStore(clock);
@@ -68,13 +88,16 @@ async function setUp() {
 /** @returns the status or the code of the answer, once there is one. */
 function asked(endpoint: KeyEndpoint, parameter: string): (number | string)[] {
   const answers: (number | string)[] = [];
-  const exchange = {
+  void endpoint(exchangeOf(answers, parameter), caller);
+  return answers;
+}
+
+function exchangeOf(answers: (number | string)[], parameter = ''): Exchange {
+  return {
     isOver: false,
     request: { parameter, query: '' },
     run: (work: () => void) => work(),
     reply: (status: number) => answers.push(status),
     fail: (code: string) => answers.push(code),
-  };
-  void endpoint(exchange as unknown as Exchange, caller);
-  return answers;
+  } as unknown as Exchange;
 }

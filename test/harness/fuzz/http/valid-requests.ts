@@ -121,13 +121,7 @@ export const drafts = {
 type DraftName = keyof typeof drafts;
 
 /** Answered synchronously, so that they may be pipelined. */
-export const promptDrafts: readonly DraftName[] = [
-  'read',
-  'sources',
-  'list of keys',
-  'nothing',
-  'another method',
-];
+export const promptDrafts: readonly DraftName[] = ['read', 'sources', 'nothing', 'another method'];
 
 /** Weights: requests with more ways to fail more often. */
 const weights: Readonly<Record<DraftName, number>> = {
