@@ -14,6 +14,8 @@ const listLengths = {
   allowedInstruments: { minItems: 1, maxItems: 64 },
 } as const;
 const instrumentLengths = { minLength: 1, maxLength: 128 } as const;
+/** Of all together, as JSON: a user may have hundreds of keys, and the list of them shows their limits. */
+const instrumentsBytesMax = 4_096;
 const ordersPerSecond = { minimum: 1, maximum: 1_000 } as const;
 
 /** What a request may have. */
@@ -21,7 +23,10 @@ export const keyLimitsRequestSchema = Type.Object(
   {
     allowedIps: Type.Optional(Type.Array(Type.String(), listLengths.allowedIps)),
     allowedInstruments: Type.Optional(
-      Type.Array(Type.String(instrumentLengths), listLengths.allowedInstruments),
+      Type.Array(Type.String(instrumentLengths), {
+        ...listLengths.allowedInstruments,
+        description: `Together at most ${instrumentsBytesMax} bytes of JSON.`,
+      }),
     ),
     maxOrderQuantity: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
     maxOpenOrders: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -46,7 +51,8 @@ type Rule = (value: unknown) => string | undefined;
 const rules: Readonly<Record<Name, Rule>> = {
   allowedIps: (value) => listFault(value, listLengths.allowedIps, isAddress, 'invalid_address'),
   allowedInstruments: (value) =>
-    listFault(value, listLengths.allowedInstruments, isInstrument, 'invalid_instrument'),
+    listFault(value, listLengths.allowedInstruments, isInstrument, 'invalid_instrument') ??
+    (jsonBytes(value) > instrumentsBytesMax ? 'invalid_length' : undefined),
   maxOrderQuantity: (value) => rangeFault(Number.isFinite(value) && (value as number) > 0),
   maxOpenOrders: (value) => rangeFault(Number.isSafeInteger(value) && (value as number) >= 1),
   maxOrdersPerSecond: (value) => {
@@ -109,6 +115,10 @@ function isAddress(item: unknown): boolean {
 function isInstrument(item: unknown): boolean {
   const { minLength, maxLength } = instrumentLengths;
   return typeof item === 'string' && item.length >= minLength && item.length <= maxLength;
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function rangeFault(isInside: boolean): string | undefined {

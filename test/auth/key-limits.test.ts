@@ -15,7 +15,8 @@ t.test('every limit is taken as it was given, at its edges too', (t) => {
     { allowedIps: ['192.0.2.7'] },
     { allowedIps: many(16, '2001:db8::/32') },
     { allowedInstruments: ['E'] },
-    { allowedInstruments: many(64, 'x'.repeat(128)) },
+    { allowedInstruments: many(64, 'x'.repeat(60)) },
+    { allowedInstruments: [...many(31, 'x'.repeat(128)), 'x'.repeat(31)] },
     { maxOrderQuantity: 5e-324 },
     { maxOrderQuantity: Number.MAX_VALUE },
     { maxOpenOrders: 1 },
@@ -36,6 +37,9 @@ t.test('a bad limit is named with its rule', (t) => {
     ['allowedIps', 'invalid_address', [[''], ['host'], ['192.0.2.0/33'], ['::/129'], ['fe80::1%eth0'], [7], [null], ['192.0.2.7', '192.0.2']]],
     ['allowedInstruments', 'array_required', [null, 'ES', {}]],
     ['allowedInstruments', 'invalid_length', [[], many(65, 'ES')]],
+    // More than 4096 bytes as JSON.
+    // oxfmt-ignore
+    ['allowedInstruments', 'invalid_length', [[...many(31, 'x'.repeat(128)), 'x'.repeat(32)], many(6, '\u0001'.repeat(128)), many(11, '語'.repeat(128))]],
     ['allowedInstruments', 'invalid_instrument', [[''], [7], [null], ['x'.repeat(129)], [['ES']]]],
     ['maxOrderQuantity', 'out_of_range', [null, '1', 0, -0, -1, Infinity, NaN, [1]]],
     ['maxOpenOrders', 'out_of_range', [null, '1', 0, -1, 1.5, 2 ** 53, true]],

@@ -51,6 +51,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'revokedKeyRetentionDays', file: 'retention/revoked-keys.ts', unit: 'days', why: 'how long a revoked key is kept' },
   { constant: 'revokedKeysMax', file: 'retention/revoked-keys.ts', unit: 'keys', why: 'revoked keys of a user that are kept so long; the first of more go after an hour' },
   { constant: 'expiredKeysMax', file: 'auth/api-key.ts', unit: 'keys', why: 'expired keys of a user that are listed; the first of more are revoked as keys are made' },
+  { constant: 'instrumentsBytesMax', file: 'auth/key-limits.ts', unit: 'bytes', why: 'the `allowedInstruments` of a key together, as JSON' },
   { constant: 'waitingBytesMax', file: 'telemetry/line-writer.ts', unit: 'bytes', why: 'of the log may wait for a reader that has stopped; further lines are dropped' },
   { constant: 'flushMsMax', file: 'telemetry/line-writer.ts', unit: 'milliseconds', why: 'how long the exit waits for the reader of the log' },
   { constant: 'unreadMsMax', file: 'admin/server.ts', unit: 'milliseconds', why: 'how long a command that the gateway carries out may read nothing of what waits for it' },
