@@ -29,8 +29,12 @@ export interface SignalReaderDeps {
   readonly owed?: Pick<OwedCancels, 'decided'>;
 }
 
-/** A long JSON text is made anew for each reader, which costs time instead of memory. */
-const longFromFillRows = 500;
+/**
+ * A long JSON text is made anew for each reader, which costs time instead of memory. In characters, of what makes it
+ * long: a fill has about so many, a terminal's text has up to 8192.
+ */
+const longFrom = 50_000;
+const fillLength = 100;
 
 export class SignalReader {
   readonly #deps: SignalReaderDeps;
@@ -60,7 +64,11 @@ export class SignalReader {
 
   #readOf(userId: string, request: SignalRequest, records: readonly Execution[]): ReadSignal {
     let kept: Buffer | undefined;
-    const isLong = records.reduce((sum, { fillRows = 0 }) => sum + fillRows, 0) > longFromFillRows;
+    const length = records.reduce(
+      (sum, { fillRows = 0, native }) => sum + fillRows * fillLength + (native?.text?.length ?? 0),
+      0,
+    );
+    const isLong = length > longFrom;
     return {
       records,
       isCompleted: records.every(({ status }) => isFinal(status)),
