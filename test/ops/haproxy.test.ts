@@ -1,4 +1,5 @@
 /** ops/haproxy: the configuration as it is shipped, in a real HAProxy, before two real gateways. */
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
@@ -9,7 +10,7 @@ import { type Answer, bearer, json, signal, verdict } from '../support/api.js';
 import { event, report, tell } from '../support/frames.js';
 import { ann, attemptsMax, bob, type Edge, openEdge } from '../support/edge.js';
 import { eventually } from '../support/eventually.js';
-import { checkConfiguration, haproxyFolder } from '../support/haproxy.js';
+import { checkConfiguration, haproxyFolder, noHaproxyUser } from '../support/haproxy.js';
 import { missing } from '../support/installed.js';
 import {
   tlsCall,
@@ -52,6 +53,17 @@ t.test('HAProxy accepts the configuration without a warning', { skip }, (t) => {
   t.same(checkConfiguration(edge.files), { status: 0, output: 'Configuration file is valid\n' });
   t.end();
 });
+
+t.test(
+  'HAProxy, which root starts, serves as a user of its own',
+  { skip: skip || noHaproxyUser() },
+  async (t) => {
+    const [, pid] = /^Pid: (\d+)$/m.exec(await edge.haproxy.admin('show info')) ?? [];
+    const [, users] = /^Uid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    const own = spawnSync('id', ['-u', 'haproxy'], { encoding: 'utf8' }).stdout.trim();
+    t.same(new Set(users?.split('\t')), new Set([own]));
+  },
+);
 
 t.test(
   'each user lives on one node, with everything: login, signals, plugin, stream',

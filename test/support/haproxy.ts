@@ -39,6 +39,12 @@ export function haproxyBefore(major: number, minor: number): string | false {
   return isBefore && `HAProxy ${text} is too old: it takes ${major}.${minor}`;
 }
 
+/** For a subtest's `skip`. @returns why HAProxy runs as this test's user, and not as its own. */
+export function noHaproxyUser(): string | false {
+  if (process.geteuid?.() !== 0) return 'only root can start it as another user';
+  return spawnSync('id', ['haproxy']).status === 0 ? false : 'there is no user haproxy';
+}
+
 /** @returns what HAProxy itself says of the configuration, and whether it accepts it. */
 export function checkConfiguration(files: HaproxyFiles): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-V', '-f', configuration], {
@@ -94,8 +100,13 @@ export async function startHaproxy(
   return { port, log: () => log, admin };
 }
 
+function ownName(flag: '-un' | '-gn'): string {
+  return spawnSync('id', [flag], { encoding: 'utf8' }).stdout.trim();
+}
+
 function environmentOf(files: HaproxyFiles): Record<string, string> {
   return {
+    ...(noHaproxyUser() === false ? {} : { EDGE_USER: ownName('-un'), EDGE_GROUP: ownName('-gn') }),
     EDGE_CERTIFICATES: files.certificates,
     EDGE_MAP: files.map,
     EDGE_CONNECTIONS: '200',
