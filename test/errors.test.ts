@@ -1,5 +1,8 @@
 import t from 'tap';
 import { errors } from '../src/errors.js';
+import { scopes } from '../src/model/scopes.js';
+import { orderFilterSchema } from '../src/signals/order-filter.js';
+import { shippedLimits } from './support/shipped-limits.js';
 
 /** The Errors part of the specification and section 2 of the contract. */
 const documented = {
@@ -72,4 +75,10 @@ t.test('the error codes and their statuses are the documents’, and a few of ou
 t.test('every error says in a sentence what is wrong', async (t) => {
   for (const [code, { message }] of Object.entries(errors))
     t.match(message, /^[A-Za-z].* .*\.$/, code);
+});
+
+t.test('an error about a name that may be misspelt lists the names that there are', async (t) => {
+  for (const scope of scopes) t.ok(errors.invalid_scopes.message.includes(scope), scope);
+  for (const field of Object.keys(orderFilterSchema(shippedLimits()).properties))
+    t.ok(errors.invalid_filter.message.includes(field), field);
 });

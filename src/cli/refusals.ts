@@ -2,7 +2,6 @@
 import type { NotPerformed } from '../admin/client.js';
 import type { Refusal, Refusals } from '../admin/operation.js';
 import { errors } from '../errors.js';
-import { scopes } from '../model/scopes.js';
 import { type Outcome, refused } from './command.js';
 
 export const undoFreeze = (email: string): string =>
@@ -19,7 +18,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   signal_not_found: ({ requestId }) => `There is no signal ${JSON.stringify(requestId)}: the id may be misspelt, the signal older than it is kept, or its user deleted. "signalbox signal list" shows what there is.`,
   stopped_again:    () => 'The same was stopped again, or the user deleted, while this command was under way: it has changed nothing. Run it again to end what is stopped now.',
   invalid_name:     () => errors.invalid_name.message,
-  invalid_scopes:   () => `${errors.invalid_scopes.message} The scopes are ${scopes.join(', ')}.`,
+  invalid_scopes:   () => errors.invalid_scopes.message,
   invalid_expiration: () => errors.invalid_expiration.message,
   invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" shows an example.`,
   active_key_limit_reached: () => errors.active_key_limit_reached.message,
