@@ -261,7 +261,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   state = 'serving';
   const scheme = settings.tlsCert === undefined ? 'http' : 'https';
   const url = `${scheme}://${hostInUrl(settings.host)}:${listener.port}`;
-  log.info({ url, opsUrl, dataDir }, 'serving');
+  log.info({ version, url, opsUrl, dataDir }, 'serving');
 
   return {
     url,

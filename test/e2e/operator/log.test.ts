@@ -6,6 +6,7 @@ import { startTestGateway } from '../../support/gateway.js';
 import { openReader } from '../../support/event-reader.js';
 import { password } from '../../support/gateway-process.js';
 import { connectPlugin } from '../../support/plugin.js';
+import { readVersion } from '../../../src/version.js';
 
 const jwtSecret = 'a secret for user tokens that only this test knows';
 
@@ -51,7 +52,8 @@ t.test('no secret reaches the log, whatever is sent and however it fails', async
   t.equal(await gateway.process.stop(), 0);
 
   const log = gateway.process.log();
-  t.match(log, '"msg":"serving"');
+  const [serving = ''] = /^.*"msg":"serving".*$/m.exec(log) ?? [];
+  t.match(serving, `"version":"${readVersion()}"`, 'an operator sees which version serves');
   for (const line of log.trim().split('\n')) t.doesNotThrow(() => JSON.parse(line) as unknown);
   for (const secret of secrets) {
     t.notOk(log.includes(secret), `${secret.slice(0, 4)}… is not in the log`);
