@@ -145,6 +145,6 @@ function unwritable(file: string, error: unknown, frozen?: string): Outcome {
   return refused(
     'file_unwritable',
     `The file ${file} cannot be written: ${errorText(error)}. Give a path on a disk with free space ` +
-      `that can be written to.${suspended}`,
+      `that the user of this command may write to.${suspended}`,
   );
 }

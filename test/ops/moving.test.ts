@@ -20,7 +20,7 @@ function asWritten(command: string): void {
 }
 
 async function operate(dataDir: string, ...args: string[]): Promise<void> {
-  asWritten(`signalbox ${args.join(' ').replace(/\S+\/(?=ann\.jsonl)/, '')}`);
+  asWritten(`signalbox ${args.join(' ').replace(/\S+\/(?=ann\.jsonl)/, '/tmp/')}`);
   const { code, stderr } = await signalboxIn(dataDir, args);
   if (code !== 0) throw new Error(`signalbox ${args.join(' ')}: ${stderr}`);
 }
