@@ -28,8 +28,9 @@ export function userSetCommand(io: Io): Command {
     usage: 'set <EMAIL>',
     summary: 'change plan, state or password of a user',
     description:
-      'Changes what is given and leaves the rest. A frozen user can log in and read, but gets no ' +
-      'signal accepted. A new password ends all logins and sessions of the user; API keys stay.',
+      'Changes what is given and leaves the rest. A frozen user can log in, read and ' +
+      'cancel, but gets no signal accepted, and what was accepted and not yet sent is denied. A new ' +
+      'password ends all logins and sessions of the user; API keys stay.',
     examples: [
       'signalbox user set ann@example.com --plan business',
       'signalbox user set ann@example.com --frozen true',
