@@ -122,7 +122,7 @@ t.test('numbers and names in the text', async (t) => {
   t.match(connecting, `\`${pluginPath}\``);
   t.match(connecting, `\`${subprotocol}\``);
   t.match(connecting, `within ${helloTimeoutMs / 1000} seconds`);
-  t.match(connecting, `limited to ${limits.loginAttemptsPerMinute.value}\n   attempts a minute`);
+  t.match(connecting, `limited to ${limits.loginAttemptsPerMinute.value} attempts a minute`);
   t.match(document.section('welcome', 'From the gateway').text, `${heartbeatMs} unless`);
   t.match(ends, `(${limits.heartbeatWindowMs.value / 1000} s unless`);
   t.match(document.section('Numbers and acknowledgements').text, `${seqJumpMax} (2^42)`);
