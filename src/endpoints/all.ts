@@ -48,20 +48,27 @@ export interface EndpointsDeps {
   readonly acceptLatency: Histogram;
 }
 
-export function createEndpoints(deps: EndpointsDeps): Endpoints {
-  const { core, store, limits, platforms } = deps;
-  const { registry, hub, streams, book, idempotency, acceptance, cancels, quota } = core;
-  const { deadlines, storage } = core;
+export function createEndpoints(given: EndpointsDeps): Endpoints {
+  const { core, store, limits, platforms } = given;
+  const { deadlines, storage, rights, idempotency, registry, cancelAfter } = core;
   const signals = new SignalReader({ store, owed: core.owed, fillsMax: limits.fillsPerExecution });
   const tokens = new Set(platforms.map(({ token }) => token));
+  const deps = {
+    ...given,
+    deadlines,
+    storage,
+    rights,
+    idempotency,
+    registry,
+    cancelAfter,
+    signals,
+  };
   return {
-    login: createLogin({ ...deps, deadlines, storage }),
-    'create-key': createCreateKey({ ...deps, deadlines, storage }),
+    login: createLogin(deps),
+    'create-key': createCreateKey(deps),
     'list-keys': createListKeys(deps),
     'revoke-key': createRevokeKey({
       ...deps,
-      deadlines,
-      storage,
       onRevoked: (userId) => {
         core.userChanged(userId);
         return core.endUnsent(userId);
@@ -69,52 +76,26 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     }),
     'submit-signal': createSubmitSignal({
       ...deps,
-      storage,
-      idempotency,
-      acceptance,
+      acceptance: core.acceptance,
       brakes: core.brakes,
       risks: core.risks,
-      quota,
+      quota: core.quota,
       envelopes: createEnvelopeReader(limits, tokens),
       advise: createViolationAdvice(limits, tokens),
-      terminals: registry,
     }),
-    'list-signals': createListSignals({ signals, rights: core.rights }),
-    'read-signal': createReadSignal({ signals, waits: core.waits, rights: core.rights }),
-    'cancel-order': createCancelOrder({
-      ...deps,
-      storage,
-      book,
-      idempotency,
-      acceptance: cancels,
-      canCancel: ({ userId, execution }) => registry.canCancel(userId, execution),
-    }),
+    'list-signals': createListSignals(deps),
+    'read-signal': createReadSignal({ ...deps, waits: core.waits }),
+    'cancel-order': createCancelOrder({ ...deps, book: core.book, acceptance: core.cancels }),
     'cancel-all': createCancelAll({
       ...deps,
-      storage,
-      idempotency,
       filters: createOrderFilterReader(limits, tokens),
       acceptance: core.cancelAllAcceptance,
     }),
-    'read-cancel-after': createReadCancelAfter({ ...deps, cancelAfter: core.cancelAfter }),
-    'set-cancel-after': createSetCancelAfter({
-      ...deps,
-      storage,
-      cancelAfter: core.cancelAfter,
-    }),
-    'list-sources': createListSources({ activeSources: (userId) => registry.active(userId) }),
+    'read-cancel-after': createReadCancelAfter(deps),
+    'set-cancel-after': createSetCancelAfter(deps),
+    'list-sources': createListSources(deps),
     ...createReadOpenApi(deps),
-    'read-snapshot': createReadSnapshot({
-      registry,
-      limits,
-      rights: core.rights,
-      snapshots: core.snapshots,
-    }),
-    'stream-events': createStreamEvents({
-      ...deps,
-      hub,
-      streams,
-      isActiveSource: (userId, key) => registry.isActiveSource(userId, key),
-    }),
+    'read-snapshot': createReadSnapshot({ ...deps, snapshots: core.snapshots }),
+    'stream-events': createStreamEvents({ ...deps, hub: core.hub, streams: core.streams }),
   };
 }

@@ -8,9 +8,9 @@ import { executionIdFrom } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
 import type { CancelAcceptance } from '../signals/cancel-acceptance.js';
 import { isFinalCancel } from '../model/cancellation.js';
-import type { BookEntry } from '../signals/book-entry.js';
 import type { ExecutionBook } from '../signals/execution-book.js';
 import { isCancellable } from '../model/execution.js';
+import type { Registry } from '../plugins/registry.js';
 import type { Idempotency } from '../signals/idempotency.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
@@ -24,12 +24,11 @@ export interface CancelOrderDeps {
   readonly idempotency: Idempotency;
   readonly acceptance: CancelAcceptance;
   readonly storage: StorageHealth;
-  /** Whether the plugin of the order's terminal is connected now and supports cancels. */
-  readonly canCancel: (entry: BookEntry) => boolean;
+  readonly registry: Pick<Registry, 'canCancel'>;
 }
 
 export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
-  const { clock, gate, limits, book, idempotency, acceptance, canCancel, storage } = deps;
+  const { clock, gate, limits, book, idempotency, acceptance, registry, storage } = deps;
 
   function cancel(
     exchange: Exchange,
@@ -52,7 +51,9 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     if (latest !== null && !isFinalCancel(latest.status)) {
       return exchange.fail('cancel_already_in_progress', { requestId });
     }
-    if (!canCancel(entry)) return exchange.fail('terminal_unavailable', { requestId });
+    if (!registry.canCancel(userId, entry.execution)) {
+      return exchange.fail('terminal_unavailable', { requestId });
+    }
     if (storage.refuses()) return failUnstored(exchange, { requestId });
     acceptance.accept(
       entry,

@@ -3,8 +3,8 @@ import Type, { type Static } from 'typebox';
 import type { KeyEndpoint } from '../http/endpoint.js';
 import { toIsoTime } from '../lib/clock.js';
 import { isoTime, listOf, oneOf, openEnum } from '../lib/json-types.js';
-import type { ActiveSource } from '../signals/routing.js';
 import { capabilities } from '../model/records.js';
+import type { Registry } from '../plugins/registry.js';
 
 export const capability = openEnum(oneOf(capabilities), 'What a terminal can be asked for.');
 
@@ -19,19 +19,13 @@ export const sourceSchema = Type.Object({
 
 export const sourcesSchema = Type.Object({ sources: listOf(sourceSchema) });
 
-export interface ListedSource extends ActiveSource {
-  /** Wall time in Unix ms. */
-  readonly lastSeenAt: number;
-  readonly connection: object | undefined;
-}
-
 export interface ListSourcesDeps {
-  readonly activeSources: (userId: string) => readonly ListedSource[];
+  readonly registry: Pick<Registry, 'active'>;
 }
 
-export function createListSources({ activeSources }: ListSourcesDeps): KeyEndpoint {
+export function createListSources({ registry }: ListSourcesDeps): KeyEndpoint {
   return (exchange, { user }) => {
-    const sources = activeSources(user.userId).map((source): Static<typeof sourceSchema> => ({
+    const sources = registry.active(user.userId).map((source): Static<typeof sourceSchema> => ({
       platform: source.platform,
       instanceId: source.instanceId,
       accountName: source.accountName,

@@ -16,7 +16,7 @@ const scope: Scope = 'events:read';
 export interface ReadSnapshotDeps {
   readonly limits: Limits;
   readonly rights: KeyRights;
-  readonly registry: Pick<Registry, 'find' | 'isActive'>;
+  readonly registry: Pick<Registry, 'findActive'>;
   readonly snapshots: Pick<Snapshots, 'request'>;
 }
 
@@ -26,10 +26,8 @@ export function createReadSnapshot(deps: ReadSnapshotDeps): KeyEndpoint {
   return async (exchange, caller) => {
     const name = readTerminalSource(exchange.request.query, limits);
     if (name === undefined) return exchange.fail('invalid_terminal_source');
-    const source = registry.find(caller.user.userId, sourceKey(name));
-    if (source === undefined || !registry.isActive(source)) {
-      return exchange.fail('terminal_source_not_found');
-    }
+    const source = registry.findActive(caller.user.userId, sourceKey(name));
+    if (source === undefined) return exchange.fail('terminal_source_not_found');
     const { event, failure } = await snapshots.request(source);
     // The key may have been revoked while the terminal was asked.
     const refusal = rights.refusalNow(caller, scope);

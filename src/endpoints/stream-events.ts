@@ -6,6 +6,7 @@ import type { KeyEndpoint } from '../http/endpoint.js';
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import { sourceKey } from '../model/source-name.js';
+import type { Registry } from '../plugins/registry.js';
 import type { EventStreams } from '../events/event-streams.js';
 import { readTerminalSource } from './terminal-source.js';
 
@@ -14,7 +15,7 @@ export interface StreamEventsDeps {
   readonly limits: Limits;
   readonly hub: EventHub;
   readonly streams: EventStreams;
-  readonly isActiveSource: (userId: string, key: string) => boolean;
+  readonly registry: Pick<Registry, 'findActive'>;
 }
 
 /**
@@ -26,7 +27,7 @@ const retry = 'retry: 1000\n';
 const replayGap = `event: replay_gap\ndata: ${JSON.stringify({ reason: 'cursor_not_available' })}\n\n`;
 
 export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
-  const { clock, limits, hub, streams, isActiveSource } = deps;
+  const { clock, limits, hub, streams, registry } = deps;
 
   return (exchange, caller) => {
     const { userId } = caller.user;
@@ -37,7 +38,9 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
       return exchange.fail('invalid_event_cursor');
     }
     const key = sourceKey(source);
-    if (!isActiveSource(userId, key)) return exchange.fail('terminal_source_not_found');
+    if (registry.findActive(userId, key) === undefined) {
+      return exchange.fail('terminal_source_not_found');
+    }
     if (streams.countOf(userId) >= limits.streamsPerUserMax) {
       return exchange.fail('too_many_event_subscriptions', { retryAfter: 1 });
     }

@@ -15,11 +15,12 @@ import { isoTime } from '../lib/json-types.js';
 import type { Histogram } from '../lib/instruments.js';
 import type { Limits } from '../limits.js';
 import type { Plan, Plans } from '../plans.js';
+import type { Registry } from '../plugins/registry.js';
 import type { AccountQuota } from '../quota/account-quota.js';
 import type { Acceptance } from '../signals/acceptance.js';
 import { platformTokens, type EnvelopeReader } from '../signals/envelope.js';
 import type { Idempotency } from '../signals/idempotency.js';
-import { route, type ActiveSource } from '../signals/routing.js';
+import { route } from '../signals/routing.js';
 import type { RiskLimits } from '../signals/risk-limits.js';
 import type { ViolationAdvice } from '../signals/violation-advice.js';
 import type { StorageHealth } from '../store/storage-health.js';
@@ -34,12 +35,6 @@ export const acceptedSignalSchema = Type.Object({
   acceptedAt: isoTime,
 });
 
-/** What routing needs of the registry. */
-export interface Terminals {
-  active(userId: string): readonly ActiveSource[];
-  isConnected(userId: string, sourceKey: string): boolean;
-}
-
 export interface SubmitSignalDeps {
   readonly clock: Clock;
   readonly gate: Gate;
@@ -53,13 +48,13 @@ export interface SubmitSignalDeps {
   readonly risks: RiskLimits;
   readonly quota: AccountQuota;
   readonly storage: StorageHealth;
-  readonly terminals: Terminals;
+  readonly registry: Pick<Registry, 'active' | 'isConnected'>;
   /** Time from the read body to the written 202, in seconds. */
   readonly acceptLatency: Histogram;
 }
 
 export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
-  const { clock, gate, limits, plans, envelopes, idempotency, quota, terminals } = deps;
+  const { clock, gate, limits, plans, envelopes, idempotency, quota, registry } = deps;
   const { acceptance, advise, brakes, risks, storage } = deps;
 
   function submit(
@@ -89,7 +84,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
       platformTokens(envelope.platform),
       envelope.instanceId ?? null,
       envelope.accountName ?? null,
-      terminals.active(userId),
+      registry.active(userId),
       limits.executionsPerSignal,
     );
     const payload = parsed.memberText;
@@ -112,7 +107,7 @@ export function createSubmitSignal(deps: SubmitSignalDeps): KeyEndpoint {
         envelope,
         payload,
         targets,
-        isConnected: (sourceKey) => terminals.isConnected(userId, sourceKey),
+        isConnected: (sourceKey) => registry.isConnected(userId, sourceKey),
         acceptedAt: now,
         trail: exchange.trailOf(apiKey.id),
       },

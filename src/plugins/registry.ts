@@ -129,10 +129,10 @@ export class Registry {
     return key === undefined ? undefined : this.find(userId, key);
   }
 
-  /** Whether the user has this source and it was seen within the heartbeat window. */
-  isActiveSource(userId: string, key: string): boolean {
+  /** @returns the user's source if it was seen within the heartbeat window. */
+  findActive(userId: string, key: string): Source | undefined {
     const source = this.find(userId, key);
-    return source !== undefined && this.isActive(source);
+    return source !== undefined && this.isActive(source) ? source : undefined;
   }
 
   isConnected(userId: string, key: string): boolean {
@@ -156,8 +156,7 @@ export class Registry {
 
   /** Whether this source may become or stay active: the user's active ones are limited. */
   hasRoom(userId: string, name: SourceName): boolean {
-    const source = this.find(userId, sourceKey(name));
-    if (source !== undefined && this.isActive(source)) return true;
+    if (this.findActive(userId, sourceKey(name)) !== undefined) return true;
     return this.active(userId).length < this.#deps.limits.sourcesPerUser;
   }
 

@@ -10,6 +10,7 @@ import type { Exchange } from '../../src/http/exchange.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
 import { Counter } from '../../src/lib/instruments.js';
 import { sourceKey } from '../../src/model/source-name.js';
+import type { Source } from '../../src/plugins/source.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { FakeSink } from '../events/fake-sink.js';
 import { sourceQuery } from '../support/event-reader.js';
@@ -57,8 +58,8 @@ function setUp() {
     const rights = new KeyRights({ store: createMemoryStore(), clock, plans: {} });
     const deadlines = new Deadlines(clock);
     const streams = new EventStreams({ clock: ticking, deadlines, rights, hub, streamsClosed });
-    const isActiveSource = (): boolean => true;
-    const endpoint = createStreamEvents({ clock: ticking, limits, hub, streams, isActiveSource });
+    const registry = { findActive: () => ({}) as Source };
+    const endpoint = createStreamEvents({ clock: ticking, limits, hub, streams, registry });
     const sink = new FakeSink();
     let preamble = '';
     const exchange = {
