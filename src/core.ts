@@ -14,15 +14,7 @@ import type { TrailLog } from './model/trail-events.js';
 import { isWaiting } from './model/cancellation.js';
 import type { Plans } from './plans.js';
 import type { Platform } from './platforms.js';
-import type { Budgets } from './plugins/budget.js';
-import type { ConnectionDeps } from './plugins/connection.js';
-import type { FrameHandler } from './plugins/frame-handler.js';
-import type { LostOrders } from './plugins/lost-orders.js';
-import type { Outbox } from './plugins/outbox.js';
-import type { Presence } from './plugins/presence.js';
-import type { Registry } from './plugins/registry.js';
-import type { Snapshots } from './plugins/snapshots.js';
-import { createTerminals } from './plugins/terminals.js';
+import { createTerminals, type Terminals } from './plugins/terminals.js';
 import { AccountQuota } from './quota/account-quota.js';
 import { Acceptance } from './signals/acceptance.js';
 import { Announcer } from './signals/announcer.js';
@@ -83,15 +75,7 @@ export class Core {
   readonly cancelAll: CancelAll;
   readonly cancelAllAcceptance: CancelAllAcceptance;
   readonly cancelAfter: CancelAfter;
-  readonly registry: Registry;
-  readonly presence: Presence;
-  readonly lostOrders: LostOrders;
-  readonly outbox: Outbox;
-  readonly snapshots: Snapshots;
-  readonly budgets: Budgets;
-  readonly frames: FrameHandler;
-  /** What each plugin connection is built with. */
-  readonly connections: ConnectionDeps;
+  readonly terminals: Terminals;
   readonly #store: Store;
   readonly #clock: Clock;
   #aging: Timer | undefined;
@@ -118,7 +102,7 @@ export class Core {
       clock,
       deadlines,
       limits,
-      isConnected: (connectionId) => this.presence.isOpen(connectionId),
+      isConnected: (connectionId) => this.terminals.presence.isOpen(connectionId),
       apply: (entry, move) => void this.book.apply(entry, move),
       release: (entry) => this.book.release(entry),
     }));
@@ -134,7 +118,7 @@ export class Core {
       timeouts,
       onChange: (entry, before, after) => {
         announcer.announce(entry.userId, before, after);
-        if (isWaiting(after.cancel)) this.outbox.sendWaitingCancel(entry);
+        if (isWaiting(after.cancel)) this.terminals.outbox.sendWaitingCancel(entry);
       },
     }));
 
@@ -142,15 +126,7 @@ export class Core {
     const stops = (this.stops = new Stops({ brakes, book }));
     const own = { retentionClock, writer, hub, book, owed, timeouts, stops, deadlines };
     const parts = { ...deps, ...instruments, ...own };
-    const plugins = createTerminals(parts);
-    const registry = (this.registry = plugins.registry);
-    const outbox = (this.outbox = plugins.outbox);
-    this.presence = plugins.presence;
-    this.lostOrders = plugins.lostOrders;
-    this.snapshots = plugins.snapshots;
-    this.frames = plugins.frames;
-    this.budgets = plugins.budgets;
-    this.connections = plugins.connections;
+    const { registry, outbox } = (this.terminals = createTerminals(parts));
 
     const acceptance = (this.acceptance = new Acceptance({
       ...parts,
@@ -187,7 +163,7 @@ export class Core {
    * whose requests reach the core.
    */
   *load(): Generator<void, void, void> {
-    this.registry.load();
+    this.terminals.registry.load();
     const debts = this.owed.load(this.#store);
     const stopped = yield* this.book.load();
     this.cancelAll.resume(debts);
@@ -197,8 +173,8 @@ export class Core {
       this.writer.write({ records: [], done: () => this.#store.endCopy() });
     }
     this.cancelAfter.load();
-    this.presence.awaitAll();
-    this.lostOrders.begin();
+    this.terminals.presence.awaitAll();
+    this.terminals.lostOrders.begin();
     this.#aging = every(this.#clock, eventAgingMs, () =>
       this.hub.age((userId) => this.#store.get('users', userId) !== undefined),
     );
@@ -206,14 +182,15 @@ export class Core {
 
   /** Ends what the user has open and may not keep, after a change to the user, a key or a session. */
   userChanged(userId: string): void {
+    const { registry, presence, budgets } = this.terminals;
     const isGone = this.#store.get('users', userId) === undefined;
     // First: a connection that closes writes down its source while that is known.
-    if (isGone) this.registry.forget(userId);
-    this.presence.recheck(userId);
+    if (isGone) registry.forget(userId);
+    presence.recheck(userId);
     this.streams.recheck(userId);
     this.waits.recheck(userId);
     if (!isGone) return;
-    const { book, hub, quota, budgets, cancelAfter, cancelAllAcceptance } = this;
+    const { book, hub, quota, cancelAfter, cancelAllAcceptance } = this;
     const parts = [book, hub, quota, budgets, cancelAfter, cancelAllAcceptance];
     for (const part of parts) part.forget(userId);
   }
@@ -229,7 +206,7 @@ export class Core {
 
   /** Reads the terminals and open executions of a user that arrives from another gateway. */
   adoptUser(userId: string): void {
-    this.presence.adopt(userId);
+    this.terminals.presence.adopt(userId);
     const debts = this.owed.load(this.#store, userId);
     this.book.adopt(userId);
     this.cancelAll.resume(debts);
@@ -279,7 +256,7 @@ export class Core {
 
   /** Closes plugin connections and streams, and tells both to reconnect later; ends the waits. */
   drain(): void {
-    this.presence.drain();
+    this.terminals.presence.drain();
     this.streams.drain();
     this.waits.drain();
   }
@@ -289,8 +266,8 @@ export class Core {
     this.#aging?.cancel();
     this.cancelAll.stop();
     this.stops.stop();
-    this.lostOrders.stop();
-    this.registry.stop();
+    this.terminals.lostOrders.stop();
+    this.terminals.registry.stop();
     // Nobody else asks for it any more.
     this.writer.retry();
     // What follows a flush may be written, too; with the ports closed that comes to an end.

@@ -175,7 +175,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     nextTraceId,
     addressOf,
     isDraining,
-    connection: core.connections,
+    connection: core.terminals.connections,
     connectionLimit,
     trail,
     onError: (error) => unexpected({ err: error }, 'a plugin connection failed'),
@@ -200,7 +200,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     metrics: createMetrics(
       instruments,
       {
-        connectedPlugins: () => core.registry.connectedCount,
+        connectedPlugins: () => core.terminals.registry.connectedCount,
         hashPoolQueue: () => hashPool.waiting(),
         openExecutions: () => core.book.size,
         storeBytes: () => store.sizeBytes(),

@@ -50,7 +50,8 @@ export interface EndpointsDeps {
 
 export function createEndpoints(given: EndpointsDeps): Endpoints {
   const { core, store, limits, platforms } = given;
-  const { deadlines, storage, rights, idempotency, registry, cancelAfter } = core;
+  const { deadlines, storage, rights, idempotency, cancelAfter } = core;
+  const { registry, snapshots } = core.terminals;
   const signals = new SignalReader({ store, owed: core.owed, fillsMax: limits.fillsPerExecution });
   const tokens = new Set(platforms.map(({ token }) => token));
   const deps = {
@@ -95,7 +96,7 @@ export function createEndpoints(given: EndpointsDeps): Endpoints {
     'set-cancel-after': createSetCancelAfter(deps),
     'list-sources': createListSources(deps),
     ...createReadOpenApi(deps),
-    'read-snapshot': createReadSnapshot({ ...deps, snapshots: core.snapshots }),
+    'read-snapshot': createReadSnapshot({ ...deps, snapshots }),
     'stream-events': createStreamEvents({ ...deps, hub: core.hub, streams: core.streams }),
   };
 }

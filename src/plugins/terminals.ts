@@ -26,7 +26,6 @@ export interface Terminals {
   readonly presence: Presence;
   readonly lostOrders: LostOrders;
   readonly outbox: Outbox;
-  readonly frames: FrameHandler;
   readonly budgets: Budgets;
   /** What each plugin connection is built with. */
   readonly connections: ConnectionDeps;
@@ -60,5 +59,5 @@ export function createTerminals(given: TerminalsDeps): Terminals {
     },
   };
   const connections = { ...deps, budgets, handlers };
-  return { registry, snapshots, presence, lostOrders, outbox, frames, budgets, connections };
+  return { registry, snapshots, presence, lostOrders, outbox, budgets, connections };
 }

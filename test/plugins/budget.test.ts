@@ -143,7 +143,7 @@ t.test('reports that wait for the disk hold their place in the burst', async (t)
   while (seq < 60 && plugin.closed === undefined) await report(plugin);
   t.equal(plugin.closed?.code, 4004, 'though it sends half as many as it may');
   t.equal(seq, 21, 'ten seconds’ worth waits, and one more is not taken');
-  const budget = gateway.core.budgets.of('u1');
+  const budget = gateway.core.terminals.budgets.of('u1');
   t.not(budget.barredMs, 0);
   gateway.clock.advance(60_000);
   t.notOk(budget.spend(0), 'no time makes room');
@@ -161,12 +161,12 @@ t.test('reports that wait for the disk hold their place in the burst', async (t)
 
 t.test('connections are counted until they end', async (t) => {
   const gateway = new SimulatedGateway({ limits: { pluginConnectionsPerUser: 2 } });
-  const budget = gateway.core.budgets.of('u1');
+  const budget = gateway.core.terminals.budgets.of('u1');
   const first = await gateway.plugin();
   t.ok(budget.hasFreeConnection);
   const second = await gateway.plugin({ instanceId: 'desk-2' });
   t.notOk(budget.hasFreeConnection);
-  t.ok(gateway.core.budgets.of('u2').hasFreeConnection);
+  t.ok(gateway.core.terminals.budgets.of('u2').hasFreeConnection);
   first.drop();
   t.ok(budget.hasFreeConnection);
   gateway.presence.drain();

@@ -10,7 +10,7 @@ const held = { account: { balance: 1 }, positions: [{ instrument: 'ES' }], order
 /** Asks, and keeps the answer when it comes. */
 function ask(gateway: SimulatedGateway, source: Source): SnapshotAnswer[] {
   const answers: SnapshotAnswer[] = [];
-  void gateway.core.snapshots.request(source).then((answer) => answers.push(answer));
+  void gateway.core.terminals.snapshots.request(source).then((answer) => answers.push(answer));
   return answers;
 }
 
@@ -40,7 +40,7 @@ t.test('the answer is the event that the terminal sends with the id', async (t) 
   tell(plugin, 4, data);
   await gateway.pass(2 * snapshotTimeoutMs);
   t.equal(answers.length, 1);
-  t.equal(gateway.core.snapshots.openCount, 0);
+  t.equal(gateway.core.terminals.snapshots.openCount, 0);
 });
 
 t.test('each request is a question of its own', async (t) => {
@@ -91,7 +91,7 @@ t.test('a terminal that leaves ends only the questions that it was asked', async
 t.test('a terminal that cannot answer is unavailable at once', async (t) => {
   const gateway = new SimulatedGateway();
   const unable = await gateway.plugin({ capabilities: ['submit'] });
-  t.strictSame(await gateway.core.snapshots.request(sourceOf(unable)), {
+  t.strictSame(await gateway.core.terminals.snapshots.request(sourceOf(unable)), {
     failure: 'terminal_unavailable',
   });
   t.strictSame(unable.of('snapshot'), []);
@@ -102,12 +102,14 @@ t.test('a terminal that cannot answer is unavailable at once', async (t) => {
   left.drop();
   await turns();
   t.strictSame(answers, [{ failure: 'terminal_unavailable' }], 'it left while it was asked');
-  t.strictSame(await gateway.core.snapshots.request(source), { failure: 'terminal_unavailable' });
+  t.strictSame(await gateway.core.terminals.snapshots.request(source), {
+    failure: 'terminal_unavailable',
+  });
 
   const full = await gateway.plugin({ instanceId: 'desk-3' });
   full.isFull = true;
-  t.strictSame(await gateway.core.snapshots.request(sourceOf(full)), {
+  t.strictSame(await gateway.core.terminals.snapshots.request(sourceOf(full)), {
     failure: 'terminal_unavailable',
   });
-  t.equal(gateway.core.snapshots.openCount, 0);
+  t.equal(gateway.core.terminals.snapshots.openCount, 0);
 });

@@ -120,16 +120,16 @@ export class SimulatedGateway {
     return this.core.writer;
   }
   get registry() {
-    return this.core.registry;
+    return this.core.terminals.registry;
   }
   get presence() {
-    return this.core.presence;
+    return this.core.terminals.presence;
   }
   get book() {
     return this.core.book;
   }
   get outbox() {
-    return this.core.outbox;
+    return this.core.terminals.outbox;
   }
   get acceptance() {
     return this.core.acceptance;
@@ -159,7 +159,7 @@ export class SimulatedGateway {
     this.deadlines.stop();
     this.core.cancelAll.stop();
     this.core.stops.stop();
-    this.core.lostOrders.stop();
+    this.core.terminals.lostOrders.stop();
     const clock = new SimulatedClock(this.clock.now());
     return new SimulatedGateway({ clock, store: this.memory, limits: this.limits, ...life });
   }
@@ -177,10 +177,10 @@ export class SimulatedGateway {
         clientAddress: '192.0.2.1',
       },
       plugin,
-      this.core.connections,
+      this.core.terminals.connections,
     );
     plugin.connection = connection;
-    this.core.connections.handlers.onOpen(connection);
+    this.core.terminals.connections.handlers.onOpen(connection);
     return plugin;
   }
 
