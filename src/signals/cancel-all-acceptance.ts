@@ -2,20 +2,23 @@
  * Accepts a bot's cancel of all orders: stores what it decides and the idempotency record in one transaction; the
  * 202 follows its flush, and the cancel frames follow it. Orders whose acceptance is under way are waited
  * for. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried
- * until it succeeds; to judge many orders may take longer. Owns the requests under way, and how many each user has made in
- * the last minute.
+ * until it succeeds; to judge many orders may take longer. Owns how many such requests each user has made in the last
+ * minute.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
 import type { IdSource } from '../lib/ids.js';
 import type { Limits } from '../limits.js';
+import type { Execution } from '../model/execution.js';
 import type { TrailLog } from '../model/trail-events.js';
 import type { Trail } from '../model/trail.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { StorageHealth } from '../store/storage-health.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
+import type { CancelAllResult } from './cancelled-orders.js';
 import { CommitDeadline } from './commit-deadline.js';
+import type { ApplyOptions } from './execution-book.js';
 import { boundToCancel, type Idempotency } from './idempotency.js';
 import { matches, type OrderFilter } from './order-filter.js';
 
@@ -42,13 +45,6 @@ export interface CancelAllAcceptanceDeps {
   readonly trail: TrailLog;
 }
 
-/** What becomes of the write of a decision. */
-interface WriteEvents {
-  readonly begun: () => void;
-  readonly done: (body: string) => void;
-  readonly failed: () => void;
-}
-
 export class CancelAllAcceptance {
   readonly #deps: CancelAllAcceptanceDeps;
   readonly #rates: BucketMap<string>;
@@ -72,8 +68,9 @@ export class CancelAllAcceptance {
 
   /** Calls `answer` with the body of the 202; with undefined when the outcome is not known in time. */
   accept(request: CancelAllRequest, answer: (body: string | undefined) => void): void {
-    const { deadlines, idempotency, limits, acceptance, health } = this.#deps;
-    const { userId, idempotencyKey, fingerprint } = request;
+    const { deadlines, idempotency, limits, acceptance, cancelAll, health, clock, ids } =
+      this.#deps;
+    const { userId, filter, idempotencyKey, fingerprint, trail } = request;
     const doubt = (): void => {
       idempotency.doubt(userId, idempotencyKey);
       answer(undefined);
@@ -89,33 +86,9 @@ export class CancelAllAcceptance {
       stale: doubt,
     });
     deadline.begin();
-    acceptance.afterPending(userId, () => {
-      this.#cancel(request, {
-        begun: () => {
-          isWriting = true;
-          deadline.begin();
-        },
-        done: (body) => {
-          deadline.end();
-          idempotency.settle(userId, idempotencyKey);
-          answer(body);
-        },
-        failed: doubt,
-      });
-    });
-  }
-
-  #cancel(request: CancelAllRequest, { begun, done, failed }: WriteEvents): void {
-    const { cancelAll, clock, ids, limits } = this.#deps;
-    const { userId, filter, idempotencyKey, fingerprint, trail } = request;
-    const order = {
-      userId,
-      isMeant: matches.bind(undefined, filter),
-      cause: 'cancelled_by_api',
-      trail,
-    } as const;
-    cancelAll.run(order, ({ cancelled }) => {
-      begun();
+    const write = ({ cancelled }: CancelAllResult): ApplyOptions => {
+      isWriting = true;
+      deadline.begin();
       const body = JSON.stringify(cancelled);
       const record = {
         fingerprint,
@@ -126,7 +99,9 @@ export class CancelAllAcceptance {
       return {
         alongside: boundToCancel(userId, idempotencyKey, record, ids.ulid()),
         done: () => {
-          done(body);
+          deadline.end();
+          idempotency.settle(userId, idempotencyKey);
+          answer(body);
           this.#deps.trail.note('cancel_all', {
             traceId: trail.traceId,
             clientAddress: trail.clientAddress,
@@ -137,8 +112,12 @@ export class CancelAllAcceptance {
             by: 'user',
           });
         },
-        failed,
+        failed: doubt,
       };
+    };
+    const isMeant = (execution: Execution): boolean => matches(filter, execution);
+    acceptance.afterPending(userId, () => {
+      cancelAll.run({ userId, isMeant, cause: 'cancelled_by_api', trail }, write);
     });
   }
 }
