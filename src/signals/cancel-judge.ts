@@ -34,7 +34,7 @@ export class Judgement {
   /** Kept with each verdict: the moment of the decision is short. */
   readonly counts = { requested: 0, already_requested: 0, denied: 0, not_sent: 0 };
 
-  /** @param owes undefined where the order stays as it is. */
+  /** @param owed undefined where the order stays as it is. */
   set(order: CancelledOrder, owed: string | undefined): void {
     this.delete(order.executionId);
     this.matched.set(order.executionId, order);

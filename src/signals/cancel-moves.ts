@@ -27,13 +27,10 @@ export function requestWaitingCancel(
   cancelRequestId: string,
   requestedAt: number,
   cause: CancelCause,
-  trail: Trail = {},
+  trail: Trail,
 ): Move {
   const waitsUntil = requestedAt + cancelWaitMs;
-  return (execution) =>
-    isNextCancel(execution, cancelRequestId)
-      ? withNewCancel(execution, cancelRequestId, requestedAt, { ...trail, cause, waitsUntil })
-      : undefined;
+  return requestIfNext(cancelRequestId, requestedAt, { ...trail, cause, waitsUntil });
 }
 
 /** As `requestWaitingCancel`, for a terminal that does not support cancels. */
@@ -41,23 +38,27 @@ export function refuseCancel(
   cancelRequestId: string,
   requestedAt: number,
   cause: CancelCause,
-  trail: Trail = {},
+  trail: Trail,
 ): Move {
-  return (execution) =>
-    isNextCancel(execution, cancelRequestId)
-      ? withNewCancel(execution, cancelRequestId, requestedAt, {
-          ...trail,
-          cause,
-          status: 'not_sent',
-          reasonCode: 'terminal_capability_missing',
-        })
-      : undefined;
+  return requestIfNext(cancelRequestId, requestedAt, {
+    ...trail,
+    cause,
+    status: 'not_sent',
+    reasonCode: 'terminal_capability_missing',
+  });
 }
 
-/** False once the order has it, as after a crash, which applies it again. */
-function isNextCancel(execution: Execution, cancelRequestId: string): boolean {
-  const next = cancelRequestIdOf(execution.executionId, nextCancelAttempt(execution));
-  return cancelRequestId === next && isOpenOrder(execution);
+/** Not if the order has the cancel already, as after a crash, which applies it again. */
+function requestIfNext(
+  cancelRequestId: string,
+  requestedAt: number,
+  more: Partial<Cancellation>,
+): Move {
+  return (execution) => {
+    const next = cancelRequestIdOf(execution.executionId, nextCancelAttempt(execution));
+    if (cancelRequestId !== next || !isOpenOrder(execution)) return undefined;
+    return withNewCancel(execution, cancelRequestId, requestedAt, more);
+  };
 }
 
 function withNewCancel(

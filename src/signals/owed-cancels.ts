@@ -1,8 +1,8 @@
 /**
  * What a cancel of all orders has decided, and the book has not applied yet. The decision is durable before it
  * counts; from then on the book applies what an order is owed before anyone changes that order, and readers see it
- * with its record, so that all of it has happened at once although it is applied bit by bit. Owns the decisions that are not applied in full, at
- * most one of each user; a start reads them from the store.
+ * with its record, so that all of it has happened at once although it is applied bit by bit. Owns the decisions that
+ * are not applied in full, at most one of each user; a start reads them from the store.
  */
 import { executionIdFromCancel } from '../lib/ids.js';
 import type { Execution } from '../model/execution.js';
@@ -34,9 +34,9 @@ const refused = 'not_sent ';
 export class CancelDebt implements Stored {
   /** Whether its last write left nothing owed, and so no record. */
   isOver = false;
-  /** Runs when its record is known to be in the store. */
+  /** Whether its record is known to be in the store. */
+  isDurable = false;
   readonly #onDurable: (() => void)[] = [];
-  #isDurable = false;
   readonly #taken = new Set<string>();
   /** What readers see of the records that do not show it yet. */
   readonly #shown = new WeakMap<Execution, Execution>();
@@ -47,13 +47,8 @@ export class CancelDebt implements Stored {
     readonly orders: OwedOrders,
   ) {}
 
-  /** Whether its record is known to be in the store. */
-  get isDurable(): boolean {
-    return this.#isDurable;
-  }
-
   becomeDurable(): void {
-    this.#isDurable = true;
+    this.isDurable = true;
     for (const run of this.#onDurable.splice(0)) run();
   }
 
