@@ -99,11 +99,7 @@ export class Acceptance {
 
   #stored(pending: PendingSignal): void {
     this.#doubts.settleBefore(pending.number);
-    if (pending.isSettled) return;
-    this.#settle(pending, true);
-    pending.answer(pending.accepted);
-    this.#enter(pending);
-    this.#end(pending);
+    if (!pending.isSettled) this.#settleAsAccepted(pending);
   }
 
   #failed(pending: PendingSignal, error: unknown): void {
@@ -180,10 +176,14 @@ export class Acceptance {
   #settleFromStore(pending: PendingSignal): void {
     const { userId } = pending.submission.user;
     const { requestId } = pending.accepted.request;
-    if (this.#deps.store.get('requests', [userId, requestId]) === undefined) {
-      return this.#settleAsNothing(pending);
-    }
+    const request = this.#deps.store.get('requests', [userId, requestId]);
+    if (request === undefined) this.#settleAsNothing(pending);
+    else this.#settleAsAccepted(pending);
+  }
+
+  #settleAsAccepted(pending: PendingSignal): void {
     this.#settle(pending, true);
+    pending.answer(pending.accepted);
     this.#enter(pending);
     this.#end(pending);
   }

@@ -21,9 +21,7 @@ export class OpenOrders {
 
   /** @param execution the entry's latest state; undefined once it has left the book. */
   update(entry: BookEntry, execution: Execution | undefined): void {
-    const isOpen =
-      execution !== undefined && execution.orderRef !== null && !isFinal(execution.status);
-    const keyId = isOpen ? execution.keyId : undefined;
+    const keyId = execution !== undefined && isOpen(execution) ? execution.keyId : undefined;
     if (keyId === entry.countedFor) return;
     if (entry.countedFor !== undefined) this.add(entry.countedFor, -1);
     if (keyId !== undefined) this.add(keyId, 1);
@@ -34,8 +32,10 @@ export class OpenOrders {
 /** @returns how many open orders these executions of one signal are, as accepted. */
 export function orderCount(executions: readonly Execution[]): number {
   let count = 0;
-  for (const { status, orderRef } of executions) {
-    if (orderRef !== null && !isFinal(status)) count++;
-  }
+  for (const execution of executions) if (isOpen(execution)) count++;
   return count;
+}
+
+function isOpen({ orderRef, status }: Execution): boolean {
+  return orderRef !== null && !isFinal(status);
 }

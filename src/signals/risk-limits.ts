@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import { memberNames } from '../lib/json-members.js';
 import type { ApiKey, KeyLimits } from '../model/records.js';
 import { BucketMap } from '../quota/token-bucket.js';
+import type { SignalSubmission } from './accepted-signal.js';
 import { isOrder, type Envelope } from './envelope.js';
 import type { OpenOrders } from './open-orders.js';
 import type { Target } from './routing.js';
@@ -18,12 +19,8 @@ export interface RiskRefusal {
   readonly retryAfter?: number;
 }
 
-interface Order {
-  readonly envelope: Envelope;
-  /** The payload's JSON text as the bot sent it, which is what the terminal reads. */
-  readonly payload: string;
-  readonly targets: readonly Target[];
-}
+/** Its payload is judged as text, too, which is what the terminal reads. */
+type Order = Pick<SignalSubmission, 'envelope' | 'payload' | 'targets'>;
 
 export interface RiskLimitsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;

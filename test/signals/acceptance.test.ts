@@ -391,6 +391,21 @@ t.test('what was in doubt and turns out refused is settled once', async (t) => {
   t.equal(gateway.book.openOrders.of(1), 1);
 });
 
+t.test(
+  'a command that is no order counts among no open orders, on its way or stored',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    await gateway.plugin();
+    const commits = new HeldCommits(gateway);
+    const { answers } = accept(gateway, { type: 'position', cmd: 'close' });
+    accept(gateway, {});
+    t.equal(gateway.book.openOrders.of(1), 1);
+    await commits.releaseAll();
+    t.equal(answers.length, 1);
+    t.equal(gateway.book.openOrders.of(1), 1);
+  },
+);
+
 t.test('acceptances of one turn share a commit, and fail together', async (t) => {
   const gateway = new SimulatedGateway();
   gateway.memory.failNextCommits(1);
