@@ -2,7 +2,6 @@
  * Implements the state transitions of executions, one pure function per cause: a frame was sent, a plugin
  * acknowledged or reported, a timeout fired, the gateway restarted. Those of cancels are in cancel-moves.ts.
  */
-import { limits } from '../limits.js';
 import type { Execution, ExecutionReport } from '../model/execution.js';
 import { isFinal, mayMove, nativeAfter } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -76,10 +75,7 @@ export const acknowledge: Move = (execution, now) => {
 };
 
 /** The plugin reports a status, a fill or both, in a report or in the `executions` of its hello. */
-export function report(
-  evidence: ExecutionReport,
-  listedFillsMax: number = limits.fillsPerExecution.value,
-): Move {
+export function report(evidence: ExecutionReport, listedFillsMax: number): Move {
   return (execution, now) => {
     const filled = fillsWith(execution, evidence.fill, listedFillsMax);
     const told = withCause(evidence, execution);

@@ -28,7 +28,7 @@ t.test('a fill of the whole fills the order, with fifteen digits', async (t) => 
     const fill = aFill('f1', quantity);
     for (const status of ['cancelled', 'working'] as const) {
       const told = status === 'working' ? 'cancelled' : 'working';
-      const move = report({ status: told, fill });
+      const move = report({ status: told, fill }, Infinity);
       t.match(move(anExecution(status, order), 1), filled, `${quantity}, told when ${status}`);
     }
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { limits } from '../../src/limits.js';
 import {
   cancelStates,
   reportableCancelStatuses,
@@ -436,7 +437,7 @@ t.test('a cancel that was asked for counts as sent, one that is further on is le
 
 /** Applies a report as the book does. */
 function applied(execution: Execution, evidence: ExecutionReport, now: number) {
-  return moves.applyMove(execution, moves.report(evidence), now);
+  return moves.applyMove(execution, moves.report(evidence, limits.fillsPerExecution.value), now);
 }
 
 t.test('a fill that comes with a backward report is added in whatever state', async (t) => {
