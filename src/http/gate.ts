@@ -1,8 +1,8 @@
 /**
  * Admits requests, in the contract's order of checks (section 2). For `/api/v1/*`: Public API enabled →
- * credential → the key's addresses → the key's rate → plan → scope. For the user-level endpoints: user token → the user's rate →
- * plan. Owns the buckets of keys, users, logins and clients that failed to authenticate; all are lost with
- * the process.
+ * credential → the key's addresses → the key's rate → plan → scope. For the user-level endpoints: user token → the
+ * user's rate → plan. Owns the buckets of keys, users, logins and clients that failed to authenticate; all are lost
+ * with the process.
  */
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyUses } from '../auth/api-key-uses.js';
@@ -86,6 +86,15 @@ export function createGate(deps: GateDeps): Gate {
     return undefined;
   }
 
+  /** @returns false when it is one too many, and the request has its response. */
+  function takeOne(exchange: Exchange, buckets: BucketMap<string>, whose: string): boolean {
+    const now = clock.monotonic();
+    const bucket = buckets.of(whose, now);
+    if (bucket.take(now)) return true;
+    exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
+    return false;
+  }
+
   /** Public API enabled → credential → address. */
   function identify(exchange: Exchange): KeyOwner | undefined {
     const owner = rights.authenticate(exchange.head.bearer);
@@ -167,12 +176,7 @@ export function createGate(deps: GateDeps): Gate {
         return undefined;
       }
       exchange.userId = user.userId;
-      const now = clock.monotonic();
-      const bucket = userBuckets.of(user.userId, now);
-      if (!bucket.take(now)) {
-        exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
-        return undefined;
-      }
+      if (!takeOne(exchange, userBuckets, user.userId)) return undefined;
       if (rights.isPlanAllowed(user)) return user;
       exchange.fail('business_plan_required');
       return undefined;
@@ -184,12 +188,6 @@ export function createGate(deps: GateDeps): Gate {
       return rights.isPlanAllowed(user) ? undefined : 'business_plan_required';
     },
 
-    admitLogin(exchange) {
-      const now = clock.monotonic();
-      const bucket = logins.of(exchange.partition, now);
-      if (bucket.take(now)) return true;
-      exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
-      return false;
-    },
+    admitLogin: (exchange) => takeOne(exchange, logins, exchange.partition),
   };
 }
