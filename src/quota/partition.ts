@@ -46,11 +46,8 @@ export function createClientAddress(trustedCidrs: readonly string[]): ClientAddr
 }
 
 /** @returns `192.0.2.7` or `2001:db8:0:1::/64`; `unknown` for all invalid addresses together. */
-export function partitionOf(address: ArrayBuffer | Uint8Array): string {
-  const bytes = address instanceof ArrayBuffer ? new Uint8Array(address) : address;
-  if (bytes.length === 4) return ipv4(bytes, 0);
-  if (bytes.length !== 16) return 'unknown';
-  if (isMappedIpv4(bytes)) return ipv4(bytes, 12);
+export function partitionOf(bytes: Uint8Array): string {
+  if (bytes.length !== 16 || isMappedIpv4(bytes)) return addressText(bytes);
   return `${group(bytes, 0)}:${group(bytes, 2)}:${group(bytes, 4)}:${group(bytes, 6)}::/64`;
 }
 

@@ -99,7 +99,7 @@ export class TokenBucket {
   #grow(): void {
     const slots = Math.max(firstSlots, this.#times.length * 2);
     const times = new Float64Array(Math.min(slots, this.#capacity));
-    for (let i = 0; i < this.#count; i++) times[i] = this.#times[this.#slot(i)] as number;
+    for (let i = 0; i < this.#count; i++) times[i] = this.#grantedAt(i);
     this.#times = times;
     this.#oldest = 0;
   }

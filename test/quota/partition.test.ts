@@ -18,9 +18,8 @@ t.test('a client is an IPv4 address or the /64 of an IPv6 address', (t) => {
   };
   for (const [address, partition] of Object.entries(cases)) {
     t.equal(partitionOf(bytes(address)), partition, address);
-    t.equal(partitionOf(Uint8Array.from(bytes(address)).buffer), partition, `${address} as buffer`);
   }
-  t.equal(partitionOf(new ArrayBuffer(0)), 'unknown');
+  t.equal(partitionOf(new Uint8Array(0)), 'unknown');
   t.end();
 });
 
