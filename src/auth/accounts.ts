@@ -142,11 +142,6 @@ export function findUser(reader: Reader, email: string): User | undefined {
   return userId === undefined ? undefined : reader.get('users', userId);
 }
 
-/** Every user, in the order of creation. */
-export function listUsers(reader: Reader): User[] {
-  return reader.range('users').map((entry) => entry.record);
-}
-
 /** The gateway reads the switch at every request. */
 export async function setPublicApi(store: Store, enabled: boolean): Promise<void> {
   await store.transact((transaction) => {
