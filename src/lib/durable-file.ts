@@ -1,5 +1,6 @@
 /** Writes that must survive a power cut: all bytes of a text, and the entries of a directory. */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 /** One write may take only a part of the bytes. `file` is a descriptor. */
 export function writeAll(file: number, text: string): void {
@@ -20,5 +21,15 @@ export function syncFile(path: string): void {
     fsyncSync(file);
   } finally {
     closeSync(file);
+  }
+}
+
+/** As `syncFile` or `syncDirectory`, off the event loop: a disk may take a second for it. */
+export async function syncWithoutBlocking(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }

@@ -18,6 +18,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { syncWithoutBlocking } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
 import { makeDirectories } from '../lib/make-directories.js';
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
@@ -90,15 +91,15 @@ export async function completeBackup(
       if (typeof size !== 'number') return await dropBackup(target).then(() => size);
       bytes += size;
     }
-    await sync(join(unfinished, logDirectory));
+    await syncWithoutBlocking(join(unfinished, logDirectory));
     await giveToOwner(target);
     for (const name of new Set(files.map(topOf))) {
       await rename(join(unfinished, name), join(directory, name));
-      await sync(directory);
+      await syncWithoutBlocking(directory);
     }
     await rmdir(unfinished);
-    await sync(directory);
-    for (const made of target.made) await sync(dirname(made));
+    await syncWithoutBlocking(directory);
+    for (const made of target.made) await syncWithoutBlocking(dirname(made));
     return { directory, files, bytes };
   } catch (error) {
     await dropBackup(target);
@@ -127,8 +128,9 @@ async function bring(
 ): Promise<number | CopyRefusal> {
   const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const { size, uid, ino } = await source.stat();
-    const isOwn = (await source.stat()).isFile() && uid === statSync(dataDirectory).uid;
+    const found = await source.stat();
+    const { size, ino } = found;
+    const isOwn = found.isFile() && found.uid === statSync(dataDirectory).uid;
     if (!isOwn) throw new ForeignFile(`${from} does not belong to the owner of ${dataDirectory}`);
     const isMoved = isMovable && (await isRenamed(from, to));
     if (isMoved && lstatSync(to).ino !== ino) throw new ForeignFile(`${from} was exchanged`);
@@ -138,7 +140,7 @@ async function bring(
       await copy(source, to);
     }
     await chmod(to, privateFileMode);
-    await sync(to);
+    await syncWithoutBlocking(to);
     return size;
   } finally {
     await source.close();
@@ -238,14 +240,4 @@ function unusable(directory: string, error: unknown): CopyRefusal {
       `The backup could not be written to ${directory}: ${errorText(error)}. Nothing of it is left ` +
       'there. Give a directory on a disk that can be written to and has room for the store.',
   };
-}
-
-/** Also the entries of a directory must be flushed, or a power cut takes the names away. */
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

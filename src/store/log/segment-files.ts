@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readSync, write } from 'node:fs';
 import { open as openFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { syncFile } from '../../lib/durable-file.js';
+import { syncFile, syncWithoutBlocking } from '../../lib/durable-file.js';
 import { privateFileMode } from '../../lib/private-modes.js';
 import {
   type FoundSegment,
@@ -52,7 +52,7 @@ export function createSegmentFiles(directory: string): SegmentFiles {
           left -= (await file.write(zeros, 0, Math.min(left, zeros.length))).bytesWritten;
         }
         await file.sync();
-        await syncNames(directory);
+        await syncWithoutBlocking(directory);
       } catch (error) {
         await rm(path, { force: true });
         throw error;
@@ -67,16 +67,6 @@ export function createSegmentFiles(directory: string): SegmentFiles {
     write: writeAll,
     close: (descriptor) => promisify(close)(descriptor),
   };
-}
-
-/** Off the event loop: a disk may take a second for it. */
-async function syncNames(directory: string): Promise<void> {
-  const handle = await openFile(directory);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 export function segmentPath(directory: string, number: number): string {
