@@ -7,29 +7,27 @@
 /** Longer than any transaction on a disk that works. */
 const transactionMsMax = 5_000;
 
-export interface ExitGuard {
-  /** [whether a transaction runs, whether the process ends] */
-  readonly state: Int32Array;
-}
+/** [whether a transaction runs, whether the process ends] */
+export type ExitGuard = Int32Array;
 
 export function createExitGuard(): ExitGuard {
-  return { state: new Int32Array(new SharedArrayBuffer(8)) };
+  return new Int32Array(new SharedArrayBuffer(8));
 }
 
 /** For the thread: runs a transaction. Throws when the process ends. */
-export function runGuarded<T>({ state }: ExitGuard, transaction: () => T): T {
-  Atomics.store(state, 0, 1);
+export function runGuarded<T>(guard: ExitGuard, transaction: () => T): T {
+  Atomics.store(guard, 0, 1);
   try {
-    if (Atomics.load(state, 1) === 1) throw new Error('the process ends');
+    if (Atomics.load(guard, 1) === 1) throw new Error('the process ends');
     return transaction();
   } finally {
-    Atomics.store(state, 0, 0);
-    Atomics.notify(state, 0);
+    Atomics.store(guard, 0, 0);
+    Atomics.notify(guard, 0);
   }
 }
 
 /** For the process that ends: no transaction begins any more. @returns whether the one that ran has ended. */
-export function beginExit({ state }: ExitGuard): boolean {
-  Atomics.store(state, 1, 1);
-  return Atomics.wait(state, 0, 1, transactionMsMax) !== 'timed-out';
+export function beginExit(guard: ExitGuard): boolean {
+  Atomics.store(guard, 1, 1);
+  return Atomics.wait(guard, 0, 1, transactionMsMax) !== 'timed-out';
 }

@@ -8,7 +8,7 @@ import type { IndexThread } from './index-thread.js';
 import type { IndexAnswer } from './index-thread.worker.js';
 import type { WriteGroup } from './write-group.js';
 
-/** A transaction begins once it has so much, or after `gatherMs`: a write of the log waits behind its pages (native-notes/log.md). */
+/** A transaction begins once it has so much, or after `gatherMs`: the log waits behind its pages (native-notes/log.md). */
 const bytesPerTransaction = 128 * 1024;
 const gatherMs = 40;
 /** When behind, it takes a part of what waits, since a larger one costs less for each of its groups; in some 30 ms at most. */

@@ -31,7 +31,8 @@ export const jwtSecretLengthMin = 22;
  */
 export function readJwtSecret(directory: string, given?: string): string {
   if (given !== undefined) {
-    return acceptSecret(given, 'SIGNALBOX_JWT_SECRET is too short: give at least 22 characters.');
+    const short = `SIGNALBOX_JWT_SECRET is too short: give at least ${jwtSecretLengthMin} characters.`;
+    return acceptSecret(given, short);
   }
   return refusing(directory, (path) => {
     makeSecret(path);

@@ -23,8 +23,10 @@ export const recordFormat = 1;
 
 export interface Layout {
   /**
-   * `format` → the store's format; `log:id` and `log:position` → the log that this is the index of, and how far; `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
-   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → Unix milliseconds of its begin.
+   * `format` → the store's format; `log:id` and `log:position` → the log that this is the index of, and how far;
+   * `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
+   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → Unix milliseconds of its begin; `probe` → Unix
+   * milliseconds of the last write that was made to see whether the disk takes one.
    */
   meta: { key: string; record: number | string };
   users: { key: string; record: User };
@@ -49,7 +51,7 @@ export interface Layout {
   openExecutions: { key: [string, string]; record: Execution };
   /** [userId, executionId], once both are final. */
   finalExecutions: { key: [string, string]; record: Execution };
-  /** [userId, executionId, number from 0 in 8 digits]: the fills that the execution's record does not list. Each is written once. */
+  /** [userId, executionId, number from 0 in 8 digits]: fills that the execution's record does not list. Each is written once. */
   fills: { key: [string, string, string]; record: Fill };
   /** [userId, executionId] of orders among the final executions that may be live → Unix milliseconds of their last change. */
   unknownOrders: { key: [string, string]; record: number };

@@ -124,7 +124,7 @@ export class Log {
     try {
       return await this.options.files.open(file.path);
     } catch (error) {
-      this.#segments.giveBack(file);
+      this.#segments.keep(file);
       throw error;
     }
   }

@@ -31,7 +31,7 @@ export class Segments {
     nextNumber: number,
   ) {
     this.#nextNumber = nextNumber;
-    for (const file of found) this.#keep(file);
+    for (const file of found) this.keep(file);
   }
 
   /** @returns a file that nothing needs any more. @throws WriteRefused when there is none to be had. */
@@ -40,11 +40,6 @@ export class Segments {
     const free = this.#free.findIndex((file) => file.bytes >= bytes);
     if (free < 0) return this.#make(Math.max(bytes, this.options.segmentBytes));
     return this.#free.splice(free, 1)[0] as SegmentFile;
-  }
-
-  /** Nothing was written to it since it was taken. */
-  giveBack(file: SegmentFile): void {
-    this.#keep(file);
   }
 
   /** @param end the position behind the last frame in it. */
@@ -57,7 +52,7 @@ export class Segments {
     const done = this.#used.filter(({ end }) => end <= position);
     if (done.length === 0) return;
     this.#used = this.#used.filter(({ end }) => end > position);
-    for (const { file } of done) this.#keep(file);
+    for (const { file } of done) this.keep(file);
   }
 
   /** Makes a file in the background unless one is there. */
@@ -73,7 +68,8 @@ export class Segments {
     await this.#making;
   }
 
-  #keep(file: SegmentFile): void {
+  /** For further use, unless there are enough: nothing needs what is in it. */
+  keep(file: SegmentFile): void {
     const isKept = file.bytes === this.options.segmentBytes && this.#free.length < freeMax;
     if (isKept) this.#free.push(file);
     // What cannot be removed takes space and nothing else.
