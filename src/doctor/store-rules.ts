@@ -4,9 +4,8 @@
  */
 import { emailKey } from '../auth/email.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
-import { isOpenOrder, isSettled } from '../model/execution.js';
+import { type Execution, isOpenOrder, isSettled } from '../model/execution.js';
 import { type Collection, type KeyOf, type RecordOf } from '../store/key-layout.js';
-import type { Execution } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 
 type Rule<C extends Collection> = (

@@ -4,7 +4,6 @@
  */
 import type { CancelCause } from './cancellation.js';
 import type { Scope } from './scopes.js';
-import type { Execution, Fill } from './execution.js';
 import type { Trail } from './trail.js';
 
 export interface User {
@@ -141,5 +140,3 @@ export interface Switches {
     readonly since: number | null;
   };
 }
-
-export type { Execution, Fill };

@@ -3,12 +3,11 @@
  * users own apart: a look-up cannot reach another user's record, and a user can be moved whole.
  * Raise both formats whenever a key or a record changes its meaning.
  */
+import type { Execution, Fill } from '../model/execution.js';
 import type {
   ApiKey,
   CancelAfterRecord,
   CancelAllRecord,
-  Execution,
-  Fill,
   IdempotencyRecord,
   Session,
   SignalRequest,

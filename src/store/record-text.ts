@@ -6,7 +6,8 @@
  *   ["trend-7",1767225600000,…]\n{"instrument":"EURUSD",…}
  */
 import { TextBytes } from '../lib/text-bytes.js';
-import type { Execution, IdempotencyRecord, SignalRequest } from '../model/records.js';
+import type { Execution } from '../model/execution.js';
+import type { IdempotencyRecord, SignalRequest } from '../model/records.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 
 /** Members are only ever added at the end of `optional`: what lies in a store has no names. */

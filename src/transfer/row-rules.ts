@@ -18,8 +18,10 @@ import {
 } from '../model/cancellation.js';
 import {
   deliveries,
+  type Execution,
   executionStates,
   type ExecutionStatus,
+  type Fill,
   type NativeState,
   type UnlistedFills,
 } from '../model/execution.js';
@@ -28,8 +30,6 @@ import {
   type ApiKey,
   type CancelAllRecord,
   capabilities,
-  type Execution,
-  type Fill,
   type IdempotencyRecord,
   type Session,
   type SignalRequest,

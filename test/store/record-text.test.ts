@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { type ExecutionStatus, executionStates } from '../../src/model/execution.js';
-import type { Execution, IdempotencyRecord, SignalRequest } from '../../src/model/records.js';
+import {
+  type Execution,
+  type ExecutionStatus,
+  executionStates,
+} from '../../src/model/execution.js';
+import type { IdempotencyRecord, SignalRequest } from '../../src/model/records.js';
 import { recordOfText, textOfRecord } from '../../src/store/record-text.js';
 
 const text = fc.string({ unit: 'binary' });

@@ -1,6 +1,7 @@
 /** An accepted signal with one execution, as the gateway writes it; every field can be replaced. */
 import { executionIdOf, firstRequestIdAt, orderRefOf } from '../../src/lib/ids.js';
-import type { Execution, IdempotencyRecord, SignalRequest } from '../../src/model/records.js';
+import type { Execution } from '../../src/model/execution.js';
+import type { IdempotencyRecord, SignalRequest } from '../../src/model/records.js';
 import type { Writer } from '../../src/store/store.js';
 
 export interface AcceptedSignal {
