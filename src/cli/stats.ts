@@ -1,11 +1,21 @@
 /** `signalbox stats`: what a running gateway does at this moment, read from its ops port. */
+import { setTimeout as rest } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { toIsoTime } from '../lib/clock.js';
 import { reachableHost } from '../lib/host.js';
 import { type Figures, figuresOf } from '../stats/figures.js';
 import { parseScrape, type Scrape } from '../stats/scrape.js';
 import { statsScreen } from '../stats/screen.js';
-import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
+import {
+  describeCommand,
+  exitCodes,
+  type Failed,
+  finish,
+  refused,
+  settingsFor,
+  type SharedOptions,
+} from './command.js';
+import { createEnding } from './ending.js';
 import type { Io } from './io.js';
 
 interface Options extends SharedOptions {
@@ -40,40 +50,49 @@ export function statsCommand(io: Io): Command {
       urlOf,
     )
     .action(async (options: Options) => {
-      const { url, ...shared } = options;
-      const settings = settingsFor(io, shared);
+      const settings = settingsFor(io, options);
       if (settings === undefined) return;
       const { opsHost, opsPort } = settings;
-      await show(io, url ?? `http://${reachableHost(opsHost)}:${opsPort}`, options);
+      const url = options.url ?? `http://${reachableHost(opsHost)}:${opsPort}`;
+      const ending = createEnding();
+      try {
+        const failed = await show(io, url, options, ending.wait());
+        if (failed !== undefined) finish(io, failed, options);
+      } finally {
+        ending.end(exitCodes.done);
+      }
     });
 }
 
-async function show(io: Io, url: string, options: Options): Promise<void> {
-  const stop = stopRequest();
+/** @returns why it ends, unless it was asked to. */
+async function show(
+  io: Io,
+  url: string,
+  options: Options,
+  ended: Promise<unknown>,
+): Promise<Failed | undefined> {
+  const isOver = ended.then(() => true);
   let before = await scrape(url);
   if (before === undefined) {
     const remedy =
       'Start it, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
       '"signalbox serve" names it.';
-    return finish(
-      io,
-      refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`),
-      options,
-    );
+    return refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`);
   }
-  while (!(await stop.within(intervalMs))) {
+  while (!(await Promise.race([isOver, rest(intervalMs, false)]))) {
     const after = await scrape(url);
     if (after === undefined) {
       const message = `The gateway at ${url} no longer answers: it was stopped, or is stuck.`;
-      return finish(io, refused('gateway_gone', message), options);
+      return refused('gateway_gone', message);
     }
     const figures = figuresOf(before, after);
     // A scrape of somebody else: there is nothing new to show yet.
     if (figures.intervalSeconds === 0) continue;
     print(io, url, figures, options);
-    if (options.once) return stop.end();
+    if (options.once) break;
     before = after;
   }
+  return undefined;
 }
 
 function print(io: Io, url: string, figures: Figures, { once, json }: Options): void {
@@ -98,39 +117,6 @@ async function scrape(url: string): Promise<Scrape | undefined> {
   } catch {
     return undefined;
   }
-}
-
-interface StopRequest {
-  /** Waits; resolves early, with true, once the end was asked for. */
-  within(ms: number): Promise<boolean>;
-  end(): void;
-}
-
-function stopRequest(): StopRequest {
-  let isStopped = false;
-  let wake: () => void = () => undefined;
-  const stop = (): void => {
-    isStopped = true;
-    wake();
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  // The reader of the output has closed it.
-  process.stdout.on('error', stop);
-  return {
-    async within(ms) {
-      if (isStopped) return true;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        setTimeout(resolve, ms);
-      });
-      return isStopped;
-    },
-    end() {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-    },
-  };
 }
 
 function urlOf(text: string): string {
