@@ -1,6 +1,6 @@
 /** `signalbox api enable` and `api disable`: the switch of the Public API. */
 import type { Command } from 'commander';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
@@ -27,14 +27,13 @@ function switchCommand(io: Io, word: string, enabled: boolean, text: string): Co
     summary: `${word} the Public API`,
     description: `${effect} The switch has taken effect when the command ends, and outlives restarts.`,
     examples: [`signalbox api ${word}`],
-  }).action(async (options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'api.set', { enabled }, () => ({
-      ok: true,
-      json: { publicApiEnabled: enabled },
-      text,
-    }));
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings) =>
+      operate(io, settings, 'api.set', { enabled }, () => ({
+        ok: true,
+        json: { publicApiEnabled: enabled },
+        text,
+      })),
+    ),
+  );
 }

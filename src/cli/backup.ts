@@ -6,14 +6,7 @@ import { bytesText } from '../lib/units.js';
 import type { Settings } from '../settings.js';
 import { type Backup, completeBackup, dropBackup, prepareBackup } from '../store/backup.js';
 import type { CopyRefusal } from '../store/staged-copy.js';
-import {
-  describeCommand,
-  finish,
-  type Outcome,
-  refused,
-  settingsFor,
-  type SharedOptions,
-} from './command.js';
+import { describeCommand, type Outcome, refused, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { refusalOutcome } from './refusals.js';
 
@@ -33,10 +26,7 @@ export function backupCommand(io: Io): Command {
       'signalbox backup /var/backups/signalbox/monday',
       'signalbox doctor --data-dir /var/backups/signalbox/monday',
     ],
-  }).action(async (target: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings !== undefined) finish(io, await backUp(settings, target), options);
-  });
+  }).action(withSettings(io, backUp));
 }
 
 async function backUp(settings: Settings, path: string): Promise<Outcome> {

@@ -90,6 +90,20 @@ export function settingsFor(io: Io, options: SharedOptions): Settings | undefine
   return undefined;
 }
 
+/** The action of a command that needs the settings: what `work` makes of its arguments and options is the outcome. */
+export function withSettings<Given extends unknown[]>(
+  io: Io,
+  work: (settings: Settings, ...given: Given) => Outcome | Promise<Outcome>,
+): (...given: [...Given, ...unknown[]]) => Promise<void> {
+  return async (...given) => {
+    // commander gives the options behind the arguments, and the command itself behind these.
+    const options = given.at(-2) as SharedOptions;
+    const settings = settingsFor(io, options);
+    if (settings === undefined) return;
+    finish(io, await work(settings, ...(given as unknown as Given)), options);
+  };
+}
+
 /** Prints the outcome and sets the exit code. */
 export function finish(io: Io, outcome: Outcome, { json }: SharedOptions): void {
   if (outcome.ok) {

@@ -4,7 +4,7 @@ import { limitNames, limits as limitTable } from '../limits.js';
 import { type Settings, settingOrigins } from '../settings.js';
 import { flaggedSettings, settingNames, settingsTable } from '../settings/table.js';
 import { columns } from '../lib/columns.js';
-import { describeCommand, finish, settingsFor, type SharedOptions, sourcesOf } from './command.js';
+import { describeCommand, type SharedOptions, sourcesOf, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { yesOrNo } from './user-text.js';
 
@@ -22,12 +22,12 @@ export function configCommand(io: Io): Command {
       'environment variable, that is stronger than the config file, and that than the default.',
     examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
     settings: flaggedSettings,
-  }).action((options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const text = toText(io, settings, options);
-    finish(io, { ok: true, json: toJson(settings), text }, options);
-  });
+  }).action(
+    withSettings(io, (settings, options: SharedOptions) => {
+      const text = toText(io, settings, options);
+      return { ok: true, json: toJson(settings), text };
+    }),
+  );
 }
 
 function toJson(settings: Settings): object {

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
 import { repeatedMembers } from '../lib/json-members.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { movingText } from './user-text.js';
@@ -31,25 +31,25 @@ export function keyAddCommand(io: Io): Command {
     .requiredOption('--scopes <SCOPES>', 'its scopes, separated by commas')
     .option('--expires-at <TIME>', 'when it ends, ISO 8601 with a time zone; otherwise never')
     .option('--limits <JSON>', 'what it is limited to, as in POST /api/api-keys', readJson)
-    .action(async (email: string, { name, scopes, expiresAt, limits, ...options }: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      const request = {
-        email,
-        name,
-        scopes: scopes.split(',').map((scope) => scope.trim()),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(limits === undefined ? {} : { limits }),
-      };
-      const outcome = await operate(io, settings, 'key.add', request, (made) => ({
-        ok: true,
-        json: { ...toApiKeyView(made.key, null), key: made.secret },
-        text:
-          `API key ${made.key.id} of user ${made.email} is made.${movingText(made.isMoving)} The ` +
-          `secret of the key, which is not shown again:\n${made.secret}`,
-      }));
-      finish(io, outcome, options);
-    });
+    .action(
+      withSettings(io, (settings, email: string, options: Options) => {
+        const { name, scopes, expiresAt, limits } = options;
+        const request = {
+          email,
+          name,
+          scopes: scopes.split(',').map((scope) => scope.trim()),
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+          ...(limits === undefined ? {} : { limits }),
+        };
+        return operate(io, settings, 'key.add', request, (made) => ({
+          ok: true,
+          json: { ...toApiKeyView(made.key, null), key: made.secret },
+          text:
+            `API key ${made.key.id} of user ${made.email} is made.${movingText(made.isMoving)} The ` +
+            `secret of the key, which is not shown again:\n${made.secret}`,
+        }));
+      }),
+    );
 }
 
 function readJson(text: string): unknown {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
 import { columns } from '../lib/columns.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
@@ -16,27 +16,26 @@ export function keyListCommand(io: Io): Command {
       'Lists the API keys of a user that are not revoked, expired ones included. Secrets are not ' +
       'kept and cannot be shown. The last use is written every few seconds.',
     examples: ['signalbox key list ann@example.com'],
-  }).action(async (email: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'key.list', { email }, (listed) => {
-      const keys = listed.keys.map(({ key, usedAt }) => toApiKeyView(key, usedAt));
-      const rows = keys.map((key) => [
-        `${key.id}`,
-        key.name,
-        key.displayPrefix,
-        key.scopes.join(','),
-        key.createdAt,
-        key.expiresAt ?? 'never',
-        key.lastUsedAt ?? 'never',
-        key.limits === null ? 'none' : JSON.stringify(key.limits),
-      ]);
-      const text =
-        keys.length === 0
-          ? `User ${listed.user.email} has no API keys.`
-          : columns([headings, ...rows]);
-      return { ok: true, json: keys, text };
-    });
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings, email: string) =>
+      operate(io, settings, 'key.list', { email }, (listed) => {
+        const keys = listed.keys.map(({ key, usedAt }) => toApiKeyView(key, usedAt));
+        const rows = keys.map((key) => [
+          `${key.id}`,
+          key.name,
+          key.displayPrefix,
+          key.scopes.join(','),
+          key.createdAt,
+          key.expiresAt ?? 'never',
+          key.lastUsedAt ?? 'never',
+          key.limits === null ? 'none' : JSON.stringify(key.limits),
+        ]);
+        const text =
+          keys.length === 0
+            ? `User ${listed.user.email} has no API keys.`
+            : columns([headings, ...rows]);
+        return { ok: true, json: keys, text };
+      }),
+    ),
+  );
 }

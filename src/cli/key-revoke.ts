@@ -1,6 +1,6 @@
 /** `signalbox key revoke`: ends an API key, whichever user it belongs to. */
 import type { Command } from 'commander';
-import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, misused, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { movingText } from './user-text.js';
@@ -13,22 +13,20 @@ export function keyRevokeCommand(io: Io): Command {
       'Revokes an API key at once and for good; ID is the number that "signalbox key list" shows. ' +
       'To revoke a key that is revoked already does no harm.',
     examples: ['signalbox key revoke 7'],
-  }).action(async (id: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    if (!/^[0-9]{1,15}$/.test(id)) {
-      const mistake = misused(
-        `${JSON.stringify(id)} is not the id of an API key, which is a number. "signalbox key ` +
-          'list EMAIL" shows the ids.',
-      );
-      return finish(io, mistake, options);
-    }
-    const request = { id: Number(id) };
-    const outcome = await operate(io, settings, 'key.revoke', request, ({ isMoving, ...key }) => ({
-      ok: true,
-      json: { ...key, revoked: true },
-      text: `API key ${key.id} of user ${key.email ?? key.userId} is revoked.${movingText(isMoving)}`,
-    }));
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings, id: string) => {
+      if (!/^[0-9]{1,15}$/.test(id)) {
+        return misused(
+          `${JSON.stringify(id)} is not the id of an API key, which is a number. "signalbox key ` +
+            'list EMAIL" shows the ids.',
+        );
+      }
+      const request = { id: Number(id) };
+      return operate(io, settings, 'key.revoke', request, ({ isMoving, ...key }) => ({
+        ok: true,
+        json: { ...key, revoked: true },
+        text: `API key ${key.id} of user ${key.email ?? key.userId} is revoked.${movingText(isMoving)}`,
+      }));
+    }),
+  );
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { readVersion } from '../version.js';
 import { createOpenApiDocument } from '../openapi/document.js';
 import { toOpenApi30 } from '../openapi/three-zero.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 
 interface Options extends SharedOptions {
@@ -29,12 +29,11 @@ export function openapiCommand(io: Io): Command {
         .choices(['3.1', '3.0'])
         .default('3.1'),
     )
-    .action(({ openapiVersion, ...options }: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      const { limits, platforms } = settings;
-      const document = createOpenApiDocument({ limits, platforms, version: readVersion() });
-      const json = openapiVersion === '3.0' ? toOpenApi30(document) : document;
-      finish(io, { ok: true, json, text: JSON.stringify(json, null, 2) }, options);
-    });
+    .action(
+      withSettings(io, ({ limits, platforms }, { openapiVersion }: Options) => {
+        const document = createOpenApiDocument({ limits, platforms, version: readVersion() });
+        const json = openapiVersion === '3.0' ? toOpenApi30(document) : document;
+        return { ok: true, json, text: JSON.stringify(json, null, 2) };
+      }),
+    );
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ShownSession } from '../admin/key-operations.js';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
@@ -15,23 +15,22 @@ export function sessionListCommand(io: Io): Command {
       'Lists the sessions of terminal plugins with which a user can connect, in the order of the ' +
       'logins. Tokens are not kept and cannot be shown. Each login makes a session.',
     examples: ['signalbox session list ann@example.com'],
-  }).action(async (email: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'session.list', { email }, (listed, received) => {
-      const sessions = (received as ShownSession[])
-        .toSorted((a, b) => a.createdAt - b.createdAt)
-        .map(({ createdAt, expiresAt }) => ({
-          createdAt: toIsoTime(createdAt),
-          expiresAt: toIsoTime(expiresAt),
-        }));
-      const rows = sessions.map(({ createdAt, expiresAt }) => [createdAt, expiresAt]);
-      const text =
-        rows.length === 0
-          ? `User ${listed.email} has no valid session.`
-          : columns([['LOGIN', 'EXPIRES'], ...rows]);
-      return { ok: true, json: sessions, text };
-    });
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings, email: string) =>
+      operate(io, settings, 'session.list', { email }, (listed, received) => {
+        const sessions = (received as ShownSession[])
+          .toSorted((a, b) => a.createdAt - b.createdAt)
+          .map(({ createdAt, expiresAt }) => ({
+            createdAt: toIsoTime(createdAt),
+            expiresAt: toIsoTime(expiresAt),
+          }));
+        const rows = sessions.map(({ createdAt, expiresAt }) => [createdAt, expiresAt]);
+        const text =
+          rows.length === 0
+            ? `User ${listed.email} has no valid session.`
+            : columns([['LOGIN', 'EXPIRES'], ...rows]);
+        return { ok: true, json: sessions, text };
+      }),
+    ),
+  );
 }

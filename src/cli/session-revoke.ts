@@ -1,6 +1,6 @@
 /** `signalbox session revoke`: ends a user's plugin sessions. */
 import type { Command } from 'commander';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { movingText } from './user-text.js';
@@ -13,21 +13,13 @@ export function sessionRevokeCommand(io: Io): Command {
       'Ends all sessions of terminal plugins of a user at once: their connections are closed, and ' +
       'they need a new login. API keys and user tokens stay valid.',
     examples: ['signalbox session revoke ann@example.com'],
-  }).action(async (name: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const request = { email: name };
-    const outcome = await operate(
-      io,
-      settings,
-      'session.revoke',
-      request,
-      ({ user, isMoving }) => ({
+  }).action(
+    withSettings(io, (settings, email: string) =>
+      operate(io, settings, 'session.revoke', { email }, ({ user, isMoving }) => ({
         ok: true,
         json: { email: user.email, userId: user.userId, sessionsRevoked: true },
         text: `All plugin sessions of user ${user.email} are ended; they need a new login.${movingText(isMoving)}`,
-      }),
-    );
-    finish(io, outcome, options);
-  });
+      })),
+    ),
+  );
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { type ListedSignal, signalFilters } from '../admin/signal-operations.js';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
-import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toListedView } from './signal-text.js';
@@ -15,7 +15,7 @@ interface Options extends SharedOptions {
 }
 
 const usualLimit = '50';
-export const signalListMax = 1_000;
+const signalListMax = 1_000;
 const headings = ['ACCEPTED', 'USER', 'REQUEST', 'KEY', 'ADDRESS', 'ORDER', 'STATUS'];
 
 export function signalListCommand(io: Io): Command {
@@ -39,26 +39,24 @@ export function signalListCommand(io: Io): Command {
       ).choices(signalFilters),
     )
     .option('--limit <N>', `how many at most, 1 to ${signalListMax}`, usualLimit)
-    .action(async ({ user, status, limit, ...options }: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      const count = Number(limit);
-      if (!Number.isInteger(count) || count < 1 || count > signalListMax) {
-        const mistake = `--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`;
-        return finish(io, misused(mistake), options);
-      }
-      const request = {
-        limit: count,
-        ...(user === undefined ? {} : { email: user }),
-        ...(status === undefined ? {} : { status }),
-      };
-      const outcome = await operate(io, settings, 'signal.list', request, (_, received) => {
-        const signals = received as ListedSignal[];
-        const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);
-        return { ok: true, json: signals.map(toListedView), text };
-      });
-      finish(io, outcome, options);
-    });
+    .action(
+      withSettings(io, (settings, { user, status, limit }: Options) => {
+        const count = Number(limit);
+        if (!Number.isInteger(count) || count < 1 || count > signalListMax) {
+          return misused(`--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`);
+        }
+        const request = {
+          limit: count,
+          ...(user === undefined ? {} : { email: user }),
+          ...(status === undefined ? {} : { status }),
+        };
+        return operate(io, settings, 'signal.list', request, (_, received) => {
+          const signals = received as ListedSignal[];
+          const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);
+          return { ok: true, json: signals.map(toListedView), text };
+        });
+      }),
+    );
 }
 
 function tableOf(signals: readonly ListedSignal[]): string {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { executionIdFrom, executionIdFromCancel, requestIdOfExecution } from '../lib/ids.js';
 import { columns } from '../lib/columns.js';
 import type { Execution } from '../model/execution.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toOperatorView } from './signal-text.js';
@@ -20,17 +20,16 @@ export function signalShowCommand(io: Io): Command {
       'signalbox signal show req_01J9ZQ5W6S8Y2T4V6X8Z0B2D4F',
       'signalbox signal show ord_01J9ZQ5W6S8Y2T4V6X8Z0B2D4F_0 --json',
     ],
-  }).action(async (id: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const request = { requestId: requestIdFrom(id.trim()) };
-    const outcome = await operate(io, settings, 'signal.show', request, (found, received) => {
-      const { email, userId } = found;
-      const view = toOperatorView(found.request, { email, userId }, received as Execution[]);
-      return { ok: true, json: view, text: columns(rowsOf(view)) };
-    });
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings, id: string) => {
+      const request = { requestId: requestIdFrom(id.trim()) };
+      return operate(io, settings, 'signal.show', request, (found, received) => {
+        const { email, userId } = found;
+        const view = toOperatorView(found.request, { email, userId }, received as Execution[]);
+        return { ok: true, json: view, text: columns(rowsOf(view)) };
+      });
+    }),
+  );
 }
 
 function requestIdFrom(id: string): string {

@@ -1,7 +1,7 @@
 /** `signalbox halt` and `resume`: the operator's switch that stops all orders. */
 import type { Command } from 'commander';
 import { toIsoTimeOrNull } from '../lib/clock.js';
-import { describeCommand, finish, misused, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
 import { haltReasonLengthMax } from '../model/records.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -21,22 +21,21 @@ export function haltCommand(io: Io): Command {
     examples: ['signalbox halt', 'signalbox halt --reason "prices of the feed are wrong"'],
   })
     .option('--reason <TEXT>', 'shown by /readyz and in the log')
-    .action(async (options: HaltOptions) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      const { reason } = options;
-      if (reason !== undefined && reason.length > haltReasonLengthMax) {
-        const text = `A reason has at most ${haltReasonLengthMax} characters; this one has ${reason.length}.`;
-        return finish(io, misused(text), options);
-      }
-      const request = reason === undefined ? {} : { reason };
-      const outcome = await operate(io, settings, 'trading.halt', request, (state) => ({
-        ok: true,
-        json: { halted: true, reason: state.reason, since: toIsoTimeOrNull(state.since) },
-        text: 'Trading is halted: no order leaves. "signalbox resume" ends the halt.',
-      }));
-      finish(io, outcome, options);
-    });
+    .action(
+      withSettings(io, (settings, { reason }: HaltOptions) => {
+        if (reason !== undefined && reason.length > haltReasonLengthMax) {
+          return misused(
+            `A reason has at most ${haltReasonLengthMax} characters; this one has ${reason.length}.`,
+          );
+        }
+        const request = reason === undefined ? {} : { reason };
+        return operate(io, settings, 'trading.halt', request, (state) => ({
+          ok: true,
+          json: { halted: true, reason: state.reason, since: toIsoTimeOrNull(state.since) },
+          text: 'Trading is halted: no order leaves. "signalbox resume" ends the halt.',
+        }));
+      }),
+    );
 }
 
 export function resumeCommand(io: Io): Command {
@@ -47,14 +46,13 @@ export function resumeCommand(io: Io): Command {
       'Takes signals again after "signalbox halt". What the halt has denied stays denied: bots submit ' +
       'it anew if they still want it.',
     examples: ['signalbox resume'],
-  }).action(async (options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'trading.resume', {}, () => ({
-      ok: true,
-      json: { halted: false, reason: null, since: null },
-      text: 'Trading goes on: signals are taken again.',
-    }));
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings) =>
+      operate(io, settings, 'trading.resume', {}, () => ({
+        ok: true,
+        json: { halted: false, reason: null, since: null },
+        text: 'Trading goes on: signals are taken again.',
+      })),
+    ),
+  );
 }

@@ -3,13 +3,7 @@ import type { Command } from 'commander';
 import { isEmail } from '../auth/email.js';
 import type { Settings } from '../settings.js';
 import { gatewayOn } from '../store/directory-lock.js';
-import {
-  describeCommand,
-  finish,
-  type Outcome,
-  settingsFor,
-  type SharedOptions,
-} from './command.js';
+import { describeCommand, type Outcome, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { passwordOption, readPasswordHash } from './password-input.js';
@@ -37,14 +31,15 @@ export function userAddCommand(io: Io): Command {
     .requiredOption('--plan <PLAN>', 'plan of the user: basic, business or one of the config file')
     .option('--unconfirmed', 'the email address is not confirmed: the user cannot log in yet')
     .option(...passwordOption)
-    .action(async (email: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings !== undefined) finish(io, await add(io, email, options, settings), options);
-    });
+    .action(
+      withSettings(io, (settings, email: string, options: Options) =>
+        add(io, settings, email, options),
+      ),
+    );
 }
 
 /** Nothing is made, not even the data directory, before all that was given is known to be good. */
-async function add(io: Io, email: string, options: Options, settings: Settings): Promise<Outcome> {
+async function add(io: Io, settings: Settings, email: string, options: Options): Promise<Outcome> {
   const { plans, dataDir } = settings;
   const { plan, unconfirmed = false } = options;
   // A running gateway has plans of its own; without one, a password need not be asked for in vain.

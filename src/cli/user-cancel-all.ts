@@ -1,6 +1,6 @@
 /** `signalbox user cancel-all`: cancels the open orders of a user. */
 import type { Command } from 'commander';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
@@ -28,29 +28,28 @@ export function userCancelAllCommand(io: Io): Command {
     .option('--instance <INSTANCE>', 'instance of the terminal')
     .option('--account <ACCOUNT>', 'account of the terminal')
     .option('--instrument <INSTRUMENT>', 'instrument of the order')
-    .action(async (email: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      const { platform, instance: instanceId, account: accountName, instrument } = options;
-      const filter = {
-        ...(platform === undefined ? {} : { platform }),
-        ...(instanceId === undefined ? {} : { instanceId }),
-        ...(accountName === undefined ? {} : { accountName }),
-        ...(instrument === undefined ? {} : { instrument }),
-      };
-      const request = { email, filter };
-      const outcome = await operate(io, settings, 'user.cancel-all', request, (value) => {
-        const { user, counts, cancelled } = value;
-        return {
-          ok: true,
-          json: { email: user.email, userId: user.userId, counts, ...cancelled },
-          text:
-            `${cancelled.matched} open orders of user ${user.email} match: ${counts.denied} denied before ` +
-            `they were sent, ${counts.requested} cancels requested, ${counts.already_requested} under way ` +
-            `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox signal list ` +
-            `--user ${user.email} --status open" shows what is still open.`,
+    .action(
+      withSettings(io, (settings, email: string, options: Options) => {
+        const { platform, instance: instanceId, account: accountName, instrument } = options;
+        const filter = {
+          ...(platform === undefined ? {} : { platform }),
+          ...(instanceId === undefined ? {} : { instanceId }),
+          ...(accountName === undefined ? {} : { accountName }),
+          ...(instrument === undefined ? {} : { instrument }),
         };
-      });
-      finish(io, outcome, options);
-    });
+        const request = { email, filter };
+        return operate(io, settings, 'user.cancel-all', request, (value) => {
+          const { user, counts, cancelled } = value;
+          return {
+            ok: true,
+            json: { email: user.email, userId: user.userId, counts, ...cancelled },
+            text:
+              `${cancelled.matched} open orders of user ${user.email} match: ${counts.denied} denied before ` +
+              `they were sent, ${counts.requested} cancels requested, ${counts.already_requested} under way ` +
+              `already, ${counts.not_sent} at terminals that cannot cancel. "signalbox signal list ` +
+              `--user ${user.email} --status open" shows what is still open.`,
+          };
+        });
+      }),
+    );
 }

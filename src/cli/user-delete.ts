@@ -1,7 +1,7 @@
 /** `signalbox user delete`: the end of a user, at once. */
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline';
-import { describeCommand, finish, refused, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, refused, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toUserView } from './user-text.js';
@@ -25,29 +25,28 @@ export function userDeleteCommand(io: Io): Command {
     ],
   })
     .option('--yes', 'do not ask; a script is never asked, only who types at a terminal')
-    .action(async (email: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      if (options.yes !== true && io.stdin().isTTY === true) {
-        const found = await operate(io, settings, 'user.show', { email }, ({ user }) => ({
-          ok: true,
-          json: null,
-          text: user.email,
-        }));
-        if (!found.ok) return finish(io, found, options);
-        if (!(await isConfirmed(io, email))) {
-          return finish(io, refused('not_confirmed', 'Nothing was deleted.'), options);
+    .action(
+      withSettings(io, async (settings, email: string, options: Options) => {
+        if (options.yes !== true && io.stdin().isTTY === true) {
+          const found = await operate(io, settings, 'user.show', { email }, ({ user }) => ({
+            ok: true,
+            json: null,
+            text: user.email,
+          }));
+          if (!found.ok) return found;
+          if (!(await isConfirmed(io, email))) {
+            return refused('not_confirmed', 'Nothing was deleted.');
+          }
         }
-      }
-      const outcome = await operate(io, settings, 'user.delete', { email }, ({ user }) => ({
-        ok: true,
-        json: { deleted: toUserView(user) },
-        text:
-          `User ${user.email} is deleted, with its API keys and sessions. The gateway removes ` +
-          'the signals that it leaves.',
-      }));
-      finish(io, outcome, options);
-    });
+        return operate(io, settings, 'user.delete', { email }, ({ user }) => ({
+          ok: true,
+          json: { deleted: toUserView(user) },
+          text:
+            `User ${user.email} is deleted, with its API keys and sessions. The gateway removes ` +
+            'the signals that it leaves.',
+        }));
+      }),
+    );
 }
 
 /** The email, and not a "y": a habit of the fingers must not delete the wrong user. */

@@ -11,11 +11,10 @@ import {
 } from '../transfer/user-file.js';
 import {
   describeCommand,
-  finish,
   type Outcome,
   refused,
-  settingsFor,
   type SharedOptions,
+  withSettings,
 } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -43,11 +42,11 @@ export function userExportCommand(io: Io): Command {
     ],
   })
     .option('--freeze', 'suspend the user here, to move it')
-    .action(async (email: string, file: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      finish(io, await write(io, settings, email, file, options.freeze === true), options);
-    });
+    .action(
+      withSettings(io, (settings, email: string, file: string, { freeze = false }: Options) =>
+        write(io, settings, email, file, freeze),
+      ),
+    );
 }
 
 const endingSignals = ['SIGINT', 'SIGTERM'] as const;

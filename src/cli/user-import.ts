@@ -12,11 +12,10 @@ import {
 } from '../transfer/user-file.js';
 import {
   describeCommand,
-  finish,
   type Outcome,
   refused,
-  settingsFor,
   type SharedOptions,
+  withSettings,
 } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -38,19 +37,18 @@ export function userImportCommand(io: Io): Command {
     examples: ['signalbox user import ann.jsonl', 'signalbox user import ann.jsonl --discard'],
   })
     .option('--discard', 'remove what an import of this file left that was cut off')
-    .action(async (file: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings === undefined) return;
-      let head: ReturnType<typeof readUserFileHead>;
-      try {
-        head = readUserFileHead(file);
-      } catch (error) {
-        return finish(io, unreadable(file, error), options);
-      }
-      if (typeof head === 'string') return finish(io, faulty(file, head), options);
-      const work = options.discard ? discard(io, settings, head) : add(io, settings, file, head);
-      finish(io, await work, options);
-    });
+    .action(
+      withSettings(io, (settings, file: string, options: Options) => {
+        let head: ReturnType<typeof readUserFileHead>;
+        try {
+          head = readUserFileHead(file);
+        } catch (error) {
+          return unreadable(file, error);
+        }
+        if (typeof head === 'string') return faulty(file, head);
+        return options.discard ? discard(io, settings, head) : add(io, settings, file, head);
+      }),
+    );
 }
 
 async function add(io: Io, settings: Settings, file: string, head: UserFileHead): Promise<Outcome> {

@@ -3,11 +3,10 @@ import { type Command, Option } from 'commander';
 import type { Settings } from '../settings.js';
 import {
   describeCommand,
-  finish,
   misused,
   type Outcome,
-  settingsFor,
   type SharedOptions,
+  withSettings,
 } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -41,10 +40,11 @@ export function userSetCommand(io: Io): Command {
     .addOption(flagOption('--frozen', 'whether signals of the user are refused'))
     .addOption(flagOption('--confirmed', 'whether the email address counts as confirmed'))
     .option(...passwordOption)
-    .action(async (email: string, options: Options) => {
-      const settings = settingsFor(io, options);
-      if (settings !== undefined) finish(io, await change(io, email, options, settings), options);
-    });
+    .action(
+      withSettings(io, (settings, email: string, options: Options) =>
+        change(io, settings, email, options),
+      ),
+    );
 }
 
 function flagOption(flag: string, description: string): Option {
@@ -56,9 +56,9 @@ function flagOption(flag: string, description: string): Option {
 
 async function change(
   io: Io,
+  settings: Settings,
   email: string,
   { plan, frozen, confirmed, passwordStdin }: Options,
-  settings: Settings,
 ): Promise<Outcome> {
   if (plan === undefined && frozen === undefined && confirmed === undefined && !passwordStdin) {
     return misused('Say what to change: --plan, --frozen, --confirmed or --password-stdin.');

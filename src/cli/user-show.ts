@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
-import { describeCommand, finish, settingsFor, type SharedOptions } from './command.js';
+import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 import { toUserView, yesOrNo } from './user-text.js';
@@ -13,34 +13,33 @@ export function userShowCommand(io: Io): Command {
     summary: 'show one user',
     description: 'Shows one user: plan, state, how many API keys, and the terminals last seen.',
     examples: ['signalbox user show ann@example.com'],
-  }).action(async (email: string, options: SharedOptions) => {
-    const settings = settingsFor(io, options);
-    if (settings === undefined) return;
-    const outcome = await operate(io, settings, 'user.show', { email }, (found) => {
-      const { user, apiKeys, isMoving, isPlanKnown } = found;
-      const view = toUserView(user);
-      const terminals = found.terminals.map((terminal) => ({
-        ...terminal,
-        lastSeenAt: toIsoTime(terminal.lastSeenAt),
-      }));
-      const rows = [
-        ['email', view.email],
-        ['user', view.userId],
-        ['plan', isPlanKnown ? view.plan : `${view.plan} (not among the plans of the settings)`],
-        ['confirmed', yesOrNo(view.confirmed)],
-        ['frozen', yesOrNo(view.frozen)],
-        ...(isMoving
-          ? [['moving', 'exported to move to another gateway; "--frozen false" takes it back']]
-          : []),
-        ['created', view.createdAt],
-        ['API keys', `${apiKeys}`],
-        ...terminals.map(({ platform, instanceId, accountName, lastSeenAt }) => [
-          'terminal',
-          `${platform}, instance "${instanceId}", account "${accountName}", seen ${lastSeenAt}`,
-        ]),
-      ];
-      return { ok: true, json: { ...view, apiKeys, terminals }, text: columns(rows) };
-    });
-    finish(io, outcome, options);
-  });
+  }).action(
+    withSettings(io, (settings, email: string) =>
+      operate(io, settings, 'user.show', { email }, (found) => {
+        const { user, apiKeys, isMoving, isPlanKnown } = found;
+        const view = toUserView(user);
+        const terminals = found.terminals.map((terminal) => ({
+          ...terminal,
+          lastSeenAt: toIsoTime(terminal.lastSeenAt),
+        }));
+        const rows = [
+          ['email', view.email],
+          ['user', view.userId],
+          ['plan', isPlanKnown ? view.plan : `${view.plan} (not among the plans of the settings)`],
+          ['confirmed', yesOrNo(view.confirmed)],
+          ['frozen', yesOrNo(view.frozen)],
+          ...(isMoving
+            ? [['moving', 'exported to move to another gateway; "--frozen false" takes it back']]
+            : []),
+          ['created', view.createdAt],
+          ['API keys', `${apiKeys}`],
+          ...terminals.map(({ platform, instanceId, accountName, lastSeenAt }) => [
+            'terminal',
+            `${platform}, instance "${instanceId}", account "${accountName}", seen ${lastSeenAt}`,
+          ]),
+        ];
+        return { ok: true, json: { ...view, apiKeys, terminals }, text: columns(rows) };
+      }),
+    ),
+  );
 }
