@@ -128,7 +128,6 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   });
 
   const admin = createAdminServer({
-    clock,
     version,
     context: {
       ...{ store, clock, ids, settings, effects: core, trail },

@@ -1,21 +1,12 @@
-/** Operations on users, their sessions and keys, and on the switch of the Public API. */
+/** Operations on users, and on the switches of the Public API and of trading. */
 import { halt, resumeTrading, stopping } from '../auth/brakes.js';
-import {
-  addUser,
-  deleteUser,
-  findUser,
-  revokeKeyAsOperator,
-  revokeSessions,
-  setPublicApi,
-  setUser,
-} from '../auth/accounts.js';
+import { addUser, deleteUser, findUser, setPublicApi, setUser } from '../auth/accounts.js';
 import { listApiKeys } from '../auth/api-key.js';
 import { emailKey } from '../auth/email.js';
 import { isMoving } from '../auth/moving.js';
 import type { User } from '../model/records.js';
 import { walk } from '../store/walk.js';
-import { type Operation, type OperationContext, pause, type Refusal } from './operation.js';
-import type { RequestOf } from './requests.js';
+import { type OperationContext, type Operations, pause, type Refusal } from './operation.js';
 
 /** A user without what could be used to log in. */
 export type ShownUser = Pick<
@@ -24,7 +15,7 @@ export type ShownUser = Pick<
 >;
 
 /** A command has no trace id and no address: its own line in the trail stands beside. */
-const byOperator = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
+export const byOperator = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
 
 const rowsPerTurn = 256;
 
@@ -95,37 +86,6 @@ export const accountOperations = {
       return { user: shown(user) };
     },
   },
-  'session.revoke': {
-    async run({ store, effects, trail }, { email }) {
-      const user = await revokeSessions(store, email);
-      if (user === undefined) return userNotFound(email);
-      trail.note('session_revoked', { userId: user.userId, by: 'operator' });
-      effects.userChanged(user.userId);
-      return { user: shown(user), isMoving: isMoving(user) };
-    },
-  },
-  'key.list': {
-    run({ store }, { email }) {
-      const user = findUser(store, email);
-      if (user === undefined) return userNotFound(email);
-      const keys = listApiKeys(store, user.userId).map((key) => ({
-        key,
-        usedAt: store.get('apiKeyUses', key.id) ?? null,
-      }));
-      return { user: shown(user), keys };
-    },
-  },
-  'key.revoke': {
-    async run({ store, clock, effects, trail }, { id }) {
-      const userId = await revokeKeyAsOperator(store, id, clock.now());
-      if (userId === undefined) return { refused: 'key_not_found', id };
-      trail.note('key_revoked', { ...byOperator, userId, keyId: id });
-      effects.userChanged(userId);
-      await effects.endUnsent(userId);
-      const user = store.get('users', userId);
-      return { id, userId, email: user?.email ?? null, isMoving: isMoving(user) };
-    },
-  },
   'api.set': {
     async run({ store, effects }, { enabled }) {
       await setPublicApi(store, enabled);
@@ -153,23 +113,9 @@ export const accountOperations = {
       return state;
     },
   },
-} as const satisfies Operations;
+} as const satisfies Partial<Operations>;
 
-type AccountOperation =
-  | 'user.add'
-  | 'user.set'
-  | 'user.list'
-  | 'user.show'
-  | 'user.delete'
-  | 'session.revoke'
-  | 'key.list'
-  | 'key.revoke'
-  | 'api.set'
-  | 'trading.halt'
-  | 'trading.resume';
-type Operations = { readonly [N in AccountOperation]: Operation<RequestOf<N>> };
-
-function refusePlan(
+export function refusePlan(
   { plans }: OperationContext['settings'],
   { plan }: { readonly plan?: string },
 ): Refusal | undefined {
@@ -204,7 +150,7 @@ export function stopAgain(
   for (const end of ending) if (end.emailKey === key) ending.delete(end);
 }
 
-function userNotFound(email: string) {
+export function userNotFound(email: string) {
   return { refused: 'user_not_found', email } as const;
 }
 

@@ -11,6 +11,7 @@ import type { Settings } from '../settings.js';
 import type { CancelAllOrder } from '../signals/cancel-judge.js';
 import type { CancelAllResult } from '../signals/cancelled-orders.js';
 import type { Store } from '../store/store.js';
+import type { OperationName, RequestOf } from './requests.js';
 
 export interface OperationContext {
   readonly store: Store;
@@ -129,6 +130,9 @@ export type Operation<Request> = {
       ) => Answer | Promise<Answer>;
     }
 );
+
+/** Each file of operations has some of them. */
+export type Operations = { readonly [N in OperationName]: Operation<RequestOf<N>> };
 
 /** Ends the turn, and with it the store's snapshot, so that a long operation does not block the loop. */
 export const pause = (): Promise<void> => rest(0);

@@ -1,9 +1,9 @@
 /** Every operation by its name: the one table that a gateway and a command without one carry out. */
 import { accountOperations } from './account-operations.js';
 import { keyOperations } from './key-operations.js';
-import type { Operation } from './operation.js';
+import type { Operations } from './operation.js';
 import { orderOperations } from './order-operations.js';
-import type { OperationName, RequestOf } from './requests.js';
+import type { OperationName } from './requests.js';
 import { signalOperations } from './signal-operations.js';
 import { upkeepOperations } from './upkeep-operations.js';
 
@@ -13,7 +13,7 @@ export const operations = {
   ...signalOperations,
   ...orderOperations,
   ...upkeepOperations,
-} as const satisfies { readonly [N in OperationName]: Operation<RequestOf<N>> };
+} as const satisfies Operations;
 
 /** What an operation gives, a refusal included. */
 export type ResultOf<N extends OperationName> = Awaited<ReturnType<(typeof operations)[N]['run']>>;

@@ -2,8 +2,8 @@
 import { findUser } from '../auth/accounts.js';
 import { isMoving } from '../auth/moving.js';
 import { createOrderFilterReader, matches } from '../signals/order-filter.js';
-import { shown } from './account-operations.js';
-import type { Operation, OperationContext, Refusal } from './operation.js';
+import { byOperator, shown, userNotFound } from './account-operations.js';
+import type { OperationContext, Operations, Refusal } from './operation.js';
 import type { RequestOf } from './requests.js';
 
 export const orderOperations = {
@@ -13,7 +13,7 @@ export const orderOperations = {
       // Before the look at the user, so that nothing comes between it and the change.
       const { cancelStoredOrders } = await import('../signals/stored-orders.js');
       const user = findUser(store, email);
-      if (user === undefined) return { refused: 'user_not_found', email };
+      if (user === undefined) return userNotFound(email);
       // An export would not notice it, and its file go without it.
       if (isMoving(user)) return { refused: 'user_moving', email };
       const { userId } = user;
@@ -26,22 +26,16 @@ export const orderOperations = {
         cancelStoredOrders({ store, clock, ids, limits: settings.limits }, order));
       const { cancelAllId, matched } = result.cancelled;
       trail.note('cancel_all', {
-        traceId: undefined,
-        clientAddress: undefined,
+        ...byOperator,
         cancelAllId,
         userId,
         keyId: undefined,
         matched,
-        by: 'operator',
       });
       return { user: shown(user), ...result };
     },
   },
-} as const satisfies Operations;
-
-type Operations = {
-  readonly [N in 'user.cancel-all']: Operation<RequestOf<N>>;
-};
+} as const satisfies Partial<Operations>;
 
 function refuseFilter(
   { limits, platforms }: OperationContext['settings'],

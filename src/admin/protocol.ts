@@ -16,7 +16,7 @@ export type CommandLine = { readonly row: unknown } | { readonly end: true };
 
 /** From the gateway: `accepted` or `error` first, `result` or `error` last. */
 export type GatewayLine =
-  | { readonly accepted: true; readonly pid: number }
+  | { readonly accepted: true }
   | { readonly row: unknown }
   | { readonly result: unknown }
   | { readonly error: { readonly code: ErrorCode; readonly message: string } };

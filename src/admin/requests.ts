@@ -5,6 +5,7 @@
 import { listOf, oneOf } from '../lib/json-types.js';
 import Type, { type Static, type TSchema } from 'typebox';
 import { haltReasonLengthMax } from '../model/records.js';
+import { signalFilters, signalListMax } from './signal-filters.js';
 
 const strict = { additionalProperties: false } as const;
 const text = Type.String({ maxLength: 4096 });
@@ -67,8 +68,8 @@ export const requests = {
   'signal.list': Type.Object(
     {
       email: Type.Optional(email),
-      status: Type.Optional(oneOf(['open', 'unknown', 'completed'])),
-      limit: Type.Integer({ minimum: 1, maximum: 1_000 }),
+      status: Type.Optional(oneOf(signalFilters)),
+      limit: Type.Integer({ minimum: 1, maximum: signalListMax }),
     },
     strict,
   ),

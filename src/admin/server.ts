@@ -7,7 +7,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Clock, every, type Timer } from '../lib/clock.js';
+import { every, type Timer } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { privateFileMode } from '../lib/private-modes.js';
 import { compileSchemas } from '../lib/schema.js';
@@ -34,7 +34,6 @@ import { openSocketPath, socketFile } from './socket-path.js';
 
 export interface AdminServerDeps {
   readonly context: OperationContext;
-  readonly clock: Clock;
   /** Of the product: a command of another version may send other requests. */
   readonly version: string;
   /** An operation threw what it should not. */
@@ -62,7 +61,8 @@ export interface AdminServer {
 const unreadMsMax = 60_000;
 
 export function createAdminServer(deps: AdminServerDeps): AdminServer {
-  const { context, clock, version, onError } = deps;
+  const { context, version, onError } = deps;
+  const { clock } = context;
   const table = deps.table ?? shippedTable();
   const { dataDir } = context.settings;
   const open = new Set<Socket>();
@@ -149,7 +149,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
   ): Promise<GatewayLine | undefined> {
     const operation = table.operations[opening.operation] as Operation<unknown>;
     // A command that has given up, as on a gateway that was suspended, must have no effect.
-    if (!(await written(socket, { accepted: true, pid: process.pid }))) return undefined;
+    if (!(await written(socket, { accepted: true }))) return undefined;
     const pulse = every(clock, pulseMs, () => {
       if (socket.writable && !socket.writableNeedDrain) socket.write('\n');
     });

@@ -6,10 +6,10 @@ import type { SignalRequest, User } from '../model/records.js';
 import { readExecution } from '../signals/stored-execution.js';
 import type { Reader } from '../store/store.js';
 import { walk } from '../store/walk.js';
-import { type Operation, pause } from './operation.js';
-import type { RequestOf } from './requests.js';
+import { userNotFound } from './account-operations.js';
+import { type Operations, pause } from './operation.js';
+import type { signalFilters } from './signal-filters.js';
 
-export const signalFilters = ['open', 'unknown', 'completed'] as const;
 type Filter = (typeof signalFilters)[number];
 
 const matches: Readonly<Record<Filter, (executions: readonly Execution[]) => boolean>> = {
@@ -48,7 +48,7 @@ export const signalOperations = {
     hasRows: true,
     async run({ store }, { email, status, limit }, rows) {
       const user = email === undefined ? undefined : findUser(store, email);
-      if (email !== undefined && user === undefined) return { refused: 'user_not_found', email };
+      if (email !== undefined && user === undefined) return userNotFound(email);
       const isMeant = status === undefined ? () => true : matches[status];
       const owners = user === undefined ? usersOf(store) : [user];
       const listed = await newestOf(store, owners, limit, isMeant);
@@ -73,10 +73,7 @@ export const signalOperations = {
       return { request, email: user.email, userId: user.userId };
     },
   },
-} as const satisfies Operations;
-
-type SignalOperation = 'signal.list' | 'signal.show';
-type Operations = { readonly [N in SignalOperation]: Operation<RequestOf<N>> };
+} as const satisfies Partial<Operations>;
 
 function* usersOf(store: Reader): Generator<User, void, void> {
   for (const { record } of walk(store, 'users')) yield record;

@@ -3,9 +3,8 @@
  * they are needed, so that the everyday commands start fast.
  */
 import { findUser, suspendUser } from '../auth/accounts.js';
-import { stopAgain } from './account-operations.js';
-import { type Operation, pause } from './operation.js';
-import type { RequestOf } from './requests.js';
+import { refusePlan, stopAgain, userNotFound } from './account-operations.js';
+import { type Operations, pause } from './operation.js';
 
 export const upkeepOperations = {
   'user.export': {
@@ -13,7 +12,7 @@ export const upkeepOperations = {
     async run({ store, clock, effects, ending }, { email, freeze }, { send }) {
       if (freeze) stopAgain({ ending }, email);
       const user = freeze ? await suspendUser(store, email) : findUser(store, email);
-      if (user === undefined) return { refused: 'user_not_found', email };
+      if (user === undefined) return userNotFound(email);
       if (freeze) {
         effects.userChanged(user.userId);
         await effects.settled();
@@ -25,10 +24,7 @@ export const upkeepOperations = {
   },
   'user.import': {
     hasRows: true,
-    refuse: ({ plans }, { plan }) =>
-      Object.hasOwn(plans, plan)
-        ? undefined
-        : { refused: 'unknown_plan', plan, known: Object.keys(plans) },
+    refuse: refusePlan,
     async run({ store, clock, effects, importing }, user, { next }) {
       const { userId, email } = user;
       const { importUser } = await import('../transfer/import-user.js');
@@ -56,7 +52,4 @@ export const upkeepOperations = {
       return refusal === undefined ? { copied: true } : { refused: 'copy_refused', ...refusal };
     },
   },
-} as const satisfies Operations;
-
-type UpkeepOperation = 'user.export' | 'user.import' | 'user.discard' | 'store.copy';
-type Operations = { readonly [N in UpkeepOperation]: Operation<RequestOf<N>> };
+} as const satisfies Partial<Operations>;

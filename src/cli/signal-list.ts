@@ -1,6 +1,7 @@
 /** `signalbox signal list`: the newest signals, of one user or of all. */
 import { type Command, Option } from 'commander';
-import { type ListedSignal, signalFilters } from '../admin/signal-operations.js';
+import { signalFilters, signalListMax } from '../admin/signal-filters.js';
+import type { ListedSignal } from '../admin/signal-operations.js';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
 import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
@@ -15,7 +16,6 @@ interface Options extends SharedOptions {
 }
 
 const usualLimit = '50';
-const signalListMax = 1_000;
 const headings = ['ACCEPTED', 'USER', 'REQUEST', 'KEY', 'ADDRESS', 'ORDER', 'STATUS'];
 
 export function signalListCommand(io: Io): Command {

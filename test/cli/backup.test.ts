@@ -187,7 +187,7 @@ async function endingGateway(t: Test, files: readonly string[]) {
   }
   const lock = await lockDirectory(dataDir, 'gateway');
   const { path, close } = openSocketPath(dataDir);
-  const lines = [{ accepted: true, pid: process.pid }, { row: { staging } }];
+  const lines = [{ accepted: true }, { row: { staging } }];
   const server = createServer((socket) => {
     socket.on('error', () => undefined).resume();
     socket.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
