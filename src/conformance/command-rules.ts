@@ -45,10 +45,7 @@ export const commandRules = {
   unknown_command: {
     says: 'rejects a command that it does not know',
     place: 'COMMANDS.md#what-each-terminal-takes',
-    check: (desk) =>
-      rejects(desk, { signalType: 'conformance', cmd: 'juggle' }, 'unknown_command').then(
-        () => undefined,
-      ),
+    check: (desk) => rejects(desk, { signalType: 'conformance', cmd: 'juggle' }, 'unknown_command'),
   },
   unknown_field: {
     says: 'rejects a field that it does not know, by its name',
@@ -68,15 +65,13 @@ export const commandRules = {
         desk,
         { payload: { ...desk.orders.unpriced, executionType: 'limit' } },
         'missing_limit_price',
-      ).then(() => undefined),
+      ),
   },
   invalid_quantity: {
     says: 'rejects a quantity that is not above 0',
     place: 'COMMANDS.md#ordersubmit',
     check: (desk) =>
-      rejects(desk, { payload: { ...desk.orders.filling, quantity: 0 } }, 'invalid_quantity').then(
-        () => undefined,
-      ),
+      rejects(desk, { payload: { ...desk.orders.filling, quantity: 0 } }, 'invalid_quantity'),
   },
   expired: {
     says: 'does not execute a command that has expired by the clock of the gateway',

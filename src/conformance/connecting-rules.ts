@@ -85,7 +85,7 @@ export const connectingRules = {
     async check(desk) {
       const session = await desk.session();
       session.close('server_draining');
-      await desk.until('close of the connection', () => session.isClosed || undefined);
+      await desk.until('close of the connection', () => session.isClosed);
       await acknowledges(desk);
     },
   },
@@ -96,7 +96,7 @@ export const connectingRules = {
       await (await desk.session()).cut();
       const session = await desk.nextHello();
       session.close('bad_protocol');
-      await desk.until('close of the connection', () => session.isClosed || undefined);
+      await desk.until('close of the connection', () => session.isClosed);
       await acknowledges(desk);
     },
   },
@@ -107,7 +107,7 @@ export const connectingRules = {
       const session = await desk.reconnected({ heartbeatMs: 1_000 });
       const beats = (): number =>
         desk.framesOf(session).filter(({ type }) => type === 'heartbeat').length;
-      await desk.until('second heartbeat', () => (beats() >= 2 ? true : undefined));
+      await desk.until('second heartbeat', () => beats() >= 2);
       await desk.reconnected();
     },
   },
@@ -118,7 +118,7 @@ export const connectingRules = {
       const session = await desk.session();
       const before = session.pongs;
       session.socket.ping();
-      await desk.until('pong', () => (session.pongs > before ? true : undefined));
+      await desk.until('pong', () => session.pongs > before);
     },
   },
   unknown_frame: {
@@ -181,7 +181,7 @@ async function twoAttemptsAfter(desk: Desk, happens: () => Promise<void>): Promi
   const { attempts } = desk.stage;
   const from = attempts.length;
   await happens();
-  await desk.until(`attempt to connect`, () => (attempts.length >= from + 2 ? true : undefined));
+  await desk.until('attempt to connect', () => attempts.length >= from + 2);
   return attempts.slice(from, from + 2);
 }
 

@@ -150,7 +150,7 @@ async function demandOneExecution(
   demand(filled === wanted, `Its fills are ${filled} of ${wanted}.`);
 }
 
-function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promise<true> {
+function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promise<boolean> {
   const missing = new Set(ids);
   let at = from;
   return desk.until(`report on each of ${ids.size} commands`, () => {
@@ -158,7 +158,7 @@ function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promis
       const frame = desk.seen[at]?.frame;
       if (frame?.type === 'report') missing.delete(frame.executionId);
     }
-    return missing.size === 0 ? true : undefined;
+    return missing.size === 0;
   });
 }
 

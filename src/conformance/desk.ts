@@ -4,6 +4,7 @@
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { createIdSource } from '../lib/ids.js';
+import { nextTurn } from '../lib/turn.js';
 import { isFinal, type Fill } from '../model/execution.js';
 import {
   heartbeatMs,
@@ -200,12 +201,12 @@ export class Desk {
     return [...fills.values()];
   }
 
-  /** Waits for what may come at any time. @throws Broken when it does not come in time. */
+  /** Waits for what may come at any time: what is neither undefined nor false. @throws Broken when it does not come in time. */
   until<T>(what: string, find: () => T | undefined, withinMs = this.#options.answerMs): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = find();
-        if (found === undefined) return;
+        if (found === undefined || found === false) return;
         timer.cancel();
         this.#waiting.delete(look);
         resolve(found);
@@ -222,8 +223,8 @@ export class Desk {
   /** Lets time pass, in which something must not happen. What has arrived by then has been seen. */
   async pause(ms: number): Promise<void> {
     await new Promise<void>((resolve) => this.clock.setTimer(ms, resolve));
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
+    await nextTurn();
   }
 
   #connected(socket: ConstructorParameters<typeof Session>[0], offered: readonly string[]): void {

@@ -12,16 +12,15 @@ export const endingRules = {
   frames: {
     says: 'sends nothing but valid frames',
     place: 'PROTOCOL.md#from-the-plugin',
-    async check({ badFrames }) {
+    check({ badFrames }) {
       const [first = ''] = badFrames;
       demand(badFrames.length === 0, `${badFrames.length} were bad; the first was ${first}`);
-      return Promise.resolve();
     },
   },
   seq_increases: {
     says: 'gives every new frame a higher seq within a connection',
     place: 'PROTOCOL.md#numbers-and-acknowledgements',
-    async check({ seen }) {
+    check({ seen }) {
       const last = new Map<unknown, number>();
       for (const { frame, session } of seen) {
         if (!('seq' in frame)) continue;
@@ -29,7 +28,6 @@ export const endingRules = {
         demand(frame.seq > before, `Seq ${frame.seq} came after ${before}.`);
         last.set(session, frame.seq);
       }
-      return Promise.resolve();
     },
   },
   unauthorized: {
@@ -41,7 +39,7 @@ export const endingRules = {
       desk.stage.revoke(token);
       await session.cut();
       const from = attempts.length;
-      await desk.until('attempt to connect', () => (attempts.length > from ? true : undefined));
+      await desk.until('attempt to connect', () => attempts.length > from);
       await desk.pause(silenceMs);
       const tries = attempts.slice(from).filter((attempt) => attempt.token === token).length;
       demand(tries <= 1, `It tried the refused token ${tries} times.`);

@@ -9,8 +9,8 @@ export interface Rule {
   readonly place: string;
   /** A source without it is never asked. */
   readonly capability?: PluginFrameOf<'hello'>['capabilities'][number];
-  /** Throws `Broken` when the plugin breaks the rule. */
-  readonly check: (desk: Desk) => Promise<void>;
+  /** Throws `Broken` when the plugin breaks the rule. What it gives counts for nothing. */
+  readonly check: (desk: Desk) => unknown;
 }
 
 /** @throws Broken with the reason, unless `isKept`. */
