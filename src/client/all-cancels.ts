@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.js';
 import type { IdSource } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import { mutationDelaysMs, readDelaysMs } from './backoff.js';
+import type { CallOptions, PrepareOptions, SendOptions } from './call-options.js';
 import {
   readCancelAfter,
   renewSwitch,
@@ -20,19 +21,9 @@ import { checkedIdempotencyKey, checkedSwitchMs, checkedTarget } from './checked
 import type { RunOperation } from './operation.js';
 import type { Result } from './result.js';
 
-interface Options {
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
-}
-
-interface SendOptions {
-  readonly resumed?: boolean;
-  readonly signal?: AbortSignal;
-}
-
 export interface AllCancels {
   /** As `prepareCancel`, for all open orders that the filter means. */
-  prepareCancelAll(filter?: OrderFilter, options?: Options): PreparedCancelAll;
+  prepareCancelAll(filter?: OrderFilter, options?: PrepareOptions): PreparedCancelAll;
   /**
    * Sends it until the gateway has accepted or rejected it; retries like `send`. What may have taken effect is not
    * sent again a day after it was prepared: it would cancel the orders of that day.
@@ -42,7 +33,10 @@ export interface AllCancels {
     options?: SendOptions,
   ): Promise<Result<CancelAllAcceptance>>;
   /** `prepareCancelAll` and `sendCancelAll` in one. Without a filter: all open orders of the account. */
-  cancelAll(filter?: OrderFilter, options?: Options): Promise<Result<CancelAllAcceptance>>;
+  cancelAll(
+    filter?: OrderFilter,
+    options?: PrepareOptions & CallOptions,
+  ): Promise<Result<CancelAllAcceptance>>;
   /**
    * Arms the dead-man's switch of this key and renews it three times within `timeoutMs` (5000 to 600000) until it
    * is stopped: when this process ends or cannot reach the gateway, the gateway cancels the key's open orders.
@@ -63,7 +57,7 @@ export function createAllCancels(deps: {
 
   function prepareCancelAll(
     filter: OrderFilter = {},
-    { idempotencyKey = ids.ulid() }: Options = {},
+    { idempotencyKey = ids.ulid() }: PrepareOptions = {},
   ): PreparedCancelAll {
     return {
       idempotencyKey: checkedIdempotencyKey(idempotencyKey),

@@ -10,7 +10,7 @@ import { limits } from '../limits.js';
 import { createAllCancels, type AllCancels } from './all-cancels.js';
 import { mutationDelaysMs } from './backoff.js';
 import { botClock } from './bot-clock.js';
-import type { CallOptions } from './call-options.js';
+import type { CallOptions, PrepareOptions, SendOptions } from './call-options.js';
 import { readCancelAcceptance, type CancelAcceptance, type PreparedCancel } from './cancel.js';
 import {
   checkCursor,
@@ -34,7 +34,7 @@ import {
 import type { SourceName } from './sources.js';
 import type { StreamItem } from './terminal-event.js';
 
-export type { CallOptions } from './call-options.js';
+export type { CallOptions, PrepareOptions, SendOptions } from './call-options.js';
 export type { CancelAcceptance, PreparedCancel } from './cancel.js';
 export type { CancelAfterOptions, CancelAfterState, RenewedSwitch } from './cancel-after.js';
 export type {
@@ -78,16 +78,6 @@ export interface BotClientOptions {
   readonly random?: () => number;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
-}
-
-export interface PrepareOptions {
-  /** Visible ASCII, inner spaces allowed; unique per operation. Default: a ULID. */
-  readonly idempotencyKey?: string;
-}
-
-export interface SendOptions extends CallOptions {
-  /** True if an earlier run may have sent it: failures are `unknown` unless the gateway's response settles it. */
-  readonly resumed?: boolean;
 }
 
 export interface BotClient extends Reads, AllCancels {
