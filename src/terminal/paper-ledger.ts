@@ -3,10 +3,11 @@
  * price per instrument, no spread, no fees, no margin. Lives as long as the terminal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
+import type { BrokerListener } from './broker-listener.js';
 import { instruments, type Instrument } from './instruments.js';
 import { PaperAccount, type Booking, type Position } from './paper-account.js';
 import { isPrice } from './price-feed.js';
-import { originOf, type Origin, type SendEvent } from './terminal-event.js';
+import { originOf, type Origin } from './terminal-event.js';
 
 export interface Trade extends Booking {
   readonly fillId: string;
@@ -14,14 +15,14 @@ export interface Trade extends Booking {
 
 export class PaperLedger {
   readonly #clock: Clock;
-  readonly #send: SendEvent;
+  readonly #send: BrokerListener['event'];
   readonly #account = new PaperAccount();
   #exitCount = 0;
   readonly #prices = new Map(
     [...instruments].map(([symbol, { startPrice }]) => [symbol, startPrice]),
   );
 
-  constructor(clock: Clock, send: SendEvent) {
+  constructor(clock: Clock, send: BrokerListener['event']) {
     this.#clock = clock;
     this.#send = send;
   }

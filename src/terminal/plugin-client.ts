@@ -44,9 +44,9 @@ export interface TerminalHandler {
   submit(command: SubmitFrame): void;
   /**
    * An earlier process was given the command and did not report on it, so it may have reached the broker.
-   * `execute` submits it unless it has expired: only for a broker that certainly does not have it. Default: that.
+   * `execute` submits it unless it has expired: only for a broker that certainly does not have it.
    */
-  inDoubt?(command: SubmitFrame, execute: () => void): void;
+  inDoubt(command: SubmitFrame, execute: () => void): void;
   /** Cancel the order. Called once per cancelRequestId; after a crash again, if no outcome was reported. */
   cancel(request: Pick<CancelFrame, 'cancelRequestId' | 'executionId'>): void;
   /** Send a `state_snapshot` with this id in its `data`. Asked only with the capability `snapshot`. */
@@ -152,17 +152,12 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   function resume(): void {
     isResumed = true;
     for (const { submit, isReported } of journal.executions()) {
-      if (!isReported) flushSoon(() => resumeOne(submit));
+      if (!isReported) flushSoon(() => handler.inDoubt(submit, () => execute(submit)));
     }
     for (const { cancelRequestId, executionId, evidence } of journal.cancels()) {
       const isOpen = evidence === undefined || evidence.status === 'pending';
       if (isOpen) flushSoon(() => handler.cancel({ cancelRequestId, executionId }));
     }
-  }
-
-  function resumeOne(submit: SubmitFrame): void {
-    if (handler.inDoubt === undefined) execute(submit);
-    else handler.inDoubt(submit, () => execute(submit));
   }
 
   function onFrame(frame: Exclude<GatewayFrame, WelcomeFrame>): void {

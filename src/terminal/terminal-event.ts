@@ -10,8 +10,6 @@ export interface TerminalEventDraft {
   readonly orderRef?: string;
 }
 
-export type SendEvent = (event: TerminalEventDraft) => void;
-
 /** The command that an event or an order originates from. */
 export interface Origin {
   readonly executionId: string;

@@ -62,6 +62,7 @@ export async function setUpDesk(t: Test, options: DeskOptions = {}): Promise<Des
     random: () => 0,
     handler: {
       submit: ({ executionId }) => void asked.push(executionId),
+      inDoubt: (_command, execute) => execute(),
       cancel: ({ cancelRequestId }) => void asked.push(cancelRequestId),
       snapshot: (snapshotId) => void asked.push(snapshotId),
       restore: (executions) => void restored.push(...executions),
