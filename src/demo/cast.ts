@@ -3,7 +3,6 @@
  * use real sockets, as on different machines.
  */
 import { dayMs } from '../lib/durations.js';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,23 +100,21 @@ function post(url: string, body: object, headers: Record<string, string> = {}): 
 }
 
 /** Starts a paper terminal and waits for its welcome. */
-export async function openTerminal(
+export function openTerminal(
   url: string,
   sessionToken: string,
   source: SourceName,
 ): Promise<PaperTerminal> {
-  const connected = new EventTarget();
-  const welcome = once(connected, 'connected');
-  const terminal = createPaperTerminal({
-    url,
-    token: () => sessionToken,
-    source,
-    clock: systemClock,
-    observer: ({ kind }) => {
-      if (kind === 'connected') connected.dispatchEvent(new Event('connected'));
-    },
+  return new Promise((resolve) => {
+    const terminal = createPaperTerminal({
+      url,
+      token: () => sessionToken,
+      source,
+      clock: systemClock,
+      observer: ({ kind }) => {
+        if (kind === 'connected') resolve(terminal);
+      },
+    });
+    terminal.start();
   });
-  terminal.start();
-  await welcome;
-  return terminal;
 }
