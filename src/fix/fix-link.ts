@@ -70,7 +70,7 @@ export class FixLink {
   /** Monotonic, of the session that stands. */
   #loggedOnAt: number | undefined;
   #attempt = 0;
-  #timers: Timer[] = [];
+  #ticks: Timer | undefined;
   #retry: Timer | undefined;
   #onStopped: () => void = () => undefined;
 
@@ -86,12 +86,10 @@ export class FixLink {
 
   start(): void {
     const { clock, onTick } = this.#options;
-    this.#timers.push(
-      every(clock, tickMs, () => {
-        this.#do(this.#session.tick());
-        onTick();
-      }),
-    );
+    this.#ticks = every(clock, tickMs, () => {
+      this.#do(this.#session.tick());
+      onTick();
+    });
     this.#connect();
   }
 
@@ -244,7 +242,7 @@ export class FixLink {
   }
 
   #close(): void {
-    for (const timer of this.#timers.splice(0)) timer.cancel();
+    this.#ticks?.cancel();
     if (this.#nextFlush === undefined) return;
     clearImmediate(this.#nextFlush);
     this.#flush();
