@@ -56,7 +56,7 @@ export const families: readonly Family[] = [
   { name: 'connections_refused_total', type: 'counter', help: 'Connections to the API port that were closed at once, because the limit of open files has no room for more.', read: (i) => [i.connectionsRefused] },
   { name: 'signals_accepted_total', type: 'counter', help: 'Accepted signals: durable and answered with a 202.', read: (i) => [i.signalsAccepted] },
   { name: 'executions_total', type: 'counter', help: 'Status changes of executions, by new status.', read: (i) => countedSamples('status', i.executionsByStatus) },
-  { name: 'orders_total', type: 'counter', help: 'Status changes of orders, by platform and new status.', read: (i) => orderSamples(i) },
+  { name: 'orders_total', type: 'counter', help: 'Status changes of orders, by platform and new status.', read: orderSamples },
   { name: 'executions_denied_total', type: 'counter', help: 'Executions that never left the gateway, by reason.', read: (i) => countedSamples('reason', i.deniedByReason) },
   { name: 'submits_sent_total', type: 'counter', help: 'Submit frames sent to plugins, including redeliveries.', read: (i) => [i.submitsSent] },
   { name: 'plugin_frames_rejected_total', type: 'counter', help: 'Rejected frames of plugins.', read: (i) => [i.framesRejected] },

@@ -108,7 +108,7 @@ export function readUserFileHead(path: string): UserFileHead | UserFileFault {
   const rows = rowsAfter(first.value, lines);
   let row = rows.next();
   while (row.done !== true) row = rows.next();
-  return row.value ? headOf(head) : 'damaged';
+  return row.value ? (head as unknown as UserFileHead) : 'damaged';
 }
 
 /** The file was changed since its head was read. */
@@ -137,10 +137,6 @@ function* rowsAfter(
     last = next.value;
   }
   return isWhole(last.text, last.number - 2, hash);
-}
-
-function headOf(head: Record<string, unknown>): UserFileHead {
-  return head as unknown as UserFileHead;
 }
 
 function isWhole(last: string, rows: number, hash: Hash): boolean {
