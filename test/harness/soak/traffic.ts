@@ -2,6 +2,7 @@
  * The soak's traffic: actions at a fixed rate (open loop), each with the answers that are allowed.
  * Pending actions are bounded, so that a hanging gateway is not flooded.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { bearer, call, createKey, json, login, signal, status, submit } from '../../support/api.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Chance } from '../chance.js';
@@ -50,8 +51,6 @@ const refusals: readonly { readonly status: number; readonly ask: (url: string, 
 export class Traffic {
   readonly done: Record<Action, number>;
   skipped = 0;
-  /** Actions whose connection was cut. */
-  cut = 0;
   #pending = 0;
   readonly #reconnecting = new WeakSet<TradingTerminal>();
   #count = 0;
@@ -149,10 +148,8 @@ export class Traffic {
       [action](user)
       .then(
         () => this.done[action]++,
-        (error: unknown) => {
-          if (isCut(error)) this.cut++;
-          else this.verdict.hold('no action fails', user.isLeaving, () => [action, error]);
-        },
+        (error: unknown) =>
+          this.verdict.hold('no action fails', user.isLeaving, () => [action, error]),
       )
       .finally(() => this.#pending--);
   }
@@ -230,13 +227,4 @@ export class Traffic {
       answer.text,
     ]);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function isCut(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: string } };
-  return cause?.code === 'UND_ERR_SOCKET';
 }
