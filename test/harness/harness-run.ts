@@ -57,7 +57,6 @@ export async function runHarness<Option extends string>(
   process.exit(isClean ? 0 : 1);
 }
 
-/** `--strikes` is the former name of `--faults`. */
 function readOptions<Option extends string>(
   defaults: Readonly<Record<Option, string>>,
 ): Record<Option | 'seed', string> {
@@ -65,8 +64,7 @@ function readOptions<Option extends string>(
   const known = Object.entries<string>({ ...defaults, seed }).map(
     ([option, value]) => [option, { type: 'string' as const, default: value }] as const,
   );
-  const args = process.argv.slice(2).map((arg) => arg.replace(/^--strikes(?==|$)/, '--faults'));
-  return parseArgs({ args, options: Object.fromEntries(known) }).values as Record<
+  return parseArgs({ options: Object.fromEntries(known) }).values as Record<
     Option | 'seed',
     string
   >;
