@@ -35,6 +35,11 @@ export class Chance {
     return list[this.between(0, list.length - 1)] as T;
   }
 
+  shuffled<T>(list: readonly T[]): T[] {
+    const rest = [...list];
+    return list.map(() => rest.splice(this.between(0, rest.length - 1), 1)[0] as T);
+  }
+
   /** One of the names, in proportion to their weights. */
   weigh<T extends string>(weights: Readonly<Record<T, number>>): T {
     const entries = Object.entries(weights) as [T, number][];

@@ -2,6 +2,7 @@
  * Holds every answer that a test gets from a gateway's API port against the API's document. It wraps
  * the process's `fetch`, which the bot client uses; other clients tell it themselves. An answer that does not match is an error in place of the answer.
  */
+import { nextTurn } from '../../src/lib/turn.js';
 import { noteMismatch } from './mismatches.js';
 import { mismatchOf, mismatchOfEvent, mismatchOfRequest, type SeenAnswer } from './answer-judge.js';
 
@@ -30,7 +31,7 @@ const watchingFetch: typeof fetch = async (input, init) => {
   const isWatched = apiPorts.has(port);
   // A command may just have held up this process for longer than the gateway keeps an idle connection:
   // that it is closed is noticed here, and not when the request is lost on it.
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   const response = await plainFetch(input, init);
   if (!isWatched) return response;
   const method = init?.method ?? (input instanceof Request ? input.method : 'GET');

@@ -4,6 +4,7 @@
  */
 import { Core } from '../../src/core.js';
 import { createIdSource } from '../../src/lib/ids.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import type { Limits } from '../../src/limits.js';
 import type { Execution } from '../../src/model/execution.js';
 import type { User } from '../../src/model/records.js';
@@ -319,7 +320,7 @@ export function publishedEvents(gateway: SimulatedGateway, instanceId = 'desk-1'
 
 /** Lets every commit and all that follows from it happen. */
 export async function turns(count = 12): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let i = 0; i < count; i++) await nextTurn();
 }
 
 /** As the real store does: a watcher hears of a commit before the caller that asked for it. */

@@ -2,10 +2,12 @@
  * A bot under load: several lanes, each with one action after another. It stops when it is told to, or
  * when the gateway no longer answers.
  */
+import { codeOf } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import type { AcceptedRequest } from './ledger.js';
-import { codeOf, Operation } from './operation.js';
+import { Operation, type OperationName } from './operation.js';
 import { orderFilters, randomSignal } from './random-signal.js';
+import type { ExecutionView } from './request-history.js';
 import type { Trader } from './trader.js';
 
 const busyActions = {
@@ -25,6 +27,8 @@ type Action = keyof typeof busyActions;
 type Actions = Partial<Readonly<Record<Action, number>>>;
 
 const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
+const isCancellable = ({ status, orderRef }: ExecutionView): boolean =>
+  orderRef !== null && cancellable.includes(status);
 const recentMax = 60;
 const pauseMsMax = 20;
 
@@ -85,42 +89,25 @@ export class Bot {
 
   async #cancel(): Promise<boolean> {
     const request = this.#recent.findLast(({ history }) =>
-      history.last?.executions.some(
-        ({ status, orderRef }) => orderRef !== null && cancellable.includes(status),
-      ),
+      history.last?.executions.some(isCancellable),
     );
-    const order = request?.history.last?.executions.find(
-      ({ status, orderRef }) => orderRef !== null && cancellable.includes(status),
-    );
+    const order = request?.history.last?.executions.find(isCancellable);
     if (request === undefined || order === undefined || this.chance.happens(0.3)) {
       return (await this.trader.read(this.#pick())) !== undefined;
     }
     const orderRef = order.orderRef as string;
-    const operation = new Operation({
-      user: this.trader.email,
-      kind: 'cancel',
-      key: this.#nextName('key'),
-      path: `/api/v1/orders/${orderRef}/cancel`,
-      body: '',
-      subject: orderRef,
-      expiresAt: Infinity,
-    });
-    const isAnswered = await this.#attempt(this.trader.ledger.add(operation));
+    const path = `/api/v1/orders/${orderRef}/cancel`;
+    const operation = this.#newOperation({ kind: 'cancel', path, body: '', subject: orderRef });
+    const isAnswered = await this.#attempt(operation);
     return isAnswered && (await this.trader.read(request)) !== undefined;
   }
 
   async #cancelAll(): Promise<boolean> {
     const filter = this.chance.pick(orderFilters);
-    const operation = new Operation({
-      user: this.trader.email,
-      kind: 'cancel-all',
-      key: this.#nextName('key'),
-      path: '/api/v1/orders/cancel-all',
-      body: filter === undefined ? '' : JSON.stringify(filter),
-      subject: '',
-      expiresAt: Infinity,
-    });
-    const isAnswered = await this.#attempt(this.trader.ledger.add(operation));
+    const path = '/api/v1/orders/cancel-all';
+    const body = filter === undefined ? '' : JSON.stringify(filter);
+    const operation = this.#newOperation({ kind: 'cancel-all', path, body, subject: '' });
+    const isAnswered = await this.#attempt(operation);
     return isAnswered && (await this.trader.read(this.#pick())) !== undefined;
   }
 
@@ -163,14 +150,19 @@ export class Bot {
 
   #newSignal(signalId = this.#nextName('signal')): Operation {
     const { expiresAt, body } = randomSignal(this.chance, signalId);
+    const path = '/api/v1/signals';
+    return this.#newOperation({ kind: 'signal', path, body, subject: signalId, expiresAt });
+  }
+
+  #newOperation(
+    name: Omit<OperationName, 'user' | 'key' | 'expiresAt'> & { readonly expiresAt?: number },
+  ): Operation {
+    const key = this.#nextName('key');
     const operation = new Operation({
       user: this.trader.email,
-      kind: 'signal',
-      key: this.#nextName('key'),
-      path: '/api/v1/signals',
-      body,
-      subject: signalId,
-      expiresAt,
+      key,
+      expiresAt: Infinity,
+      ...name,
     });
     return this.trader.ledger.add(operation);
   }

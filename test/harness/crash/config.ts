@@ -2,7 +2,7 @@
  * The configuration of the gateway under test: timeouts short enough to expire many times in a run,
  * rate limits out of reach, and a daily limit that changes with each restart.
  */
-import type { SourceName } from './observation.js';
+import type { SourceName } from '../../../src/model/source-name.js';
 import { closedPlan } from './tenant-state.js';
 
 /** A shipped plan, here with the Public API and few signals per day. */

@@ -2,13 +2,13 @@
  * The harness's log of every operation with its answers, every accepted request and cancel. Later
  * answers are compared with it. Kept over all restarts of the gateway.
  */
-import type { Answer } from '../../support/api.js';
+import { codeOf, type Answer } from '../../support/api.js';
 import { isOlderBinary } from '../../support/older-binary.js';
 import type { Verdict } from '../verdict.js';
 import type { DailyQuota } from './daily-quota.js';
 import { CancelAlls, type CancelAllAnswer } from './cancel-alls.js';
 import { attemptOf, History, type RequestView } from './request-history.js';
-import { codeOf, type Operation } from './operation.js';
+import type { Operation } from './operation.js';
 import { refusals, type Conditions } from './refusals.js';
 import { KeySwitches } from './key-switches.js';
 import { Stops } from './stops.js';

@@ -2,11 +2,7 @@
  * What the terminals received and sent, in order, and the messages by which the harness controls the
  * process of the terminals.
  */
-export interface SourceName {
-  readonly platform: string;
-  readonly instanceId: string;
-  readonly accountName: string;
-}
+import type { SourceName } from '../../../src/model/source-name.js';
 
 export interface TerminalIdentity extends SourceName {
   /** Unique in the run. */
@@ -75,7 +71,7 @@ export type ObservationDetails = Received | Sent;
 export type Observation = Seen & ObservationDetails;
 export type ObservationOf<K extends Observation['kind']> = Extract<Observation, { kind: K }>;
 
-/** Messages to the terminals' process. */
+/** Messages to the terminals' process, which answers `waitUntilIdle` and `tell`. */
 export type Command =
   | {
       readonly say: 'open';
@@ -88,8 +84,3 @@ export type Command =
   | { readonly say: 'waitUntilIdle' }
   | { readonly say: 'startLoad' }
   | { readonly say: 'tell' };
-
-/** From it, one for each `waitUntilIdle` and `tell`. */
-export type Reply =
-  | { readonly reply: 'waitUntilIdle'; readonly pendingWork: readonly string[] }
-  | { readonly reply: 'observations'; readonly observations: readonly Observation[] };

@@ -2,8 +2,6 @@
  * One operation of a bot under one Idempotency-Key, sent one or more times. It is open until an
  * answer says whether it took effect.
  */
-import type { Answer } from '../../support/api.js';
-
 export interface OperationName {
   readonly user: string;
   readonly kind: 'signal' | 'cancel' | 'cancel-all';
@@ -41,8 +39,4 @@ export class Operation {
   get fields(): any {
     return this.accepted === undefined ? undefined : JSON.parse(this.accepted);
   }
-}
-
-export function codeOf(answer: Answer): string {
-  return answer.body?.error?.code ?? answer.body?.code ?? `${answer.status}`;
 }

@@ -3,13 +3,12 @@
  * without one. Owns the halt and the freezes that may be in force, which outlive the gateway.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createKey, login } from '../../support/api.js';
+import { codeOf, createKey, login } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import type { CancelAllAnswer } from './cancel-alls.js';
 import { CliCommand } from './cli-command.js';
 import type { GatewayUnderTest } from './gateway-under-test.js';
 import type { Ledger } from './ledger.js';
-import { codeOf } from './operation.js';
 import { orderFilters } from './random-signal.js';
 import type { Stop } from './stops.js';
 import { askToDelete } from './tenant-actions.js';

@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Command, Observation, Reply, TerminalIdentity } from './observation.js';
+import type { Command, Observation, TerminalIdentity } from './observation.js';
 
 export class TerminalsProcess {
   readonly #process: ChildProcess;
@@ -21,15 +21,13 @@ export class TerminalsProcess {
   }
 
   /** @returns the terminals with pending work after the timeout. */
-  async waitUntilIdle(): Promise<readonly string[]> {
-    const reply = await this.#ask({ say: 'waitUntilIdle' });
-    return reply.reply === 'waitUntilIdle' ? reply.pendingWork : [];
+  waitUntilIdle(): Promise<readonly string[]> {
+    return this.#ask({ say: 'waitUntilIdle' }) as Promise<string[]>;
   }
 
   /** @returns the observations since the last call. */
-  async takeObservations(): Promise<readonly Observation[]> {
-    const reply = await this.#ask({ say: 'tell' });
-    return reply.reply === 'observations' ? reply.observations : [];
+  takeObservations(): Promise<readonly Observation[]> {
+    return this.#ask({ say: 'tell' }) as Promise<Observation[]>;
   }
 
   end(): void {
@@ -41,8 +39,8 @@ export class TerminalsProcess {
   }
 
   /** Callers wait for the reply before the next request. */
-  async #ask(command: Command): Promise<Reply> {
-    const answered = once(this.#process, 'message') as Promise<[Reply]>;
+  async #ask(command: Command): Promise<unknown> {
+    const answered = once(this.#process, 'message');
     this.#say(command);
     return (await answered)[0];
   }

@@ -3,7 +3,7 @@
  * the bots do not delay the timestamps of what they receive. Exits with the process that started it.
  */
 import { Chance } from '../chance.js';
-import type { Command, Observation, Reply } from './observation.js';
+import type { Command, Observation } from './observation.js';
 import { watchEventLoopDelay } from './event-loop-delay.js';
 import { Terminal } from './terminal.js';
 
@@ -34,17 +34,11 @@ async function handle(command: Command): Promise<void> {
       return;
     case 'waitUntilIdle':
       for (const terminal of terminals) terminal.waitUntilIdle();
-      return answer({
-        reply: 'waitUntilIdle',
-        pendingWork: [...(await waitUntilIdle()), ...(await waitUntilIdle())],
-      });
+      process.send?.([...(await waitUntilIdle()), ...(await waitUntilIdle())]);
+      return;
     case 'tell':
-      return answer({ reply: 'observations', observations: observations.splice(0) });
+      process.send?.(observations.splice(0));
   }
-}
-
-function answer(reply: Reply): void {
-  process.send?.(reply);
 }
 
 /**

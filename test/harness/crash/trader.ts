@@ -1,9 +1,9 @@
 /** A user of the run: sends the operations of its bots and reads requests, into the ledger. */
-import { bearer, call, json, type Answer } from '../../support/api.js';
+import { bearer, call, codeOf, json, type Answer } from '../../support/api.js';
 import type { RequestView } from './request-history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
 import type { SwitchView } from './key-switches.js';
-import { codeOf, type Operation } from './operation.js';
+import type { Operation } from './operation.js';
 
 /** A longer wait counts as no answer, which is a violation. */
 const answerWithinMs = 20_000;

@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import t from 'tap';
 import '../../support/alone.js';
 import {
+  type Answer,
   bearer,
   call,
+  codeOf,
   createKey,
   login,
   signal,
   status,
   submit,
-  type Answer,
 } from '../../support/api.js';
 import { report } from '../../support/frames.js';
 import { eventually } from '../../support/eventually.js';
@@ -20,7 +21,6 @@ import { addUser, startGateway } from '../../support/gateway-process.js';
 import { signalboxIn } from '../../support/in-process.js';
 import { openPlugin } from '../../support/plugin.js';
 import { isAlive } from './write-failure.js';
-import { codeOf } from '../crash/operation.js';
 import { mountSmallDisk } from './small-disk.js';
 
 const ann = 'ann@example.com';

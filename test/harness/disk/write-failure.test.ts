@@ -1,6 +1,6 @@
 /** The real process on a disk that fails every write: its answers, what it keeps, how it recovers. */
 import t from 'tap';
-import { signal, status, submit, type Answer } from '../../support/api.js';
+import { codeOf, signal, status, submit, type Answer } from '../../support/api.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
@@ -13,7 +13,6 @@ import {
   isNativeAbort,
   mendDisk,
 } from './write-failure.js';
-import { codeOf } from '../crash/operation.js';
 
 /** lmdb may abort the process on a failed write: then the test tries again. */
 const triesMax = 12;

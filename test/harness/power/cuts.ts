@@ -32,7 +32,7 @@ export function chooseCuts(recorder: Recorder, count: number, chance: Chance): C
       syncs.map((at) => at - 1),
       'torn',
     ),
-  ].flatMap((each) => shuffled(each, chance).slice(0, Math.ceil(count / 6)));
+  ].flatMap((each) => chance.shuffled(each).slice(0, Math.ceil(count / 6)));
   const [first, firstSaid] = [Math.min(...syncs), Math.min(...said)];
   const random = Array.from({ length: Math.max(0, count - systematic.length) }, (): Cut => {
     const moment = chance.weigh({ said: 2, 'before a sync': 3, 'first start': 1, any: 2 });
@@ -49,13 +49,4 @@ export function chooseCuts(recorder: Recorder, count: number, chance: Chance): C
 
 function cutsAt(moments: readonly number[], fate: FateName): Cut[] {
   return moments.map((at) => ({ at, fate }));
-}
-
-function shuffled<T>(list: readonly T[], chance: Chance): T[] {
-  const left = [...list];
-  for (let i = left.length - 1; i > 0; i--) {
-    const other = chance.between(0, i);
-    [left[i], left[other]] = [left[other] as T, left[i] as T];
-  }
-  return left;
 }

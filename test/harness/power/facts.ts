@@ -2,7 +2,8 @@
  * What a recording has promised, as plain data: every answer, report and command with the moment at which the
  * gateway said so. `at` counts the events of the recording; null for what it never said.
  */
-import type { Observation, SourceName } from '../crash/observation.js';
+import type { SourceName } from '../../../src/model/source-name.js';
+import type { Observation } from '../crash/observation.js';
 import type { RequestView } from '../crash/request-history.js';
 
 /** A 202. */

@@ -3,6 +3,7 @@
  * or by a power cut and the last by SIGTERM, and the facts that follow from it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SourceName } from '../../../src/model/source-name.js';
 import { post } from '../../support/api.js';
 import { password } from '../../support/gateway-process.js';
 import type { Chance } from '../chance.js';
@@ -10,7 +11,7 @@ import { Bot } from '../crash/bot.js';
 import { configOf, countedPlan, members } from '../crash/config.js';
 import { Ledger } from '../crash/ledger.js';
 import { Load } from '../crash/load.js';
-import type { SourceName, TerminalIdentity } from '../crash/observation.js';
+import type { TerminalIdentity } from '../crash/observation.js';
 import { retryOpenOperations } from '../crash/retries.js';
 import { TerminalsProcess } from '../crash/terminals-process.js';
 import type { Verdict } from '../verdict.js';

@@ -19,7 +19,7 @@ type Change = (draft: Draft, chance: Chance) => Draft;
 const changes: Readonly<Record<string, Change>> = {
   'as it is': (draft) => draft,
   'names in another case': ({ lines, ...rest }, chance) => ({ ...rest, lines: lines.map((line) => line.replace(/^[^:]+/, (name) => Array.from(name, (letter) => (chance.happens(0.5) ? letter.toUpperCase() : letter.toLowerCase())).join(''))) }),
-  'headers in another order': ({ lines, ...rest }, chance) => ({ ...rest, lines: shuffled(lines, chance) }),
+  'headers in another order': ({ lines, ...rest }, chance) => ({ ...rest, lines: chance.shuffled(lines) }),
   'blanks around values': ({ lines, ...rest }, chance) => ({ ...rest, lines: lines.map((line) => line.replace(/: (.*)$/, (_, value: string) => `:${chance.pick(['', ' ', '   ', '\t', ' \t '])}${value}${chance.pick(['', ' ', '\t', '  '])}`)) }),
   'other headers': ({ lines, ...rest }, chance) => ({ ...rest, lines: [...lines, ...Array.from({ length: chance.between(1, 60) }, (_, at) => `X-${at}: ${'x'.repeat(chance.between(0, 20))}`)] }),
   'a traceparent': ({ lines, ...rest }, chance) => ({ ...rest, lines: [...lines, `traceparent: ${chance.pick(['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', '00-00000000000000000000000000000000-00f067aa0ba902b7-01', 'x', '', '\t'])}`] }),
@@ -81,9 +81,4 @@ function chunked(body: string, chance: Chance): string {
     at += piece.length;
   }
   return `${text}0\r\n\r\n`;
-}
-
-function shuffled<T>(list: readonly T[], chance: Chance): T[] {
-  const rest = [...list];
-  return list.map(() => rest.splice(chance.between(0, rest.length - 1), 1)[0] as T);
 }

@@ -3,15 +3,10 @@
  * share the terminal's reports, as PROTOCOL.md asks: the connection that was welcomed last repeats
  * those that were not acknowledged.
  */
+import type { SourceName } from '../../../../src/model/source-name.js';
 import { connectPlugin, type Frame, type Plugin } from '../../../support/plugin.js';
 import { UnacknowledgedFrames } from '../../../support/unacknowledged.js';
 import { withDeadline } from '../deadline.js';
-
-interface SourceName {
-  readonly platform: string;
-  readonly instanceId: string;
-  readonly accountName: string;
-}
 
 export class CompetingPlugins {
   /** executionId → how often its submit arrived. */

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { nextTurn } from '../../../../src/lib/turn.js';
 import { request } from '../../../support/raw-client.js';
 import type { Chance } from '../../chance.js';
 
@@ -43,7 +44,7 @@ export const misbehavingReaders: Readonly<Record<string, MisbehavingReader>> = {
     let text = '';
     for (let left = 300; left > 0; left--) {
       const byte = socket.read(1) as Buffer | null;
-      if (byte === null) await new Promise((resolve) => setImmediate(resolve));
+      if (byte === null) await nextTurn();
       else text += byte.toString('latin1');
     }
     socket.destroy();
