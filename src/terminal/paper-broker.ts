@@ -23,10 +23,6 @@ export interface PaperBrokerOptions {
   readonly listener: BrokerListener;
   /** Partial fills per order, unless its payload has `partialFills`; default 1. */
   readonly partialFills?: number;
-  /** Milliseconds between two partial fills of an order; default 100. */
-  readonly pieceMs?: number;
-  /** Milliseconds that a cancel is pending before it takes effect; default 0. */
-  readonly cancelMs?: number;
 }
 
 export interface PaperBroker {
@@ -44,9 +40,9 @@ export interface PaperBroker {
 }
 
 export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
-  const { clock, listener, partialFills = 1, pieceMs = 100, cancelMs = 0 } = options;
+  const { clock, listener, partialFills = 1 } = options;
   const ledger = new PaperLedger(clock, (event) => listener.event(event));
-  const book = new PaperOrderBook({ clock, listener, ledger, partialFills, pieceMs, cancelMs });
+  const book = new PaperOrderBook({ clock, listener, ledger, partialFills });
 
   function submit(command: BrokerCommand): void {
     const asked = readPaperCommand(command);

@@ -34,15 +34,15 @@ export interface PaperOrderBookDeps {
   readonly listener: BrokerListener;
   readonly ledger: PaperLedger;
   readonly partialFills: number;
-  readonly pieceMs: number;
-  readonly cancelMs: number;
 }
 
+/** Between two partial fills of an order. */
+const pieceMs = 100;
 const endedOrdersMax = 10_000;
 /** A snapshot must fit into one frame. */
 const snapshotOrdersMax = 200;
 
-/** The result of a cancel, by the final status of its order. */
+/** The result of a cancel that comes after the end of its order, by the order's final status. */
 // oxfmt-ignore
 const lateCancels: Readonly<Record<string, CancelEvidence>> = {
   filled:    { status: 'too_late',  reasonCode: 'already_filled' },
@@ -84,22 +84,15 @@ export class PaperOrderBook {
   }
 
   cancel(cancelRequestId: string, executionId: string): void {
-    const { clock, listener, cancelMs } = this.#deps;
+    const { listener } = this.#deps;
     const order = this.#orders.get(executionId);
     if (order === undefined) {
       const ending = this.#ended.get(executionId) ?? '';
-      listener.cancelReport(cancelRequestId, lateCancels[ending] ?? unknownOrder);
-    } else if (cancelMs === 0) {
-      this.#end(order, 'cancelled', 'cancelled_by_api');
-      this.#reportCancel(order, cancelRequestId);
-    } else {
-      const timer = clock.setTimer(cancelMs, () => {
-        this.#end(order, 'cancelled', 'cancelled_by_api');
-      });
-      order.cancels.set(cancelRequestId, timer);
-      const native = { orderId: order.orderId, state: 'CancelPending' };
-      listener.cancelReport(cancelRequestId, { status: 'pending', native });
+      return listener.cancelReport(cancelRequestId, lateCancels[ending] ?? unknownOrder);
     }
+    this.#end(order, 'cancelled', 'cancelled_by_api');
+    const native = { orderId: order.orderId, state: orderStates.cancelled };
+    listener.cancelReport(cancelRequestId, { status: 'cancelled', native });
   }
 
   /** @returns the number of cancelled orders. */
@@ -136,10 +129,7 @@ export class PaperOrderBook {
   }
 
   stop(): void {
-    for (const order of this.#orders.values()) {
-      stopTimers(order);
-      for (const timer of order.cancels.values()) timer.cancel();
-    }
+    for (const order of this.#orders.values()) stopTimers(order);
   }
 
   #enter(order: PaperOrder): void {
@@ -188,7 +178,7 @@ export class PaperOrderBook {
   }
 
   #fillPiece(order: PaperOrder): void {
-    const { clock, listener, ledger, pieceMs } = this.#deps;
+    const { clock, listener, ledger } = this.#deps;
     const { instrument, side, timeInForce, stopLoss, takeProfit } = order.request;
     const price = ledger.priceOf(instrument.symbol);
     const quantity = nextPieceOf(order);
@@ -224,24 +214,11 @@ export class PaperOrderBook {
     this.#leave(order);
   }
 
-  /** Removes an ended order and completes its pending cancels. */
+  /** Removes an ended order. */
   #leave(order: PaperOrder): void {
     stopTimers(order);
     this.#orders.delete(order.executionId);
     this.remember(order.executionId, order.status);
-    for (const [cancelRequestId, timer] of order.cancels) {
-      timer.cancel();
-      this.#reportCancel(order, cancelRequestId);
-    }
-  }
-
-  #reportCancel(order: PaperOrder, cancelRequestId: string): void {
-    const native = { orderId: order.orderId, state: orderStates[order.status] };
-    const late = order.status === 'cancelled' ? undefined : lateCancels[order.status];
-    this.#deps.listener.cancelReport(cancelRequestId, {
-      ...(late ?? { status: 'cancelled' }),
-      native,
-    });
   }
 
   #sendUpdate(order: PaperOrder): void {

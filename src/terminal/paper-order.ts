@@ -43,8 +43,6 @@ export interface PaperOrder {
   /** End of the day of a `day` order, in Unix milliseconds, and its timer. */
   readonly endsAt: number | undefined;
   dayTimer: Timer | undefined;
-  /** Pending cancels: cancelRequestId → timer. */
-  readonly cancels: Map<string, Timer>;
 }
 
 export interface NewOrder {
@@ -74,7 +72,6 @@ export function newOrder(
     pieceTimer: undefined,
     endsAt: request.timeInForce === 'day' ? (Math.floor(now / dayMs) + 1) * dayMs : undefined,
     dayTimer: undefined,
-    cancels: new Map(),
   };
 }
 

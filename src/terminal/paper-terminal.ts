@@ -44,10 +44,6 @@ export interface PaperTerminalOptions {
   readonly seed?: number;
   /** Partial fills per order, unless its payload has `partialFills`; default 1. */
   readonly partialFills?: number;
-  /** Milliseconds between two partial fills of an order; default 100. */
-  readonly pieceMs?: number;
-  /** Milliseconds that a cancel is pending before it takes effect; default 0. */
-  readonly cancelMs?: number;
   /** A number in [0, 1) for the jitter of reconnects; default: the system's. */
   readonly random?: () => number;
 }
@@ -65,8 +61,7 @@ const platformsWithQueue: readonly string[] = ['terminal_b'];
 
 /** @throws JournalRefused when the journal is in use, damaged, or cannot be written. */
 export function createPaperTerminal(options: PaperTerminalOptions): PaperTerminal {
-  const { source, clock, observer, journalDir, tickMs = 0, seed = 1 } = options;
-  const { partialFills, pieceMs, cancelMs } = options;
+  const { source, clock, observer, journalDir, partialFills, tickMs = 0, seed = 1 } = options;
   let walk: Timer | undefined;
 
   const broker = createPaperBroker({
@@ -86,8 +81,6 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
       },
     },
     ...(partialFills === undefined ? {} : { partialFills }),
-    ...(pieceMs === undefined ? {} : { pieceMs }),
-    ...(cancelMs === undefined ? {} : { cancelMs }),
   });
 
   const plugin = createPlugin({

@@ -208,30 +208,6 @@ t.test('a cancelled order keeps its fills', (t) => {
   t.end();
 });
 
-t.test('a cancel can be pending before it takes effect', (t) => {
-  const { clock, broker, order, cancels, statusesOf } = setUp({ cancelMs: 50 });
-  order(limit);
-  broker.cancel('can_1', 'exe_1');
-  t.match(cancels, [{ status: 'pending' }]);
-  t.strictSame(statusesOf('exe_1'), ['working']);
-  clock.advance(50);
-  t.match(cancels, [{ status: 'pending' }, { status: 'cancelled' }]);
-  t.strictSame(statusesOf('exe_1'), ['working', 'cancelled']);
-  t.end();
-});
-
-t.test('a fill that wins against a pending cancel makes it too late', (t) => {
-  const { clock, broker, order, cancels, statusesOf } = setUp({ cancelMs: 50 });
-  order(limit);
-  broker.cancel('can_1', 'exe_1');
-  broker.setPrice('ES', 4_990);
-  clock.advance(1_000);
-  t.match(cancels, [{ status: 'pending' }, { status: 'too_late', reasonCode: 'already_filled' }]);
-  t.equal(cancels.length, 2);
-  t.strictSame(statusesOf('exe_1'), ['working', 'filled']);
-  t.end();
-});
-
 t.test('a cancel of what has ended or never was gets a true answer', (t) => {
   const { broker, order, send, cancels } = setUp();
   order();
@@ -394,10 +370,9 @@ t.test('orders of an earlier process are taken up where they stood', (t) => {
 });
 
 t.test('a stopped broker does nothing more', (t) => {
-  const { clock, broker, order, reports } = setUp({ partialFills: 2, cancelMs: 50 });
+  const { clock, broker, order, reports } = setUp({ partialFills: 2 });
   order();
   order(limit);
-  broker.cancel('can_1', 'exe_2');
   broker.stop();
   clock.advance(10_000);
   t.equal(reports.length, 2);

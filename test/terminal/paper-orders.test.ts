@@ -133,18 +133,6 @@ t.test('an ioc order keeps its first fill, a fok order is filled whole', (t) => 
   t.end();
 });
 
-t.test('a cancel that meets the end of the time in force is too late', (t) => {
-  const { clock, broker, order, cancels } = setUpPaper({ cancelMs: dayMs });
-  order({ ...limit, timeInForce: 'day' });
-  broker.cancel('can_1', 'exe_1');
-  clock.advance(dayMs);
-  t.match(cancels, [
-    { status: 'pending' },
-    { status: 'too_late', reasonCode: 'already_cancelled' },
-  ]);
-  t.end();
-});
-
 for (const [name, exits, price, side] of [
   ['stop loss', { stopLoss: 4_990 }, 4_989.75, 'buy'],
   ['take profit', { takeProfit: 5_010 }, 5_010, 'buy'],
