@@ -4,7 +4,7 @@
  * journals from its creation until it is stopped.
  */
 import type { Clock } from '../lib/clock.js';
-import { random as systemRandom } from '../lib/ids.js';
+import { random } from '../lib/ids.js';
 import { readVersion } from '../version.js';
 import { openJournal } from '../terminal/journal-file.js';
 import { createPlugin, type ClientNotice, type Plugin } from '../terminal/plugin.js';
@@ -31,7 +31,6 @@ export interface FixTerminalOptions {
   /** Logs on to the venue and does not join the gateway. */
   readonly isCheck?: boolean;
   readonly clock: Clock;
-  readonly random?: () => number;
   readonly onNotice: (notice: FixTerminalNotice) => void;
 }
 
@@ -51,7 +50,6 @@ const supported: readonly string[] = [
 export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
   const { config, clock, onNotice, secret } = options;
   const { source, stateDir, session, venue, orders } = config;
-  const random = options.random ?? systemRandom;
   let hasJoined = false;
   let stopped: Promise<void> | undefined;
 
