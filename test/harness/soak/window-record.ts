@@ -1,4 +1,5 @@
 /** The readings of a soak by window, and their table and judgement at the end. */
+import { columns } from '../../../src/lib/columns.js';
 import type { Verdict } from '../verdict.js';
 import { judgeFlatness } from './flatness.js';
 import { gauges, type Gauge, type GaugeName, type Reading } from './gauges.js';
@@ -55,27 +56,10 @@ export class WindowRecord {
     });
     const heads = ['', 'first', 'last', 'slope/h', 'growth', 'allowed', ''];
     const length = `${judged.length} windows of ${windowMs / 1000} s after warm-up`;
-    return [`${length}:`, ...columns([heads, ...rows])].join('\n');
+    return `${length}:\n${columns([heads, ...rows])}`;
   }
 }
 
 export function formatted(value: number, { unit }: Pick<Gauge, 'unit'>): string {
   return unit === 'MB' ? `${(value / 2 ** 20).toFixed(1)} MB` : value.toFixed(0);
-}
-
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] as string).length)),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] as number;
-        return column === 0 || column === row.length - 1
-          ? cell.padEnd(width)
-          : cell.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -3,6 +3,7 @@
  * the checks that need all of it.
  */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { bearer, call, json, login } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
@@ -35,8 +36,6 @@ const restWithinMs = 60_000;
 
 /** Between two reads of a request. */
 const readEveryMs = 200;
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @returns whether `ask` became true within that time. */
 async function becomesTrue(ask: () => Promise<boolean>): Promise<boolean> {

@@ -2,6 +2,7 @@
  * The bots of one user: several lanes of signals, reads, cancels and replays that go on while the clock
  * is set. Their own clocks are right: `ts` is the gateway's time.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { acceptedAtOf } from '../../../src/lib/ids.js';
 import { dayMs, minuteMs } from '../../../src/lib/durations.js';
 import { bearer, call, json, signal as compose, type Answer } from '../../support/api.js';
@@ -197,8 +198,4 @@ export class Trader {
   #hold(rule: string, holds: boolean, evidence: () => unknown): void {
     this.#deps.verdict.hold(rule, holds, evidence);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
