@@ -3,7 +3,7 @@ import { errorText } from '../lib/error-text.js';
 import type { Clock } from '../lib/clock.js';
 
 /** A check of a step failed, or the step may not begin; the demo exits with 1. */
-export class StepFailed extends Error {
+class StepFailed extends Error {
   override readonly name = 'StepFailed';
 }
 

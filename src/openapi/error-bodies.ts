@@ -53,7 +53,7 @@ const fieldErrors: { readonly [C in ErrorCode]?: Static<typeof fieldErrorSchema>
   validation_failed: { field: 'email', code: 'invalid_email' },
 };
 
-export const exampleTraceId = '0af7651916cd43dd8448eb211c80319c';
+const exampleTraceId = '0af7651916cd43dd8448eb211c80319c';
 
 type ErrorBodies = {
   readonly v1: Static<typeof errorSchema>;

@@ -56,7 +56,7 @@ const statusSlots = 1_000;
 /** Label of requests that match no route. */
 const noOperation = 'none';
 
-export class RequestCounts {
+class RequestCounts {
   readonly operations: readonly string[];
   readonly #counts: Float64Array;
 

@@ -39,7 +39,7 @@ interface Loss {
   readonly reason: DropReason;
 }
 
-export const dropReasons = ['queue_full', 'too_old'] as const;
+const dropReasons = ['queue_full', 'too_old'] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 export interface OutgoingDeps {

@@ -92,7 +92,7 @@ export function remainingOf({ request, filledQuantity }: PaperOrder): number {
   return rounded(request.quantity - filledQuantity);
 }
 
-export function averagePriceOf({ filledValue, filledQuantity }: PaperOrder): number | undefined {
+function averagePriceOf({ filledValue, filledQuantity }: PaperOrder): number | undefined {
   return filledQuantity === 0 ? undefined : rounded(filledValue / filledQuantity);
 }
 
