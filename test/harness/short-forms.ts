@@ -1,52 +1,47 @@
 /**
  * The short form of each program: the run that the tests make, with every kind of check in as few
- * seconds as possible. `npm test` runs each once, in the test file of its name; a runner that wants
- * them in parallel starts those files, or `commandOf` each.
+ * seconds as possible. `npm test` runs each once, in the test file of its name.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
-export interface ShortForm {
-  /** The script of package.json that runs the program. */
-  readonly script: 'test:fault' | 'test:time' | 'test:soak' | 'test:fuzz' | 'test:power';
+interface ShortForm {
   /** Path below test/harness/, without `.program.ts`. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The program is killed then, and its test fails. */
-  readonly timeoutMs: number;
   /** Matches the last line that the program prints. */
   readonly lastLine: RegExp;
 }
 
-/** Several times what the slowest takes on two cores; within the timeout of a test file. */
+/** Then a program is killed, and its test fails: several times what the slowest takes on two cores. */
 const timeoutMs = 280_000;
 
 // oxfmt-ignore
-export const shortForms = {
+const shortForms = {
   // Each kind of fault once, except those of the disk, on which lmdb may end the process (native-notes/lmdb.md).
   crash: {
-    script: 'test:fault', program: 'crash/crash',
+    program: 'crash/crash',
     args: ['--rounds', '6', '--faults', 'load,draining'],
-    timeoutMs, lastLine: /^6 rounds, \d+ checks, 0 violations$/,
+    lastLine: /^6 rounds, \d+ checks, 0 violations$/,
   },
   // A step forward and back, a blocked event loop, a suspended process.
   time: {
-    script: 'test:time', program: 'time/time',
+    program: 'time/time',
     args: ['--rounds', '3', '--faults', 'forward and taken,and held,while suspended'],
-    timeoutMs, lastLine: /^3 rounds, \d+ checks, 0 violations$/,
+    lastLine: /^3 rounds, \d+ checks, 0 violations$/,
   },
   // The shortest run in which every outcome of an execution occurs; growth is judged over 7 windows of 3 s.
   soak: {
-    script: 'test:soak', program: 'soak/soak',
+    program: 'soak/soak',
     args: ['--minutes', '0.5', '--rate', '60'],
-    timeoutMs, lastLine: /^0\.5 minutes, \d+ deeds, \d+ checks, 0 violations$/,
+    lastLine: /^0\.5 minutes, \d+ deeds, \d+ checks, 0 violations$/,
   },
   // A recording of three lives, a hundred power cuts of it, one of them with a real start.
   power: {
-    script: 'test:power', program: 'power/power',
+    program: 'power/power',
     args: ['--directories', '100'],
-    timeoutMs, lastLine: /^100 directories, \d+ checks, 0 violations$/,
+    lastLine: /^100 directories, \d+ checks, 0 violations$/,
   },
   'fuzz http': fuzz('http', 300),
   'fuzz idle': fuzz('idle', 500),
@@ -54,23 +49,14 @@ export const shortForms = {
   'fuzz readers': fuzz('readers', 40),
 } as const satisfies Record<string, ShortForm>;
 
-export type ShortFormName = keyof typeof shortForms;
+type ShortFormName = keyof typeof shortForms;
 
 function fuzz(target: string, inputs: number): ShortForm {
   return {
-    script: 'test:fuzz',
     program: 'fuzz/fuzz',
     args: ['--target', target, '--inputs', `${inputs}`],
-    timeoutMs,
     lastLine: new RegExp(`^1 targets of ${inputs} inputs, \\d+ checks, 0 violations$`),
   };
-}
-
-/** The arguments of a Node process that runs it. */
-export function commandOf(name: ShortFormName): string[] {
-  const { program, args } = shortForms[name];
-  const file = fileURLToPath(new URL(`./${program}.program.js`, import.meta.url));
-  return ['--enable-source-maps', file, ...args];
 }
 
 /** One test: the program ends with 0 and its last line, and without a violation. @param skip why it cannot run here. */
@@ -80,10 +66,11 @@ export function testShortForm(
   name: ShortFormName,
   skip: string | false = false,
 ): void {
-  const { timeoutMs, lastLine } = shortForms[name];
+  const { program, args, lastLine } = shortForms[name];
+  const file = fileURLToPath(new URL(`./${program}.program.js`, import.meta.url));
   t.setTimeout(timeoutMs + 10_000);
   t.test(title, { timeout: timeoutMs + 10_000, skip }, async (t) => {
-    const child = spawn(process.execPath, commandOf(name), {
+    const child = spawn(process.execPath, ['--enable-source-maps', file, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: timeoutMs,
     });

@@ -167,16 +167,13 @@ export function dataDirOf(t: Test): string {
   return join(t.testdir(), 'data');
 }
 
-export function startTestGateway(t: Test, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  return openTestGateway(t, new TestGateway(dataDirOf(t), options));
-}
-
 /** Adds the users, starts the gateway and registers its end. A gateway that fails by itself fails the test. */
-export async function openTestGateway<Gateway extends TestGateway>(
+export async function startTestGateway(
   t: Test,
-  gateway: Gateway,
-): Promise<Gateway> {
-  await addUsers(gateway.dataDir, usersFor(gateway.options), gateway.options.prepare);
+  options: TestGatewayOptions = {},
+): Promise<TestGateway> {
+  const gateway = new TestGateway(dataDirOf(t), options);
+  await addUsers(gateway.dataDir, usersFor(options), options.prepare);
   await gateway.start();
   t.teardown(async () => {
     const { exitCode } = gateway.process.process;

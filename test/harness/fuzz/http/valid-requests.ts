@@ -158,7 +158,7 @@ export function submitDraft({ fixtures, chance }: Material, body: string): Draft
   );
 }
 
-export function cancelDraft({ fixtures, chance }: Material, orderRef: string): Draft {
+function cancelDraft({ fixtures, chance }: Material, orderRef: string): Draft {
   const request = bearing('POST', `/api/v1/orders/${orderRef}/cancel`, fixtures.attacker.key);
   return { ...request, lines: [...request.lines, `Idempotency-Key: ${idOf(chance)}`] };
 }

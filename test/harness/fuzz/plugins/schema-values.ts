@@ -97,7 +97,7 @@ export function textOf(chance: Chance, min: number, max: number): string {
 }
 
 /** A valid date-time in one of the allowed forms. */
-export function timeOf(chance: Chance): string {
+function timeOf(chance: Chance): string {
   const moment = new Date(Date.UTC(2026, chance.between(0, 11), chance.between(1, 31)));
   const day = moment.toISOString().slice(0, 10);
   const fraction = chance.pick(['', '.5', '.123', '.123456789']);
