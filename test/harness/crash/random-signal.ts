@@ -20,8 +20,7 @@ export const orderFilters: readonly (Readonly<Record<string, string>> | undefine
   { instanceId: 'desk-1' },
 ];
 
-export interface SignalText {
-  readonly signalId: string;
+interface SignalText {
   readonly expiresAt: number;
   readonly body: string;
 }
@@ -45,7 +44,6 @@ export function randomSignal(chance: Chance, signalId: string): SignalText {
     },
   };
   return {
-    signalId,
     expiresAt: signal.ts + signal.ttlMs,
     body: JSON.stringify(signal, undefined, chance.pick([0, 2])),
   };
