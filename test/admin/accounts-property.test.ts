@@ -257,7 +257,7 @@ class Story {
     return attempt;
   }
 
-  /** @returns what was answered, to whoever is there to hear it. */
+  /** @returns what was answered, if anybody still waits for it. */
   async #settle<T>(attempt: Attempt, work: Promise<T>): Promise<T | undefined> {
     let fate: Attempt['fate'] = 'done';
     let result: T | undefined;

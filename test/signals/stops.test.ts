@@ -168,22 +168,25 @@ for (const name of names) {
     t.match(next.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
   });
 
-  t.test(`${name}: what became unknown is not sent again after it, whoever runs`, async (t) => {
-    for (const runs of [true, false]) {
-      const gateway = new SimulatedGateway();
-      const id = await gateway.lostSubmit(300_000);
-      if (runs) await stop(gateway, name);
-      else {
-        gateway.deadlines.stop();
-        await stops[name](gateway.store);
-        await enforceOnDisk(gateway.store, gateway.clock);
+  t.test(
+    `${name}: what became unknown is not sent again after it, with the gateway running or not`,
+    async (t) => {
+      for (const runs of [true, false]) {
+        const gateway = new SimulatedGateway();
+        const id = await gateway.lostSubmit(300_000);
+        if (runs) await stop(gateway, name);
+        else {
+          gateway.deadlines.stop();
+          await stops[name](gateway.store);
+          await enforceOnDisk(gateway.store, gateway.clock);
+        }
+        await turns();
+        t.match(gateway.durable(id), { status: 'unknown', maySend: false });
+        await lift(gateway);
+        await nothingLeaves(t, gateway.restart());
       }
-      await turns();
-      t.match(gateway.durable(id), { status: 'unknown', maySend: false });
-      await lift(gateway);
-      await nothingLeaves(t, gateway.restart());
-    }
-  });
+    },
+  );
 
   t.test(`${name}: without a gateway the store itself is changed`, async (t) => {
     const { gateway, id } = await waiting();
