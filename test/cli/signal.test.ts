@@ -117,7 +117,7 @@ t.test('signals, sessions and keys in the operator’s hands', async (t) => {
     const ends = '2999-01-01T00:00:00Z';
     const rows: [flags: string[], words: RegExp][] = [
       [['--name', '', '--scopes', 'signals:read'], /name is missing, empty or longer/],
-      [['--name', 'x', '--scopes', 'all'], /scopes are events:read, /],
+      [['--name', 'x', '--scopes', 'all'], /scopes, each once: events:read, /],
       [
         ['--name', 'x', '--scopes', 'signals:read', '--expires-at', ends],
         /no further ahead than a key may live/,
