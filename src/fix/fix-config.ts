@@ -1,4 +1,5 @@
 /** The configuration file of the FIX terminal: one table of its fields, each checked, each fault named. */
+import { isObject } from '../lib/is-object.js';
 import { repeatedMembers } from '../lib/json-members.js';
 import type { SourceName } from '../model/source-name.js';
 import { gatewayUrlForm, isGatewayUrl } from '../terminal/session-login.js';
@@ -181,8 +182,4 @@ function isText(given: unknown): given is string {
 
 function isTextMap(given: unknown): boolean {
   return isObject(given) && Object.values(given).every(isValue);
-}
-
-function isObject(given: unknown): given is Record<string, unknown> {
-  return typeof given === 'object' && given !== null && !Array.isArray(given);
 }

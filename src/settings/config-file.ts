@@ -4,6 +4,7 @@
  * apply, and so are keys that stand there twice, because one of the two would not.
  */
 import { errorText } from '../lib/error-text.js';
+import { isObject } from '../lib/is-object.js';
 import { repeatedMembers } from '../lib/json-members.js';
 import { settingNames, settingsTable } from './table.js';
 
@@ -106,8 +107,4 @@ export function shownValue(value: unknown): string {
   if (value === undefined) return 'missing';
   // What 1e400 is read as has no form in JSON.
   return value === Infinity || value === -Infinity ? 'a number too large' : JSON.stringify(value);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

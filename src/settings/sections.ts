@@ -1,10 +1,10 @@
 /** Reads the sections of the config file: the operator's changes of limits, plans and platforms. */
+import { isObject } from '../lib/is-object.js';
 import { limitNames, limitRelations, limits as limitTable, type Limits } from '../limits.js';
 import { shippedPlans, type Plan, type Plans } from '../plans.js';
 import { shippedPlatforms, type Platform } from '../platforms.js';
 import {
   type ConfigFile,
-  isObject,
   type Report,
   reportUnknownKeys,
   reportValue,

@@ -1,4 +1,5 @@
 /** Parses and validates frames of the gateway. A frame without a required field is invalid. */
+import { isObject } from '../lib/is-object.js';
 import { scanJson } from '../lib/json-scan.js';
 import { limits } from '../limits.js';
 import type { GatewayFrame } from '../plugins/protocol.js';
@@ -13,12 +14,10 @@ const isSeq: Check = (value) => Number.isSafeInteger(value) && (value as number)
 const zone = /(?:Z|[+-]\d\d:\d\d)$/;
 const isTime: Check = (value) =>
   typeof value === 'string' && zone.test(value) && !Number.isNaN(Date.parse(value));
-const isObject: Check = (value) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** Absent in the welcome of an older gateway. */
 const isOptionalQueue: Check = (value) => {
   if (value === undefined) return true;
-  const { eventsMax, ageMs } = (isObject(value) ? value : {}) as Record<string, unknown>;
+  const { eventsMax, ageMs }: Record<string, unknown> = isObject(value) ? value : {};
   return isPositive(eventsMax) && isPositive(ageMs);
 };
 const isOptionalText: Check = (value) => value === undefined || isText(value);
@@ -56,11 +55,9 @@ export function decodeGatewayFrame(text: string): GatewayFrame | undefined {
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  const fields = value as Record<string, unknown>;
-  const type = String(fields['type']);
+  const type = String(value['type']);
   if (!Object.hasOwn(gatewayFrames, type)) return undefined;
   const checks = Object.entries(gatewayFrames[type as GatewayFrame['type']]);
-  return checks.every(([field, check]) => check(fields[field]))
-    ? (value as GatewayFrame)
-    : undefined;
+  const isValid = checks.every(([field, check]) => check(value[field]));
+  return isValid ? (value as unknown as GatewayFrame) : undefined;
 }

@@ -5,6 +5,7 @@
  */
 import { systemClock, type Clock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
+import { isObject } from '../lib/is-object.js';
 import { random as systemRandom } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
@@ -276,10 +277,6 @@ function cut<E extends { readonly native?: object | undefined }>(evidence: E): E
     if (typeof value === 'string') native[name] = value.slice(0, lengthMax);
   }
   return { ...evidence, native };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Leaves out the oldest orders, a quarter at a time, until the rest fits into a frame. */
