@@ -22,7 +22,7 @@ import {
   type PluginFrame,
   type PluginFrameOf,
 } from './protocol.js';
-import type { Numbers, Source, SourceConnection } from './source.js';
+import { numbersAfter, type Source, type SourceConnection } from './source.js';
 import type { Budgets, UserBudget } from './budget.js';
 
 /** What the connection needs of a socket. */
@@ -88,7 +88,7 @@ export class Connection implements SourceConnection {
   readonly #socket: PluginSocket;
   readonly budget: UserBudget;
   #source: Source | undefined;
-  numbers: Numbers = { welcomed: 0, handled: 0, uncounted: new Map() };
+  numbers = numbersAfter(0);
   #isClosed = false;
   #isTooFast = false;
   #badFrames = 0;

@@ -19,7 +19,7 @@ import {
   type PluginFrameOf,
 } from './protocol.js';
 import type { Registry } from './registry.js';
-import type { Source } from './source.js';
+import { numbersAfter, type Source } from './source.js';
 
 export interface PresenceDeps {
   readonly store: Reader;
@@ -88,7 +88,7 @@ export class Presence {
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
     const welcomed = source.durableSeq;
-    connection.numbers = { welcomed, handled: welcomed, uncounted: new Map(source.received) };
+    connection.numbers = numbersAfter(welcomed, new Map(source.received));
     source.numbers = connection.numbers;
     const windowPart = Math.floor(limits.heartbeatWindowMs / heartbeatsPerWindow);
     connection.send({

@@ -14,9 +14,9 @@ import type { WriteQueue } from '../store/write-queue.js';
 import type { Range, Reader, Writer } from '../store/store.js';
 import type { NumberedFrame } from './protocol.js';
 import {
+  numbersAfter,
   putSource,
   removeSource,
-  type Numbers,
   type Source,
   type SourceConnection,
 } from './source.js';
@@ -42,10 +42,6 @@ export interface RegistryDeps {
 /** Of a frame of any size: what is received must not fill the memory while the disk takes nothing. */
 export function digestOf(frame: NumberedFrame): string {
   return hash('sha1', JSON.stringify(frame), 'base64');
-}
-
-function numbersAfter(lastSeq: number): Numbers {
-  return { welcomed: lastSeq, handled: lastSeq, uncounted: new Map() };
 }
 
 export class Registry {

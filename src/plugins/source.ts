@@ -39,6 +39,13 @@ export interface Numbers {
   readonly uncounted: ReadonlyMap<number, string>;
 }
 
+export function numbersAfter(
+  welcomed: number,
+  uncounted: ReadonlyMap<number, string> = new Map(),
+): Numbers {
+  return { welcomed, handled: welcomed, uncounted };
+}
+
 /** The part of a plugin connection that senders need. */
 export interface SourceConnection {
   readonly connectionId: string;
