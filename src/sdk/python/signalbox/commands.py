@@ -29,19 +29,19 @@ def length_of(value: Any) -> int:
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else -1
 
 
-def _one_of(*values: str) -> Callable[[Any], bool]:
+def one_of(*values: str) -> Callable[[Any], bool]:
     return lambda value: value in values if isinstance(value, str) else False
 
 
 _INSTRUMENT: Dict[str, _Check] = {"instrument": (lambda v: 1 <= length_of(v) <= 64, "invalid_field")}
 _ORDER: Dict[str, _Check] = {
     **_INSTRUMENT,
-    "side": (_one_of("buy", "sell"), "invalid_field"),
-    "executionType": (_one_of("market", "limit", "stop", "stop_limit"), "unsupported_execution_type"),
+    "side": (one_of("buy", "sell"), "invalid_field"),
+    "executionType": (one_of("market", "limit", "stop", "stop_limit"), "unsupported_execution_type"),
     "quantity": (lambda v: is_number(v) and v > 0, "invalid_quantity"),
     "limitPrice": (is_number, "invalid_price"),
     "stopPrice": (is_number, "invalid_price"),
-    "timeInForce": (_one_of("day", "gtc", "ioc", "fok"), "invalid_field"),
+    "timeInForce": (one_of("day", "gtc", "ioc", "fok"), "invalid_field"),
     "stopLoss": (is_number, "invalid_price"),
     "takeProfit": (is_number, "invalid_price"),
     "comment": (lambda v: 0 <= length_of(v) <= 64, "invalid_field"),

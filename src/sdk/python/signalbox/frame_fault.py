@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
-from .commands import is_number, length_of
+from .commands import is_number, length_of, one_of
 from .frames import CANCEL_STATUSES, STATUSES, Frame
 
 #: Longest texts of `native`, in UTF-16 units.
@@ -42,11 +42,7 @@ _TIME = re.compile(
 
 
 def _text(longest: float = float("inf"), shortest: int = 0) -> _Check:
-    return lambda value: shortest <= length_of(value) <= longest if isinstance(value, str) else False
-
-
-def _one_of(values: Any) -> _Check:
-    return lambda value: isinstance(value, str) and value in values
+    return lambda value: shortest <= length_of(value) <= longest
 
 
 def _is_finite(value: Any) -> bool:
@@ -73,7 +69,7 @@ _FILL: _Shape = ({
     "fillId": _id, "price": is_number, "quantity": lambda value: is_number(value) and value > 0,
     "filledAt": _is_time}, ("fillId", "price", "quantity", "filledAt"))
 _CANCEL_REPORT: Dict[str, Any] = {
-    "cancelRequestId": _id, "status": _one_of(CANCEL_STATUSES), "reasonCode": _one_of(REASON_CODES), "native": _NATIVE,
+    "cancelRequestId": _id, "status": one_of(*CANCEL_STATUSES), "reasonCode": one_of(*REASON_CODES), "native": _NATIVE,
     "occurredAt": _is_time}
 
 
@@ -123,11 +119,11 @@ def _data_of(kind: str) -> _Shape:
 _DATA = {kind: _data_of(kind) for kind in _DATA_TEXTS}
 _FRAMES: Dict[str, _Shape] = {
     "report": ({
-        **_CANCEL_REPORT, "executionId": _id, "status": _one_of(STATUSES), "filledQuantity": _is_amount,
+        **_CANCEL_REPORT, "executionId": _id, "status": one_of(*STATUSES), "filledQuantity": _is_amount,
         "remainingQuantity": _is_amount, "averageFillPrice": is_number, "fill": _FILL}, ("executionId", "status")),
     "cancel_report": (_CANCEL_REPORT, ("cancelRequestId", "status")),
     "event": ({
-        "event": _one_of(_DATA), "occurredAt": _is_time, "data": _is_object, "rawText": _text(), "executionId": _id,
+        "event": one_of(*_DATA), "occurredAt": _is_time, "data": _is_object, "rawText": _text(), "executionId": _id,
         "orderRef": _id}, ("event",)),
 }
 
