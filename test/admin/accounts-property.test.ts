@@ -25,7 +25,7 @@ import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { importUser } from '../../src/transfer/import-user.js';
 import type { UserRow } from '../../src/transfer/user-file.js';
-import { FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 
@@ -53,12 +53,7 @@ const weights = {
   drop: 1,
   turn: 8,
   turns: 6,
-  hang: 3,
-  release: 4,
-  'the commit fails': 3,
-  'the commit fails and is kept': 2,
-  'writes are refused': 1,
-  'writes are taken': 2,
+  ...diskWeights,
   'half a second passes': 3,
   'four seconds pass': 2,
   'kill in a commit that is lost': 1,

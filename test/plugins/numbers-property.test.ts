@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { readExecution } from '../../src/signals/stored-execution.js';
-import { FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -18,12 +18,7 @@ const weights = {
   'the plugin starts anew': 2,
   turn: 8,
   turns: 4,
-  hang: 3,
-  release: 4,
-  'the commit fails': 3,
-  'the commit fails and is kept': 2,
-  'writes are refused': 1,
-  'writes are taken': 2,
+  ...diskWeights,
   'two seconds pass': 3,
 };
 

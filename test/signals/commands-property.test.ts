@@ -14,7 +14,7 @@ import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -37,12 +37,8 @@ const weights = {
   drop: 2,
   turn: 8,
   turns: 6,
-  hang: 3,
-  release: 4,
+  ...diskWeights,
   'the commit fails': 4,
-  'the commit fails and is kept': 2,
-  'writes are refused': 1,
-  'writes are taken': 2,
   'half a second passes': 3,
   'three seconds pass': 2,
   'five seconds pass': 2,

@@ -14,6 +14,16 @@ export function weighted<Act extends string>(
   );
 }
 
+/** Of the disk's acts. */
+export const diskWeights = {
+  hang: 3,
+  release: 4,
+  'the commit fails': 3,
+  'the commit fails and is kept': 2,
+  'writes are refused': 1,
+  'writes are taken': 2,
+};
+
 export class FailingDisk {
   readonly #memory: () => MemoryStore;
   #release: (() => void) | undefined;
