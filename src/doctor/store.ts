@@ -33,7 +33,7 @@ const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
   former_format: (refusal) =>
     notExamined(
       refusal,
-      'Examine it with the version that wrote it, or a copy of it: that version cannot read it afterwards.',
+      'Examine it with the version that wrote it, and make a backup with that one: it cannot read the store afterwards.',
     ),
   other_format: (refusal) => notExamined(refusal, 'Examine it with the version that wrote it.'),
 };

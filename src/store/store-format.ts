@@ -84,8 +84,8 @@ export function claimFormat(
   const logPath = join(directory, logDirectory);
   if (found === formatWithoutLog && !takesOver) {
     throw new FormerFormat(
-      `The store in ${directory} has format ${found}; the first start of this version makes it one of format ` +
-        `${storeFormat}, and nothing was changed yet.`,
+      `The store in ${directory} has format ${found}; the first start of this version, or another command of it, ` +
+        `makes it one of format ${storeFormat}. Nothing was changed yet.`,
     );
   }
   if (isNew || found === formatWithoutLog) {

@@ -221,7 +221,11 @@ t.test('a store of an earlier format is told of, and stays one', async (t) => {
   await old.close();
   for (let i = 0; i < 2; i++) {
     t.match((await diagnose(dataDir)).of('store'), [
-      { level: 'warning', message: /not examined: .*format 1/, remedy: /version that wrote it/ },
+      {
+        level: 'warning',
+        message: /not examined: .*format 1; .*, or another command/,
+        remedy: /version that wrote it, and make a backup/,
+      },
     ]);
   }
   t.notOk(existsSync(join(dataDir, 'log')));
