@@ -48,8 +48,8 @@ export function openRecovered(
     void root.close();
     if (error instanceof StoreRefused) throw error;
     throw new StoreRefused(
-      `The log of the store in ${directory} cannot be read: ${errorText(error)}. Check that all files ` +
-        'of the directory belong to the user that runs Signalbox.',
+      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that its disk has space, and that all ` +
+        'files of the directory belong to the user that runs Signalbox.',
       { cause: error },
     );
   }

@@ -11,6 +11,7 @@ import { StoreRefused } from '../../src/store/refusal.js';
 import { storeContract } from '../contract/store.js';
 import { startProgram } from '../support/program.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { mountSmallDisk } from '../harness/disk/small-disk.js';
 import { canBreakDisk } from '../harness/disk/write-failure.js';
 
 t.test('the lmdb store keeps the store contract', async (t) => {
@@ -176,6 +177,31 @@ t.test('a store of the format without a log is taken over, with all that it hold
     await store.close();
   }
 });
+
+const disk = mountSmallDisk(4);
+const noDisk = typeof disk === 'string' && disk;
+t.test(
+  'a takeover without room on the disk says so, and a later one succeeds',
+  { skip: noDisk },
+  async (t) => {
+    if (typeof disk === 'string') return;
+    t.teardown(() => disk.unmount());
+    const directory = join(disk.path, 'data');
+    const old = open(directory, { noSubdir: false, overlappingSync: false, maxDbs: 20 });
+    const options = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
+    await old.openDB<string>('meta', options).put('format', '1');
+    await old.close();
+    disk.fill(0);
+    t.throws(() => openStore(directory), {
+      name: 'StoreRefused',
+      message: /Check that its disk has space/,
+    });
+    disk.free();
+    const store = openStore(directory);
+    t.equal(store.get('meta', 'format'), storeFormat);
+    await store.close();
+  },
+);
 
 t.test('an order of the former format that may be live is found after the takeover', async (t) => {
   const directory = t.testdir();
