@@ -5,8 +5,9 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { every, type Clock, type Timer } from '../lib/clock.js';
+import type { Clock, Timer } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import { reconnectDelayMs } from '../terminal/reconnect-policy.js';
 import type { FixJournal } from './fix-journal.js';
 import { FrameReader } from './frame-reader.js';
@@ -85,11 +86,7 @@ export class FixLink {
   }
 
   start(): void {
-    const { clock, onTick } = this.#options;
-    this.#ticks = every(clock, tickMs, () => {
-      this.#do(this.#session.tick());
-      onTick();
-    });
+    this.#tickLater();
     this.#connect();
   }
 
@@ -111,6 +108,15 @@ export class FixLink {
     return seq;
   }
 
+  /** After a pause what lies in the socket is read first: it may be the answer that the session waits for. */
+  #tickLater(): void {
+    this.#ticks = setPatientTimer(this.#options.clock, tickMs, () => {
+      this.#tickLater();
+      this.#do(this.#session.tick());
+      this.#options.onTick();
+    });
+  }
+
   #connect(): void {
     const { host, port, tls, clock, onNotice } = this.#options;
     onNotice({ kind: 'fix_connecting' });
@@ -124,7 +130,7 @@ export class FixLink {
         : connectTls({ host, port, servername: host, ...ca }).setNoDelay(true);
     this.#socket = socket;
     let failure = 'the connection was closed';
-    const timeout = clock.setTimer(connectTimeoutMs, () => {
+    const timeout = setPatientTimer(clock, connectTimeoutMs, () => {
       failure = 'no connection in time';
       socket.destroy();
     });

@@ -6,6 +6,7 @@ import { valueOf } from '../../src/fix/message.js';
 import { tags, types } from '../../src/fix/tags.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { eventually } from '../support/eventually.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { startAcceptor, type Acceptor } from './acceptor.js';
 import { memoryFile } from './memory-desk.js';
 
@@ -36,22 +37,24 @@ async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
 
 const nothing = (): void => undefined;
 
+const session: FixLinkOptions['session'] = {
+  beginString: 'FIX.4.4',
+  senderCompId: 'TRADER',
+  targetCompId: 'VENUE',
+  heartBtIntSec: 3_600,
+  resetOnLogon: false,
+  confirmsLogon: false,
+  headerFields: [],
+  logonFields: () => [],
+  supports: () => true,
+};
+
 function linkTo(venue: Acceptor, options: Partial<FixLinkOptions>): FixLink {
   return new FixLink({
     host: '127.0.0.1',
     port: venue.port,
     tls: undefined,
-    session: {
-      beginString: 'FIX.4.4',
-      senderCompId: 'TRADER',
-      targetCompId: 'VENUE',
-      heartBtIntSec: 3_600,
-      resetOnLogon: false,
-      confirmsLogon: false,
-      headerFields: [],
-      logonFields: () => [],
-      supports: () => true,
-    },
+    session,
     journal: new FixJournal(memoryFile(), () => true, systemClock),
     clock: systemClock,
     random: () => 0,
@@ -96,3 +99,34 @@ t.test('what may not leave once it is durable does not: its number is passed ove
   await link.stop();
   t.equal(venue.ofType(types.ResendRequest).length, 0);
 });
+
+t.test(
+  'an answer that came during a pause of the terminal is read before it is missed',
+  async (t) => {
+    const venue = await startAcceptor(t);
+    const clock = new SimulatedClock(Date.now());
+    let heartbeats = 0;
+    const link = linkTo(venue, {
+      clock,
+      session: { ...session, heartBtIntSec: 10 },
+      onNotice(notice) {
+        const isHeard = notice.kind === 'fix_received' && notice.message.type === types.Heartbeat;
+        if (isHeard) heartbeats++;
+      },
+    });
+    link.start();
+    await eventually(() => link.isLoggedOn);
+    // It passes over what it has had, the question too.
+    venue.in = 99;
+    clock.advance(12_000);
+    await eventually(() => venue.ofType(types.TestRequest).length === 1);
+    venue.send(types.Heartbeat, []);
+    clock.elapse(20_000);
+    clock.advance(0);
+    await eventually(() => heartbeats === 1);
+    clock.advance(500);
+    t.equal(link.isLoggedOn, true);
+    venue.cut();
+    await link.stop();
+  },
+);
