@@ -1,5 +1,6 @@
 /** What a venue says of an order, in the words of the plugin protocol: ExecutionReport and OrderCancelReject. */
 import { toIsoTime } from '../lib/clock.js';
+import { rounded } from '../lib/decimal.js';
 import { isFinal, type ReportableStatus } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { CancelEvidence, Evidence, KnownExecution } from '../terminal/plugin.js';
@@ -54,6 +55,9 @@ const undoTypes: readonly string[] = ['G', 'H'];
 const undoTransTypes: readonly string[] = ['1', '2'];
 const newTransType = '0';
 
+/** Of a frame to the gateway. */
+const fillIdLengthMax = 128;
+
 export interface ReportContext {
   readonly order: SentOrder;
   readonly known: KnownExecution | undefined;
@@ -78,13 +82,12 @@ export interface ReadReport {
 export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
   const { known } = context;
   const execType = valueOf(message, tags.ExecType) ?? '';
-  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
+  const transType = transTypeOf(message);
   const isUndo = undoTypes.includes(execType) || undoTransTypes.includes(transType);
   const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
-  const isTrade = tradeTypes.includes(execType) && transType === newTransType;
   const wasTaken = hasTaken(context);
   const evidence = evidenceOf(message, context, wasTaken);
-  const fill = isTrade ? fillOf(message, context) : undefined;
+  const fill = isTrade(message) ? fillOf(message, context) : undefined;
   const isBackward = known?.isReported === true && goesBack(known, evidence);
   const read = {
     isUndo,
@@ -114,6 +117,15 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   return { ...read, evidence: late };
 }
 
+function isTrade(message: ReceivedMessage): boolean {
+  const execType = valueOf(message, tags.ExecType) ?? '';
+  return tradeTypes.includes(execType) && transTypeOf(message) === newTransType;
+}
+
+function transTypeOf(message: ReceivedMessage): string {
+  return valueOf(message, tags.ExecTransType) ?? newTransType;
+}
+
 function isNews(known: KnownExecution, { status }: Evidence): boolean {
   if (status === 'cancelled' || status === 'expired') return !isDefinitive(known);
   return known.status === 'unknown' && resting.includes(status);
@@ -139,11 +151,19 @@ function hasTaken({ order, known }: ReportContext): boolean {
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
-  const filled = known.filledQuantity ?? 0;
+  const filled = filledOf(known);
   if ((evidence.filledQuantity ?? filled) < filled) return true;
   if (known.status === 'unknown') return false;
   if (known.status === 'cancelled' && evidence.status === 'filled') return false;
   return isFinal(known.status) || rank(evidence.status) < rank(known.status);
+}
+
+/** Where no CumQty ever said it, the fills do: a venue may leave the sum to the reader. */
+function filledOf({
+  filledQuantity,
+  fills,
+}: Pick<KnownExecution, 'filledQuantity' | 'fills'>): number {
+  return filledQuantity || rounded(fills.reduce((sum, { quantity }) => sum + quantity, 0));
 }
 
 const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
@@ -166,11 +186,12 @@ function evidenceOf(
     wasTaken &&
     meaning.status === 'rejected' &&
     (rejReason === unknownOrder || isStatusAnswer(message));
-  const filled = isForgotten ? undefined : amountOf(message, tags.CumQty);
+  const filled = isForgotten ? undefined : cumQtyOf(message, meaning);
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
-  const filledByNow = filled ?? known?.filledQuantity;
-  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filledByNow, left);
+  const filledBefore = known === undefined ? 0 : filledOf(known);
+  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filledBefore, filled, left);
+  const rests = resting.includes(status) && (known === undefined || !isDefinitive(known));
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   // OrderID is NONE then, and requests on the order go on naming it by its number.
   const orderId = isForgotten ? undefined : valueOf(message, tags.OrderID);
@@ -179,8 +200,11 @@ function evidenceOf(
     status,
     ...(reasonCode === undefined ? {} : { reasonCode }),
     ...(filled === undefined ? {} : { filledQuantity: filled }),
-    ...(left === undefined ? {} : { remainingQuantity: left }),
-    ...(average === undefined || (filled ?? 0) === 0 ? {} : { averageFillPrice: average }),
+    // 0 of what rests, and a price of 0, say that the venue does not fill the field in.
+    ...(left === undefined || (left === 0 && rests) ? {} : { remainingQuantity: left }),
+    ...(average === undefined || average === 0 || (filled ?? 0) === 0
+      ? {}
+      : { averageFillPrice: average }),
     native: {
       ...(orderId === undefined ? {} : { orderId }),
       state: meaning.state,
@@ -194,11 +218,13 @@ function evidenceOf(
 function statusOf(
   { state, status }: Meaning,
   { quantity, timeInForce }: SentOrder,
-  filled = 0,
+  filledBefore: number,
+  cumQty: number | undefined,
   left: number | undefined,
 ): ReportableStatus {
+  const filled = cumQty ?? filledBefore;
   // Rejected means that nothing of it was executed; here the rest was.
-  if (status === 'rejected' && filled > 0) return 'cancelled';
+  if (status === 'rejected' && Math.max(filled, filledBefore) > 0) return 'cancelled';
   if (!resting.includes(status)) return status;
   // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
   if (left === 0 && filled >= Number(quantity)) return 'filled';
@@ -227,16 +253,20 @@ function fillOf(
   message: ReceivedMessage,
   { known, nowMs }: ReportContext,
 ): Required<Pick<Evidence, 'fill'>> | undefined {
-  const fillId = valueOf(message, tags.ExecID)?.slice(0, 128);
+  const fillId = valueOf(message, tags.ExecID)?.slice(0, fillIdLengthMax);
   const quantity = amountOf(message, tags.LastQty);
   const price = priceOf(message, tags.LastPx);
   if (fillId === undefined || price === undefined || quantity === undefined || quantity === 0) {
     return undefined;
   }
-  if (known?.fills.some((fill) => fill.fillId === fillId) === true) return undefined;
+  const isNamed = known?.fills.some((fill) => fill.fillId === fillId) === true;
+  const cumQty = amountOf(message, tags.CumQty) ?? 0;
+  // An ExecID that a venue gives again, as on another day: a repetition ends within what was filled, another trade after it.
+  if (isNamed && rounded(cumQty - quantity) < filledOf(known)) return undefined;
   const saidAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? NaN;
   const filledAt = saidAt >= earliestMs && saidAt < endMs ? saidAt : nowMs;
-  return { fill: { fillId, price, quantity, filledAt: toIsoTime(filledAt) } };
+  const ownId = isNamed ? `${fillId}/${cumQty}`.slice(-fillIdLengthMax) : fillId;
+  return { fill: { fillId: ownId, price, quantity, filledAt: toIsoTime(filledAt) } };
 }
 
 /** It answers an OrderStatusRequest: ExecType I, or before FIX 4.4 ExecTransType 3. */
@@ -278,6 +308,14 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
     return { status: 'rejected', reasonCode: 'order_unknown_at_terminal', ...native };
   }
   return { status: 'rejected', reasonCode: 'unable_to_cancel', ...native };
+}
+
+/** @returns undefined where it is less than what the report itself says was filled: some venues leave it at 0. */
+function cumQtyOf(message: ReceivedMessage, { status }: Meaning): number | undefined {
+  const cumQty = amountOf(message, tags.CumQty) ?? NaN;
+  const traded = isTrade(message) ? (amountOf(message, tags.LastQty) ?? 0) : 0;
+  const isFilled = status === 'filled' || status === 'partially_filled';
+  return cumQty >= traded && (cumQty > 0 || !isFilled) ? cumQty : undefined;
 }
 
 function amountOf(message: ReceivedMessage, tag: number): number | undefined {

@@ -849,3 +849,37 @@ t.test('an order that has expired before it leaves is told as expired', async (t
   t.equal(desk.desk.mayLeave(leaving), false);
   t.strictSame(desk.taken().told, ['expired, ttl_expired']);
 });
+
+t.test('an ExecID that is given again, as on another day, is another fill', async (t) => {
+  const first = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
+  const second = `35=8|37=V1|17=E1|150=F|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=60`;
+  const desk = working();
+  for (const report of [first, first, second, first, second]) desk.receive(report);
+  t.strictSame(desk.taken().told, [
+    'partially_filled, 40 filled, E1: 40 at 1.1',
+    'partially_filled, 40 filled',
+    'filled, 100 filled, E1/100: 60 at 1.1',
+  ]);
+});
+
+t.test('a CumQty, LeavesQty or AvgPx that the venue leaves at 0 says nothing', async (t) => {
+  const desk = working();
+  const empty = '14=0|151=0|6=0';
+  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|${empty}|31=1.1|32=40`);
+  t.strictSame(desk.taken().told, ['partially_filled, E1: 40 at 1.1']);
+  t.match(desk.plugin.execution(id), { remainingQuantity: 100, averageFillPrice: undefined });
+  desk.receive(`35=8|37=V1|17=0|150=I|39=1|11=${name}|14=40|151=60|6=0`);
+  t.equal(desk.plugin.execution(id)?.averageFillPrice, undefined);
+  desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|${empty}|31=1.1|32=60`);
+  t.strictSame(desk.taken().told, ['partially_filled, 40 filled', 'filled, E2: 60 at 1.1']);
+});
+
+t.test('without a CumQty the fills say what was filled when the order ends', async (t) => {
+  for (const end of ['150=4|39=4', '150=8|39=8|103=0']) {
+    const desk = working();
+    desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|31=1.1|32=40`);
+    desk.taken();
+    desk.receive(`35=8|37=V1|17=E2|${end}|11=${name}|14=0|151=0|6=0`);
+    t.strictSame(desk.taken().told, ['cancelled, cancelled_by_broker']);
+  }
+});
