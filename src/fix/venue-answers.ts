@@ -70,10 +70,11 @@ export class VenueAnswers {
     if (isUndo) {
       // Nothing of it is told but that it came, so it answers no doubt.
       this.#say(
-        'The venue takes back or corrects a trade: check the position.',
+        'The venue takes back or corrects a trade: check the position and the order.',
         message,
         executionId,
       );
+      doubts.suspect(clOrdId);
     }
     if (isRevived) {
       this.#say('The venue holds an order that it has rejected: check it.', message, executionId);

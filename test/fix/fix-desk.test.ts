@@ -883,3 +883,15 @@ t.test('without a CumQty the fills say what was filled when the order ends', asy
     t.strictSame(desk.taken().told, ['cancelled, cancelled_by_broker']);
   }
 });
+
+t.test('a trade that is corrected: the order is asked for what it is now', async (t) => {
+  const desk = working();
+  desk.receive(isPartlyFilled);
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=X1|19=E1|150=G|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100`);
+  t.match(desk.taken().told, [/takes back or corrects a trade/]);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+  desk.receive(`35=8|37=V1|17=0|150=I|39=2|11=${name}|14=100|151=0|6=1.1`);
+  t.strictSame(desk.taken().told, ['filled, 100 filled']);
+});
