@@ -303,7 +303,10 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const ended =
     ordStatus === '8' ? undefined : cancelOutcome(ordStatuses[ordStatus]?.status ?? 'working');
   if (ended !== undefined) return { ...ended, ...native };
-  if (reason === '0') return { status: 'too_late', reasonCode: 'already_filled', ...native };
+  // Too late for now, as before an auction: what rests all the same may be cancelled again.
+  const rests = resting.includes(ordStatuses[ordStatus]?.status ?? 'unknown');
+  if (reason === '0' && !rests)
+    return { status: 'too_late', reasonCode: 'already_filled', ...native };
   if (reason === '1') {
     return { status: 'rejected', reasonCode: 'order_unknown_at_terminal', ...native };
   }

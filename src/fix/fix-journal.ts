@@ -34,6 +34,15 @@ export interface SentCancel {
   readonly life: number;
 }
 
+/** What a cancel is called, here and at the venue. */
+export type NamedCancel = Pick<SentCancel, 'cancelRequestId' | 'executionId' | 'clOrdId'>;
+
+interface Settled {
+  readonly executionId: string;
+  /** Of one that was told as unknown. */
+  readonly cancelRequestId: string | undefined;
+}
+
 type Entry =
   | { readonly kind: 'begun'; readonly at: number }
   | { readonly kind: 'numbers'; readonly out: number; readonly in: number }
@@ -42,8 +51,8 @@ type Entry =
   | { readonly kind: 'order'; readonly order: SentOrder }
   | { readonly kind: 'taken'; readonly clOrdId: string }
   | { readonly kind: 'cancel'; readonly cancel: SentCancel }
-  /** The cancel has its final answer. The execution is that of a cancel which the file has no other entry of. */
-  | { readonly kind: 'settled'; readonly clOrdId: string; readonly executionId?: string };
+  /** The cancel was told its outcome. `cancelRequestId` of one that is unknown; `executionId` is absent in old files. */
+  | ({ readonly kind: 'settled'; readonly clOrdId: string } & Partial<Settled>);
 
 /** A file is rewritten when it has grown by this many entries and has more than doubled. */
 const compactAfterEntries = 20_000;
@@ -57,8 +66,8 @@ export class FixJournal {
   readonly #orders = new Map<string, SentOrder>();
   readonly #byExecution = new Map<string, SentOrder>();
   readonly #cancels = new Map<string, SentCancel>();
-  /** ClOrdID of a settled cancel → executionId: a venue may name the order by it alone, and later than its answer. */
-  readonly #settled = new Map<string, string>();
+  /** By the ClOrdID of a settled cancel: a venue may name the order by it alone, and later than its answer. */
+  readonly #settled = new Map<string, Settled>();
   #numbers: SequenceNumbers = { out: 1, in: 1 };
   #life = 1;
   #begunAt = 0;
@@ -106,9 +115,16 @@ export class FixJournal {
     return this.#cancels.get(clOrdId);
   }
 
+  /** Not settled, or settled as unknown: its answer may still come. */
+  unanswered(clOrdId: string): NamedCancel | undefined {
+    const settled = this.#settled.get(clOrdId);
+    if (settled?.cancelRequestId === undefined) return this.#cancels.get(clOrdId);
+    return { clOrdId, executionId: settled.executionId, cancelRequestId: settled.cancelRequestId };
+  }
+
   /** @returns the execution that a cancel of this name was for, settled or not. */
   cancelled(clOrdId: string): string | undefined {
-    return this.#cancels.get(clOrdId)?.executionId ?? this.#settled.get(clOrdId);
+    return this.#cancels.get(clOrdId)?.executionId ?? this.#settled.get(clOrdId)?.executionId;
   }
 
   /** Not settled. */
@@ -128,8 +144,9 @@ export class FixJournal {
     this.#note({ kind: 'cancel', cancel });
   }
 
-  noteSettled(clOrdId: string): void {
-    this.#note({ kind: 'settled', clOrdId });
+  noteSettled({ clOrdId, executionId, cancelRequestId }: NamedCancel, isUnknown: boolean): void {
+    const unanswered = isUnknown ? { cancelRequestId } : {};
+    this.#note({ kind: 'settled', clOrdId, executionId, ...unanswered });
   }
 
   noteReset(): void {
@@ -179,9 +196,10 @@ export class FixJournal {
         this.#cancels.set(entry.cancel.clOrdId, entry.cancel);
         break;
       case 'settled': {
-        const executionId = entry.executionId ?? this.#cancels.get(entry.clOrdId)?.executionId;
-        this.#cancels.delete(entry.clOrdId);
-        if (executionId !== undefined) this.#settled.set(entry.clOrdId, executionId);
+        const { clOrdId, cancelRequestId } = entry;
+        const executionId = entry.executionId ?? this.#cancels.get(clOrdId)?.executionId;
+        this.#cancels.delete(clOrdId);
+        if (executionId !== undefined) this.#settled.set(clOrdId, { executionId, cancelRequestId });
       }
     }
   }
@@ -202,7 +220,7 @@ export class FixJournal {
     for (const { clOrdId, executionId } of this.#cancels.values()) {
       if (!this.#byExecution.has(executionId)) this.#cancels.delete(clOrdId);
     }
-    for (const [clOrdId, executionId] of this.#settled) {
+    for (const [clOrdId, { executionId }] of this.#settled) {
       if (!this.#byExecution.has(executionId)) this.#settled.delete(clOrdId);
     }
     const entries: Entry[] = [
@@ -211,10 +229,10 @@ export class FixJournal {
       { kind: 'numbers', ...this.#numbers },
       ...this.orders().map((order) => ({ kind: 'order' as const, order })),
       ...[...this.#cancels.values()].map((cancel) => ({ kind: 'cancel' as const, cancel })),
-      ...[...this.#settled].map(([clOrdId, executionId]) => ({
+      ...[...this.#settled].map(([clOrdId, settled]) => ({
         kind: 'settled' as const,
         clOrdId,
-        executionId,
+        ...settled,
       })),
     ];
     this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));

@@ -7,7 +7,7 @@ import { isFinal } from '../model/execution.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
 import { askAgainMs, type Doubts } from './doubts.js';
 import { cancelOutcome, cancelRejection, isStatusAnswer, readReport } from './execution-report.js';
-import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
+import type { FixJournal, NamedCancel, SentCancel, SentOrder } from './fix-journal.js';
 import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import { tags, types } from './tags.js';
 
@@ -115,8 +115,10 @@ export class VenueAnswers {
   }
 
   #onCancelReject(message: ReceivedMessage): void {
-    const cancel = this.#options.journal.cancel(valueOf(message, tags.ClOrdID) ?? '');
-    if (cancel !== undefined) this.#settle(cancel, cancelRejection(message));
+    const cancel = this.#options.journal.unanswered(valueOf(message, tags.ClOrdID) ?? '');
+    // The end of the order has ended its cancel, too.
+    if (cancel === undefined || !this.isOpen(cancel.executionId)) return;
+    this.#settle(cancel, cancelRejection(message));
   }
 
   /** Reject and BusinessMessageReject: by the type, the number and the name of ours that they refer to. */
@@ -189,9 +191,9 @@ export class VenueAnswers {
     }
   }
 
-  #settle({ cancelRequestId, clOrdId }: SentCancel, evidence: CancelEvidence): void {
-    this.#options.plugin.cancelReport(cancelRequestId, evidence);
-    this.#options.journal.noteSettled(clOrdId);
+  #settle(cancel: NamedCancel, evidence: CancelEvidence): void {
+    this.#options.plugin.cancelReport(cancel.cancelRequestId, evidence);
+    this.#options.journal.noteSettled(cancel, evidence.status === 'unknown');
   }
 
   /** A venue names an order by our id, the id of its cancel, or both; in a bad message there may be more. */

@@ -895,3 +895,47 @@ t.test('a trade that is corrected: the order is asked for what it is now', async
   desk.receive(`35=8|37=V1|17=0|150=I|39=2|11=${name}|14=100|151=0|6=1.1`);
   t.strictSame(desk.taken().told, ['filled, 100 filled']);
 });
+
+t.test('a cancel that comes too late for now, of an order that rests, is refused', async (t) => {
+  const desk = working();
+  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=0|58=auction`);
+  t.strictSame(desk.taken().told, [`${cancelId} rejected, unable_to_cancel`]);
+});
+
+t.test(
+  'the late answer to a cancel that was told as unknown is told, also after restarts',
+  async (t) => {
+    const file = memoryFile();
+    const desk = new MemoryDesk({}, file);
+    desk.submit(id);
+    desk.receive(isNew);
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.loggedOn();
+    desk.pass(1);
+    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    t.equal(desk.taken().told.at(-1), `${cancelId} unknown`);
+    const restarted = memoryFile(file.content());
+    new MemoryDesk({}, restarted, desk.plugin, desk.clock);
+    const last = new MemoryDesk({}, memoryFile(restarted.content()), desk.plugin, desk.clock);
+    const refusal = `35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`;
+    last.receive(refusal);
+    last.receive(refusal);
+    t.strictSame(last.taken().told, [`${cancelId} rejected, unable_to_cancel`], 'once');
+  },
+);
+
+t.test(
+  'the end of an order has answered its cancel: a refusal after it says nothing',
+  async (t) => {
+    const desk = working();
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.loggedOn();
+    desk.pass(1);
+    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
+    desk.taken();
+    desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|102=0`);
+    t.strictSame(desk.taken().told, []);
+  },
+);
