@@ -117,7 +117,7 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   return { ...read, evidence: late };
 }
 
-function isTrade(message: ReceivedMessage): boolean {
+export function isTrade(message: ReceivedMessage): boolean {
   const execType = valueOf(message, tags.ExecType) ?? '';
   return tradeTypes.includes(execType) && transTypeOf(message) === newTransType;
 }

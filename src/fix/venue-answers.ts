@@ -6,7 +6,14 @@ import type { Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
 import { askAgainMs, type Doubts } from './doubts.js';
-import { cancelOutcome, cancelRejection, isStatusAnswer, readReport } from './execution-report.js';
+import {
+  cancelOutcome,
+  cancelRejection,
+  isStatusAnswer,
+  isTrade,
+  readReport,
+} from './execution-report.js';
+import { fromFixTime } from './fix-time.js';
 import type { FixJournal, NamedCancel, SentCancel, SentOrder } from './fix-journal.js';
 import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import { tags, types } from './tags.js';
@@ -208,7 +215,8 @@ export class VenueAnswers {
 
   /**
    * One that was changed at the venue goes on under a name that is not ours, and keeps the venue's number. Some venues
-   * begin their numbers anew each day, or count by instrument: an order that has ended, or is another, is not meant.
+   * begin their numbers anew each day, or count by instrument: one that has ended is meant by a trade from before its
+   * end alone, and another is not. The latest first.
    */
   #numbered(message: ReceivedMessage): SentOrder[] {
     const { journal, plugin } = this.#options;
@@ -217,11 +225,17 @@ export class VenueAnswers {
     const instruments = [valueOf(message, tags.Symbol), valueOf(message, tags.SecurityID)];
     const side = valueOf(message, tags.Side);
     if (orderId === undefined) return [];
+    const tradedAt = isTrade(message) ? valueOf(message, tags.TransactTime) : undefined;
+    const tradedMs = fromFixTime(tradedAt ?? '') ?? Infinity;
     return journal
       .orders()
+      .toReversed()
       .filter((order) => order.side === side && instruments.includes(order.instrument))
-      .filter(({ executionId }) => plugin.known(executionId)?.native?.orderId === orderId)
-      .filter(({ executionId }) => this.isOpen(executionId));
+      .filter(({ executionId }) => {
+        const known = plugin.known(executionId);
+        if (known?.native?.orderId !== orderId) return false;
+        return this.isOpen(executionId) || tradedMs <= known.updatedAt;
+      });
   }
 
   #say(text: string, message: ReceivedMessage, executionId?: string): void {

@@ -1,6 +1,7 @@
 /** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
 import t from 'tap';
 import type { SentOrder } from '../../src/fix/fix-journal.js';
+import { toFixTime } from '../../src/fix/fix-time.js';
 import { venues } from '../../src/fix/venues.js';
 import { toIsoTime } from '../../src/lib/clock.js';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
@@ -939,3 +940,27 @@ t.test(
     t.strictSame(desk.taken().told, []);
   },
 );
+
+t.test('a trade from before the end of an order is its own, also under another name', async (t) => {
+  const desk = working();
+  const sayTime = (seconds: number): string => toFixTime(desk.clock.now() + seconds * 1_000);
+  desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${name}|14=0|151=0|6=0`);
+  desk.taken();
+  const trade = '35=8|37=V1|150=F|39=1|11=B2|55=EUR/USD|54=1|14=40|151=0|6=1.1|31=1.1|32=40';
+  desk.receive(`${trade}|17=E2|60=${sayTime(-1)}`);
+  desk.receive(`${trade}|17=E3|60=${sayTime(1)}`);
+  desk.receive(`${trade}|17=E4`);
+  t.strictSame(named(desk.taken().told), ['cancelled, 40 filled, E2: 40 at 1.1', 'event', 'event']);
+});
+
+t.test('a number that comes again is that of the latest order', async (t) => {
+  const desk = working();
+  desk.desk.loggedOn();
+  desk.receive(`35=8|37=NONE|17=0|150=8|39=8|103=5|11=${name}|14=0|151=0|6=0`);
+  const latest = '01KGA2M5000000000000000002_0';
+  desk.submit(`exe_${latest}`);
+  desk.receive(isNew.replace(name, latest));
+  desk.taken();
+  desk.receive('35=8|37=V1|17=E1|150=F|39=1|11=B2|55=EUR/USD|54=1|14=40|151=60|6=1.1|31=1.1|32=40');
+  t.equal(desk.plugin.execution(`exe_${latest}`)?.filledQuantity, 40);
+});
