@@ -62,6 +62,7 @@ export class MemoryDesk {
   /** What the gateway was told, in short. */
   told: string[] = [];
   isLoggedOn = true;
+  onReport: (evidence: Evidence) => void = () => undefined;
   #seq = 1;
 
   constructor(
@@ -93,6 +94,7 @@ export class MemoryDesk {
           assert(this.plugin.execution(executionId) !== undefined, 'as the plugin itself does');
           this.plugin.noteReport({ type: 'report', executionId, ...evidence }, undefined);
           this.told.push(shownReport(evidence));
+          this.onReport(evidence);
         },
         cancelReport: (cancelRequestId, evidence) => {
           this.told.push(`${cancelRequestId} ${shownCancel(evidence)}`);

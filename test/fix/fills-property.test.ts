@@ -1,0 +1,115 @@
+/**
+ * Trades under what venues leave out and repeat: CumQty, LeavesQty and AvgPx whole, absent or 0, reports that come
+ * again or late, ExecIDs that begin anew. The gateway counts each trade once, and the order ends as it did.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { tags, types } from '../../src/fix/tags.js';
+import type { Field } from '../../src/fix/message.js';
+import { assert } from '../../src/lib/assert.js';
+import { toExecutionReport } from '../../src/plugins/evidence.js';
+import { report } from '../../src/signals/moves.js';
+import { anExecution } from '../signals/an-execution.js';
+import { limitOrder, MemoryDesk } from './memory-desk.js';
+
+const id = 'exe_01KGA2M5000000000000000001_0';
+const price = 1.1;
+const open = 50;
+
+/** ExecType and OrdStatus of the end, and what the gateway calls it. */
+const ends = {
+  none: [undefined, 'partially_filled'],
+  whole: [undefined, 'filled'],
+  cancelled: ['4', 'cancelled'],
+  expired: ['C', 'expired'],
+  rejected: ['8', 'cancelled'],
+} as const;
+
+interface Life {
+  readonly trades: readonly number[];
+  readonly says: 'all' | 'nothing' | 'zeros';
+  readonly end: keyof typeof ends;
+  /** ExecIDs begin anew after every second trade. */
+  readonly hasDays: boolean;
+  /** Where reports are repeated. */
+  readonly repeats: readonly number[];
+  /** The end comes so many reports too early; not that of a refusal, which is definitive. */
+  readonly isEarly: boolean;
+}
+
+const lives = fc.record<Life>({
+  trades: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 }),
+  says: fc.constantFrom('all', 'nothing', 'zeros'),
+  end: fc.constantFrom(...(Object.keys(ends) as Life['end'][])),
+  hasDays: fc.boolean(),
+  repeats: fc.array(fc.nat(20), { maxLength: 12 }),
+  isEarly: fc.boolean(),
+});
+
+/** What the venue sends, in the order in which it comes. */
+function reportsOf({ trades, says, end, hasDays, repeats, isEarly }: Life, quantity: number) {
+  const amounts = (cumQty: number, left: number): Field[] =>
+    says === 'nothing'
+      ? []
+      : [
+          [tags.CumQty, says === 'all' ? `${cumQty}` : '0'],
+          [tags.LeavesQty, says === 'all' ? `${left}` : '0'],
+          [tags.AvgPx, says === 'all' && cumQty > 0 ? `${price}` : '0'],
+        ];
+  // Without a CumQty nothing but the ExecID tells a trade from a repetition.
+  const days = hasDays && says === 'all' ? 2 : trades.length;
+  let cumQty = 0;
+  const reports = trades.map((traded, at): Field[] => {
+    cumQty += traded;
+    return [
+      [tags.ExecID, `E${at % days}`],
+      [tags.ExecType, 'F'],
+      [tags.OrdStatus, cumQty === quantity ? '2' : '1'],
+      ...amounts(cumQty, quantity - cumQty),
+      [tags.LastQty, `${traded}`],
+      [tags.LastPx, `${price}`],
+    ];
+  });
+  const [status] = ends[end];
+  if (status !== undefined) {
+    const at = isEarly && end !== 'rejected' && days > 2 ? trades.length >> 1 : trades.length;
+    const last: Field[] = [
+      [tags.ExecID, 'X'],
+      [tags.ExecType, status],
+      [tags.OrdStatus, status],
+    ];
+    reports.splice(at, 0, [...last, ...amounts(cumQty, 0)]);
+  }
+  const came = [...reports];
+  for (const repeat of repeats) {
+    const at = 1 + (repeat % came.length);
+    came.splice(at, 0, came[repeat % at] as Field[]);
+  }
+  return came;
+}
+
+t.test('each trade counts once, whatever a venue leaves out or repeats', async () => {
+  fc.assert(
+    fc.property(lives, (life) => {
+      const traded = life.trades.reduce((sum, each) => sum + each, 0);
+      const quantity = life.end === 'whole' ? traded : traded + open;
+      const desk = new MemoryDesk();
+      let execution = anExecution('submitted', { quantity, remainingQuantity: null });
+      desk.onReport = (evidence) => {
+        const move = report(toExecutionReport(evidence), 10_000);
+        execution = move(execution, desk.clock.now()) ?? execution;
+      };
+      desk.submit(id, { ...limitOrder, quantity });
+      for (const fields of reportsOf(life, quantity)) {
+        const named: Field[] = [[tags.ClOrdID, id.slice(4)], [tags.OrderID, 'V1'], ...fields];
+        desk.desk.received({ beginString: 'FIX.4.4', type: types.ExecutionReport, fields: named });
+      }
+      const { status, filledQuantity, remainingQuantity, averageFillPrice, fills } = execution;
+      const listed = fills.reduce((sum, fill) => sum + fill.quantity, 0);
+      assert(listed === traded && filledQuantity === traded, `${listed}, ${filledQuantity} filled`);
+      assert(Math.abs((averageFillPrice ?? 0) - price) < 1e-9, `at ${averageFillPrice}`);
+      assert(status === ends[life.end][1], `${status} at the end`);
+      assert(life.end !== 'none' || remainingQuantity === open, `${remainingQuantity} is open`);
+    }),
+  );
+});
