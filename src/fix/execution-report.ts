@@ -193,8 +193,9 @@ function evidenceOf(
   const status = isForgotten ? 'unknown' : statusOf(meaning, order, filledBefore, filled, left);
   const rests = resting.includes(status) && (known === undefined || !isDefinitive(known));
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
-  // OrderID is NONE then, and requests on the order go on naming it by its number.
-  const orderId = isForgotten ? undefined : valueOf(message, tags.OrderID);
+  // Of a forgotten order it means nothing, and NONE is no number: requests on the order go on naming it by the last one.
+  const saidId = valueOf(message, tags.OrderID);
+  const orderId = isForgotten || saidId === 'NONE' ? undefined : saidId;
   const text = valueOf(message, tags.Text);
   return {
     status,

@@ -964,3 +964,14 @@ t.test('a number that comes again is that of the latest order', async (t) => {
   desk.receive('35=8|37=V1|17=E1|150=F|39=1|11=B2|55=EUR/USD|54=1|14=40|151=60|6=1.1|31=1.1|32=40');
   t.equal(desk.plugin.execution(`exe_${latest}`)?.filledQuantity, 40);
 });
+
+t.test('OrderID NONE is no number: nothing names an order by it', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive(`35=8|37=NONE|17=E0|150=A|39=A|11=${name}|14=0|151=100|6=0`);
+  desk.taken();
+  desk.receive('35=8|37=NONE|17=E1|150=F|39=1|11=B2|55=EUR/USD|54=1|14=40|151=60|31=1.1|32=40');
+  t.strictSame(named(desk.taken().told), ['event']);
+  desk.pass(10);
+  t.strictSame(desk.taken().sent, [ask]);
+});
