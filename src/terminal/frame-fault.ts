@@ -5,7 +5,7 @@
 import { faultyDataField } from '../events/event-data.js';
 import { faultyField } from '../lib/schema.js';
 import { decodeFrame } from '../plugins/decode-frame.js';
-import { frameErrors, pluginFrames } from '../plugins/protocol.js';
+import { frameErrors, pluginFrames, type FrameErrorCode } from '../plugins/protocol.js';
 import type { NumberedFrame } from './outgoing.js';
 
 type Draft = {
@@ -15,15 +15,27 @@ type Draft = {
 /** No `seq` is longer. */
 const seq = Number.MAX_SAFE_INTEGER;
 
-/** @throws TypeError when the gateway would refuse it: the message names the field. */
-export function assertTaken(frame: Draft): void {
+export interface Fault {
+  readonly code: FrameErrorCode;
+  /** Names the field. */
+  readonly message: string;
+}
+
+/** @returns why the gateway would refuse it; undefined when it takes it. */
+export function faultIn(frame: Draft): Fault | undefined {
   const text = JSON.stringify({ ...frame, seq });
   const { error } = decodeFrame(Buffer.from(text));
-  if (error === undefined) return;
+  if (error === undefined) return undefined;
   const field = faultyFieldOf(JSON.parse(text) as NumberedFrame);
   const why =
     field === undefined ? frameErrors[error].message : `its ${field} is missing or not valid.`;
-  throw new TypeError(`The gateway would refuse this ${frame.type}: ${why}`);
+  return { code: error, message: `The gateway would refuse this ${frame.type}: ${why}` };
+}
+
+/** @throws TypeError when the gateway would refuse it. */
+export function assertTaken(frame: Draft): void {
+  const fault = faultIn(frame);
+  if (fault !== undefined) throw new TypeError(fault.message);
 }
 
 function faultyFieldOf(frame: NumberedFrame): string | undefined {

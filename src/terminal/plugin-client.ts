@@ -8,7 +8,6 @@ import { errorText } from '../lib/error-text.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { assert } from '../lib/assert.js';
 import {
-  frameBytesMax,
   type CancelFrame,
   type ErrorFrame,
   type Evidence,
@@ -19,7 +18,7 @@ import {
   type WelcomeFrame,
 } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
-import { assertTaken } from './frame-fault.js';
+import { assertTaken, faultIn } from './frame-fault.js';
 import { GatewayLink, type LinkNotice } from './gateway-link.js';
 import type { Journal } from './journal.js';
 import {
@@ -259,10 +258,9 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
 
   function event(draft: TerminalEventDraft): boolean {
     const frame = frameOf(draft);
-    // The `seq` adds at most 24 bytes.
-    const isTooLarge = Buffer.byteLength(JSON.stringify(frame)) > frameBytesMax - 24;
-    if (isTooLarge) return false;
-    assertTaken(frame);
+    const fault = faultIn(frame);
+    if (fault?.code === 'frame_too_large') return false;
+    if (fault !== undefined) throw new TypeError(fault.message);
     if (!outgoing.addEvent(frame)) return false;
     flushSoon();
     return true;
