@@ -35,18 +35,34 @@ const times = [
   '2026-01-15T25:00:00Z',
   '2026-01-15',
 ];
+/** Each wrong in one place. */
+const wrongTimes = [
+  '0026-01-15T12:00:00Z',
+  '2026-13-15T12:00:00Z',
+  '2026-01-32T12:00:00Z',
+  '2026-01-15T12:60:00Z',
+  '2026-01-15T12:00:60Z',
+  '2026-01-15T12:00:00.1234567890Z',
+  '2026-01-15T12:00:00',
+  '2026-01-15T12:00:00+24:00',
+  '2026-01-15T12:00:00+05:60',
+  ' 2026-01-15T12:00:00Z',
+  '2026-01-15T12:00:00Z\n',
+];
 const numbers = [0, 1, -1, 0.5, 1e18, -1e18, 1.1e18, -1.1e18, 2 ** 53 + 2];
 const values = [...texts, ...times, ...numbers, true, {}, [], [{}], ['x'], { fillId: '1' }];
 const long = (length: number): string[] => ['x'.repeat(length), 'x'.repeat(length + 1)];
 
+/** Of all three frames: what is a field of one may be anything in another. */
+const fieldNames = new Set(
+  Object.keys(bases)
+    .flatMap((type) => Object.keys(pluginFrames[type as keyof typeof bases].properties))
+    .filter((field) => field !== 'seq' && field !== 'type'),
+);
+
 function* framesOf(): Generator<readonly [string, FrameCase['frame']]> {
-  for (const [type, base] of Object.entries(bases)) {
-    const {
-      seq: _seq,
-      type: _type,
-      ...fields
-    } = pluginFrames[type as keyof typeof bases].properties;
-    for (const field of Object.keys(fields)) {
+  for (const base of Object.values(bases)) {
+    for (const field of fieldNames) {
       for (const value of values) yield [field, { ...base, [field]: value }];
     }
     for (const field of Object.keys(base).slice(1)) {
@@ -55,6 +71,7 @@ function* framesOf(): Generator<readonly [string, FrameCase['frame']]> {
       yield [field, rest as unknown as FrameCase['frame']];
     }
   }
+  for (const occurredAt of wrongTimes) yield ['occurredAt', { ...bases.report, occurredAt }];
   for (const status of [...reportableStatuses, ...reportableCancelStatuses]) {
     yield ['status', { ...bases.report, status }];
     yield ['status', { ...bases.cancel_report, status }];

@@ -68,9 +68,8 @@ _NATIVE: _Shape = ({
 _FILL: _Shape = ({
     "fillId": _id, "price": is_number, "quantity": lambda value: is_number(value) and value > 0,
     "filledAt": _is_time}, ("fillId", "price", "quantity", "filledAt"))
-_CANCEL_REPORT: Dict[str, Any] = {
-    "cancelRequestId": _id, "status": one_of(*CANCEL_STATUSES), "reasonCode": one_of(*REASON_CODES), "native": _NATIVE,
-    "occurredAt": _is_time}
+#: Of a report and of a cancel report.
+_REPORTED: Dict[str, Any] = {"reasonCode": one_of(*REASON_CODES), "native": _NATIVE, "occurredAt": _is_time}
 
 
 def _is_amount(value: Any) -> bool:
@@ -119,9 +118,10 @@ def _data_of(kind: str) -> _Shape:
 _DATA = {kind: _data_of(kind) for kind in _DATA_TEXTS}
 _FRAMES: Dict[str, _Shape] = {
     "report": ({
-        **_CANCEL_REPORT, "executionId": _id, "status": one_of(*STATUSES), "filledQuantity": _is_amount,
+        **_REPORTED, "executionId": _id, "status": one_of(*STATUSES), "filledQuantity": _is_amount,
         "remainingQuantity": _is_amount, "averageFillPrice": is_number, "fill": _FILL}, ("executionId", "status")),
-    "cancel_report": (_CANCEL_REPORT, ("cancelRequestId", "status")),
+    "cancel_report": ({
+        **_REPORTED, "cancelRequestId": _id, "status": one_of(*CANCEL_STATUSES)}, ("cancelRequestId", "status")),
     "event": ({
         "event": one_of(*_DATA), "occurredAt": _is_time, "data": _is_object, "rawText": _text(), "executionId": _id,
         "orderRef": _id}, ("event",)),
