@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { compile, noMono } from './csharp.js';
-import { assertFaults, frameCases } from './frame-cases.js';
+import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
 
 /** Of the file: those of the tests in it are emptied when they begin. */
@@ -48,6 +48,25 @@ await t.test(
       '',
     ]);
     assertFaults(t, lines);
+    t.end();
+  },
+);
+
+await t.test(
+  'a frame that is too large or nested too deeply for the gateway is not stored',
+  { skip: noMono },
+  (t) => {
+    const [mono = '', program = ''] = compile(directory, 'bounds');
+    const { status, stdout, stderr } = spawnSync(mono, [program, t.testdir()], {
+      input: boundedLines,
+      encoding: 'utf8',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    t.equal(status, 0, stderr);
+    const lines = stdout.split('\n');
+    assertBounds(t, lines);
+    t.strictSame(lines.slice(-2), ['7', '']);
     t.end();
   },
 );

@@ -11,6 +11,7 @@ export const programs = {
   ledger: `${root}test/sdk/csharp/LedgerTerminal.cs`,
   busy: `${root}test/sdk/csharp/BusyJournal.cs`,
   blocked: `${root}test/sdk/csharp/BlockedJournal.cs`,
+  bounds: `${root}test/sdk/csharp/FrameBounds.cs`,
   faults: `${root}test/sdk/csharp/FrameFaults.cs`,
   damaged: `${root}test/sdk/csharp/DamagedJournal.cs`,
 } as const;

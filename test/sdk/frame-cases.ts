@@ -5,7 +5,7 @@ import { reportableCancelStatuses } from '../../src/model/cancellation.js';
 import { reportableStatuses } from '../../src/model/execution.js';
 import { reasonCodes } from '../../src/model/reason-codes.js';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
-import { nativeLengthMax, pluginFrames } from '../../src/plugins/protocol.js';
+import { frameBytesMax, nativeLengthMax, pluginFrames } from '../../src/plugins/protocol.js';
 
 export interface FrameCase {
   readonly frame: Readonly<Record<string, unknown>> & { readonly type: string };
@@ -114,4 +114,43 @@ export function assertFaults(t: Test, faults: readonly (string | undefined)[]): 
     .map((each, index) => ({ ...each, fault: faults[index] }))
     .filter((each) => !isRight(each, each.fault));
   t.strictSame(wrong, []);
+}
+
+function nested(levels: number): object {
+  const inner = levels > 1 ? nested(levels - 1) : 1;
+  return levels % 2 === 0 ? [inner] : { inner };
+}
+
+/** As a base sends them at the longest. */
+const stamps = { occurredAt: fill.filledAt, seq: Number.MAX_SAFE_INTEGER };
+const textOf = (frame: object): string => JSON.stringify({ ...frame, ...stamps });
+
+/** With a field of its own, in which no base looks for faults. */
+const unlisted: readonly ((ofItsOwn: unknown) => FrameCase['frame'])[] = [
+  (ofItsOwn) => ({ ...bases.cancel_report, ofItsOwn }),
+  (ofItsOwn) => ({ ...bases.cancel_report, native: { ofItsOwn } }),
+  (ofItsOwn) => ({ ...bases.event, data: { ofItsOwn } }),
+];
+
+/** At the bounds of a frame as a whole: its depth and its size. */
+const bounded = unlisted.flatMap((frameWith) => {
+  const deep = [61, 62, 63, 64, 100].map((levels) => frameWith(nested(levels)));
+  const room = frameBytesMax - textOf(frameWith('')).length;
+  // Some bases end each frame with a line break.
+  const long = [room - 1, room + 1, 2 * room].map((length) => frameWith('x'.repeat(length)));
+  return [...deep, ...long];
+});
+
+/** One in a line, for a base that is asked to send them. */
+export const boundedLines = bounded.map((frame) => `${JSON.stringify(frame)}\n`).join('');
+
+/** @param told of each in its order: why it would be refused; `false` for an event that is dropped, else empty. */
+export function assertBounds(t: Test, told: readonly string[]): void {
+  const verdicts = bounded.map((frame) => {
+    const { error } = decodeFrame(Buffer.from(textOf(frame)));
+    if (error === undefined) return /^$/;
+    if (error === 'invalid_frame') return /nested too deeply/;
+    return frame.type === 'event' ? /^false$/ : /more than 131072 bytes/;
+  });
+  t.match(told.slice(0, verdicts.length), verdicts);
 }

@@ -1,7 +1,7 @@
 /** The plugin base for Python, by its paper example and by a terminal of the tests. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import t from 'tap';
-import { assertFaults, frameCases } from './frame-cases.js';
+import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 
@@ -74,6 +74,48 @@ await t.test(
     }).split('\n');
     t.match(lines.slice(frameCases.length), [/cancel_report: its reasonCode/, '[1] 64', '']);
     assertFaults(t, lines);
+  },
+);
+
+/** Sends frames, each in a line, by the plugin; then shows how many it keeps. */
+const sends = `
+import json, sys
+from signalbox.plugin import Plugin, Source
+plugin = Plugin("http://127.0.0.1:1", lambda: "token", Source("terminal_a", "desk-1", "Sim101"), sys.argv[1])
+kept = 0
+for line in sys.stdin:
+    frame = json.loads(line)
+    try:
+        if frame.pop("type") == "event":
+            said = "" if plugin.event(frame["event"], frame["data"]) else "false"
+        else:
+            said = plugin.cancel_report(frame.pop("cancelRequestId"), frame) or ""
+    except ValueError as error:
+        said = str(error)
+    kept += not said
+    print(said)
+print(len(plugin._outgoing._items) - kept, len(plugin._journal.reports))
+tuples = (1,)
+for _ in range(64):
+    tuples = (tuples,)
+try:
+    plugin.event("order_update", {"ofItsOwn": tuples})
+except ValueError as error:
+    print(error)
+`;
+
+await t.test(
+  'a frame that is too large or nested too deeply for the gateway is not stored',
+  { skip: noPython },
+  async (t) => {
+    const lines = execFileSync(String(python), ['-c', sends, t.testdir()], {
+      env: { ...process.env, ...environment },
+      encoding: 'utf8',
+      timeout: 60_000,
+      input: boundedLines,
+    }).split('\n');
+    assertBounds(t, lines);
+    t.match(lines.slice(-3), ['0 7', /event: it is nested too deeply/, '']);
   },
 );
 

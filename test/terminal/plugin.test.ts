@@ -12,8 +12,8 @@ import { startFakeGateway, type FakeConnection } from '../support/fake-gateway.j
 import { eventually } from '../support/eventually.js';
 import { Inbox } from '../support/inbox.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { assertFaults, frameCases } from '../sdk/frame-cases.js';
-import { assertTaken } from '../../src/terminal/frame-fault.js';
+import { assertBounds, assertFaults, boundedLines, frameCases } from '../sdk/frame-cases.js';
+import { assertTaken, faultIn } from '../../src/terminal/frame-fault.js';
 import { journalIn, source, startTime, submitFrame } from './desk.js';
 
 async function setUp(t: Test, terminal: Terminal, options: Partial<PluginOptions> = {}) {
@@ -116,6 +116,19 @@ t.test(
     t.end();
   },
 );
+
+t.test('a frame that is too large or nested too deeply for the gateway is refused', (t) => {
+  const told = boundedLines.split('\n').map((line) => {
+    const frame = JSON.parse(line || '{}') as Parameters<typeof faultIn>[0];
+    const fault =
+      line === '' ? undefined : faultIn({ ...frame, occurredAt: '2026-01-15T12:00:00.000Z' });
+    return fault?.code === 'frame_too_large' && frame.type === 'event'
+      ? 'false'
+      : (fault?.message ?? '');
+  });
+  assertBounds(t, told);
+  t.end();
+});
 
 t.test('what is refused to the terminal is not stored, and its command is unknown', async (t) => {
   const refused: unknown[] = [];

@@ -109,6 +109,10 @@ namespace Signalbox
     internal static class Words
     {
         internal const int FrameBytesMax = 131072;
+        /// <summary>Of a frame that the gateway takes.</summary>
+        internal const int FrameDepthMax = 64;
+        /// <summary>The gateway takes no seq above it.</summary>
+        internal const long SeqMax = 9007199254740991;
         internal static readonly string[] Final = { "filled", "completed", "cancelled", "rejected", "expired", "unknown" };
         internal static readonly string[] Statuses = Final.Concat(new[] { "submitted", "working", "partially_filled" }).ToArray();
         internal static readonly string[] CancelStatuses = { "pending", "cancelled", "rejected", "too_late", "unknown" };
@@ -137,9 +141,11 @@ namespace Signalbox
         /// <summary>Of a value: null when it is right, otherwise the path of what is wrong in it, which is empty for itself.</summary>
         delegate string Judge(object value);
 
-        internal const int IdMax = 128;
-        /// <summary>Of `native`.</summary>
-        internal const int TextMax = 8192;
+        const int IdMax = 128;
+        /// <summary>Longest texts of `native`.</summary>
+        internal static readonly Dictionary<string, int> NativeMax = new Dictionary<string, int> {
+            { "orderId", IdMax }, { "state", IdMax }, { "code", IdMax }, { "text", 8192 },
+        };
 
         static readonly string[] ReasonCodes = (
             "ttl_expired no_active_terminal terminal_offline terminal_capability_missing account_frozen trading_halted key_revoked " +
@@ -162,8 +168,8 @@ namespace Signalbox
         static readonly Judge Objects = Is(value => value is IEnumerable && !(value is string) && !(value is IDictionary<string, object>)
             && ((IEnumerable)value).Cast<object>().All(item => item is IDictionary<string, object>));
         static readonly Judge Native = Shape("", new Dictionary<string, Judge> {
-            { "orderId", Id }, { "state", Text(0, IdMax) }, { "code", Is(value => IsNumber(value) || Text(0, IdMax)(value) == null) },
-            { "text", Text(0, TextMax) },
+            { "orderId", Text(1, NativeMax["orderId"]) }, { "state", Text(0, NativeMax["state"]) }, { "text", Text(0, NativeMax["text"]) },
+            { "code", Is(value => IsNumber(value) || Text(0, NativeMax["code"])(value) == null) },
         });
         static readonly Judge Fill = Shape("fillId price quantity filledAt", new Dictionary<string, Judge> {
             { "fillId", Id }, { "price", Price }, { "filledAt", Time },
@@ -343,6 +349,15 @@ namespace Signalbox
     {
         /// <summary>As deep as an operator can let a payload be.</summary>
         internal const int DepthMax = 128;
+
+        /// <summary>Whether nothing in it is nested deeper; an object or array is the first level of itself.</summary>
+        internal static bool IsWithin(object value, int depth)
+        {
+            var fields = value as IDictionary<string, object>;
+            if (value is string || !(value is IEnumerable)) return true;
+            var inner = fields == null ? ((IEnumerable)value).Cast<object>() : fields.Values;
+            return depth > 0 && inner.All(each => IsWithin(each, depth - 1));
+        }
 
         public static string Write(object value)
         {
@@ -1042,8 +1057,6 @@ namespace Signalbox
             { "ack", new Dictionary<string, Func<object, bool>> { { "seq", IsSeq } } },
             { "error", new Dictionary<string, Func<object, bool>> { { "code", IsText } } },
         };
-        /// <summary>The gateway takes no seq above it.</summary>
-        const long SeqMax = 9007199254740991;
 
         /// <summary>Shown to the operator.</summary>
         public string SoftwareName = "signalbox-csharp", SoftwareVersion = "1";
@@ -1166,7 +1179,7 @@ namespace Signalbox
         {
             var frame = EventFrame(kind, data).With(links ?? new Fields());
             AssertTaken(frame);
-            if (SizeOf(frame) > Words.FrameBytesMax - 32) return false;
+            if (IsTooLarge(frame)) return false;
             lock (mutex)
             {
                 var isKept = !hasEnded && outgoing.AddEvent(frame);
@@ -1223,6 +1236,7 @@ namespace Signalbox
             var frame = head.With(Words.Without(evidence));
             if (evidence.Inner("native") != null) frame["native"] = NativeOf(evidence.Inner("native"));
             AssertTaken(frame);
+            if (IsTooLarge(frame)) throw Refused(frame, "it has more than " + Words.FrameBytesMax + " bytes");
             Add(frame);
         }
 
@@ -1238,15 +1252,27 @@ namespace Signalbox
 
         static void AssertTaken(Fields frame)
         {
+            if (!Json.IsWithin(frame, Words.FrameDepthMax)) throw Refused(frame, "it is nested too deeply");
             var field = FrameFault.In(frame);
-            if (field != null) throw new ArgumentException("The gateway would refuse this " + frame.Text("type") + ": its " + field + " is missing or not valid.");
+            if (field != null) throw Refused(frame, "its " + field + " is missing or not valid");
+        }
+
+        /// <summary>As it is sent, under any number.</summary>
+        static bool IsTooLarge(Fields frame)
+        {
+            return SizeOf(frame.With(new Fields { { "occurredAt", Words.Time(DateTime.UtcNow) }, { "seq", Words.SeqMax } })) > Words.FrameBytesMax;
+        }
+
+        static ArgumentException Refused(Fields frame, string why)
+        {
+            return new ArgumentException("The gateway would refuse this " + frame.Text("type") + ": " + why + ".");
         }
 
         static Fields NativeOf(Fields native)
         {
-            var cut = new Fields();
-            foreach (var pair in native)
-                cut.Add(pair.Key, pair.Value is string ? Catalog.Cut((string)pair.Value, pair.Key == "text" ? FrameFault.TextMax : FrameFault.IdMax) : pair.Value);
+            var cut = Words.Without(native);
+            foreach (var limit in FrameFault.NativeMax)
+                if (native.Text(limit.Key) != null) cut[limit.Key] = Catalog.Cut(native.Text(limit.Key), limit.Value);
             return cut;
         }
 
@@ -1438,7 +1464,7 @@ namespace Signalbox
 
         static bool IsText(object value) { return value is string && (string)value != ""; }
 
-        static bool IsSeq(object value) { return value is long && (long)value >= 0 && (long)value <= SeqMax; }
+        static bool IsSeq(object value) { return value is long && (long)value >= 0 && (long)value <= Words.SeqMax; }
 
         /// <summary>No more milliseconds than a Timer takes.</summary>
         static bool IsPositive(object value) { return IsSeq(value) && (long)value > 0 && (long)value <= int.MaxValue; }

@@ -69,11 +69,23 @@ FINAL = frozenset(("filled", "completed", "cancelled", "rejected", "expired", "u
 STATUSES = FINAL | {"submitted", "working", "partially_filled"}
 CANCEL_STATUSES = frozenset(("pending", "cancelled", "rejected", "too_late", "unknown"))
 FRAME_BYTES_MAX = 131072
+#: Of a frame that the gateway takes.
+FRAME_DEPTH_MAX = 64
+#: The gateway takes no `seq` above it.
+SEQ_MAX = 2**53 - 1
 
 
 def line_of(frame: Mapping[str, Any]) -> bytes:
     """One line of JSON. ValueError: a number is not finite."""
     return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def is_within(value: Any, depth: int) -> bool:
+    """Whether nothing in it is nested deeper; an object or list is the first level of itself."""
+    if not isinstance(value, (dict, list, tuple)):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return depth > 0 and all(is_within(each, depth - 1) for each in inner)
 
 
 def finite(number: str) -> float:

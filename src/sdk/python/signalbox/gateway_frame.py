@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, NoReturn, Optional, Union
 
-from .frames import Frame, date_time, finite, whole
+from .frames import SEQ_MAX, Frame, date_time, finite, is_within, whole
 
 _Check = Callable[[Any], bool]
 
 #: As deep as a gateway takes a payload. What is nested deeper can be parsed, but not written to the journal.
 _DEPTH_MAX = 128
-#: The gateway takes no `seq` above it.
-_SEQ_MAX = 2**53 - 1
 
 
 def _text(value: Any) -> bool:
@@ -20,7 +18,7 @@ def _text(value: Any) -> bool:
 
 
 def _seq(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _SEQ_MAX
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= SEQ_MAX
 
 
 def _positive(value: Any) -> bool:
@@ -61,7 +59,7 @@ def gateway_frame(text: Union[str, bytes]) -> Optional[Frame]:
         frame: Any = json.loads(text, parse_float=finite, parse_int=whole, parse_constant=_no_number)
         checks = _GATEWAY_FRAMES[frame["type"]]
         is_valid = all(is_right(frame.get(name)) for name, is_right in checks.items())
-        return frame if is_valid and _is_within(frame, _DEPTH_MAX) else None
+        return frame if is_valid and is_within(frame, _DEPTH_MAX) else None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
@@ -69,10 +67,3 @@ def gateway_frame(text: Union[str, bytes]) -> Optional[Frame]:
 def _no_number(name: str) -> NoReturn:
     """Python reads `NaN` and `Infinity`, which are no JSON, and the journal cannot hold them."""
     raise ValueError(f"{name} is no JSON")
-
-
-def _is_within(value: Any, depth: int) -> bool:
-    if not isinstance(value, (dict, list)):
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    return depth > 0 and all(_is_within(each, depth - 1) for each in inner)

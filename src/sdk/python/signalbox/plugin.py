@@ -23,8 +23,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, WebSocketE
 
 from .commands import Fault, command_name, fault_of, length_of, short_id
 from .frame_fault import NATIVE_MAX, fault_in
-from .frames import (FRAME_BYTES_MAX, CancelEvidence, Evidence, Fill, Frame, Native, Source, Submit, event_frame, given,
-                     line_of, unix_seconds, utc_now)
+from .frames import (FRAME_BYTES_MAX, FRAME_DEPTH_MAX, SEQ_MAX, CancelEvidence, Evidence, Fill, Frame, Native, Source,
+                     Submit, event_frame, given, is_within, line_of, unix_seconds, utc_now)
 from .gateway_frame import gateway_frame
 from .journal import Execution, Journal, JournalRefused
 from .login import LoginRefused, log_in
@@ -77,9 +77,20 @@ class _Connect(websockets.connect):  # type: ignore[misc]
 
 
 def _assert_taken(frame: Frame) -> None:
+    if not is_within(frame, FRAME_DEPTH_MAX):
+        raise _refused(frame, "it is nested too deeply")
     field = fault_in(frame)
     if field is not None:
-        raise ValueError(f"The gateway would refuse this {frame['type']}: its {field} is missing or not valid.")
+        raise _refused(frame, f"its {field} is missing or not valid")
+
+
+def _is_too_large(frame: Frame) -> bool:
+    """As it is sent, under any number."""
+    return len(line_of({**frame, "occurredAt": utc_now(), "seq": SEQ_MAX})) > FRAME_BYTES_MAX
+
+
+def _refused(frame: Frame, why: str) -> ValueError:
+    return ValueError(f"The gateway would refuse this {frame['type']}: {why}.")
 
 
 def _cut(value: Any, units: int) -> Any:
@@ -183,7 +194,7 @@ class Plugin:
         """
         frame = event_frame(kind, data, **links)
         _assert_taken(frame)
-        if len(line_of(frame)) > FRAME_BYTES_MAX - 32:
+        if _is_too_large(frame):
             return False
         with self._lock:
             is_kept = not self._ended and self._outgoing.add_event(frame)
@@ -213,6 +224,8 @@ class Plugin:
                                 for name, value in given(fields["native"]).items()}
         frame = {**head, **fields}
         _assert_taken(frame)
+        if _is_too_large(frame):
+            raise _refused(frame, f"it has more than {FRAME_BYTES_MAX} bytes")
         self._add(frame)
 
     def _add(self, frame: Frame) -> None:
