@@ -3,6 +3,7 @@
  * has ever sent. Waits are bounded, and a wait that ends in vain is a failure of the rule.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import { createIdSource } from '../lib/ids.js';
 import { nextTurn } from '../lib/turn.js';
 import { isFinal, type Fill } from '../model/execution.js';
@@ -211,7 +212,7 @@ export class Desk {
         this.#waiting.delete(look);
         resolve(found);
       };
-      const timer = this.clock.setTimer(withinMs, () => {
+      const timer = setPatientTimer(this.clock, withinMs, () => {
         this.#waiting.delete(look);
         reject(new Broken(`There was no ${what.replace(/^an? /, '')} within ${withinMs} ms.`));
       });
