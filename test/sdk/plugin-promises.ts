@@ -5,6 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { limits } from '../../src/limits.js';
 import { pluginPath, type SubmitFrame } from '../../src/plugins/protocol.js';
@@ -231,6 +232,26 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await terminal.notice('disconnected');
     proxy.drips = false;
     await terminal.notice('connected');
+  });
+
+  await t.test('a welcome that came while its process stood still is taken', async (t) => {
+    const fake = await startFakeGateway();
+    t.teardown(() => fake.close());
+    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
+    const login = { url: fake.url, email: 'ann@example.com' };
+    const terminal = startTerminal(t, args, language.environment, login);
+    const connection = await fake.connection();
+    await connection.next('hello');
+    connection.socket.send('nonsense');
+    // It waits for its welcome.
+    await terminal.notice('bad_frame');
+    terminal.process.kill('SIGSTOP');
+    connection.sendWelcome();
+    // Longer than it waits for a welcome.
+    await sleep(17_000);
+    terminal.process.kill('SIGCONT');
+    const ends = ['connected', 'disconnected'].map((kind) => terminal.notice(kind));
+    t.match(await Promise.race(ends), { notice: 'connected' });
   });
 
   await t.test('an answer that drips does not hold a login', async (t) => {

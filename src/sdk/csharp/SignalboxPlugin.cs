@@ -1039,6 +1039,7 @@ namespace Signalbox
         protected static readonly Fields Execute = new Fields();
 
         static readonly double[] DelaysSeconds = { 1, 2, 5, 10 };
+        const int WelcomeSeconds = 15;
         static readonly Dictionary<int, string[]> Refusals = new Dictionary<int, string[]> {
             { 401, new[] { "session_refused", "The gateway refuses the session token (401): log in again." } },
             { 4501, new[] { "replaced", "Another plugin has connected with the same platform, instance and account." } },
@@ -1336,12 +1337,14 @@ namespace Signalbox
                     // The gateway's clock is read after it; the welcome may then be long on its way.
                     var askedAt = clock.Elapsed;
                     Send(opened, Hello());
-                    using (var timeout = new CancellationTokenSource(15000))
+                    var seconds = 0;
+                    // One in which the process stood still, so that timers are late and what has come is not read yet, is one of them.
+                    using (new Timer(_ => { if (++seconds == WelcomeSeconds) opened.Abort(); }, null, 1000, 1000))
                     {
                         Fields welcome = null;
                         while (welcome == null)
                         {
-                            var text = Receive(opened, timeout.Token);
+                            var text = Receive(opened, ending.Token);
                             if (text == null) return;
                             var frame = Checked(text);
                             if (frame.Text("type") == "welcome") welcome = frame;

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Coroutine, Dict, List, Mapping, Optional, Tuple, Union
 
 import websockets
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, WebSocketException
@@ -55,6 +55,7 @@ _REFUSALS = {
 _HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or this computer stood still"
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
+_WELCOME_SECONDS = 15
 #: What the library calls the headers of the handshake, by its version.
 _HEADERS = next(name for name in ("additional_headers", "extra_headers")
                 if name in inspect.signature(websockets.connect).parameters)
@@ -74,6 +75,22 @@ class _Connect(websockets.connect):  # type: ignore[misc]
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
+
+
+async def _within(seconds: int, work: Coroutine[Any, Any, Any]) -> Any:
+    """
+    Waits second by second: one in which the process stood still, so that its timers are late and what has come is not
+    read yet, is one of them.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        for _ in range(seconds):
+            done, _pending = await asyncio.wait((task,), timeout=1)
+            if done:
+                return task.result()
+    finally:
+        task.cancel()
+    raise asyncio.TimeoutError("the gateway did not send welcome in time")
 
 
 def _assert_taken(frame: Frame) -> None:
@@ -314,7 +331,7 @@ class Plugin:
     async def _serve(self, socket: Any) -> None:
         asked_at = _elapsed()  # The gateway's clock is read after it; the welcome may then be long on its way.
         await socket.send(json.dumps(self._hello()))
-        welcome = await asyncio.wait_for(self._welcome(socket), 15)
+        welcome = await _within(_WELCOME_SECONDS, self._welcome(socket))
         self._attempt = 0
         self._clock_offset = unix_seconds(welcome["serverTime"]) - asked_at
         with self._lock:
