@@ -1,5 +1,5 @@
 /** How a command that runs until it is stopped ends: by a signal, a closed output, or a reason of its own. */
-import { longestDelayMs } from '../lib/clock.js';
+import { keptAlive } from '../lib/kept-alive.js';
 import { exitCodes } from './command.js';
 
 export interface Ending {
@@ -15,15 +15,12 @@ export function createEnding(): Ending {
   return {
     end,
     async wait() {
-      const keepAlive = setInterval(() => undefined, longestDelayMs);
       const stop = (): void => end(exitCodes.done);
       process.once('SIGINT', stop);
       process.once('SIGTERM', stop);
       // The reader of the output has closed it.
       process.stdout.on('error', stop);
-      const exitCode = await ended;
-      clearInterval(keepAlive);
-      return exitCode;
+      return keptAlive(ended);
     },
   };
 }

@@ -1,4 +1,6 @@
 /** Logs a terminal in: exchanges email and password for a session token at the gateway. */
+import { keptAlive } from '../lib/kept-alive.js';
+
 export type LoginResult =
   | { readonly ok: true; readonly sessionToken: string }
   /** `message` is for the operator. */
@@ -28,7 +30,11 @@ export function isGatewayUrl(text: string): boolean {
   return URL.canParse(text) && /^(https?|wss?):$/.test(new URL(text).protocol);
 }
 
-export async function logIn({ url, email, password }: LoginRequest): Promise<LoginResult> {
+export async function logIn(request: LoginRequest): Promise<LoginResult> {
+  return keptAlive(attempt(request));
+}
+
+async function attempt({ url, email, password }: LoginRequest): Promise<LoginResult> {
   const address = new URL('api/auth/login', url.endsWith('/') ? url : `${url}/`);
   address.protocol = address.protocol.replace(/^ws/, 'http');
   let status: number;
