@@ -159,11 +159,12 @@ function goesBack(known: KnownExecution, evidence: Evidence): boolean {
 }
 
 /** Where no CumQty ever said it, the fills do: a venue may leave the sum to the reader. */
-function filledOf({
-  filledQuantity,
-  fills,
-}: Pick<KnownExecution, 'filledQuantity' | 'fills'>): number {
-  return filledQuantity || rounded(fills.reduce((sum, { quantity }) => sum + quantity, 0));
+function filledOf(known: KnownExecution): number {
+  return known.filledQuantity || sumOf(known);
+}
+
+function sumOf({ fills }: KnownExecution): number {
+  return rounded(fills.reduce((sum, { quantity }) => sum + quantity, 0));
 }
 
 const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
@@ -262,8 +263,11 @@ function fillOf(
   }
   const isNamed = known?.fills.some((fill) => fill.fillId === fillId) === true;
   const cumQty = amountOf(message, tags.CumQty) ?? 0;
-  // An ExecID that a venue gives again, as on another day: a repetition ends within what was filled, another trade after it.
-  if (isNamed && rounded(cumQty - quantity) < filledOf(known)) return undefined;
+  // An ExecID that a venue gives again, as on another day: a repetition begins within what was filled, another trade after it.
+  // The fills tell more than the latest CumQty where only some reports have one.
+  if (isNamed && rounded(cumQty - quantity) < Math.max(known.filledQuantity ?? 0, sumOf(known))) {
+    return undefined;
+  }
   const saidAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? NaN;
   const filledAt = saidAt >= earliestMs && saidAt < endMs ? saidAt : nowMs;
   const ownId = isNamed ? `${fillId}/${cumQty}`.slice(-fillIdLengthMax) : fillId;

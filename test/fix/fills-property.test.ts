@@ -1,6 +1,7 @@
 /**
- * Trades under what venues leave out and repeat: CumQty, LeavesQty and AvgPx whole, absent or 0, reports that come
- * again or late, ExecIDs that begin anew. The gateway counts each trade once, and the order ends as it did.
+ * Trades under what venues leave out and repeat: CumQty, LeavesQty and AvgPx whole, absent, 0 or only now and then,
+ * reports that come again or late, ExecIDs that begin anew. The gateway counts each trade once, and the order ends as
+ * it did.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -27,7 +28,7 @@ const ends = {
 
 interface Life {
   readonly trades: readonly number[];
-  readonly says: 'all' | 'nothing' | 'zeros';
+  readonly says: 'all' | 'nothing' | 'zeros' | 'sometimes';
   readonly end: keyof typeof ends;
   /** ExecIDs begin anew after every second trade. */
   readonly hasDays: boolean;
@@ -39,7 +40,7 @@ interface Life {
 
 const lives = fc.record<Life>({
   trades: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 }),
-  says: fc.constantFrom('all', 'nothing', 'zeros'),
+  says: fc.constantFrom('all', 'nothing', 'zeros', 'sometimes'),
   end: fc.constantFrom(...(Object.keys(ends) as Life['end'][])),
   hasDays: fc.boolean(),
   repeats: fc.array(fc.nat(20), { maxLength: 12 }),
@@ -52,10 +53,11 @@ function reportsOf({ trades, says, end, hasDays, repeats, isEarly }: Life, quant
     says === 'nothing'
       ? []
       : [
-          [tags.CumQty, says === 'all' ? `${cumQty}` : '0'],
-          [tags.LeavesQty, says === 'all' ? `${left}` : '0'],
-          [tags.AvgPx, says === 'all' && cumQty > 0 ? `${price}` : '0'],
+          [tags.CumQty, says === 'zeros' ? '0' : `${cumQty}`],
+          [tags.LeavesQty, says === 'zeros' ? '0' : `${left}`],
+          [tags.AvgPx, says === 'zeros' || cumQty === 0 ? '0' : `${price}`],
         ];
+  const withheld: readonly number[] = [tags.CumQty, tags.LeavesQty, tags.AvgPx];
   // Without a CumQty nothing but the ExecID tells a trade from a repetition.
   const days = hasDays && says === 'all' ? 2 : trades.length;
   let cumQty = 0;
@@ -85,7 +87,10 @@ function reportsOf({ trades, says, end, hasDays, repeats, isEarly }: Life, quant
     const at = 1 + (repeat % came.length);
     came.splice(at, 0, came[repeat % at] as Field[]);
   }
-  return came;
+  if (says !== 'sometimes') return came;
+  return came.map((fields, at) =>
+    at % 2 === 0 ? fields : fields.filter(([tag]) => !withheld.includes(tag)),
+  );
 }
 
 t.test('each trade counts once, whatever a venue leaves out or repeats', async () => {
