@@ -124,7 +124,7 @@ export class FixDesk {
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);
     const clOrdId = clOrdIdOf(cancelRequestId, rules.venue.clOrdIdLengthMax);
     // It left in an earlier process: the order's status will tell what became of it.
-    if (journal.cancel(clOrdId) !== undefined) return this.#doubts.add(order.clOrdId, 0);
+    if (journal.cancelled(clOrdId) !== undefined) return this.#doubts.add(order.clOrdId, 0);
     if (!session.isLoggedOn) return void this.#waiting.push(request);
     const orderId = this.#orderIdOf(executionId);
     const fields = cancelRequest(order, clOrdId, orderId, rules, clock.now());

@@ -110,11 +110,6 @@ export class FixJournal {
     return [...this.#orders.values()];
   }
 
-  /** Not settled. */
-  cancel(clOrdId: string): SentCancel | undefined {
-    return this.#cancels.get(clOrdId);
-  }
-
   /** Not settled, or settled as unknown: its answer may still come. */
   unanswered(clOrdId: string): NamedCancel | undefined {
     const settled = this.#settled.get(clOrdId);

@@ -975,3 +975,15 @@ t.test('OrderID NONE is no number: nothing names an order by it', async (t) => {
   desk.pass(10);
   t.strictSame(desk.taken().sent, [ask]);
 });
+
+t.test(
+  'a cancel leaves once, also where its answer comes before it is taken up again',
+  async (t) => {
+    const desk = working();
+    const request = { cancelRequestId: cancelId, executionId: id };
+    desk.desk.cancel(request);
+    desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`);
+    desk.desk.cancel(request);
+    t.strictSame(desk.taken().sent, [cancel]);
+  },
+);
