@@ -86,8 +86,8 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const isUndo = undoTypes.includes(execType) || undoTransTypes.includes(transType);
   const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
   const wasTaken = hasTaken(context);
-  const evidence = evidenceOf(message, context, wasTaken);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
+  const evidence = evidenceOf(message, context, wasTaken, fill?.fill.quantity ?? 0);
   const isBackward = known?.isReported === true && goesBack(known, evidence);
   const read = {
     isUndo,
@@ -151,16 +151,17 @@ function hasTaken({ order, known }: ReportContext): boolean {
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
-  const filled = filledOf(known);
+  // After a trade that was taken back the fills say too much: what a CumQty has said goes before.
+  const filled = known.filledQuantity || sumOf(known);
   if ((evidence.filledQuantity ?? filled) < filled) return true;
   if (known.status === 'unknown') return false;
   if (known.status === 'cancelled' && evidence.status === 'filled') return false;
   return isFinal(known.status) || rank(evidence.status) < rank(known.status);
 }
 
-/** Where no CumQty ever said it, the fills do: a venue may leave the sum to the reader. */
+/** The fills tell more than the latest CumQty where a venue leaves the sum to the reader, always or now and then. */
 function filledOf(known: KnownExecution): number {
-  return known.filledQuantity || sumOf(known);
+  return Math.max(known.filledQuantity ?? 0, sumOf(known));
 }
 
 function sumOf({ fills }: KnownExecution): number {
@@ -178,6 +179,7 @@ function evidenceOf(
   message: ReceivedMessage,
   { order, known, isCancelAsked }: ReportContext,
   wasTaken: boolean,
+  newlyFilled: number,
 ): Evidence {
   const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
   const meaning = ordStatuses[ordStatus] ?? { state: ordStatus, status: 'working' };
@@ -190,8 +192,8 @@ function evidenceOf(
   const filled = isForgotten ? undefined : cumQtyOf(message, meaning);
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
-  const filledBefore = known === undefined ? 0 : filledOf(known);
-  const status = isForgotten ? 'unknown' : statusOf(meaning, order, filledBefore, filled, left);
+  const listed = rounded((known === undefined ? 0 : filledOf(known)) + newlyFilled);
+  const status = isForgotten ? 'unknown' : statusOf(meaning, order, listed, filled, left);
   const rests = resting.includes(status) && (known === undefined || !isDefinitive(known));
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   // Of a forgotten order it means nothing, and NONE is no number: requests on the order go on naming it by the last one.
@@ -216,20 +218,23 @@ function evidenceOf(
   };
 }
 
-/** What rests is partially filled once something is filled, and has ended where nothing is open. */
+/**
+ * What rests is partially filled once something is filled, and has ended where nothing is open.
+ * @param listed what is known as filled, and the fill of this report: for a report without a CumQty.
+ */
 function statusOf(
   { state, status }: Meaning,
   { quantity, timeInForce }: SentOrder,
-  filledBefore: number,
+  listed: number,
   cumQty: number | undefined,
   left: number | undefined,
 ): ReportableStatus {
-  const filled = cumQty ?? filledBefore;
+  const filled = cumQty ?? listed;
   // Rejected means that nothing of it was executed; here the rest was.
-  if (status === 'rejected' && Math.max(filled, filledBefore) > 0) return 'cancelled';
+  if (status === 'rejected' && Math.max(filled, listed) > 0) return 'cancelled';
   if (!resting.includes(status)) return status;
   // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
-  if (left === 0 && filled >= Number(quantity)) return 'filled';
+  if ((left ?? 0) === 0 && filled >= Number(quantity)) return 'filled';
   // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
   if (left === 0 && state === 'DoneForDay' && timeInForce === 'day') return 'expired';
   return status === 'working' && filled > 0 ? 'partially_filled' : status;
@@ -264,10 +269,7 @@ function fillOf(
   const isNamed = known?.fills.some((fill) => fill.fillId === fillId) === true;
   const cumQty = amountOf(message, tags.CumQty) ?? 0;
   // An ExecID that a venue gives again, as on another day: a repetition begins within what was filled, another trade after it.
-  // The fills tell more than the latest CumQty where only some reports have one.
-  if (isNamed && rounded(cumQty - quantity) < Math.max(known.filledQuantity ?? 0, sumOf(known))) {
-    return undefined;
-  }
+  if (isNamed && rounded(cumQty - quantity) < filledOf(known)) return undefined;
   const saidAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? NaN;
   const filledAt = saidAt >= earliestMs && saidAt < endMs ? saidAt : nowMs;
   const ownId = isNamed ? `${fillId}/${cumQty}`.slice(-fillIdLengthMax) : fillId;

@@ -36,6 +36,8 @@ interface Life {
   readonly repeats: readonly number[];
   /** The end comes so many reports too early; not that of a refusal, which is definitive. */
   readonly isEarly: boolean;
+  /** PendingCancel goes before what else the OrdStatus of a trade may say. */
+  readonly isCancelPending: boolean;
 }
 
 const lives = fc.record<Life>({
@@ -45,10 +47,12 @@ const lives = fc.record<Life>({
   hasDays: fc.boolean(),
   repeats: fc.array(fc.nat(20), { maxLength: 12 }),
   isEarly: fc.boolean(),
+  isCancelPending: fc.boolean(),
 });
 
 /** What the venue sends, in the order in which it comes. */
-function reportsOf({ trades, says, end, hasDays, repeats, isEarly }: Life, quantity: number) {
+function reportsOf(life: Life, quantity: number): Field[][] {
+  const { trades, says, end, hasDays, repeats, isEarly, isCancelPending } = life;
   const amounts = (cumQty: number, left: number): Field[] =>
     says === 'nothing'
       ? []
@@ -66,7 +70,7 @@ function reportsOf({ trades, says, end, hasDays, repeats, isEarly }: Life, quant
     return [
       [tags.ExecID, `E${at % days}`],
       [tags.ExecType, 'F'],
-      [tags.OrdStatus, cumQty === quantity ? '2' : '1'],
+      [tags.OrdStatus, isCancelPending ? '6' : cumQty === quantity ? '2' : '1'],
       ...amounts(cumQty, quantity - cumQty),
       [tags.LastQty, `${traded}`],
       [tags.LastPx, `${price}`],
