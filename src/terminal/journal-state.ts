@@ -52,15 +52,25 @@ export function afterReport(
   const isNewFill =
     fill !== undefined && !execution.fills.some(({ fillId }) => fillId === fill.fillId);
   const hasEnded = isFinal(frame.status);
+  const { filledQuantity } = execution;
+  const isFurther = isNewFill || (frame.filledQuantity ?? filledQuantity) !== filledQuantity;
   const { reasonCode: _reasonCode, native, ...lasting } = execution;
   return {
-    ...lasting,
+    ...(isFurther ? withoutRest(lasting) : lasting),
     ...evidenceOf({ ...frame, ...nativeAfter(native, frame.native) }),
     submit: hasEnded ? { ...execution.submit, payload: {} } : execution.submit,
     isReported: true,
     fills: isNewFill ? [...execution.fills, fill] : execution.fills,
     updatedAt: at,
   };
+}
+
+/** What remains, and at what average, is told of the quantity that was filled then: told again, it would be wrong. */
+function withoutRest<E extends Partial<KnownExecution>>(
+  execution: E,
+): Omit<E, 'remainingQuantity' | 'averageFillPrice'> {
+  const { remainingQuantity: _remaining, averageFillPrice: _average, ...rest } = execution;
+  return rest;
 }
 
 /** The order's number and state last; code and text are of the report that tells them, as its reason is. */

@@ -10,11 +10,13 @@ import type { Field } from '../../src/fix/message.js';
 import { assert } from '../../src/lib/assert.js';
 import { toExecutionReport } from '../../src/plugins/evidence.js';
 import { report } from '../../src/signals/moves.js';
+import { evidenceOf, type KnownExecution } from '../../src/terminal/journal-state.js';
+import type { Evidence } from '../../src/terminal/plugin.js';
 import { anExecution } from '../signals/an-execution.js';
 import { limitOrder, MemoryDesk } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
-const price = 1.1;
+const priceOf = (trade: number): number => 1 + trade / 8;
 const open = 50;
 
 /** ExecType and OrdStatus of the end, and what the gateway calls it. */
@@ -53,38 +55,43 @@ const lives = fc.record<Life>({
 /** What the venue sends, in the order in which it comes. */
 function reportsOf(life: Life, quantity: number): Field[][] {
   const { trades, says, end, hasDays, repeats, isEarly, isCancelPending } = life;
-  const amounts = (cumQty: number, left: number): Field[] =>
+  const amounts = (left: number): Field[] =>
     says === 'nothing'
       ? []
       : [
           [tags.CumQty, says === 'zeros' ? '0' : `${cumQty}`],
           [tags.LeavesQty, says === 'zeros' ? '0' : `${left}`],
-          [tags.AvgPx, says === 'zeros' || cumQty === 0 ? '0' : `${price}`],
+          [tags.AvgPx, says === 'zeros' || cumQty === 0 ? '0' : `${value / cumQty}`],
         ];
   const withheld: readonly number[] = [tags.CumQty, tags.LeavesQty, tags.AvgPx];
   // Without a CumQty nothing but the ExecID tells a trade from a repetition.
   const days = hasDays && says === 'all' ? 2 : trades.length;
+  const [status] = ends[end];
+  const endsAt = isEarly && end !== 'rejected' && days > 2 ? trades.length >> 1 : trades.length;
   let cumQty = 0;
-  const reports = trades.map((traded, at): Field[] => {
+  let value = 0;
+  const reports: Field[][] = [];
+  for (let at = 0; at <= trades.length; at++) {
+    if (at === endsAt && status !== undefined) {
+      reports.push([
+        [tags.ExecID, 'X'],
+        [tags.ExecType, status],
+        [tags.OrdStatus, status],
+        ...amounts(0),
+      ]);
+    }
+    const traded = trades[at];
+    if (traded === undefined) break;
     cumQty += traded;
-    return [
+    value += traded * priceOf(at);
+    reports.push([
       [tags.ExecID, `E${at % days}`],
       [tags.ExecType, 'F'],
       [tags.OrdStatus, isCancelPending ? '6' : cumQty === quantity ? '2' : '1'],
-      ...amounts(cumQty, quantity - cumQty),
+      ...amounts(quantity - cumQty),
       [tags.LastQty, `${traded}`],
-      [tags.LastPx, `${price}`],
-    ];
-  });
-  const [status] = ends[end];
-  if (status !== undefined) {
-    const at = isEarly && end !== 'rejected' && days > 2 ? trades.length >> 1 : trades.length;
-    const last: Field[] = [
-      [tags.ExecID, 'X'],
-      [tags.ExecType, status],
-      [tags.OrdStatus, status],
-    ];
-    reports.splice(at, 0, [...last, ...amounts(cumQty, 0)]);
+      [tags.LastPx, `${priceOf(at)}`],
+    ]);
   }
   const came = [...reports];
   for (const repeat of repeats) {
@@ -104,7 +111,7 @@ t.test('each trade counts once, whatever a venue leaves out or repeats', async (
       const quantity = life.end === 'whole' ? traded : traded + open;
       const desk = new MemoryDesk();
       let execution = anExecution('submitted', { quantity, remainingQuantity: null });
-      desk.onReport = (evidence) => {
+      desk.onReport = (evidence: Evidence) => {
         const move = report(toExecutionReport(evidence), 10_000);
         execution = move(execution, desk.clock.now()) ?? execution;
       };
@@ -113,10 +120,13 @@ t.test('each trade counts once, whatever a venue leaves out or repeats', async (
         const named: Field[] = [[tags.ClOrdID, id.slice(4)], [tags.OrderID, 'V1'], ...fields];
         desk.desk.received({ beginString: 'FIX.4.4', type: types.ExecutionReport, fields: named });
       }
+      // As after a lost connection to the gateway, or for a command that it sends again.
+      desk.onReport(evidenceOf(desk.plugin.execution(id) as KnownExecution));
       const { status, filledQuantity, remainingQuantity, averageFillPrice, fills } = execution;
       const listed = fills.reduce((sum, fill) => sum + fill.quantity, 0);
       assert(listed === traded && filledQuantity === traded, `${listed}, ${filledQuantity} filled`);
-      assert(Math.abs((averageFillPrice ?? 0) - price) < 1e-9, `at ${averageFillPrice}`);
+      const value = life.trades.reduce((sum, each, at) => sum + each * priceOf(at), 0);
+      assert(Math.abs((averageFillPrice ?? 0) - value / traded) < 1e-9, `at ${averageFillPrice}`);
       assert(status === ends[life.end][1], `${status} at the end`);
       assert(life.end !== 'none' || remainingQuantity === open, `${remainingQuantity} is open`);
     }),

@@ -868,7 +868,10 @@ t.test('a CumQty, LeavesQty or AvgPx that the venue leaves at 0 says nothing', a
   const empty = '14=0|151=0|6=0';
   desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|${empty}|31=1.1|32=40`);
   t.strictSame(desk.taken().told, ['partially_filled, E1: 40 at 1.1']);
-  t.match(desk.plugin.execution(id), { remainingQuantity: 100, averageFillPrice: undefined });
+  t.match(desk.plugin.execution(id), {
+    remainingQuantity: undefined,
+    averageFillPrice: undefined,
+  });
   desk.receive(`35=8|37=V1|17=0|150=I|39=1|11=${name}|14=40|151=60|6=0`);
   t.equal(desk.plugin.execution(id)?.averageFillPrice, undefined);
   desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|${empty}|31=1.1|32=60`);

@@ -122,6 +122,25 @@ t.test('a journal without a file knows the same, for its own time', (t) => {
   t.end();
 });
 
+t.test('what remains, and the average, are known until more is filled', (t) => {
+  const journal = new Journal(clock);
+  journal.noteSubmit(submitFrame('exe_1'));
+  const told = {
+    ...reportOf('exe_1', 'working'),
+    filledQuantity: 1,
+    remainingQuantity: 1,
+    averageFillPrice: 5,
+  };
+  journal.noteReport(told, undefined);
+  journal.noteReport({ type: 'report', executionId: 'exe_1', status: 'working' }, undefined);
+  t.match(journal.execution('exe_1'), { remainingQuantity: 1, averageFillPrice: 5 });
+  journal.noteReport(reportOf('exe_1', 'filled', 'f2'), undefined);
+  t.notOk(Object.hasOwn(journal.execution('exe_1') ?? {}, 'averageFillPrice'));
+  t.notOk(Object.hasOwn(journal.execution('exe_1') ?? {}, 'remainingQuantity'));
+  journal.close();
+  t.end();
+});
+
 t.test('a torn last line is left out, wherever it was torn', (t) => {
   const directory = t.testdir();
   fill(directory);
