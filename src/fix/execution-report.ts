@@ -34,6 +34,9 @@ const ordStatuses: Readonly<Record<string, Meaning>> = {
   E:   { state: 'PendingReplace',       status: 'working' },
 };
 
+/** Calculated: done for the day, with what that has cost. */
+const doneForDay: readonly string[] = ['DoneForDay', 'Calculated'];
+
 /** OrdRejReason (103); any other is `broker_rejected`. */
 const rejectReasons: Readonly<Record<string, ReasonCode>> = {
   '1': 'unknown_instrument',
@@ -236,7 +239,7 @@ function statusOf(
   // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
   if ((left ?? 0) === 0 && filled >= Number(quantity)) return 'filled';
   // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
-  if (left === 0 && state === 'DoneForDay' && timeInForce === 'day') return 'expired';
+  if (left === 0 && doneForDay.includes(state) && timeInForce === 'day') return 'expired';
   return status === 'working' && filled > 0 ? 'partially_filled' : status;
 }
 

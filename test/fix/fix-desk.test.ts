@@ -109,6 +109,9 @@ t.test('a day order that is done for the day has expired; one for longer goes on
   const filled = working();
   filled.receive(`${done.replace('14=40', '14=100')}|151=0`);
   t.strictSame(filled.taken().told, ['filled, 100 filled'], 'its last trade was missed');
+  const calculated = working();
+  calculated.receive(`35=8|37=V1|17=E3|150=B|39=B|11=${name}|14=40|151=0|6=1.1`);
+  t.match(calculated.taken().told, [/^expired/], 'what its day has cost may be all that is said');
 });
 
 t.test('an order that is filled while its cancel is pending is filled', async (t) => {
