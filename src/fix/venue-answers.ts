@@ -75,7 +75,6 @@ export class VenueAnswers {
     const { evidence, isUndo, isCancelPending, isTaken, isRevived } = read;
     if (isTaken && order.isTaken !== true) journal.noteTaken(clOrdId);
     if (isUndo) {
-      // Nothing of it is told but that it came, so it answers no doubt.
       this.#say(
         'The venue takes back or corrects a trade: check the position and the order.',
         message,
@@ -94,10 +93,12 @@ export class VenueAnswers {
       else if (evidence?.status === 'unknown') this.#doubtCancel(cancel);
       else this.#afterReport(cancel, order, isCancelPending, askedBy);
     }
-    // PendingNew answers no doubt: the venue has not decided yet. Nor does what says nothing of a cancel.
+    // PendingNew answers no doubt: the venue has not decided yet. Nor does what says nothing of a cancel, or may be old.
     const isCancelOpen =
       evidence?.status !== 'unknown' && journal.cancelsOf(executionId).length > 0;
-    if (!isUndo && evidence?.status !== 'submitted' && !isCancelOpen) doubts.delete(clOrdId);
+    const isFresh = evidence !== undefined && valueOf(message, tags.PossResend) !== 'Y';
+    const isAnswer = isFresh || askedBy !== undefined;
+    if (isAnswer && evidence?.status !== 'submitted' && !isCancelOpen) doubts.delete(clOrdId);
   }
 
   #doubtCancel({ cancelRequestId, clOrdId }: SentCancel): void {

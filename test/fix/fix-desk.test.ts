@@ -993,3 +993,21 @@ t.test(
     t.strictSame(desk.taken().sent, [cancel]);
   },
 );
+
+t.test('a report that is old, or may be, answers no doubt', async (t) => {
+  for (const [known, old] of [
+    [isPartlyFilled, isNew],
+    [isNew, `${isNew}|97=Y`],
+  ] as const) {
+    const desk = working();
+    desk.receive(known);
+    desk.desk.loggedOn();
+    desk.receive(old);
+    desk.taken();
+    desk.pass(1);
+    t.strictSame(desk.taken().sent, [askKnown]);
+    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    desk.pass(120);
+    t.strictSame(desk.taken().sent, [], 'the answer to the question ends it, whatever it says');
+  }
+});
