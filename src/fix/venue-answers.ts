@@ -123,7 +123,12 @@ export class VenueAnswers {
   }
 
   #onCancelReject(message: ReceivedMessage): void {
-    const cancel = this.#options.journal.unanswered(valueOf(message, tags.ClOrdID) ?? '');
+    const { journal } = this.#options;
+    // Of an order that it does not know a venue says Rejected.
+    const has = (valueOf(message, tags.OrdStatus) ?? '8') !== '8';
+    const [order] = this.ordersOf(message);
+    if (has && order !== undefined && order.isTaken !== true) journal.noteTaken(order.clOrdId);
+    const cancel = journal.unanswered(valueOf(message, tags.ClOrdID) ?? '');
     // The end of the order has ended its cancel, too.
     if (cancel === undefined || !this.isOpen(cancel.executionId)) return;
     this.#settle(cancel, cancelRejection(message));

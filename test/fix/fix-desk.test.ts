@@ -1011,3 +1011,21 @@ t.test('a report that is old, or may be, answers no doubt', async (t) => {
     t.strictSame(desk.taken().sent, [], 'the answer to the question ends it, whatever it says');
   }
 });
+
+t.test('a refused cancel of an order that the venue has is word of the order, too', async (t) => {
+  const noOrder = `35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0`;
+  for (const [refusal, told] of [
+    ['37=V1|39=2|102=0', 'unknown'],
+    ['37=NONE|39=8|102=1', 'rejected, broker_rejected, 0 filled'],
+  ] as const) {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.receive(`35=9|11=${cancelName}|41=${name}|434=1|${refusal}`);
+    desk.taken();
+    desk.desk.loggedOn();
+    desk.pass(1);
+    desk.receive(noOrder);
+    t.strictSame(desk.taken().told, [told], 'it has forgotten what it had');
+  }
+});
