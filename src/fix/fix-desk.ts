@@ -4,7 +4,15 @@
  * cancels wait for the session; the journals and the doubts own the rest.
  */
 import type { Clock } from '../lib/clock.js';
-import type { CancelRequest, Doubt, Evidence, Plugin, SubmitFrame } from '../terminal/plugin.js';
+import { isFinal } from '../model/execution.js';
+import type {
+  CancelRequest,
+  Doubt,
+  Evidence,
+  KnownExecution,
+  Plugin,
+  SubmitFrame,
+} from '../terminal/plugin.js';
 import type { CommandFault } from '../plugins/commands.js';
 import { cancelOutcome } from './execution-report.js';
 import { askAfterMs, Doubts } from './doubts.js';
@@ -99,11 +107,23 @@ export class FixDesk {
 
   /** A command of an earlier process: it may have left if it was noted, or if its note was lost with the file. */
   inDoubt({ executionId }: SubmitFrame): Doubt {
-    const { journal, plugin, rules } = this.#options;
+    const { journal, plugin } = this.#options;
     if (journal.orderOf(executionId) !== undefined) return undefined;
     const storedAt = plugin.known(executionId)?.updatedAt ?? 0;
-    if (storedAt >= journal.begunAt) return 'execute';
-    const clOrdId = clOrdIdOf(executionId, rules.venue.clOrdIdLengthMax);
+    return storedAt >= journal.begunAt ? 'execute' : this.#lost(executionId);
+  }
+
+  /** Orders of an earlier process that it reported on: what was noted of them may be lost with the file. */
+  restore(executions: readonly KnownExecution[]): void {
+    const { journal, plugin } = this.#options;
+    for (const { executionId, status } of executions) {
+      const isFollowed = isFinal(status) || journal.orderOf(executionId) !== undefined;
+      if (!isFollowed) plugin.report(executionId, this.#lost(executionId));
+    }
+  }
+
+  #lost(executionId: string): Evidence {
+    const clOrdId = clOrdIdOf(executionId, this.#options.rules.venue.clOrdIdLengthMax);
     const text = `The journal of the FIX session is younger than this command. Ask the venue for ClOrdID ${clOrdId}.`;
     return { status: 'unknown', native: { text } };
   }

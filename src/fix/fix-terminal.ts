@@ -66,6 +66,7 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
       submit: (command) => desk.submit(command),
       cancel: (request) => desk.cancel(request),
       inDoubt: (command) => desk.inDoubt(command),
+      restore: (executions) => desk.restore(executions),
       notice(notice) {
         onNotice(notice);
         if (notice.kind === 'connected') sayConnection();

@@ -5,6 +5,7 @@ import { toFixTime } from '../../src/fix/fix-time.js';
 import { venues } from '../../src/fix/venues.js';
 import { toIsoTime } from '../../src/lib/clock.js';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
+import type { KnownExecution } from '../../src/terminal/plugin.js';
 import { limitOrder, memoryFile, MemoryDesk, message } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
@@ -1028,4 +1029,15 @@ t.test('a refused cancel of an order that the venue has is word of the order, to
     desk.receive(noOrder);
     t.strictSame(desk.taken().told, [told], 'it has forgotten what it had');
   }
+});
+
+t.test('an order that was lost with the journal of the session is unknown', async (t) => {
+  const before = working();
+  const lost = new MemoryDesk({}, memoryFile(), before.plugin, before.clock);
+  lost.desk.restore([lost.plugin.execution(id) as KnownExecution]);
+  t.match(lost.taken(), { sent: [], told: ['unknown'] });
+  lost.desk.restore([lost.plugin.execution(id) as KnownExecution]);
+  t.strictSame(lost.taken().told, [], 'once');
+  before.desk.restore([before.plugin.execution(id) as KnownExecution]);
+  t.strictSame(before.taken().told, []);
 });
