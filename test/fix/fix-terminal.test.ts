@@ -1,5 +1,5 @@
 /** A bot, the gateway, `signalbox fix` and a venue, all over real sockets, with breaks in between. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.js';
@@ -124,6 +124,25 @@ t.test('an order that the venue never took: it is asked, and says that it has no
   await startFix(t, setting).ready();
   const execution = await becomes(user, requestId, 'rejected');
   t.match(execution, { reasonCode: 'broker_rejected', native: { text: 'unknown order' } });
+  t.equal(venue.orders.length, 1);
+});
+
+t.test('an order whose session journal was lost is unknown after the next start', async (t) => {
+  const { user, venue, setting } = await setUp(t, {
+    onMessage: (message, venue) => {
+      if (message.type === types.NewOrderSingle) venue.rest(message);
+    },
+  });
+  const first = startFix(t, setting);
+  await first.ready();
+  const requestId = await gateway.submit(user, order());
+  await becomes(user, requestId, 'working');
+  await first.stop();
+  const files = readdirSync(setting.directory, { recursive: true, encoding: 'utf8' });
+  rmSync(join(setting.directory, files.find((file) => file.endsWith('.fix')) as string));
+  await startFix(t, { ...setting, session: { resetOnLogon: true } }).ready();
+  const { native } = await becomes(user, requestId, 'unknown');
+  t.match(native.text, `ClOrdID ${venue.orders[0]}`);
   t.equal(venue.orders.length, 1);
 });
 
