@@ -244,6 +244,23 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     t.ok(waited <= 2, `${waited} s`);
   });
 
+  const misshapen: readonly [method: string, args: object, wrong: object, right: object][] = [
+    ['submit', order, { requestId: 5 }, { requestId: 'req_1' }],
+    ['cancel', ['ref'], { cancelRequestId: null }, { cancelRequestId: 'can_1' }],
+    ['status', ['req_1'], { executions: [] }, { status: 'accepted', executions: [] }],
+    ['wait_for_result', ['req_1', 20], { executions: [] }, { status: 'completed', executions: [] }],
+    ['open', [], { signals: 5 }, { signals: [] }],
+    ['sources', [], { sources: null }, { sources: [] }],
+  ];
+  for (const [method, args, wrong, right] of misshapen) {
+    await t.test(`${method}: a success of another shape is asked for again`, async (t) => {
+      api.play({ status: 200, body: wrong }, { status: 200, body: right });
+      const { value } = await call(method, args);
+      t.strictSame(value, Array.isArray(value) ? [] : right);
+      t.equal(api.seen.length, 2);
+    });
+  }
+
   await t.test('a wait that is repeated asks the gateway for the time left', async (t) => {
     api.play({ status: 503 }, { status: 200, body: { status: 'completed', executions: [] } });
     const { value } = await call('wait_for_result', ['req_1', 20]);

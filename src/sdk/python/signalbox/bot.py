@@ -114,6 +114,13 @@ _BY_STATUS = (
     (300, _Rule("never", "unchanged")),
     (0, _Rule("backoff", "raised")),
 )
+#: What a successful answer must hold; any other is of something else, such as a proxy, and is asked for again.
+_Shape = Mapping[str, type]
+_ACCEPTED: _Shape = {"requestId": str}
+_CANCELLING: _Shape = {"cancelRequestId": str}
+_SIGNAL: _Shape = {"status": str, "executions": list}
+_SIGNALS: _Shape = {"signals": list}
+_SOURCES: _Shape = {"sources": list}
 #: For mutations short at first, because the TTL runs.
 _MUTATION_DELAYS = (0.25, 0.5, 1, 2, 4, 8, 10)
 _READ_DELAYS = (1, 2, 5, 10)
@@ -172,7 +179,7 @@ class BotClient:
     def send(self, prepared: Prepared, resumed: bool = False) -> Dict[str, Any]:
         """Until the gateway has accepted or refused it. `resumed`: an earlier run may have sent it."""
         give_up = max(0.0, prepared.expires_at - self._clock.time()) + _SETTLE_SECONDS
-        return self._mutate("/api/v1/signals", prepared.body, prepared, resumed, give_up, "requestId")
+        return self._mutate("/api/v1/signals", prepared.body, prepared, resumed, give_up, _ACCEPTED)
 
     def submit(self, **signal: Any) -> Dict[str, Any]:
         """`prepare` and `send` in one."""
@@ -183,14 +190,14 @@ class BotClient:
 
     def send_cancel(self, prepared: PreparedCancel, resumed: bool = False) -> Dict[str, Any]:
         path = f"/api/v1/orders/{quote(prepared.order_ref, safe='')}/cancel"
-        return self._mutate(path, None, prepared, resumed, 60.0, "cancelRequestId")
+        return self._mutate(path, None, prepared, resumed, 60.0, _CANCELLING)
 
     def cancel(self, order_ref: str) -> Dict[str, Any]:
         """Asks for the cancel of one order; its outcome is in `executions[].cancel` of the signal."""
         return self.send_cancel(self.prepare_cancel(order_ref))
 
     def status(self, request_id: str) -> Dict[str, Any]:
-        return self._read(f"/api/v1/signals/{quote(request_id, safe='')}", "executions")
+        return self._read(f"/api/v1/signals/{quote(request_id, safe='')}", _SIGNAL)
 
     def wait_for_result(self, request_id: str, timeout: float) -> Dict[str, Any]:
         """
@@ -202,7 +209,7 @@ class BotClient:
             began = self._clock.monotonic()
             left = max(0.0, ends - began)
             wait = min(left, 20.0)
-            found = self._read(f"/api/v1/signals/{quote(request_id, safe='')}", "executions", left, wait)
+            found = self._read(f"/api/v1/signals/{quote(request_id, safe='')}", _SIGNAL, left, wait)
             if found["status"] == "completed" or self._clock.monotonic() >= ends:
                 return found
             if self._clock.monotonic() - began < wait:  # A gateway that shuts down does not wait.
@@ -214,14 +221,14 @@ class BotClient:
         before: Optional[str] = None
         while True:
             query = {"status": "open", "limit": "200", **({"before": before} if before else {})}
-            page = self._read(f"/api/v1/signals?{urlencode(query)}", "signals")
+            page = self._read(f"/api/v1/signals?{urlencode(query)}", _SIGNALS)
             found += page["signals"]
             before = page.get("next")
             if before is None:
                 return found
 
     def sources(self) -> List[Dict[str, Any]]:
-        return list(self._read("/api/v1/terminal-events/sources", "sources")["sources"])
+        return list(self._read("/api/v1/terminal-events/sources", _SOURCES)["sources"])
 
     def events(self, platform: str, instance_id: str, account_name: str,
                last_event_id: Optional[str] = None) -> Iterator[Event]:
@@ -262,17 +269,17 @@ class BotClient:
             self._clock.sleep(max(wait, self._delay(_READ_DELAYS, failures)))
             failures += 1
 
-    def _read(self, path: str, needed: str, give_up: float = 30.0, wait: float = 0.0) -> Dict[str, Any]:
+    def _read(self, path: str, needed: _Shape, give_up: float = 30.0, wait: float = 0.0) -> Dict[str, Any]:
         """`wait`: seconds for which the gateway may hold its answer back."""
         return self._run("GET", path, None, needed, None, False, _READ_DELAYS, give_up, 0.0, wait)
 
     def _mutate(self, path: str, body: Optional[str], prepared: Any, resumed: bool, give_up: float,
-                needed: str) -> Dict[str, Any]:
+                needed: _Shape) -> Dict[str, Any]:
         certain_until = prepared.prepared_at + _RETENTION_SECONDS
         return self._run("POST", path, body, needed, prepared.idempotency_key, resumed, _MUTATION_DELAYS, give_up,
                          certain_until, 0.0)
 
-    def _run(self, method: str, path: str, body: Optional[str], needed: str, key: Optional[str], in_doubt: bool,
+    def _run(self, method: str, path: str, body: Optional[str], needed: _Shape, key: Optional[str], in_doubt: bool,
              delays: Sequence[float], give_up: float, certain_until: float, wait: float) -> Dict[str, Any]:
         """Repeats the same request by the rules; knows over all attempts whether it may have taken effect."""
         ends = self._clock.monotonic() + give_up
@@ -280,7 +287,7 @@ class BotClient:
         while True:
             reply = self._exchange(method, path, body, key, min(wait, max(0.0, ends - self._clock.monotonic())))
             is_success = isinstance(reply, Answer) and 200 <= reply.status < 300
-            if is_success and isinstance(reply.body, dict) and needed in reply.body:
+            if is_success and _has(reply.body, needed):
                 return dict(reply.body)
             rule = rule_of(reply)
             if key is not None and rule.doubt == "raised":
@@ -432,6 +439,10 @@ class _Received(io.RawIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+def _has(body: Any, needed: _Shape) -> bool:
+    return isinstance(body, dict) and all(isinstance(body.get(name), kind) for name, kind in needed.items())
 
 
 def _parsed(text: Union[str, bytes]) -> Any:
