@@ -99,11 +99,10 @@ export class Acceptance {
 
   #stored(pending: PendingSignal): void {
     this.#doubts.settleBefore(pending.number);
-    if (!pending.isSettled) this.#settleAsAccepted(pending);
+    this.#settleAsAccepted(pending);
   }
 
   #failed(pending: PendingSignal, error: unknown): void {
-    if (pending.isSettled) return;
     if (error instanceof WriteRefused) {
       this.#settleAsNothing(pending);
       pending.answer('storage_unavailable');
@@ -196,7 +195,6 @@ export class Acceptance {
 
   #settle(pending: PendingSignal, isAccepted: boolean): void {
     const { user, idempotencyKey } = pending.submission;
-    pending.isSettled = true;
     // Settled again, it would free what a retry has taken meanwhile.
     this.#doubts.remove(pending);
     this.#deps.quota.decide(user.userId, pending.accepted.request.requestId, isAccepted);

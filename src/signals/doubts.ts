@@ -11,7 +11,7 @@ const lookIntervalMs = 1_000;
 export interface DoubtsDeps<Doubt> {
   readonly store: Store;
   readonly deadlines: Deadlines;
-  /** The store shows what became of it. */
+  /** The store shows what became of it. Calls `remove`. */
   readonly settle: (doubt: Doubt) => void;
 }
 
@@ -43,7 +43,6 @@ export class Doubts<Doubt> {
   #settleAll(isDecided: (doubt: Doubt, number: number) => boolean): void {
     for (const [doubt, number] of [...this.#numbers]) {
       if (!isDecided(doubt, number)) continue;
-      this.#numbers.delete(doubt);
       this.#deps.settle(doubt);
     }
   }

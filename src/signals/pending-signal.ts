@@ -7,8 +7,6 @@ export type NotAccepted = 'storage_unavailable' | 'signal_processing_failed';
 export type Answer = (accepted: Accepted | NotAccepted) => void;
 
 export class PendingSignal {
-  /** Whether its outcome is known. */
-  isSettled = false;
   #answer: Answer | undefined;
 
   constructor(

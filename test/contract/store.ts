@@ -355,6 +355,17 @@ export function storeContract(t: Test, open: (t: Test) => Store): void {
     t.equal(store.get('meta', 'n'), undefined);
   });
 
+  rule('a write resolves no sooner than those before it', async (t, store) => {
+    const resolved: number[] = [];
+    const writes = [];
+    for (let i = 0; i < 20; i++) {
+      writes.push(store.write((batch) => batch.put('meta', 'n', i)).then(() => resolved.push(i)));
+      if (i % 3 === 0) await new Promise(setImmediate);
+    }
+    await Promise.all(writes);
+    t.strictSame(resolved, [...writes.keys()]);
+  });
+
   rule('transactions and writes of one turn happen in the order of the calls', async (t, store) => {
     const add = (amount: number) =>
       store.transact((transaction) => {
