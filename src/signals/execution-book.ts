@@ -88,8 +88,8 @@ export class ExecutionBook implements EntryOwner {
       const entry = this.#entryFrom(userId, record, isSent);
       if (!this.#isForBook(entry)) continue;
       this.#keep(entry);
-      const isDecided = this.#recover(entry, record);
-      if (!isDecided && brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
+      this.#recover(entry, record);
+      if (brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
       entry.unload();
     }
     return stopped;
@@ -98,16 +98,14 @@ export class ExecutionBook implements EntryOwner {
   /**
    * Counts as sent what may have been sent. What a cancel of all orders has decided is left to it: it may cover so
    * many orders that to change all of them by one write would make every other user wait.
-   * @returns whether it is left.
    */
-  #recover(entry: BookEntry, record: Execution): boolean {
+  #recover(entry: BookEntry, record: Execution): void {
     const { owed, timeouts, clock } = this.#deps;
     const decided = owed.decided(entry.userId, record);
     const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
     // Without a deadline nobody else would: what it may be sent until may have passed since it was kept.
     this.release(entry);
-    return isLeft;
   }
 
   /** Reads and recovers the open executions of a user that was imported from another gateway. */
@@ -269,7 +267,7 @@ export class ExecutionBook implements EntryOwner {
 
   #flushed(entry: BookEntry, fills: number): void {
     entry.pendingWrites--;
-    entry.durableFills = Math.max(entry.durableFills, fills);
+    entry.durableFills = fills;
     this.release(entry);
   }
 

@@ -36,9 +36,8 @@ export class ExecutionTimeouts {
   begin(entry: BookEntry): void {
     const { clock } = this.#deps;
     const now = clock.now();
-    const { createdAt, dispatchedAt, expiresAt } = entry.execution;
+    const { createdAt, expiresAt } = entry.execution;
     entry.expiryDue = entry.enteredAt + Math.min(expiresAt - now, expiresAt - createdAt);
-    if (dispatchedAt !== null) entry.confirmDue = this.#confirmDue(dispatchedAt, now);
   }
 
   /** Schedules the deadlines for the current states of the execution and its cancel. */
