@@ -31,11 +31,36 @@ t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
     gateway.idempotency.lookUp('u1', 'k', () => 'cancel x', gateway.clock.now()),
     {
       kind: 'replay',
-      record: { answer: answers[0], requestId: `req_${id.slice(4, 30)}` },
+      record: {
+        answer: answers[0],
+        requestId: `req_${id.slice(4, 30)}`,
+        expiresAt: gateway.clock.now() + gateway.limits.idempotencyRetentionMs,
+      },
     },
   );
   t.match(gateway.store.range('cancelKeys'), [{ key: ['u1', String], record: 'k' }]);
+  await gateway.pass(3_000);
+  t.equal(answers.length, 1, 'no deadline of its commit is left');
 });
+
+t.test(
+  'a cancel whose commit hangs is answered in time, and in doubt after the stale time',
+  async (t) => {
+    const { gateway, id } = await working();
+    const release = gateway.memory.hang();
+    const answers: (string | undefined)[] = [];
+    gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', (body) => answers.push(body));
+    const look = () =>
+      gateway.idempotency.lookUp('u1', 'k', () => 'cancel', gateway.clock.now()).kind;
+    await gateway.pass(3_000);
+    t.strictSame([answers, look()], [[undefined], 'request_in_progress']);
+    await gateway.pass(gateway.limits.staleProcessingMs - 3_000);
+    t.equal(look(), 'idempotency_outcome_unknown');
+    release();
+    await turns();
+    t.equal(look(), 'replay');
+  },
+);
 
 t.test(
   'when the commit fails the outcome is unknown; it is stored and sent once it can be',
