@@ -299,6 +299,20 @@ for (const [name, fate] of Object.entries({
   });
 }
 
+t.test('a stale time shorter than that of an answer counts for both', async (t) => {
+  const gateway = new SimulatedGateway({ limits: { staleProcessingMs: 1_000 } });
+  gateway.memory.hang();
+  const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k' });
+  await gateway.pass(999);
+  t.strictSame(answers, []);
+  await gateway.pass(1);
+  t.strictSame(answers, ['signal_processing_failed']);
+  t.equal(
+    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
+    'idempotency_outcome_unknown',
+  );
+});
+
 t.test('a doubt ends without any other request, after as many tries as it takes', async (t) => {
   const gateway = new SimulatedGateway();
   // As when the disk’s health has not heard of the failure.

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { aFill } from './an-execution.js';
 import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 t.test('every change of state of an execution and of its cancel is one event', async (t) => {
@@ -31,6 +32,21 @@ t.test('every change of state of an execution and of its cancel is one event', a
     ],
   );
 });
+
+t.test(
+  'an event has the fills of its change, and none that came while it was written',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    const report = { type: 'report', executionId: id, status: 'partially_filled' };
+    plugin.say({ ...report, seq: 1, fill: aFill('f1', 1) });
+    plugin.say({ ...report, seq: 2, fill: aFill('f2', 1) });
+    await turns();
+    const { data } = events(gateway).at(-1) ?? {};
+    t.strictSame((data?.data as { fills?: object[] } | undefined)?.fills, [aFill('f1', 1)]);
+  },
+);
 
 t.test('the events name what they are about', async (t) => {
   const gateway = new SimulatedGateway();

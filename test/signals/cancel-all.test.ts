@@ -351,6 +351,19 @@ t.test(
   },
 );
 
+t.test('a cancel that waits while a hello is written leaves after it', async (t) => {
+  const { gateway, plugin, id } = await submitted();
+  plugin.drop();
+  await gateway.cancelAll();
+  const back = gateway.connect();
+  back.hello({ executions: [{ executionId: id, status: 'submitted', native: { orderId: '7' } }] });
+  t.strictSame(back.errors, []);
+  t.strictSame(cancelsSent(back), []);
+  await turns();
+  t.match(gateway.durable(id), { native: { orderId: '7' }, cancel: { status: 'dispatched' } });
+  t.equal(cancelsSent(back).length, 1);
+});
+
 t.test('an order that was not acknowledged is not sent again: its cancel is', async (t) => {
   for (const restarts of [false, true]) {
     const gateway = new SimulatedGateway();

@@ -509,7 +509,7 @@ t.test('users cannot reach each other’s executions', async (t) => {
   t.ok(gateway.book.find('u1', id));
 });
 
-t.test('forgetting a user drops the executions and their deadlines', async (t) => {
+t.test('forgetting a user drops the executions with their deadlines and their count', async (t) => {
   const gateway = new SimulatedGateway();
   await gateway.plugin();
   const before = gateway.deadlines.size;
@@ -518,8 +518,10 @@ t.test('forgetting a user drops the executions and their deadlines', async (t) =
   t.equal(gateway.deadlines.size, before + 2);
   gateway.book.forget('u2');
   t.equal(gateway.book.size, 2);
+  t.equal(gateway.book.openOrders.of(1), 2);
   gateway.book.forget('u1');
   t.equal(gateway.book.size, 0);
+  t.equal(gateway.book.openOrders.of(1), 0);
   t.equal(gateway.deadlines.size, before);
 });
 
@@ -603,6 +605,23 @@ t.test(
       await gateway.pass(5_000);
       t.equal(gateway.durable(id), undefined, 'and not written again');
     }
+  },
+);
+
+t.test(
+  'an order is an open one of its key unless it is final, and again once it is known to live',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
+    t.equal(gateway.book.openOrders.of(1), 1);
+    plugin.drop();
+    await gateway.pass(60_000);
+    t.match(gateway.durable(id), { status: 'unknown' });
+    t.equal(gateway.book.size, 1, 'it may be sent again');
+    t.equal(gateway.book.openOrders.of(1), 0);
+    (await gateway.plugin()).say({ type: 'report', seq: 1, executionId: id, status: 'working' });
+    t.equal(gateway.book.openOrders.of(1), 1);
   },
 );
 

@@ -116,6 +116,16 @@ for (const name of names) {
     t.equal(back.of('cancel').length, 1, 'a cancel leaves');
   });
 
+  t.test(`${name}: what was sent before it is unknown because of a restart after it`, async (t) => {
+    const gateway = new SimulatedGateway();
+    await gateway.plugin();
+    const [id = ''] = await gateway.submit();
+    await stop(gateway, name);
+    const next = gateway.restart();
+    await next.pass(60_000);
+    t.match(next.durable(id), { status: 'unknown', reasonCode: 'gateway_restarted' });
+  });
+
   t.test(`${name}: a start denies what the last process could not`, async (t) => {
     const { gateway, id } = await waiting();
     await stops[name](gateway.store);
