@@ -621,6 +621,20 @@ t.test('a step of the wall clock makes no confirmation longer', async (t) => {
   );
 });
 
+t.test(
+  'of what an earlier process sent, nobody knows how long its confirmation took',
+  async (t) => {
+    const first = new SimulatedGateway();
+    const plugin = await first.plugin();
+    const [executionId = ''] = await first.submit();
+    plugin.drop();
+    const next = first.restart();
+    (await next.plugin()).say({ type: 'report', seq: 1, executionId, status: 'working' });
+    t.match(next.execution(executionId), { status: 'working' });
+    t.equal(next.instruments.confirmLatency.count, 0);
+  },
+);
+
 t.test('a plugin that begins its numbers anew is told, and counted', async (t) => {
   const gateway = new SimulatedGateway();
   const first = await gateway.plugin();

@@ -117,6 +117,18 @@ t.test(
   },
 );
 
+t.test('an acknowledgement after the 30 s gives the cancel 30 s more', async (t) => {
+  const { gateway, plugin, id } = await working();
+  const cancelRequestId = await gateway.cancel(id);
+  await gateway.pass(30_000);
+  t.match(gateway.durable(id), { cancel: { status: 'unknown' } });
+  plugin.say({ type: 'ack', cancelRequestId });
+  await gateway.pass(29_999);
+  t.match(gateway.durable(id), { cancel: { status: 'pending' } });
+  await gateway.pass(1);
+  t.match(gateway.durable(id), { cancel: { status: 'unknown' } });
+});
+
 t.test('however fill and cancel race, one of them wins, and every record agrees', async () => {
   const statuses = [
     'working',

@@ -303,6 +303,33 @@ t.test('an import, too, takes what may have been sent as sent', async (t) => {
   t.match(gateway.execution(id), { status: 'dispatched', delivery: 'sent' });
 });
 
+t.test(
+  'what the book has by the time of the import stays the one entry of its execution',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    (await gateway.plugin()).drop();
+    const [id = ''] = await gateway.submit();
+    const entry = gateway.entry(id);
+    gateway.book.adopt('u1');
+    t.equal(gateway.book.size, 1);
+    t.equal(gateway.entry(id), entry);
+  },
+);
+
+t.test(
+  'an unknown order that its terminal has acknowledged is not kept to be sent again',
+  async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    const [id = ''] = await gateway.submit({ ttlMs: 300_000 });
+    plugin.say({ type: 'ack', executionId: id });
+    plugin.drop();
+    await gateway.pass(60_000);
+    t.match(gateway.durable(id), { status: 'unknown', delivery: 'confirmed' });
+    t.equal(gateway.book.size, 0);
+  },
+);
+
 t.test('a queued one that never left is still queued after a restart, and expires', async (t) => {
   const first = new SimulatedGateway();
   (await first.plugin()).drop();

@@ -192,6 +192,7 @@ for (const name of names) {
         }
         await turns();
         t.match(gateway.durable(id), { status: 'unknown', maySend: false });
+        if (runs) t.equal(gateway.book.size, 0, 'nothing of it waits for the terminal');
         await lift(gateway);
         await nothingLeaves(t, gateway.restart());
       }
