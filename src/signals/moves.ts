@@ -119,7 +119,7 @@ function dispatchedAt(execution: Execution, at: number): Execution {
     status: 'dispatched',
     delivery: 'sent',
     dispatchedAt: at,
-    updatedAt: Math.max(at, execution.updatedAt),
+    updatedAt: at,
   };
 }
 
@@ -138,7 +138,6 @@ function afterReport(
 
   // An order that is filled to its last part has no other end, whichever of both is reported first.
   const becomesFilled =
-    (moves || filled !== undefined || filledQuantity !== execution.filledQuantity) &&
     isFinal(evidence.status) &&
     evidence.status !== 'filled' &&
     isComplete(execution, filledQuantity);

@@ -81,7 +81,7 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
   const names = memberNames(payload).map(withoutCase);
   const terms = envelope.payload as Readonly<Record<string, unknown>>;
   const valueOf = (name: string): unknown => {
-    const isClear = Object.hasOwn(terms, name) && names.indexOf(name) === names.lastIndexOf(name);
+    const isClear = names.indexOf(name) === names.lastIndexOf(name);
     return isClear ? terms[name] : undefined;
   };
   if (allowedInstruments !== undefined) {

@@ -78,12 +78,7 @@ export class Stops {
     if (book.settle(entry)) return 'held';
     const reason = brakes.stopOf(entry.userId, entry.execution.keyId);
     if (reason === undefined) return 'allowed';
-    let isSettled = false;
-    const once = (): void => {
-      if (!isSettled) settled();
-      isSettled = true;
-    };
-    const ended = book.apply(entry, stopSending(reason), { done: once, failed: once });
+    const ended = book.apply(entry, stopSending(reason), { done: settled, failed: settled });
     return ended === undefined ? 'held' : 'ended';
   }
 }
