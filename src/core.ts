@@ -190,9 +190,8 @@ export class Core {
     this.streams.recheck(userId);
     this.waits.recheck(userId);
     if (!isGone) return;
-    const { book, hub, quota, cancelAfter, cancelAllAcceptance } = this;
-    const parts = [book, hub, quota, budgets, cancelAfter, cancelAllAcceptance];
-    for (const part of parts) part.forget(userId);
+    const { book, hub, quota, cancelAfter } = this;
+    for (const part of [book, hub, quota, budgets, cancelAfter]) part.forget(userId);
   }
 
   /**

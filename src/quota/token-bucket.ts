@@ -143,11 +143,6 @@ export class BucketMap<K> {
     return bucket;
   }
 
-  /** Drops a key's bucket with its grants. */
-  forget(key: K): void {
-    this.#buckets.delete(key);
-  }
-
   #sweep(now: number): void {
     for (let i = 0; i < sweptPerInsert && this.#buckets.size > 0; i++) {
       const [key, bucket] = this.#next();

@@ -61,11 +61,6 @@ export class CancelAllAcceptance {
     return bucket.take(now) ? 0 : bucket.retryAfterMs(now);
   }
 
-  /** Drops the quota of a deleted user. */
-  forget(userId: string): void {
-    this.#rates.forget(userId);
-  }
-
   /** Calls `answer` with the body of the 202; with undefined when the outcome is not known in time. */
   accept(request: CancelAllRequest, answer: (body: string | undefined) => void): void {
     const { deadlines, idempotency, limits, acceptance, cancelAll, health, clock, ids } =
