@@ -14,6 +14,7 @@ import { authenticateApiKey, createApiKey, revokeApiKey } from '../../src/auth/a
 import { createIdSource } from '../../src/lib/ids.js';
 import { collections } from '../../src/store/key-layout.js';
 import type { SourceRecord, User } from '../../src/model/records.js';
+import { WriteRefused } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
@@ -179,4 +180,16 @@ t.test('the Public API is enabled until it is disabled', async (t) => {
   t.equal(isPublicApiEnabled(store), false);
   await setPublicApi(store, true);
   t.equal(isPublicApiEnabled(store), true);
+});
+
+t.test('what stops somebody is stored in the reserve of a disk, and nothing else is', async (t) => {
+  const { store, add, makeKey } = setUp(t);
+  const { id } = (await makeKey((await add()) as User)).key;
+  store.refuseWrites(true);
+  await t.rejects(setUser(store, email, { plan: 'basic' }), WriteRefused);
+  await t.resolves(setUser(store, email, { frozen: true }));
+  await t.rejects(setUser(store, email, { frozen: false }), WriteRefused);
+  await t.resolves(revokeSessions(store, email));
+  await t.resolves(setPublicApi(store, false));
+  await t.resolves(revokeKeyAsOperator(store, id, now));
 });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { purgeKeyOf } from '../../src/store/key-layout.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 import type { CancelAfterView } from '../../src/signals/cancel-after.js';
 
@@ -272,4 +273,12 @@ t.test('the switches of a deleted user are forgotten, and no others', async (t) 
   await gateway.pass(20_000);
   t.match(gateway.core.cancelAfter.read('u1', keyId), { lastFiredAt: null });
   t.match(gateway.core.cancelAfter.read('u2', keyId), { lastFiredAt: '2026-01-15T12:00:10.000Z' });
+});
+
+t.test('nor does a start fire those of a user whose rows are being removed', async (t) => {
+  const { gateway } = await armed();
+  await gateway.store.write((batch) => batch.put('meta', purgeKeyOf('u1'), 0));
+  const next = gateway.restart();
+  await next.pass(20_000);
+  t.match(next.core.cancelAfter.read('u1', keyId), { lastFiredAt: null });
 });

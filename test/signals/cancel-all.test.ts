@@ -227,6 +227,17 @@ t.test(
   },
 );
 
+t.test('a disk that fails is not waited for either', async (t) => {
+  const { gateway } = await withOrders(1);
+  gateway.memory.failNextCommits(Infinity);
+  gateway.accept({}, () => undefined);
+  const answers = gateway.cancelAllNow({}, 'k');
+  await gateway.pass(2_999, 1_000);
+  t.strictSame(answers, []);
+  await gateway.pass(1);
+  t.strictSame(answers, [undefined]);
+});
+
 t.test('while orders are judged no commit is late', async (t) => {
   const { gateway } = await withOrders(500);
   const answers = gateway.cancelAllNow({}, 'k');
@@ -238,6 +249,8 @@ t.test('while orders are judged no commit is late', async (t) => {
   t.equal(keyState(gateway), 'request_in_progress');
   await turns(100);
   t.match(JSON.parse(answers[0] ?? ''), { matched: 500 });
+  await gateway.pass(3_000);
+  t.equal(answers.length, 1, 'no deadline of its commit is left');
 });
 
 t.test('the time for its commit begins with the write', async (t) => {

@@ -56,6 +56,26 @@ t.test('fractions that make a whole fill it, and one unit less does not', async 
   t.equal(averageOf(many), 0.7);
 });
 
+t.test('a total that its terminal has added up with an error is all of the quantity', async (t) => {
+  const order = anExecution('working', { quantity: 0.8 });
+  t.equal(isComplete(order, 0.7 + 0.1), true);
+});
+
+t.test('fills beyond the largest number have no average, and a sum that is one', async (t) => {
+  const { MAX_VALUE } = Number;
+  const fills = quantities(MAX_VALUE, MAX_VALUE, 1);
+  for (const listedMax of [Infinity, 1]) {
+    t.equal(sumOf(allOf(fills, listedMax)), Infinity);
+    t.equal(averageOf(allOf(fills, listedMax)), null);
+  }
+});
+
+t.test('after a fill that is not listed none is, whatever the limit has become', async (t) => {
+  const before = allOf(quantities(1, 2), 1);
+  const after = fillsWith(before, aFill('f2', 3), 10);
+  t.match(after, { fills: { length: 1 }, unlistedFills: { count: 2, quantity: 5 } });
+});
+
 t.test('what remains has no more digits than the order', async (t) => {
   for (const [quantity, filled, remaining] of [
     [1000.3, 1000.2, 0.1],

@@ -404,6 +404,8 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
   const restored = { status: 'dispatched', delivery: 'sent', maySend: true };
   t.match(moves.recover(asOfCopy(unsent), 1), restored, 'after a restore, all may have been sent');
   t.equal(moves.recover(asOfCopy(anExecution('denied')), 1), undefined);
+  const stopped = anExecution('dispatched', { maySend: false });
+  t.equal(asOfCopy(stopped).maySend, false, 'what a stop has ended is not sent again');
   t.end();
 });
 
@@ -545,6 +547,35 @@ t.test('a late fill brings the total that its report tells', async (t) => {
     remainingQuantity: 2,
     averageFillPrice: 99,
   });
+});
+
+t.test('a late fill leaves a filled order the reason that its terminal told', async (t) => {
+  const told = { status: 'filled', reasonCode: 'price_changed', fill: aFill('f1', 10) } as const;
+  const order = applied(anExecution('working'), told, later) ?? anExecution('working');
+  t.match(order, { status: 'filled', reasonCode: 'price_changed' });
+  const late = applied(order, { status: 'partially_filled', fill: aFill('f2', 1) }, later);
+  t.match(late, { status: 'filled', reasonCode: 'price_changed', filledQuantity: 11 });
+});
+
+t.test('a late fill takes no average of another total than its own', async (t) => {
+  const order = anExecution('cancelled', { filledQuantity: 6, averageFillPrice: 99 });
+  const evidence = { status: 'working', filledQuantity: 2, averageFillPrice: 104 } as const;
+  const after = applied(order, { ...evidence, fill: aFill('f1', 2, 104) }, later);
+  t.match(after, { filledQuantity: 6, averageFillPrice: 99 });
+});
+
+t.test('a cancelled order keeps its reason where a repeat of its end tells none', async (t) => {
+  const reasonCode = 'cancelled_by_broker';
+  const cancel = aCancel('cancelled', { cause: 'cancel_after_expired' });
+  const order = anExecution('cancelled', { reasonCode, cancel });
+  const native = { orderId: 'A9', state: null, code: null, text: null };
+  const after = applied(order, { status: 'cancelled', native }, later);
+  t.match(after, { native, status: 'cancelled', reasonCode });
+});
+
+t.test('a stop leaves alone what its terminal has acknowledged', async (t) => {
+  const order = anExecution('working', { delivery: 'confirmed', maySend: true });
+  t.equal(moves.stopSending('account_frozen')(order, later), undefined);
 });
 
 t.test('a late fill keeps the average of a total that was never listed', async (t) => {

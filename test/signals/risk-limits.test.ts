@@ -92,6 +92,7 @@ t.test(
   (t) => {
     const { clock, risks, order } = judging();
     const key = keyOf({ maxOrdersPerSecond: 2 });
+    risks.take(key, { ...order.envelope, type: 'position' });
     const isTaken = () => {
       if (risks.judge(key, order) !== undefined) return false;
       risks.take(key, order.envelope);
