@@ -1,5 +1,5 @@
 import t from 'tap';
-import { resumed, suspended } from '../../src/auth/moving.js';
+import { resumed, suspended, withState } from '../../src/auth/moving.js';
 import type { User } from '../../src/model/records.js';
 
 const user: User = {
@@ -26,5 +26,15 @@ t.test('it goes on as it was, but for its user tokens', (t) => {
   t.strictSame(resumed(suspended(locked)), { ...locked, tokenGeneration: 4 });
   t.equal(resumed(user).moving, undefined);
   t.strictSame(resumed(user), user);
+  t.end();
+});
+
+t.test('what is changed meanwhile holds for the user as it was, and its own freeze stays', (t) => {
+  const frozen = suspended({ ...user, frozen: true });
+  t.match(withState(frozen, { frozen: false }), { frozen: true, moving: undefined });
+  t.match(withState(suspended(user), { frozen: true }), { moving: { frozen: true } });
+  const unconfirmed = withState(suspended(user), { confirmed: false });
+  t.match(unconfirmed, { frozen: true, moving: { confirmed: false } });
+  t.match(withState(unconfirmed, { frozen: false }), { frozen: false, confirmed: false });
   t.end();
 });

@@ -76,3 +76,10 @@ t.test('a session made after the others were revoked is good', async (t) => {
   t.ok(authenticateSession(store, fresh, now));
   t.equal(authenticateSession(store, token, now), undefined);
 });
+
+t.test('a session is of the generation that the store has when it is made', async (t) => {
+  const { store, user } = await setUp(t);
+  await revokeSessions(store, email);
+  const fresh = await createSession(store, user, now, sessionLifetimeMs);
+  t.ok(authenticateSession(store, fresh, now));
+});
