@@ -42,6 +42,32 @@ t.test('a clock set back lets it live as long as its key', async (t) => {
   t.equal(ends(), 1);
 });
 
+t.test('a socket that is blocked for half a minute on end counts as dead', async (t) => {
+  const { clock, socket } = openStream();
+  for (const isBlocked of [true, true, false, true, true]) {
+    socket.isBlocked = isBlocked;
+    clock.advance(keepAliveMs);
+  }
+  t.equal(socket.aborts, 0, 'it was writable in between');
+  clock.advance(keepAliveMs);
+  t.equal(socket.aborts, 1);
+});
+
+t.test('nothing is left of a stream that has ended', async (t) => {
+  const { clock, deadlines, hub, streams } = openStream();
+  t.equal(hub.subscriberCount, 1);
+  clock.advance(2 * hourMs);
+  t.equal(hub.subscriberCount, 0);
+  t.equal(deadlines.size, 0);
+  t.strictSame([streams.count, streams.countOf('u1')], [0, 0]);
+});
+
+t.test('one whose client leaves before its key ends has no deadline for that', async (t) => {
+  const { deadlines, leave } = openStream();
+  leave();
+  t.equal(deadlines.size, 0);
+});
+
 /** A stream whose key ends in two hours. */
 function openStream() {
   const clock = new SimulatedClock();
@@ -56,9 +82,13 @@ function openStream() {
   const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyOwner;
   const subscriber = new Subscriber('s', 0, { clock, limits, ring: hub.ringOf('u1') });
   let ended = 0;
+  const socket = { isBlocked: false, aborts: 0 };
+  let leave = (): void => undefined;
   streams.open(caller, subscriber, clock.monotonic(), ({ onClosed }) => {
+    leave = () => onClosed('left');
     const writer: Partial<SseWriter> = {
-      isBlocked: () => false,
+      isBlocked: () => socket.isBlocked,
+      abort: () => void socket.aborts++,
       isClosed: () => ended > 0,
       write: () => undefined,
       keepAlive: () => undefined,
@@ -69,5 +99,5 @@ function openStream() {
     };
     return writer as SseWriter;
   });
-  return { clock, ends: () => ended };
+  return { clock, ends: () => ended, socket, deadlines, hub, streams, leave };
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { every } from '../../src/lib/clock.js';
-import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
+import { cancelledOrders, type CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
@@ -728,6 +728,22 @@ t.test('what changes while it is judged is counted once', async (t) => {
   plugin.say({ type: 'report', seq: 1, executionId: ids[0], status: 'working' });
   await turns(100);
   t.match(counts, { requested: 100 });
+});
+
+t.test('an answer lists what it has room for, in the order of acceptance', (t) => {
+  const order = (n: number) => ({
+    orderRef: `ord_${n}`,
+    executionId: `exe_${n}`,
+    requestId: 'req_1',
+    outcome: 'denied' as const,
+    cancelRequestId: null,
+  });
+  const all = Array.from({ length: 1_001 }, (_, i) => order(9_000 - i));
+  const answer = cancelledOrders('cal_1', 0, all.slice(0, 1_000));
+  t.match(answer, { matched: 1_000, truncated: false });
+  t.strictSame(answer.orders[0], order(8_001));
+  t.match(cancelledOrders('cal_1', 0, all), { matched: 1_001, truncated: true });
+  t.end();
 });
 
 t.test('two decisions of a user follow one another', async (t) => {

@@ -61,6 +61,26 @@ t.test('it ends with the report that completes the signal, once it is on disk', 
   t.same(ends, ['answered'], 'once');
 });
 
+t.test('the end of one of its executions does not complete a signal', async (t) => {
+  const { gateway } = await setUp(t);
+  const second = await gateway.plugin({ instanceId: 'desk-2' });
+  const ids = await gateway.submit();
+  const { requestId } = gateway.execution(ids[0] as string);
+  const reader = new SignalReader({ store: gateway.store, fillsMax: 10_000 });
+  let ends = 0;
+  gateway.core.waits.begin({
+    caller: { user, key },
+    requestId,
+    waitMs,
+    isCompleted: () => reader.read('u1', requestId)?.isCompleted ?? true,
+    end: () => ends++,
+  });
+  second.say(report(1, ids[1] as string, 'rejected'));
+  await turns();
+  t.match(gateway.durable(ids[1] as string), { status: 'rejected' });
+  t.equal(ends, 0);
+});
+
 t.test('it ends when the time is over', async (t) => {
   const { gateway, ends } = await setUp(t);
   await gateway.pass(waitMs - 1);

@@ -573,6 +573,21 @@ t.test('a cancelled order keeps its reason where a repeat of its end tells none'
   t.match(after, { native, status: 'cancelled', reasonCode });
 });
 
+t.test('an order that ends otherwise is not said to have ended for the cancel', async (t) => {
+  const cause = 'cancel_after_expired';
+  const refused = anExecution('working', { cancel: aCancel('rejected', { cause }) });
+  t.match(applied(refused, { status: 'cancelled' }, later), { reasonCode: null });
+  const second = `${aCancel('dispatched').cancelRequestId.slice(0, -1)}2`;
+  const cancel = aCancel('dispatched', { cause, attempt: 2, cancelRequestId: second });
+  const order = anExecution('working', { cancel, confirmedAt: 7 });
+  const { cancelRequestId } = aCancel('dispatched');
+  const report = { status: 'cancelled', reasonCode: null } as const;
+  const byFirst = cancelMoves.reportCancel({ ...report, cancelRequestId })(order, later);
+  t.match(byFirst, { status: 'cancelled', reasonCode: 'cancelled_by_api', confirmedAt: 7 });
+  const bySecond = cancelMoves.reportCancel({ ...report, cancelRequestId: second })(order, later);
+  t.match(bySecond, { status: 'cancelled', reasonCode: cause });
+});
+
 t.test('a stop leaves alone what its terminal has acknowledged', async (t) => {
   const order = anExecution('working', { delivery: 'confirmed', maySend: true });
   t.equal(moves.stopSending('account_frozen')(order, later), undefined);

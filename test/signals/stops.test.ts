@@ -429,3 +429,21 @@ function operatorOf({ store, clock, core, trail, limits }: SimulatedGateway): Op
     ending: new Set(),
   };
 }
+
+t.test('a stop passes over what has gone from the disk with its user', async (t) => {
+  const { gateway, id } = await waiting();
+  await gateway.store.write((batch) => batch.remove('openExecutions', ['u1', id]));
+  await t.resolves(stop(gateway, 'trading_halted'));
+});
+
+t.test(
+  'in a copy of the store, what was queued may have been sent: a stop denies none of it',
+  async (t) => {
+    const { gateway, id } = await waiting();
+    gateway.deadlines.stop();
+    await stops.account_frozen(gateway.store);
+    Object.assign(gateway.memory, { isCopy: () => true });
+    await enforceOnDisk(gateway.memory, gateway.clock);
+    t.match(gateway.durable(id), { status: 'dispatched', delivery: 'sent', maySend: false });
+  },
+);
