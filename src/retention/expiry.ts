@@ -28,11 +28,11 @@ export function* expiredIdempotency(slice: Slice, now: number, limits: Retention
       start: [userId, firstRequestIdAt(position)] satisfies [string, string],
       end: [userId, firstRequestIdAt(reached)] satisfies [string, string],
     };
-    return eachRow(slice, 'requests', stretch, ({ record: { requestId, idempotencyKey } }) => {
+    return eachRow(slice, 'requests', stretch, ({ record: { idempotencyKey } }) => {
       scanned++;
-      // A newer operation may have taken the key.
+      // A newer operation may have taken the key: it stays until that one has expired, too.
       const known = slice.get('idempotency', [userId, idempotencyKey]);
-      if (known?.requestId !== requestId || known.expiresAt > now) return;
+      if (known === undefined || known.expiresAt > now) return;
       slice.remove('idempotency', [userId, idempotencyKey]);
     });
   });

@@ -8,7 +8,7 @@ import { createSweeper } from '../../src/retention/sweeper.js';
 import type { ApiKey, User } from '../../src/model/records.js';
 import type { Reader, Store, Writer } from '../../src/store/store.js';
 import { type Collection, purgeKeyOf } from '../../src/store/key-layout.js';
-import { firstUlidAt } from '../../src/lib/ids.js';
+import { executionIdOf, firstUlidAt } from '../../src/lib/ids.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { type AcceptedSignal, acceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
@@ -151,6 +151,29 @@ t.test('a completed request goes with all that belongs to it, 30 days after its 
   t.notOk(isWhole(store, lateEnd), 'the late one goes when its own time has come');
   t.ok(isWhole(store, open), 'an open one never does');
 });
+
+t.test(
+  'a request with any number of executions goes, and what says that one is unknown',
+  async (t) => {
+    const { store, sweep, now } = await setUp();
+    const { request, execution } = acceptedSignal({ userId: 'u', acceptedAt: now - 40 * dayMs });
+    const { requestId } = request;
+    const executionCount = 65;
+    await store.write((batch) => {
+      batch.put('requests', ['u', requestId], { ...request, executionCount });
+      for (let index = 0; index < executionCount; index++) {
+        const executionId = executionIdOf(requestId, index);
+        const unknown = { ...execution, executionId, status: 'unknown', dispatchedAt: 1 } as const;
+        batch.put('finalExecutions', ['u', executionId], unknown);
+        batch.put('unknownOrders', ['u', executionId], execution.updatedAt);
+      }
+    });
+    await runCycle(sweep);
+    for (const collection of ['requests', 'finalExecutions', 'unknownOrders'] as const) {
+      t.strictSame(store.keys(collection), [], collection);
+    }
+  },
+);
 
 t.test('one open execution keeps the whole request', async (t) => {
   const { store, sweep, now } = await setUp();
