@@ -69,6 +69,15 @@ t.test('a turn that brings more than the ring holds loses nothing', async (t) =>
   t.strictSame(reader.sink.seqs, upTo(95));
 });
 
+t.test('nor does one that brings more bytes than it holds', async (t) => {
+  const { publish, subscribe } = setUp({ replayBytesPerUser: 10_000 });
+  const reader = subscribe('a');
+  for (let i = 0; i < 40; i++) publish('a', 'u1', 'x'.repeat(1_000));
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  t.strictSame(reader.sink.seqs, upTo(40));
+});
+
 t.test('nor does a turn in which another terminal of the user brings so much', async (t) => {
   const { publish, subscribe } = setUp({ replayEventsMax: 10 });
   const reader = subscribe('a');
@@ -121,6 +130,19 @@ t.test('what was handed on before the socket blocked is not pending', async (t) 
   publish('a');
   await turn();
   t.equal(reader.sink.wasAborted, true);
+});
+
+t.test('what is replayed is not pending, however much it is', async (t) => {
+  const { publish, resume } = setUp();
+  for (let i = 0; i < 900; i++) publish('a');
+  await turn();
+  const reader = resume('a', 0, 1);
+  t.ok(reader.sink.isBlocked());
+  publish('a');
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  reader.drain();
+  t.strictSame(reader.sink.seqs, upTo(901));
 });
 
 t.test(
@@ -286,10 +308,11 @@ function setUp(change: Partial<Limits> = {}) {
   const clock = new SimulatedClock();
   const limits = shippedLimits(change);
   const hub = new EventHub({ clock, limits, eventsPublished: new Counter() });
-  function resume(source: string, position: number) {
+  function resume(source: string, position: number, room = Infinity) {
     const ring = hub.ringOf('u1');
     const subscriber = new Subscriber(key(source), position, { clock, limits, ring });
     const sink = new FakeSink();
+    sink.room = room;
     subscriber.sink = sink;
     hub.subscribe('u1', subscriber);
     subscriber.pump();

@@ -36,6 +36,18 @@ t.test('the oldest leave beyond the number, and are missed by their own source o
   t.strictSame(seqs(2, 'b'), [3, 4, 5, 6, 7]);
 });
 
+t.test('what left of a source counts for it alone, as long as there are few sources', async (t) => {
+  const ring = new EventRing({ ...limits, replayEventsMax: 2 }, 'e');
+  const frame = new Uint8Array(10);
+  for (const [i, source] of ['a', 'b', 'a', 'a', 'a'].entries()) {
+    ring.push({ seq: i + 1, at: 0, source, frame });
+  }
+  t.equal(ring.reaches(2, 'b', 0), true, 'all of b is read');
+  t.equal(ring.reaches(1, 'b', 0), false);
+  t.equal(ring.reaches(3, 'a', 0), true);
+  t.equal(ring.reaches(2, 'a', 0), false);
+});
+
 t.test('the old leave by age, also when nothing new comes', async (t) => {
   const { seqs, push, at } = setUp();
   push('a');
