@@ -643,6 +643,20 @@ t.test('while the disk takes nothing the sweep waits, and tells of no failure', 
   sweep.stop();
 });
 
+t.test('a slice that is under way at the stop is the last one', async (t) => {
+  const { store, clock, now } = await setUp();
+  let slices = 0;
+  const counted = within(store, clock, { begin: () => slices++ });
+  const sweep = sweepOf(counted, clock);
+  await store.write((batch) => batch.put('sessions', 'old', { ...session, expiresAt: now }));
+  sweep.start();
+  clock.advance(20);
+  sweep.stop();
+  await turns();
+  t.equal(slices, 1);
+  t.equal(clock.timerCount, 0);
+});
+
 t.test('the timer runs cycle after cycle until it is stopped', async (t) => {
   const { store, clock, sweep, now } = await setUp();
   const put = (key: string): Promise<void> =>
