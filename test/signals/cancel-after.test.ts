@@ -260,6 +260,17 @@ t.test('a switch that is armed anew while it is disarmed is one switch', async (
   t.ok(gateway.durable(own)?.cancel);
 });
 
+t.test('a commit that succeeds is told once', async (t) => {
+  const gateway = new SimulatedGateway();
+  const views: (CancelAfterView | undefined)[] = [];
+  gateway.core.cancelAfter.set('u1', keyId, 60_000, (view) => views.push(view));
+  await gateway.pass(10_000, 1_000);
+  t.strictSame(
+    views.map((view) => view?.armed),
+    [true],
+  );
+});
+
 t.test('a failed commit is told at once, and the switch counts all the same', async (t) => {
   const { gateway, own } = await armed();
   gateway.memory.failNextCommits(1);
