@@ -7,7 +7,7 @@
  * JSON, because measured on requests and executions it costs what self-contained msgpack costs, keeps
  * every string faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
  */
-import { chmodSync } from 'node:fs';
+import { accessSync, chmodSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
@@ -44,6 +44,9 @@ export function openIndex(directory: string): RootDatabase {
   try {
     beginStore(directory);
     assertStoreFile(join(directory, dataFile));
+    const files = [dataFile, storeLockFile].map((name) => join(directory, name));
+    // lmdb ends the process, without a word, when it cannot open one of them.
+    for (const file of files) assertOpens(file);
     // `permissionsMode` is missing from lmdb's type declarations.
     const environment = {
       noSubdir: false,
@@ -54,16 +57,25 @@ export function openIndex(directory: string): RootDatabase {
     };
     const root = open(directory, environment);
     // The mode given to the open is narrowed by the umask, and does nothing for files that exist.
-    for (const file of [dataFile, storeLockFile]) chmodSync(join(directory, file), privateFileMode);
+    for (const file of files) chmodSync(file, privateFileMode);
     syncDirectory(directory);
     return root;
   } catch (error) {
     if (error instanceof StoreRefused) throw error;
     throw new StoreRefused(
-      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that the directory belongs to ` +
-        'the user that runs Signalbox, and that its files are those of a Signalbox store.',
+      `The store in ${directory} cannot be opened: ${errorText(error)}. Check that the directory and its files ` +
+        'belong to the user that runs Signalbox, and that they are those of a Signalbox store.',
       { cause: error },
     );
+  }
+}
+
+/** Not by opening it: to close a file takes away all locks that the process has on it, lmdb's too. */
+function assertOpens(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
 

@@ -6,6 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
+import { errorText } from '../lib/error-text.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
 import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
@@ -45,9 +46,10 @@ export function assertStoreFile(path: string): void {
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
-    throw new StoreRefused(`The store's file ${path} cannot be read: ${String(error)}.`, {
-      cause: error,
-    });
+    throw new StoreRefused(
+      `The store's file ${path} cannot be read: ${errorText(error)}. It must belong to the user that runs Signalbox.`,
+      { cause: error },
+    );
   }
   // An empty file is a new store: lmdb makes it before it writes the first page.
   if (bytes === 0 || (bytes === headBytes && head.readUInt32LE(markPosition) === mark)) return;

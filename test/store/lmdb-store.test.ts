@@ -1,4 +1,12 @@
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
@@ -315,6 +323,17 @@ t.test('a file that is no store, or only the beginning of one, is refused', asyn
     });
   }
   t.match(readFileSync(join(directory, 'foreign', 'data.mdb'), 'utf8'), /^not a store/);
+});
+
+t.test('a lock file that cannot be opened is refused with the reason', async (t) => {
+  // lmdb itself would end the process by a signal.
+  const directory = t.testdir();
+  await openStore(directory).close();
+  const path = join(directory, 'lock.mdb');
+  rmSync(path);
+  // Closed to everybody, root as well.
+  symlinkSync(path, path);
+  t.throws(() => openStore(directory), { name: 'StoreRefused', message: /ELOOP.*lock\.mdb/ });
 });
 
 t.test('a directory that does not let the store in is refused with the reason', async (t) => {
