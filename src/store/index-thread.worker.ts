@@ -2,6 +2,7 @@
  * Program of the thread that writes to the index: applies the frames of a message, or lets the sweeper work
  * through a slice, in one transaction, and answers once that is durable, or with why it failed.
  */
+import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorText } from '../lib/error-text.js';
 import { stirFreePages } from './free-pages.js';
@@ -73,7 +74,18 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   } catch (error) {
     hasFailed = true;
     index.removed();
-    return { failure: errorText(error) };
+    const failure = errorText(error);
+    if (failure.includes('Attempting to write page')) endLineOfLmdb();
+    return { failure };
+  }
+}
+
+/** lmdb has written a line of its own to standard error, and not its end: the next line of the log would be no JSON. */
+function endLineOfLmdb(): void {
+  try {
+    writeSync(2, '\n');
+  } catch {
+    // Nobody reads it.
   }
 }
 
