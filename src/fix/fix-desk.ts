@@ -122,10 +122,10 @@ export class FixDesk {
     }
   }
 
-  #lost(executionId: string): Evidence {
+  #lost(executionId: string) {
     const clOrdId = clOrdIdOf(executionId, this.#options.rules.venue.clOrdIdLengthMax);
-    const text = `The journal of the FIX session is younger than this command. Ask the venue for ClOrdID ${clOrdId}.`;
-    return { status: 'unknown', native: { text } };
+    const text = `The journal of the FIX session is younger than this order. Ask the venue for ClOrdID ${clOrdId}.`;
+    return { status: 'unknown', native: { text } } as const;
   }
 
   cancel(request: CancelRequest): void {
@@ -134,11 +134,10 @@ export class FixDesk {
     const order = journal.orderOf(executionId);
     const known = plugin.known(executionId);
     if (order === undefined) {
-      const reasonCode = 'order_unknown_at_terminal';
-      return plugin.cancelReport(cancelRequestId, {
-        status: 'rejected',
-        reasonCode,
-      });
+      // Where the order was lost with the file, a cancel of an earlier process may have left, too.
+      const isLost = known?.isReported === true && known.status === 'unknown';
+      const never = { status: 'rejected', reasonCode: 'order_unknown_at_terminal' } as const;
+      return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : never);
     }
     const ended = known?.isReported === true ? cancelOutcome(known.status) : undefined;
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);

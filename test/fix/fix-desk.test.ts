@@ -1041,3 +1041,17 @@ t.test('an order that was lost with the journal of the session is unknown', asyn
   before.desk.restore([before.plugin.execution(id) as KnownExecution]);
   t.strictSame(before.taken().told, []);
 });
+
+t.test(
+  'a cancel of an order that was lost with the journal of the session is unknown',
+  async (t) => {
+    const before = working();
+    const request = { cancelRequestId: cancelId, executionId: id };
+    before.desk.cancel(request);
+    const lost = new MemoryDesk({}, memoryFile(), before.plugin, before.clock);
+    lost.desk.restore([lost.plugin.execution(id) as KnownExecution]);
+    lost.taken();
+    lost.desk.cancel(request);
+    t.strictSame(lost.taken(), { sent: [], told: [`${cancelId} unknown`] });
+  },
+);
