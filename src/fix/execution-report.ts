@@ -84,9 +84,7 @@ export interface ReadReport {
 
 export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
   const { known } = context;
-  const execType = valueOf(message, tags.ExecType) ?? '';
-  const transType = transTypeOf(message);
-  const isUndo = undoTypes.includes(execType) || undoTransTypes.includes(transType);
+  const isUndo = undoesTrade(message);
   const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
   const wasTaken = hasTaken(context);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
@@ -109,7 +107,7 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const { filledQuantity, remainingQuantity } = evidence;
   const late = {
     status,
-    // A trade that does not say it is added to the fills at the gateway.
+    // Where the trade does not say it, the gateway adds up the fills.
     ...(filledQuantity === undefined
       ? {}
       : { filledQuantity: Math.max(known.filledQuantity ?? 0, filledQuantity) }),
@@ -121,12 +119,15 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
 }
 
 export function isTrade(message: ReceivedMessage): boolean {
-  const execType = valueOf(message, tags.ExecType) ?? '';
-  return tradeTypes.includes(execType) && transTypeOf(message) === newTransType;
+  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
+  return tradeTypes.includes(valueOf(message, tags.ExecType) ?? '') && transType === newTransType;
 }
 
-function transTypeOf(message: ReceivedMessage): string {
-  return valueOf(message, tags.ExecTransType) ?? newTransType;
+function undoesTrade(message: ReceivedMessage): boolean {
+  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
+  return (
+    undoTypes.includes(valueOf(message, tags.ExecType) ?? '') || undoTransTypes.includes(transType)
+  );
 }
 
 function isNews(known: KnownExecution, { status }: Evidence): boolean {
@@ -154,7 +155,7 @@ function hasTaken({ order, known }: ReportContext): boolean {
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
-  // After a trade that was taken back the fills say too much: what a CumQty has said goes before.
+  // After a trade that was taken back the fills say too much, so a CumQty that was told counts before them.
   const filled = known.filledQuantity || sumOf(known);
   if ((evidence.filledQuantity ?? filled) < filled) return true;
   if (known.status === 'unknown') return false;
@@ -162,7 +163,7 @@ function goesBack(known: KnownExecution, evidence: Evidence): boolean {
   return isFinal(known.status) || rank(evidence.status) < rank(known.status);
 }
 
-/** The fills tell more than the latest CumQty where a venue leaves the sum to the reader, always or now and then. */
+/** The fills say more than the last CumQty where a venue leaves it out, always or now and then. */
 function filledOf(known: KnownExecution): number {
   return Math.max(known.filledQuantity ?? 0, sumOf(known));
 }
@@ -301,7 +302,9 @@ export function cancelOutcome(status: ReportableStatus): CancelEvidence | undefi
 
 /** OrderCancelReject. CxlRejReason (102): 0 too late, 1 unknown order. */
 export function cancelRejection(message: ReceivedMessage): CancelEvidence {
-  const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
+  const said = ordStatuses[valueOf(message, tags.OrdStatus) ?? '']?.status;
+  // Rejected is said of an order that the venue does not know, and is no end of one.
+  const status = said === 'rejected' ? undefined : said;
   const reason = valueOf(message, tags.CxlRejReason);
   const text = valueOf(message, tags.Text);
   const native = {
@@ -310,13 +313,12 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
       ...(text === undefined ? {} : { text }),
     },
   };
-  const ended =
-    ordStatus === '8' ? undefined : cancelOutcome(ordStatuses[ordStatus]?.status ?? 'working');
+  const ended = status === undefined ? undefined : cancelOutcome(status);
   if (ended !== undefined) return { ...ended, ...native };
-  // Too late for now, as before an auction: what rests all the same may be cancelled again.
-  const rests = resting.includes(ordStatuses[ordStatus]?.status ?? 'unknown');
-  if (reason === '0' && !rests)
+  // Of an order that rests all the same it means too late for now, as before an auction.
+  if (reason === '0' && status === undefined) {
     return { status: 'too_late', reasonCode: 'already_filled', ...native };
+  }
   if (reason === '1') {
     return { status: 'rejected', reasonCode: 'order_unknown_at_terminal', ...native };
   }
