@@ -17,7 +17,7 @@ const seq = Number.MAX_SAFE_INTEGER;
 
 export interface Fault {
   readonly code: FrameErrorCode;
-  /** Names the field. */
+  /** Names the field, where it is one. */
   readonly message: string;
 }
 

@@ -1161,7 +1161,7 @@ namespace Signalbox
             }
         }
 
-        /// <exception cref="ArgumentException">The gateway would refuse it, so it is not stored; the message names the field.</exception>
+        /// <exception cref="ArgumentException">The gateway would refuse it, so it is not stored; the message says why.</exception>
         public void Report(string executionId, Fields evidence)
         {
             if (Find(executionId) == null) throw new ArgumentException(executionId + " was not submitted");

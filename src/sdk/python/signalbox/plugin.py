@@ -196,7 +196,7 @@ class Plugin:
             return self._journal.executions.get(execution_id)
 
     def report(self, execution_id: str, evidence: Evidence) -> None:
-        """ValueError: the gateway would refuse it, so it is not stored; the message names the field."""
+        """ValueError: the gateway would refuse it, so it is not stored; the message says why."""
         if execution_id not in self._journal.executions:
             raise ValueError(f"{execution_id} was not submitted")
         self._report({"type": "report", "executionId": execution_id}, evidence)
