@@ -34,6 +34,9 @@ const ordStatuses: Readonly<Record<string, Meaning>> = {
   E:   { state: 'PendingReplace',       status: 'working' },
 };
 
+/** Of an order that goes on, each after the one before it. */
+const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
+
 /** Calculated: done for the day, with what that has cost. */
 const doneForDay: readonly string[] = ['DoneForDay', 'Calculated'];
 
@@ -171,8 +174,6 @@ function filledOf(known: KnownExecution): number {
 function sumOf({ fills }: KnownExecution): number {
   return rounded(fills.reduce((sum, { quantity }) => sum + quantity, 0));
 }
-
-const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
 
 function rank(status: ReportableStatus): number {
   const at = resting.indexOf(status);
