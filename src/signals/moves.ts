@@ -119,7 +119,7 @@ function dispatchedAt(execution: Execution, at: number): Execution {
     status: 'dispatched',
     delivery: 'sent',
     dispatchedAt: at,
-    updatedAt: at,
+    updatedAt: Math.max(at, execution.updatedAt),
   };
 }
 

@@ -399,6 +399,8 @@ t.test('what may have been sent counts as sent, what was not does not', (t) => {
     delivery: 'sent',
     dispatchedAt: maybe.createdAt,
   });
+  const changed = { ...maybe, updatedAt: maybe.createdAt + 5 };
+  t.equal(moves.recover(changed, 1)?.updatedAt, changed.updatedAt, 'no change goes back in time');
   const unsent = anExecution('queued', { maySend: false });
   t.equal(moves.recover(unsent, 1), undefined);
   const restored = { status: 'dispatched', delivery: 'sent', maySend: true };
