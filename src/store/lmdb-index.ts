@@ -7,7 +7,7 @@
  * JSON, because measured on requests and executions it costs what self-contained msgpack costs, keeps
  * every string faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
  */
-import { accessSync, chmodSync, constants } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
@@ -18,7 +18,14 @@ import { readKey, writeKey } from './key-encoding.js';
 import { type Collection, collections, collectionTraits } from './key-layout.js';
 import { eachChange, eachFrame } from './log/frame.js';
 import { StoreRefused } from './refusal.js';
-import { assertStoreFile, positionKey } from './store-format.js';
+
+/** In `meta`: the position up to which the index holds the log. */
+export const positionKey = 'log:position';
+
+// First in lmdb's file is the header of its first page, then its mark.
+const headBytes = 28;
+const markPosition = 24;
+const mark = 0xbeefc0de;
 
 export type Databases = Record<Collection, Database<string>>;
 
@@ -43,10 +50,10 @@ class CommitLost extends Error {
 export function openIndex(directory: string): RootDatabase {
   try {
     beginStore(directory);
-    assertStoreFile(join(directory, dataFile));
-    const files = [dataFile, storeLockFile].map((name) => join(directory, name));
-    // lmdb ends the process, without a word, when it cannot open one of them.
-    for (const file of files) assertOpens(file);
+    const data = join(directory, dataFile);
+    const files = [data, join(directory, storeLockFile)];
+    const found = files.filter(isThere);
+    if (found.includes(data)) assertMarked(data);
     // `permissionsMode` is missing from lmdb's type declarations.
     const environment = {
       noSubdir: false,
@@ -70,13 +77,34 @@ export function openIndex(directory: string): RootDatabase {
   }
 }
 
-/** Not by opening it: to close a file takes away all locks that the process has on it, lmdb's too. */
-function assertOpens(path: string): void {
+/**
+ * Throws when lmdb could not open the file, which would end the process without a word. Not by opening it: to close the
+ * lock file takes away all locks that the process has on it, lmdb's too.
+ */
+function isThere(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return false;
   }
+}
+
+/** lmdb does not look before it leaps, and a foreign or cut-off file would end the process by a signal. */
+function assertMarked(path: string): void {
+  const head = Buffer.alloc(headBytes);
+  const file = openSync(path, 'r');
+  try {
+    const bytes = readSync(file, head);
+    // An empty file is a new store: lmdb makes it before it writes the first page.
+    if (bytes === 0 || (bytes === headBytes && head.readUInt32LE(markPosition) === mark)) return;
+  } finally {
+    closeSync(file);
+  }
+  throw new StoreRefused(
+    `The file ${path} is not a store, or is damaged. Restore it from a backup, or give another data directory.`,
+  );
 }
 
 /** `keyEncoder` is missing from lmdb's type declarations. */

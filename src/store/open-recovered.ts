@@ -6,7 +6,7 @@ import { syncDirectory, syncFile } from '../lib/durable-file.js';
 import { dataFile, endStore } from './data-directory.js';
 import type { DiskSpace } from './disk-reserve.js';
 import { stirFreePages } from './free-pages.js';
-import { type ApplyFrames, createApplyFrames, openDatabase, openIndex } from './lmdb-index.js';
+import { type ApplyFrames, createApplyFrames, openIndex } from './lmdb-index.js';
 import { recover, type Recovery } from './log/recovery.js';
 import { replay } from './log/replay.js';
 import type { FoundSegment } from './log/segment.js';
@@ -33,7 +33,7 @@ export function openRecovered(
   try {
     // Its position says which files of the log may be used again. Who wrote it may have been killed before its flush.
     syncFile(join(directory, dataFile));
-    const index = claimFormat(root, (name) => openDatabase(root, name), directory, takesOver);
+    const index = claimFormat(root, directory, takesOver);
     endStore(directory);
     const files = createSegmentFiles(join(directory, logDirectory));
     const found = files.find();

@@ -1,17 +1,17 @@
 /**
- * Whether a store can be read by this version: the mark of lmdb in its file, and the mark of
- * Signalbox in it, `meta.format`, written once, when the store is new, and checked at every open.
+ * Whether a store can be read by this version: its mark, `meta.format`, is written once, when the store is new, and
+ * checked at every open.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
-import { errorText } from '../lib/error-text.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
 import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
 import { dataFile } from './data-directory.js';
-import { type Collection, storeFormat } from './key-layout.js';
+import { storeFormat } from './key-layout.js';
+import { openDatabase, positionKey } from './lmdb-index.js';
 import type { IndexPlace } from './log/recovery.js';
 import { logIdLength } from './log/segment.js';
 import { logDirectory } from './log/segment-files.js';
@@ -20,44 +20,8 @@ import { FormerFormat, OtherFormat, StoreRefused } from './refusal.js';
 const metaName = 'meta';
 const formatKey = 'format';
 const logIdKey = 'log:id';
-/** In `meta`: the position up to which the index holds the log. */
-export const positionKey = 'log:position';
 /** In which every write was a commit of lmdb; the records are objects of JSON. */
 const formatWithoutLog = '1';
-
-// First in lmdb's file is the header of its first page, then its mark.
-const headBytes = 28;
-const markPosition = 24;
-const mark = 0xbeefc0de;
-
-/**
- * Throws `StoreRefused` when the file, if there is one, is not lmdb's: lmdb does not look before it
- * leaps, and a foreign or cut-off file would end the process by a signal.
- */
-export function assertStoreFile(path: string): void {
-  const head = Buffer.alloc(headBytes);
-  let bytes: number;
-  try {
-    const file = openSync(path, 'r');
-    try {
-      bytes = readSync(file, head, 0, headBytes, 0);
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
-    throw new StoreRefused(
-      `The store's file ${path} cannot be read: ${errorText(error)}. It must belong to the user that runs Signalbox.`,
-      { cause: error },
-    );
-  }
-  // An empty file is a new store: lmdb makes it before it writes the first page.
-  if (bytes === 0 || (bytes === headBytes && head.readUInt32LE(markPosition) === mark)) return;
-  throw new StoreRefused(
-    `The file ${path} is not a store, or is damaged. Restore it from a backup, or give another ` +
-      'data directory.',
-  );
-}
 
 /**
  * Marks a new store and one of the format without a log, for which it makes an empty one. To be called
@@ -66,12 +30,7 @@ export function assertStoreFile(path: string): void {
  * @returns which log the store is the index of, and how far. Throws `StoreRefused` when the store cannot
  * be read by this version.
  */
-export function claimFormat(
-  root: RootDatabase,
-  openDatabase: (name: Collection) => Database<string>,
-  directory: string,
-  takesOver: boolean,
-): IndexPlace {
+export function claimFormat(root: RootDatabase, directory: string, takesOver: boolean): IndexPlace {
   const names = [...root.getKeys()];
   if (names.length > 0 && !names.includes(metaName)) {
     throw new StoreRefused(
@@ -79,7 +38,7 @@ export function claimFormat(
         'Give another data directory.',
     );
   }
-  const meta = openDatabase(metaName);
+  const meta = openDatabase(root, metaName);
   const found = meta.get(formatKey);
   // Of a first open that was cut off, there may be an empty `meta` and nothing else: it is still new.
   const isNew = found === undefined && names.every((name) => name === metaName);
@@ -93,8 +52,8 @@ export function claimFormat(
   if (isNew || found === formatWithoutLog) {
     mkdirSync(logPath, { recursive: true, mode: privateDirectoryMode });
     syncDirectory(directory);
-    const finals = openDatabase('finalExecutions');
-    const unknown = openDatabase('unknownOrders');
+    const finals = openDatabase(root, 'finalExecutions');
+    const unknown = openDatabase(root, 'unknownOrders');
     root.transactionSync(() => {
       listUnknown(finals, unknown);
       meta.putSync(logIdKey, JSON.stringify(randomHex(logIdLength / 2)));

@@ -2,9 +2,8 @@
  * Takes back what the store has committed to its index last, as another process that opens it can, and writes
  * on: the process ends before anything more is acknowledged, or when the index is swept.
  */
-import { openDatabase, openIndex } from '../../src/store/lmdb-index.js';
+import { openDatabase, openIndex, positionKey } from '../../src/store/lmdb-index.js';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { positionKey } from '../../src/store/store-format.js';
 import { eventually } from '../support/eventually.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { slowSweep, slowSweeper } from './slow-sweep.js';
