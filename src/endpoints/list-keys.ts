@@ -18,18 +18,14 @@ export function createListKeys({ store, keyUses, gate }: ListKeysDeps): UserEndp
   const turns = new Turns();
 
   return (exchange, { userId }) => {
-    turns.run(userId, () => {
-      exchange.run(() => {
-        if (exchange.isOver) return;
-        // The user may have lost its rights meanwhile.
-        const refusal = gate.userRefusal(store, exchange);
-        if (refusal !== undefined) return exchange.fail(refusal);
-        const keys = listApiKeys(store, userId).map((key) =>
-          toApiKeyView(key, keyUses.lastUsedAt(store, key.id)),
-        );
-        exchange.reply(200, JSON.stringify(keys));
-      });
-      return true;
+    turns.run(userId, exchange, () => {
+      // The user may have lost its rights meanwhile.
+      const refusal = gate.userRefusal(store, exchange);
+      if (refusal !== undefined) return exchange.fail(refusal);
+      const keys = listApiKeys(store, userId).map((key) =>
+        toApiKeyView(key, keyUses.lastUsedAt(store, key.id)),
+      );
+      exchange.reply(200, JSON.stringify(keys));
     });
   };
 }

@@ -42,19 +42,12 @@ export function createListSignals({ signals, rights }: ListSignalsDeps): KeyEndp
     const query = readPageQuery(exchange.request.query, userId);
     if (query === undefined) return exchange.fail('invalid_query', { message: queryRule });
     let page: SignalPage | undefined;
-    turns.run(userId, () => {
-      let isDone = true;
-      exchange.run(() => {
-        if (exchange.isOver) return;
-        page ??= new SignalPage(signals, query);
-        isDone = page.step();
-        if (!isDone) return;
-        // The key may have been revoked while the page waited for its turns.
-        const refusal = rights.refusalNow(caller, scope);
-        if (refusal === undefined) exchange.reply(200, page.text);
-        else exchange.fail(refusal);
-      });
-      return isDone;
+    turns.run(userId, exchange, () => {
+      page ??= new SignalPage(signals, query);
+      if (!page.step()) return false;
+      // The key may have been revoked while the page waited for its turns.
+      const refusal = rights.refusalNow(caller, scope);
+      return refusal === undefined ? exchange.reply(200, page.text) : exchange.fail(refusal);
     });
   };
 }

@@ -29,19 +29,15 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
   function answer(exchange: Exchange, caller: KeyOwner, read: ReadSignal | undefined): void {
     if (read === undefined) exchange.fail('request_not_found');
     else if (!read.isLong) exchange.reply(200, read.json());
-    else turns.run(caller.user.userId, () => replyLater(exchange, caller, read));
+    else turns.run(caller.user.userId, exchange, () => replyLater(exchange, caller, read));
   }
 
   /** A turn of the event loop makes one long text of a user's. */
-  function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): true {
-    exchange.run(() => {
-      if (exchange.isOver) return;
-      // The key may have been revoked meanwhile.
-      const refusal = rights.refusalNow(caller, scope);
-      if (refusal === undefined) exchange.reply(200, read.json());
-      else exchange.fail(refusal);
-    });
-    return true;
+  function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): void {
+    // The key may have been revoked meanwhile.
+    const refusal = rights.refusalNow(caller, scope);
+    if (refusal === undefined) exchange.reply(200, read.json());
+    else exchange.fail(refusal);
   }
 
   return (exchange, caller) => {

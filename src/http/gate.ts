@@ -159,12 +159,7 @@ export function createGate(deps: GateDeps): Gate {
       const take = (body: Uint8Array): void => {
         if (body.length <= promptBytesMax) return read(body);
         const kept = body.slice();
-        largeBodies.run(caller.user.userId, () => {
-          exchange.run(() => {
-            if (!exchange.isOver) read(kept);
-          });
-          return true;
-        });
+        largeBodies.run(caller.user.userId, exchange, () => read(kept));
       };
       exchange.readBody(bounds?.bytesMax ?? limits.bodyBytesMax, take, bounds?.refusal);
     },
