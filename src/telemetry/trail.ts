@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { trailEvents, type TrailLog, type TrailEvent } from '../model/trail-events.js';
+import { TokenBucket } from '../quota/token-bucket.js';
 import type { Log } from './log.js';
 
 export const trailLinesPerSecond = 100;
@@ -12,13 +13,16 @@ const windowMs = 1_000;
 
 export function createTrail(log: Log, clock: Clock): TrailLog {
   const budgets = new Map(
-    (Object.keys(trailEvents) as TrailEvent[]).map((event) => [event, new Budget()]),
+    (Object.keys(trailEvents) as TrailEvent[]).map((event) => [
+      event,
+      { bucket: new TokenBucket(trailLinesPerSecond, windowMs), omitted: 0 },
+    ]),
   );
 
   function takes(event: TrailEvent): boolean {
     if (!log.isLevelEnabled('info')) return false;
-    const budget = budgets.get(event) as Budget;
-    if (budget.take(clock.monotonic())) return true;
+    const budget = budgets.get(event)!;
+    if (budget.bucket.take(clock.monotonic())) return true;
     if (budget.omitted++ === 0) {
       clock.setTimer(windowMs, () => {
         const { omitted } = budget;
@@ -36,18 +40,4 @@ export function createTrail(log: Log, clock: Clock): TrailLog {
       log.info({ event, ...known }, trailEvents[event].meaning);
     },
   };
-}
-
-/** Grants as many lines in any window as it has places: each place keeps the time of a line. */
-class Budget {
-  omitted = 0;
-  readonly #writtenAt = new Float64Array(trailLinesPerSecond).fill(-Infinity);
-  #next = 0;
-
-  take(now: number): boolean {
-    if (now - (this.#writtenAt[this.#next] as number) < windowMs) return false;
-    this.#writtenAt[this.#next] = now;
-    this.#next = (this.#next + 1) % trailLinesPerSecond;
-    return true;
-  }
 }
