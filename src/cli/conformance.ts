@@ -7,6 +7,7 @@ import { openJudge, rules, type RuleName, type Verdict } from '../conformance/ju
 import { systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { randomSecret } from '../lib/ids.js';
+import { keptAlive } from '../lib/kept-alive.js';
 import { printable } from '../lib/printable.js';
 import { helloTimeoutMs } from '../plugins/protocol.js';
 import { exitCodes, examplesText, fail, refused } from './command.js';
@@ -74,7 +75,7 @@ export function conformanceCommand(io: Io): Command {
     .option('--connect-s <n>', 'seconds to wait for the plugin to connect', number(1, 86_400), 300)
     .option('--json', 'print JSON lines for programs instead of text')
     .addHelpText('after', helpText)
-    .action((options: ConformanceOptions) => run(io, options));
+    .action((options: ConformanceOptions) => keptAlive(run(io, options)));
 }
 
 async function run(io: Io, options: ConformanceOptions): Promise<void> {
@@ -113,13 +114,10 @@ async function run(io: Io, options: ConformanceOptions): Promise<void> {
     `Connect the plugin to ${url}, as ${email} with the password ${shown.password ?? `in ${passwordName}`}`,
   );
   const verdicts: Verdict[] = [];
-  // The timers of the clock do not keep the process up.
-  const keepAlive = setInterval(() => undefined, 60_000);
   for await (const verdict of judge.verdicts()) {
     verdicts.push(verdict);
     print(verdict, textOf(verdict));
   }
-  clearInterval(keepAlive);
   await judge.close();
   const failures = verdicts.filter(({ result }) => result === 'fail').map(({ rule }) => rule);
   const failed = failures.length;
