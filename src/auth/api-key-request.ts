@@ -3,7 +3,8 @@
  * the first error, of the limits all.
  */
 import { dayMs } from '../lib/durations.js';
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
+import { isObject } from '../lib/is-object.js';
 import { orNull } from '../lib/json-types.js';
 import { compileSchema } from '../lib/schema.js';
 import type { Limits } from '../limits.js';
@@ -59,9 +60,7 @@ export function createKeyRequestReader(
   const isScopeList = compileSchema(properties.scopes);
 
   return (body, now) => {
-    const fields = (typeof body === 'object' && body !== null ? body : {}) as Partial<
-      Record<keyof Static<ReturnType<typeof keyRequestSchema>>, unknown>
-    >;
+    const fields: Partial<Record<keyof typeof properties, unknown>> = isObject(body) ? body : {};
     const { scopes, expiresAt } = fields;
     const name = typeof fields.name === 'string' ? fields.name.trim() : fields.name;
     if (!isName(name)) return { code: 'invalid_name' };

@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '../errors.js';
 import { type Cidr, isCidr, isInRange, parseCidr } from '../lib/cidr.js';
+import { isObject } from '../lib/is-object.js';
 import { listOf } from '../lib/json-types.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import Type from 'typebox';
@@ -65,9 +66,7 @@ const rules: Readonly<Record<Name, Rule>> = {
 /** @returns the limits, null where there are none, or every violated rule, known members first. */
 export function parseKeyLimits(value: unknown): KeyLimits | null | FieldError[] {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    return [{ field: 'limits', code: 'object_required' }];
-  }
+  if (!isObject(value)) return [{ field: 'limits', code: 'object_required' }];
   const fields: Partial<Record<Name, unknown>> = value;
   const errors: FieldError[] = [];
   for (const name of Object.keys(rules) as Name[]) {

@@ -1,6 +1,7 @@
 /** Validates the body of `POST /api/auth/login`. Returns the credentials, or the errors of all fields. */
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
+import { isObject } from '../lib/is-object.js';
 import { compileSchema } from '../lib/schema.js';
 import { emailForm, emailLengthMax, isEmail } from './email.js';
 import { passwordLengthMax } from './password.js';
@@ -19,12 +20,9 @@ export type Login = Static<typeof loginSchema>;
 const isLogin = compileSchema(loginSchema);
 
 export function parseLogin(body: unknown): Login | FieldError[] {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return [{ field: '$', code: 'object_required' }];
-  }
-  const fields = body as Record<string, unknown>;
-  const email = typeof fields['email'] === 'string' ? fields['email'].trim() : fields['email'];
-  const password = fields['password'];
+  if (!isObject(body)) return [{ field: '$', code: 'object_required' }];
+  const email = typeof body['email'] === 'string' ? body['email'].trim() : body['email'];
+  const password = body['password'];
   const login = { email, password };
   if (isLogin(login)) return login;
   return [

@@ -2,6 +2,8 @@
  * Finds the top-level fields of a JSON body that its schema does not have. Such a field may be a misspelt one, so
  * it is refused, not passed over. What a client reads of them is bounded in number and in length.
  */
+import { isObject } from './is-object.js';
+
 export const unknownFieldsToldMax = 16;
 export const fieldNameLengthMax = 64;
 
@@ -16,7 +18,7 @@ export function unknownFields(
   body: unknown,
   schema: { readonly properties: object },
 ): UnknownField[] {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return [];
+  if (!isObject(body)) return [];
   const unknown: UnknownField[] = [];
   for (const name of Object.keys(body)) {
     if (Object.hasOwn(schema.properties, name)) continue;

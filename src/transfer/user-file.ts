@@ -9,6 +9,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileLine, fileLines } from '../lib/file-lines.js';
+import { isObject } from '../lib/is-object.js';
 import { randomHex } from '../lib/ids.js';
 import {
   type CollectionsWith,
@@ -147,9 +148,7 @@ function isWhole(last: string, rows: number, hash: Hash): boolean {
 function parse(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
