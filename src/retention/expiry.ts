@@ -30,10 +30,7 @@ export function* expiredIdempotency(slice: Slice, now: number, limits: Retention
     };
     return eachRow(slice, 'requests', stretch, ({ record: { idempotencyKey } }) => {
       scanned++;
-      // A newer operation may have taken the key: it stays until that one has expired, too.
-      const known = slice.get('idempotency', [userId, idempotencyKey]);
-      if (known === undefined || known.expiresAt > now) return;
-      slice.remove('idempotency', [userId, idempotencyKey]);
+      removeExpired(slice, userId, idempotencyKey, now);
     });
   });
   // Without this check an idle gateway would write in each cycle.
@@ -57,13 +54,20 @@ export function expiredCancelKeys(slice: Slice, now: number, limits: RetentionLi
   return eachUser(slice, (userId) => {
     const stretch = { prefix: [userId], end: [userId, reached] satisfies [string, string] };
     return eachRow(slice, 'cancelKeys', stretch, ({ key, record: idempotencyKey }) => {
-      // A newer operation may have taken the key: it stays until that one has expired, too.
-      const known = slice.get('idempotency', [userId, idempotencyKey]);
-      if (known !== undefined && known.expiresAt > now) return;
-      if (known !== undefined) slice.remove('idempotency', [userId, idempotencyKey]);
-      slice.remove('cancelKeys', key);
+      if (removeExpired(slice, userId, idempotencyKey, now)) slice.remove('cancelKeys', key);
     });
   });
+}
+
+/**
+ * A newer operation may have taken the key: its record stays until that one has expired, too.
+ * @returns whether nothing is stored at the key any more.
+ */
+function removeExpired(slice: Slice, userId: string, idempotencyKey: string, now: number): boolean {
+  const known = slice.get('idempotency', [userId, idempotencyKey]);
+  if (known !== undefined && known.expiresAt > now) return false;
+  if (known !== undefined) slice.remove('idempotency', [userId, idempotencyKey]);
+  return true;
 }
 
 /** The switches of API keys that are no more. One that is armed fires first. */

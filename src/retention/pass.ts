@@ -3,8 +3,8 @@
  * what is due among them, and ends with a yield. What one step has read is not used in the next one: between
  * them there may be other writes.
  */
-import type { Limits } from '../limits.js';
 import type { Entry, Range, Reader, Writer } from '../store/store.js';
+import type { SweepOrder } from '../store/sweeper.js';
 import { keyAfter, type Walkable } from '../store/walk.js';
 
 /** What a step works on: reads see every write before it and its own. */
@@ -14,7 +14,7 @@ export interface Slice extends Reader, Writer {
 }
 
 export type Pass = Generator<void, void, void>;
-export type RetentionLimits = Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
+export type RetentionLimits = SweepOrder['limits'];
 
 /** Records that a step reads at once. */
 export const rowsPerStep = 32;
