@@ -8,7 +8,7 @@ import { purgeKeyOf } from '../store/key-layout.js';
 import type { Switches, User } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { stopping } from './brakes.js';
-import { findApiKeyOwner, revokeApiKey } from './api-key.js';
+import { findApiKeyOwner, removeApiKey, revokeApiKey } from './api-key.js';
 import { emailKey, isEmail } from './email.js';
 import { suspended, withState } from './moving.js';
 
@@ -109,9 +109,7 @@ export async function deleteUser(
     transaction.remove('users', user.userId);
     transaction.remove('emails', emailKey(user.email));
     for (const { key, record: hash } of transaction.range('apiKeyHashes', { prefix })) {
-      transaction.remove('apiKeys', hash);
-      transaction.remove('apiKeyHashes', key);
-      transaction.remove('apiKeyUses', Math.abs(key[1]));
+      removeApiKey(transaction, key, hash);
     }
     for (const { key } of transaction.range('sources', { prefix })) {
       transaction.remove('sources', key);

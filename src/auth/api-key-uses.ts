@@ -5,6 +5,7 @@
 import type { ApiKey } from '../model/records.js';
 import { every, type Clock } from '../lib/clock.js';
 import { StoreFailure, type Reader, type Store } from '../store/store.js';
+import { hasApiKey } from './api-key.js';
 
 export interface KeyUses {
   touch(key: Pick<ApiKey, 'id' | 'userId'>, now: number): void;
@@ -33,7 +34,7 @@ export function createKeyUses(store: Store, clock: Clock): KeyUses {
     await store.transact((transaction) => {
       for (const { keyId, userId, usedAt } of batch) {
         // A key that was removed meanwhile leaves nothing.
-        if (isKept(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
+        if (hasApiKey(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
       }
     });
     for (const { keyId, usedAt } of batch) {
@@ -62,12 +63,4 @@ export function createKeyUses(store: Store, clock: Clock): KeyUses {
       return flush();
     },
   };
-}
-
-/** Whether the user has such a key, revoked or not. */
-function isKept(reader: Reader, userId: string, id: number): boolean {
-  return (
-    reader.get('apiKeyHashes', [userId, id]) !== undefined ||
-    reader.get('apiKeyHashes', [userId, -id]) !== undefined
-  );
 }

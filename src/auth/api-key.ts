@@ -6,6 +6,7 @@
  */
 import { assert } from '../lib/assert.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
+import type { KeyOf } from '../store/key-layout.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import type { Scope } from '../model/scopes.js';
 import { stopping } from './brakes.js';
@@ -102,8 +103,7 @@ export async function createApiKey<Refusal extends string = never>(
     };
     const hash = hashSecret(secret);
     transaction.put('meta', 'nextKeyId', id + 1);
-    transaction.put('apiKeys', hash, key);
-    transaction.put('apiKeyHashes', [user.userId, id], hash);
+    putApiKey(transaction, hash, key);
     return { key, secret };
   });
 }
@@ -153,10 +153,27 @@ function revoke(transaction: Reader & Writer, userId: string, id: number, now: n
   if (hash === undefined) return false;
   const key = transaction.get('apiKeys', hash);
   assert(key !== undefined, `API key ${id} is in the index but not in the store`);
-  transaction.put('apiKeys', hash, { ...key, revokedAt: now });
   transaction.remove('apiKeyHashes', [userId, id]);
-  transaction.put('apiKeyHashes', [userId, -id], hash);
+  putApiKey(transaction, hash, { ...key, revokedAt: now });
   return true;
+}
+
+/** Puts the key, and its place in the index. */
+export function putApiKey(writer: Writer, hash: string, key: ApiKey): void {
+  writer.put('apiKeys', hash, key);
+  writer.put('apiKeyHashes', [key.userId, key.revokedAt === null ? key.id : -key.id], hash);
+}
+
+/** @param place of the key in the index. */
+export function removeApiKey(writer: Writer, place: KeyOf<'apiKeyHashes'>, hash: string): void {
+  writer.remove('apiKeys', hash);
+  writer.remove('apiKeyHashes', place);
+  writer.remove('apiKeyUses', Math.abs(place[1]));
+}
+
+/** Whether the user has such a key, revoked or not. */
+export function hasApiKey(reader: Reader, userId: string, id: number): boolean {
+  return reader.get('apiKeyHashes', [userId, id]) !== undefined || wasRevoked(reader, userId, id);
 }
 
 /** Reads the index of all users: for the operator's shell alone. */

@@ -1,4 +1,5 @@
 /** Removes what has expired and is small: sessions, idempotency records, switches of keys that are no more. */
+import { hasApiKey } from '../auth/api-key.js';
 import { minuteMs } from '../lib/durations.js';
 import { firstRequestIdAt, firstUlidAt } from '../lib/ids.js';
 import type { Reader } from '../store/store.js';
@@ -74,10 +75,7 @@ function removeExpired(slice: Slice, userId: string, idempotencyKey: string, now
 export function orphanedSwitches(slice: Slice): Pass {
   return eachRow(slice, 'cancelAfters', {}, ({ key, record }) => {
     const [userId, id] = key;
-    const isKept =
-      record.firesAt !== null ||
-      slice.get('apiKeyHashes', [userId, Number(id)]) !== undefined ||
-      slice.get('apiKeyHashes', [userId, -Number(id)]) !== undefined;
+    const isKept = record.firesAt !== null || hasApiKey(slice, userId, Number(id));
     // Without its key, nobody can arm it again.
     if (!isKept) slice.remove('cancelAfters', key);
   });

@@ -1,4 +1,5 @@
 /** Removes API keys that were revoked long enough ago, or are too many: their ids are never given again. */
+import { removeApiKey } from '../auth/api-key.js';
 import { dayMs, hourMs } from '../lib/durations.js';
 import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
@@ -26,9 +27,7 @@ export function revokedKeys(slice: Slice, now: number): Pass {
           kept++;
           continue;
         }
-        slice.remove('apiKeys', hash);
-        slice.remove('apiKeyHashes', key);
-        slice.remove('apiKeyUses', -key[1]);
+        removeApiKey(slice, key, hash);
       }
       yield;
       const last = rows.at(-1);

@@ -4,6 +4,7 @@
  * transaction adds the user with its keys and sessions and removes the mark. An import that was cut off
  * leaves the mark and rows without a user: the next import of the same user, or a discard, removes them.
  */
+import { putApiKey } from '../auth/api-key.js';
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
 import {
@@ -13,7 +14,6 @@ import {
   purgeKeyOf,
 } from '../store/key-layout.js';
 import { isOpenOrder } from '../model/execution.js';
-import type { ApiKey } from '../model/records.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { type KeyIds, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
@@ -228,9 +228,4 @@ function putAccount(
   }
   transaction.put('emails', emailKey(email), userId);
   transaction.remove('meta', `${importPrefix}${userId}`);
-}
-
-function putApiKey(transaction: Writer, hash: string, key: ApiKey): void {
-  transaction.put('apiKeys', hash, key);
-  transaction.put('apiKeyHashes', [key.userId, key.revokedAt === null ? key.id : -key.id], hash);
 }
