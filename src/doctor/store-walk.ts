@@ -6,6 +6,7 @@ import {
   type Collection,
   collections,
   collectionsWith,
+  importKeyOf,
   importPrefix,
   type KeyOf,
   type Layout,
@@ -93,7 +94,7 @@ function isSame(a: unknown, b: unknown): boolean {
 function isLeaving(reader: Reader, collection: Collection, key: unknown): boolean {
   const owner = ownerOf(collection, key);
   if (owner === undefined || reader.get('users', owner) !== undefined) return false;
-  const marks = [purgeKeyOf(owner), `${importPrefix}${owner}`];
+  const marks = [purgeKeyOf(owner), importKeyOf(owner)];
   return marks.some((mark) => reader.get('meta', mark) !== undefined);
 }
 

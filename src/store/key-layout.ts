@@ -24,7 +24,7 @@ export interface Layout {
   /**
    * `format` → the store's format; `log:id` and `log:position` → the log that this is the index of, and how far;
    * `nextKeyId` → the next API key's id; `sweep:idempotency` → Unix milliseconds up to which the sweep has been;
-   * `purgeKeyOf(userId)` → Unix milliseconds; `import:<userId>` → Unix milliseconds of its begin; `probe` → Unix
+   * `purgeKeyOf(userId)` → Unix milliseconds; `importKeyOf(userId)` → Unix milliseconds of its begin; `probe` → Unix
    * milliseconds of the last write that was made to see whether the disk takes one.
    */
   meta: { key: string; record: number | string };
@@ -78,7 +78,10 @@ export function purgeKeyOf(userId: string): string {
 }
 export const purgePrefix = 'purge:';
 
-/** Before the userId of an import that is not complete: its rows are stored, the user is not. */
+/** The `meta` key of an import that is not complete: its rows are stored, the user is not. */
+export function importKeyOf(userId: string): string {
+  return `${importPrefix}${userId}`;
+}
 export const importPrefix = 'import:';
 
 /** The keys of `meta` that begin so. `;` follows `:`. */

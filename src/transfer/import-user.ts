@@ -7,12 +7,7 @@
 import { putApiKey } from '../auth/api-key.js';
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
-import {
-  collectionsWith,
-  collectionTraits,
-  importPrefix,
-  purgeKeyOf,
-} from '../store/key-layout.js';
+import { collectionsWith, collectionTraits, importKeyOf, purgeKeyOf } from '../store/key-layout.js';
 import { isOpenOrder } from '../model/execution.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { type KeyIds, reserveKeyIds, withKeyIds } from './key-ids.js';
@@ -76,7 +71,7 @@ async function begin(deps: ImportDeps, user: ImportedUser): Promise<ImportRefusa
   const begun = await store.transact((transaction) => {
     const found = obstacle(transaction, user);
     if (found !== undefined) return found;
-    transaction.put('meta', `${importPrefix}${userId}`, clock.now());
+    transaction.put('meta', importKeyOf(userId), clock.now());
     transaction.remove('meta', purgeKeyOf(userId));
     return reserveKeyIds(transaction, user.keyIds);
   });
@@ -163,13 +158,13 @@ export async function discardImport(
 ): Promise<'nothing_to_discard' | 'import_under_way' | undefined> {
   const { store, importing } = deps;
   if (importing.has(userId)) return 'import_under_way';
-  const mark = store.get('meta', `${importPrefix}${userId}`);
+  const mark = store.get('meta', importKeyOf(userId));
   if (mark === undefined) return 'nothing_to_discard';
   // The next import would lose rows to it.
   importing.add(userId);
   try {
     await clear(deps, userId);
-    await store.transact((transaction) => transaction.remove('meta', `${importPrefix}${userId}`));
+    await store.transact((transaction) => transaction.remove('meta', importKeyOf(userId)));
   } finally {
     importing.delete(userId);
   }
@@ -179,7 +174,7 @@ export async function discardImport(
 function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusal | undefined {
   if (reader.get('emails', emailKey(email)) !== undefined) return 'email_taken';
   if (reader.get('users', userId) !== undefined) return 'user_exists';
-  if (reader.get('meta', `${importPrefix}${userId}`) !== undefined) return undefined;
+  if (reader.get('meta', importKeyOf(userId)) !== undefined) return undefined;
   const owned = { prefix: [userId], limit: 1 };
   const isLeft = hiddenCollections.some((each) => reader.keys(each, owned).length > 0);
   return isLeft ? 'leftovers' : undefined;
@@ -227,5 +222,5 @@ function putAccount(
     } else put(transaction, row);
   }
   transaction.put('emails', emailKey(email), userId);
-  transaction.remove('meta', `${importPrefix}${userId}`);
+  transaction.remove('meta', importKeyOf(userId));
 }

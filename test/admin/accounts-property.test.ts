@@ -20,7 +20,7 @@ import type { Gate } from '../../src/http/gate.js';
 import { every, type Timer } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';
-import { importPrefix } from '../../src/store/key-layout.js';
+import { importKeyOf } from '../../src/store/key-layout.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { importUser } from '../../src/transfer/import-user.js';
@@ -472,7 +472,7 @@ class Story {
       assert(count <= (fate === 'refused' ? 0 : 1), `${count} of ${name}, ${fate}`);
     }
     const isHere = findUser(store, ann.email) !== undefined;
-    const isMarked = store.get('meta', `${importPrefix}${ann.userId}`) !== undefined;
+    const isMarked = store.get('meta', importKeyOf(ann.userId)) !== undefined;
     if (isHere) assert(!isMarked, 'an import is done and under way');
     // An import that was cut off is no obstacle to the next one.
     if (isMarked) {

@@ -14,7 +14,7 @@ import '../support/alone.js';
 import { noEffects } from '../../src/admin/operation.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
-import { importPrefix } from '../../src/store/key-layout.js';
+import { importKeyOf, importPrefix } from '../../src/store/key-layout.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import { discardImport, importUser, type NextRow } from '../../src/transfer/import-user.js';
@@ -404,7 +404,7 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
   await program.kill();
   const left = await rows();
   t.ok(left > 100 && left < count, `${left} of ${count} signals were there`);
-  t.not(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
+  t.not(await look((store) => store.get('meta', importKeyOf(userId))), undefined);
   t.match(await signalboxIn(move.to, ['user', 'show', ann]), { code: 1, stderr: /no user/ });
   const doctor = await signalboxIn(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(doctor, { code: 0, stdout: /^warning +store +The import of user usr_\w+ was cut off/m });
@@ -428,7 +428,7 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
     await look((store) => store.get('signalIds', [userId, 'signal-7\u2028\ud800'])),
     requestIdOf(`01${'7'.padStart(24, '0')}`),
   );
-  t.equal(await look((store) => store.get('meta', `${importPrefix}${userId}`)), undefined);
+  t.equal(await look((store) => store.get('meta', importKeyOf(userId))), undefined);
   const well = await signalboxIn(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(well.stdout, /^ok +store /m);
 });

@@ -3,7 +3,7 @@ import { addUser } from '../../src/auth/accounts.js';
 import { createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
 import { walkStore } from '../../src/doctor/store-walk.js';
 import { createIdSource, executionIdOf } from '../../src/lib/ids.js';
-import { importPrefix, purgeKeyOf } from '../../src/store/key-layout.js';
+import { importKeyOf, purgeKeyOf } from '../../src/store/key-layout.js';
 import type { Store, Writer } from '../../src/store/store.js';
 import type { User } from '../../src/model/records.js';
 import { anExecution } from '../signals/an-execution.js';
@@ -170,7 +170,7 @@ t.test('what a deleted user or a cut-off import left is no damage', async (t) =>
   const { store } = await aStore();
   for (const [mark, userId] of [
     [purgeKeyOf('usr_gone'), 'usr_gone'],
-    [`${importPrefix}usr_half`, 'usr_half'],
+    [importKeyOf('usr_half'), 'usr_half'],
   ] as const) {
     await store.write((batch) => {
       batch.put('meta', mark, 1);

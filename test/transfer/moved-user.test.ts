@@ -7,7 +7,7 @@ import { createApiKey, revokeApiKey } from '../../src/auth/api-key.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { ApiKey, Session, User } from '../../src/model/records.js';
 import { noTrail } from '../../src/model/trail-events.js';
-import { importPrefix } from '../../src/store/key-layout.js';
+import { importKeyOf } from '../../src/store/key-layout.js';
 import { type Store, StoreFailure } from '../../src/store/store.js';
 import { exportUser } from '../../src/transfer/export-user.js';
 import {
@@ -290,7 +290,7 @@ async function cutOff(t: Test, next: (rows: readonly UserRow[]) => NextRow, refu
   const target = createMemoryStore();
   const deps = depsOf(target, { adoptUser: () => t.fail('not adopted') });
   t.equal(await importUser(deps, { userId, email: ann, keyIds: [] }, next(rows)), refusal);
-  t.not(target.get('meta', `${importPrefix}${userId}`), undefined, 'the mark stays');
+  t.not(target.get('meta', importKeyOf(userId)), undefined, 'the mark stays');
   t.equal(target.get('users', userId), undefined);
   t.equal(target.get('emails', ann), undefined);
   t.equal(deps.importing.size, 0);
@@ -306,7 +306,7 @@ t.test(
       rows.length,
     );
     t.match(target.get('users', userId), { email: ann, frozen: false });
-    t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+    t.equal(target.get('meta', importKeyOf(userId)), undefined);
   },
 );
 
@@ -318,7 +318,7 @@ t.test('an import whose command is gone can be discarded', async (t) => {
   );
   t.equal(await discardImport(depsOf(target), userId), undefined);
   t.equal(target.keys('requests', { prefix: [userId] }).length, 0);
-  t.equal(target.get('meta', `${importPrefix}${userId}`), undefined);
+  t.equal(target.get('meta', importKeyOf(userId)), undefined);
 });
 
 t.test('while an import is discarded none of the same user begins', async (t) => {
