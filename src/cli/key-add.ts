@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
 import { repeatedMembers } from '../lib/json-members.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -38,8 +39,7 @@ export function keyAddCommand(io: Io): Command {
           email,
           name,
           scopes: scopes.split(',').map((scope) => scope.trim()),
-          ...(expiresAt === undefined ? {} : { expiresAt }),
-          ...(limits === undefined ? {} : { limits }),
+          ...withoutUndefined({ expiresAt, limits }),
         };
         return operate(io, settings, 'key.add', request, (made) => ({
           ok: true,

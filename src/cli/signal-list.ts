@@ -4,6 +4,7 @@ import { signalFilters, signalListMax } from '../admin/signal-filters.js';
 import type { ListedSignal } from '../admin/signal-operations.js';
 import { toIsoTime } from '../lib/clock.js';
 import { columns } from '../lib/columns.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -45,11 +46,7 @@ export function signalListCommand(io: Io): Command {
         if (!Number.isInteger(count) || count < 1 || count > signalListMax) {
           return misused(`--limit is ${JSON.stringify(limit)}; it must be 1 to ${signalListMax}.`);
         }
-        const request = {
-          limit: count,
-          ...(user === undefined ? {} : { email: user }),
-          ...(status === undefined ? {} : { status }),
-        };
+        const request = { limit: count, ...withoutUndefined({ email: user, status }) };
         return operate(io, settings, 'signal.list', request, (_, received) => {
           const signals = received as ListedSignal[];
           const text = signals.length === 0 ? 'There are no such signals.' : tableOf(signals);

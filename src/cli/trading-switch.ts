@@ -1,6 +1,7 @@
 /** `signalbox halt` and `resume`: the operator's switch that stops all orders. */
 import type { Command } from 'commander';
 import { toIsoTimeOrNull } from '../lib/clock.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { describeCommand, misused, type SharedOptions, withSettings } from './command.js';
 import { haltReasonLengthMax } from '../model/records.js';
 import type { Io } from './io.js';
@@ -28,8 +29,7 @@ export function haltCommand(io: Io): Command {
             `A reason has at most ${haltReasonLengthMax} characters; this one has ${reason.length}.`,
           );
         }
-        const request = reason === undefined ? {} : { reason };
-        return operate(io, settings, 'trading.halt', request, (state) => ({
+        return operate(io, settings, 'trading.halt', withoutUndefined({ reason }), (state) => ({
           ok: true,
           json: { halted: true, reason: state.reason, since: toIsoTimeOrNull(state.since) },
           text: 'Trading is halted: no order leaves. "signalbox resume" ends the halt.',

@@ -1,5 +1,6 @@
 /** `signalbox user cancel-all`: cancels the open orders of a user. */
 import type { Command } from 'commander';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { describeCommand, type SharedOptions, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
@@ -31,12 +32,7 @@ export function userCancelAllCommand(io: Io): Command {
     .action(
       withSettings(io, (settings, email: string, options: Options) => {
         const { platform, instance: instanceId, account: accountName, instrument } = options;
-        const filter = {
-          ...(platform === undefined ? {} : { platform }),
-          ...(instanceId === undefined ? {} : { instanceId }),
-          ...(accountName === undefined ? {} : { accountName }),
-          ...(instrument === undefined ? {} : { instrument }),
-        };
+        const filter = withoutUndefined({ platform, instanceId, accountName, instrument });
         const request = { email, filter };
         return operate(io, settings, 'user.cancel-all', request, (value) => {
           const { user, counts, cancelled } = value;

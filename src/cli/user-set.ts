@@ -1,5 +1,6 @@
 /** `signalbox user set`: changes a user. */
 import { type Command, Option } from 'commander';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { Settings } from '../settings.js';
 import {
   describeCommand,
@@ -66,13 +67,13 @@ async function change(
   const passwordHash = passwordStdin ? await readPasswordHash(io, { passwordStdin }) : undefined;
   if (typeof passwordHash === 'object') return passwordHash;
 
-  const request = {
-    email,
-    ...(plan === undefined ? {} : { plan }),
-    ...(frozen === undefined ? {} : { frozen: frozen === 'true' }),
-    ...(confirmed === undefined ? {} : { confirmed: confirmed === 'true' }),
-    ...(passwordHash === undefined ? {} : { passwordHash }),
+  const changed = {
+    plan,
+    frozen: frozen && frozen === 'true',
+    confirmed: confirmed && confirmed === 'true',
+    passwordHash,
   };
+  const request = { email, ...withoutUndefined(changed) };
   return operate(io, settings, 'user.set', request, ({ user, isMoving }) => {
     const changes = [
       ...(plan === undefined ? [] : [`plan ${user.plan}`]),

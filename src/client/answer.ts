@@ -1,6 +1,7 @@
 /** Parses responses of the gateway, or of a proxy before it, without trusting their shape. */
 import type { FieldError } from '../errors.js';
-import { field, text, withoutUndefined } from './json-fields.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
+import { field, text } from './json-fields.js';
 import type { Failure } from './result.js';
 
 export interface Answer {
