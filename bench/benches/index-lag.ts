@@ -84,7 +84,7 @@ async function lagsDuring(gateway: Side, loading: Promise<unknown>): Promise<num
   loading.then(over, over);
   do {
     await delay(pollMs);
-    const [seconds] = await scrapeValues(url, ['signalbox_index_lag_seconds']);
+    const [seconds] = await scrapeValues(url, ['index_lag_seconds']);
     lags.push(1000 * (seconds as number));
   } while (!isOver);
   return lags.sort((a, b) => a - b);

@@ -3,12 +3,16 @@
  * limit: none may be refused, and nobody may wait longer than ten flushes of the disk. Then keys that
  * send 1300 a minute: each is granted exactly 1200 in every minute.
  */
+import { setTimeout as delay } from 'node:timers/promises';
+import { minuteMs } from '../../src/lib/durations.js';
+import { limits } from '../../src/limits.js';
+import { figuresOf } from '../../src/stats/figures.js';
 import { loadSide } from '../load/generator-check.js';
 import { executedCallers } from '../load/executed-signals.js';
 import { excesses, grantsByWindow } from '../load/grants.js';
 import type { Caller } from '../load/workload.js';
 import type { LoadReport } from '../load/load.js';
-import { between, quantile, scrapeHistogram } from '../measure/prometheus.js';
+import { scrape } from '../measure/prometheus.js';
 import { type Row, toRow } from '../measure/report.js';
 import type { Side } from '../measure/side.js';
 import { closeGateway, startGateway } from '../sides/gateway.js';
@@ -34,7 +38,7 @@ const full: Scale = {
   seconds: 60,
   greedyKeys: 10,
   greedyWindows: 2,
-  limit: 1_200,
+  limit: limits.keyRequestsPerMinute.value,
   greedyRequests: 1_300,
   windowSeconds: 60,
 };
@@ -48,7 +52,6 @@ const tiny: Scale = {
   windowSeconds: 1,
 };
 
-const minuteMs = 60_000;
 const keyRequestsPerSecond = 20;
 /** One of a user's five serves to execute the signal that the others read. */
 const keysPerUser = 4;
@@ -114,7 +117,7 @@ async function atTheLimit(
     });
     const closedLoopKeys = Math.floor(warm.report.answersPerSecond / keyRequestsPerSecond);
 
-    const before = await scrapeHistogram(opsUrl, 'signalbox_commit_duration_seconds');
+    const before = await scrape(opsUrl);
     const { report } = await loadSide(side, {
       workload: 'mixed',
       callers: callers.slice(0, keys),
@@ -123,19 +126,15 @@ async function atTheLimit(
       seconds,
       ratePerSecond: keys * keyRequestsPerSecond,
     });
-    const after = await settledScrape(opsUrl);
-    const flushMs = quantile(between(before, after), 0.5) * 1000;
+    // The metrics' text is kept for a second, so the one after it is read.
+    await delay(1_100);
+    const { commit } = figuresOf(before, await scrape(opsUrl)).latencySeconds;
+    const flushMs = (commit.p50 ?? NaN) * 1000;
     options.log(`key-limit, ${keys} keys: ${Math.round(report.answersPerSecond)}/s reached`);
     const isPlanned = keys === allKeys;
     const failed = report.unexpected + report.unanswered;
     return { rows: limitRows(keys, report, flushMs, isPlanned), failed, closedLoopKeys };
   });
-}
-
-/** The metrics' text is kept for a second, so the one after it is read. */
-async function settledScrape(opsUrl: string): ReturnType<typeof scrapeHistogram> {
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
-  return scrapeHistogram(opsUrl, 'signalbox_commit_duration_seconds');
 }
 
 function limitRows(keys: number, report: LoadReport, flushMs: number, isPlanned: boolean): Row[] {

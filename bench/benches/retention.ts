@@ -164,8 +164,8 @@ async function count(gateway: Side, loading: Promise<unknown>): Promise<Figures>
 async function countsOf(gateway: Side): Promise<Counts> {
   const url = gateway.info['opsUrl'] as string;
   const [removed, accepted] = await scrapeValues(url, [
-    'signalbox_retention_removed_records_total',
-    'signalbox_signals_accepted_total',
+    'retention_removed_records_total',
+    'signals_accepted_total',
   ]);
   return { at: performance.now(), removed: removed as number, accepted: accepted as number };
 }
