@@ -3,6 +3,7 @@
  * bytes that the gateway gave. Throughput first, closed loop; then latency, open loop, both sides at
  * the same rate, which is half of what the slower one can do.
  */
+import { limits } from '../../src/limits.js';
 import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
 import type { Caller } from '../load/workload.js';
 import type { LoadReport } from '../load/load.js';
@@ -37,12 +38,11 @@ const connections = 64;
 const latencyRateShare = 0.5;
 /** Of which enough keys are made, so that no key's limit binds; a faster machine would be told so. */
 const requestsPerSecondMax = 100_000;
-const keyRequestsPerMinute = 1_200;
 
 /** Keys that the closed loop can use without any of them coming to its limit. */
 export function callersNeeded({ warmupSeconds, seconds }: BenchOptions): number {
   const requests = Math.min(60, warmupSeconds + seconds) * requestsPerSecondMax;
-  return Math.ceil(requests / keyRequestsPerMinute);
+  return Math.ceil(requests / limits.keyRequestsPerMinute.value);
 }
 
 export async function againstBareHandler(options: BenchOptions, subject: Subject): Promise<Row[]> {

@@ -9,8 +9,7 @@ import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { startSide } from '../measure/side.js';
 import { LatencyHistogram } from '../measure/statistics.js';
-import { removeDirectory } from '../measure/workspace.js';
-import { startGateway } from '../sides/gateway.js';
+import { closeGateway, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
 import type { Bench, BenchOptions } from './bench.js';
 
@@ -105,7 +104,6 @@ async function round(options: BenchOptions) {
     };
   } finally {
     await generator.stop();
-    await server.stop();
-    removeDirectory(population.dataDir);
+    await closeGateway(server, population);
   }
 }

@@ -5,6 +5,7 @@
  * wait. What a flood does that takes all it can get is a row without an aim.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { limits } from '../../src/limits.js';
 import { answerDoubt, loadSide } from '../load/generator-check.js';
 import type { Caller } from '../load/workload.js';
 import { type LoadReport, type LoadSpec, runLoad } from '../load/load.js';
@@ -30,8 +31,7 @@ const floodConnections = 64;
 const floodShare = 0.5;
 /** The flood is there before the first valid signal, and after the last. */
 const floodLeadMs = 500;
-const keysPerUser = 5;
-const keyRequestsPerMinute = 1_200;
+const keysPerUser = limits.activeKeysPerUserMax.value;
 
 export async function floodRows(
   options: BenchOptions,
@@ -130,5 +130,5 @@ async function run(
 
 /** Keys that so many requests within a minute need. */
 function keysFor(requests: number): number {
-  return Math.ceil(requests / keyRequestsPerMinute);
+  return Math.ceil(requests / limits.keyRequestsPerMinute.value);
 }

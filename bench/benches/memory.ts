@@ -7,14 +7,14 @@
  */
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '../../src/limits.js';
 import { source, streamPath } from '../load/sample-event.js';
 import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf, type Figures } from '../measure/rounds.js';
 import { memoryBytes, serverPids } from '../measure/server-processes.js';
 import { requireConnections } from '../measure/open-files.js';
 import { startSide, type Side } from '../measure/side.js';
-import { removeDirectory } from '../measure/workspace.js';
-import { startGateway } from '../sides/gateway.js';
+import { closeGateway, startGateway } from '../sides/gateway.js';
 import { populate } from '../sides/population.js';
 import type { Bench, BenchOptions } from './bench.js';
 
@@ -30,7 +30,7 @@ export const memory: Bench = {
 };
 
 const bench = 'memory';
-const streamsPerUser = 3;
+const streamsPerUser = limits.streamsPerUserMax.value;
 /** Memory varies little from round to round, and each takes half a minute. */
 const roundsMax = 2;
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -120,8 +120,7 @@ async function gatewayRound(options: BenchOptions) {
     };
   } finally {
     await generator.stop();
-    await server.stop();
-    removeDirectory(population.dataDir);
+    await closeGateway(server, population);
   }
 }
 

@@ -4,6 +4,7 @@
  * depths: a key that nobody has (401), a key whose minute is used up (429), a signal that is none (422).
  */
 import { randomBytes } from 'node:crypto';
+import { limits } from '../../src/limits.js';
 import type { Caller } from '../load/workload.js';
 import { runLoad } from '../load/load.js';
 import type { WorkloadName } from '../load/workloads.js';
@@ -20,8 +21,7 @@ import {
 } from './bare-comparison.js';
 import { type Flood, floodRows } from './flood.js';
 
-const keyRequestsPerMinute = 1_200;
-const keysPerUser = 5;
+const keysPerUser = limits.activeKeysPerUserMax.value;
 /** Whose answers would otherwise all be 429: failed attempts of one client are limited as well. */
 const manyAttempts: GatewayConfig = {
   limits: { unauthenticatedAttemptsPerMinute: 1_000_000 },
@@ -107,7 +107,7 @@ async function spend(url: string, callers: readonly Caller[]): Promise<void> {
     callers,
     connections: 32,
     warmupSeconds: 0,
-    seconds: (callers.length * keyRequestsPerMinute) / spendPerSecond,
+    seconds: (callers.length * limits.keyRequestsPerMinute.value) / spendPerSecond,
     ratePerSecond: spendPerSecond,
   });
 }

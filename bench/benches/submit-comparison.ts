@@ -5,6 +5,7 @@
  * gateway has everything on and the shipped limits and plans; its users' terminals are known and not
  * connected, so that a signal is queued, and what is written is what the 202 promises and no more.
  */
+import { limits } from '../../src/limits.js';
 import {
   answerDoubt,
   generatorCeiling,
@@ -40,7 +41,7 @@ export interface Opponent {
 }
 
 export const connections = 64;
-export const keysPerUser = 5;
+export const keysPerUser = limits.activeKeysPerUserMax.value;
 const latencyRateShare = 0.5;
 
 /** Users enough for any speed: with five keys each they may submit 6,000 signals a minute. */

@@ -1,7 +1,9 @@
 /**
- * A generator that works in steps: each line on standard input names one of its commands and is
- * answered by one line, so that the bench can look at the server between two steps.
+ * What a bench tells a process of its own, line by line on standard input, each answered by one line. A generator
+ * that works in steps has commands, so that the bench can look at the server between two of them; any other program
+ * does one work.
  */
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 /** `do` names the command; what else the line holds is for the command. */
@@ -21,4 +23,11 @@ export async function answerCommands(commands: Commands): Promise<void> {
     if (work === undefined) throw new Error(`the generator has no command "${command.do}"`);
     console.log(JSON.stringify(await work(command as never)));
   }
+}
+
+/** Says that the program is ready, and answers the one order that comes. */
+export async function answerOnce(work: (order: never) => Promise<object>): Promise<void> {
+  const asked = once(createInterface({ input: process.stdin }), 'line') as Promise<[string]>;
+  console.log('{}');
+  console.log(JSON.stringify(await work(JSON.parse((await asked)[0]) as never)));
 }

@@ -3,6 +3,7 @@
  * what comes back as figures. What was lost is a figure too, for a server that loses is not fast.
  */
 import { fileURLToPath } from 'node:url';
+import { limits } from '../../src/limits.js';
 import type { Figures } from '../measure/rounds.js';
 import { busiestShare, serverPids, usageOf } from '../measure/server-processes.js';
 import { startSide } from '../measure/side.js';
@@ -34,8 +35,8 @@ export type EventsFigures = {
 
 const program = fileURLToPath(new URL('./events-load.js', import.meta.url));
 
-/** Streams of a user: as many as the specification allows. */
-const streamsPerChannel = 3;
+/** Streams of a user. */
+const streamsPerChannel = limits.streamsPerUserMax.value;
 /** Events of a user under way: enough that nobody waits for a flush, far from what a stream may owe. */
 const window = 64;
 

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { Population, PopulationUser } from '../sides/population.js';
+import { inSlices } from './in-slices.js';
 import type { Caller } from './workload.js';
 
 const desk = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
@@ -17,22 +18,13 @@ const settledWithinMs = 10_000;
 
 /** Every key but each user's first, which has sent the signal, with that signal. */
 export async function executedCallers(url: string, population: Population): Promise<Caller[]> {
-  const requestIds = await executeSignals(url, population.users);
+  const requestIds = await inSlices(population.users, (user) => executeSignal(url, user), waveSize);
   return population.users.flatMap(({ keys }, user) =>
     keys.slice(1).map((key) => ({ key, requestId: requestIds[user] as string })),
   );
 }
 
-/** @returns the requestId of each user's signal, in the order of the users. */
-async function executeSignals(url: string, users: readonly PopulationUser[]): Promise<string[]> {
-  const requestIds: string[] = [];
-  for (let first = 0; first < users.length; first += waveSize) {
-    const wave = users.slice(first, first + waveSize);
-    requestIds.push(...(await Promise.all(wave.map((user) => executeSignal(url, user)))));
-  }
-  return requestIds;
-}
-
+/** @returns the requestId of the user's signal. */
 async function executeSignal(url: string, user: PopulationUser): Promise<string> {
   const key = user.keys[0] as string;
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {

@@ -4,19 +4,14 @@
  * slower than the server would measure itself.
  */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import type { LoadReportJson, LoadSpec } from './load.js';
 import { runClosedLoop } from './closed-loop.js';
+import { answerOnce } from './commands.js';
+import type { LoadReportJson, LoadSpec } from './load.js';
 import { runOpenLoop } from './open-loop.js';
 
-const lines = createInterface({ input: process.stdin });
-const asked = once(lines, 'line') as Promise<[string]>;
-console.log('{}');
-const spec = JSON.parse((await asked)[0]) as LoadSpec;
-const run = randomBytes(4).toString('hex');
-const report: LoadReportJson =
-  spec.ratePerSecond === undefined
-    ? await runClosedLoop(spec, run)
-    : await runOpenLoop(spec, spec.ratePerSecond, run);
-console.log(JSON.stringify(report));
+await answerOnce((spec: LoadSpec): Promise<LoadReportJson> => {
+  const run = randomBytes(4).toString('hex');
+  return spec.ratePerSecond === undefined
+    ? runClosedLoop(spec, run)
+    : runOpenLoop(spec, spec.ratePerSecond, run);
+});

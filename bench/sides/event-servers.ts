@@ -7,8 +7,7 @@ import type { EventsJob } from '../load/events-load.js';
 import { source, streamPath } from '../load/sample-event.js';
 import type { Product } from '../measure/product.js';
 import { startSide, type Side } from '../measure/side.js';
-import { removeDirectory } from '../measure/workspace.js';
-import { startGateway } from './gateway.js';
+import { closeGateway, startGateway } from './gateway.js';
 import { populate } from './population.js';
 
 export interface EventServer {
@@ -56,10 +55,7 @@ async function startProduct({
         stream: { path, headers: [authorization(keys[0] as string)] },
       })),
     },
-    close: async () => {
-      await server.stop();
-      removeDirectory(population.dataDir);
-    },
+    close: () => closeGateway(server, population),
   };
 }
 

@@ -3,8 +3,6 @@
  * serves all users, who share a password; notices to a running gateway are taken out again, since
  * none runs yet.
  */
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import type * as accounts from '../../src/auth/accounts.js';
 import type * as apiKey from '../../src/auth/api-key.js';
 import { scopes } from '../../src/model/scopes.js';
@@ -14,6 +12,7 @@ import type * as ids from '../../src/lib/ids.js';
 import type * as dataDirectory from '../../src/store/data-directory.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
 import type * as hashWorker from '../../src/workers/hash-worker.js';
+import { answerOnce } from '../load/commands.js';
 import { loadModule } from '../measure/product.js';
 import type { PopulationUser } from './population.js';
 
@@ -28,11 +27,7 @@ interface Order {
 const waveSize = 500;
 
 const root = process.argv[2] as string;
-const lines = createInterface({ input: process.stdin });
-const asked = once(lines, 'line') as Promise<[string]>;
-console.log('{}');
-const order = JSON.parse((await asked)[0]) as Order;
-console.log(JSON.stringify({ users: await write(order) }));
+await answerOnce(async (order: Order) => ({ users: await write(order) }));
 
 async function write({ dataDir, users, keysPerUser, password }: Order): Promise<PopulationUser[]> {
   const { addUser } = await loadModule<typeof accounts>(root, 'auth/accounts.js');

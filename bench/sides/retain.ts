@@ -5,14 +5,14 @@
  * sweep had been. The mark of the sweep is where it would be, or where it would be behind. User by user, since in
  * the order of acceptance every commit would rewrite pages of all users, many times over.
  */
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { systemClock, toIsoTime } from '../../src/lib/clock.js';
+import { dayMs } from '../../src/lib/durations.js';
 import type * as ids from '../../src/lib/ids.js';
 import type { Execution } from '../../src/model/execution.js';
 import type { SignalRequest } from '../../src/model/records.js';
 import type * as lmdbStore from '../../src/store/lmdb-store.js';
 import type { Writer } from '../../src/store/store.js';
+import { answerOnce } from '../load/commands.js';
 import { sampleOrder } from '../load/workloads/submit.js';
 import { loadModule } from '../measure/product.js';
 
@@ -24,7 +24,6 @@ interface Order {
   readonly isBehind: boolean;
 }
 
-const dayMs = 86_400_000;
 const retainedMs = 29 * dayMs;
 const dueMs = 31 * dayMs;
 /** The newest is older than the window of every limit per minute. */
@@ -32,11 +31,7 @@ const quietMs = 120_000;
 const signalsPerWrite = 4_000;
 
 const root = process.argv[2] as string;
-const lines = createInterface({ input: process.stdin });
-const asked = once(lines, 'line') as Promise<[string]>;
-console.log('{}');
-const order = JSON.parse((await asked)[0]) as Order;
-console.log(JSON.stringify({ requestIds: await write(order) }));
+await answerOnce(async (order: Order) => ({ requestIds: await write(order) }));
 
 async function write({ dataDir, userIds, requests, isDue, isBehind }: Order): Promise<string[]> {
   const { createIdSource, requestIdOf, executionIdOf, orderRefOf } = await loadModule<typeof ids>(

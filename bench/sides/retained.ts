@@ -3,9 +3,11 @@
  * accepted in the last month. Written by retain.ts in a process of its own, through the product's
  * store code, since another commit's may be the one to be used.
  */
-import { closeSync, constants, cpSync, fsyncSync, openSync, readdirSync } from 'node:fs';
+import { constants, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dayMs } from '../../src/lib/durations.js';
+import { syncFile } from '../../src/lib/durable-file.js';
 import type { Product } from '../measure/product.js';
 import { startSide } from '../measure/side.js';
 import { newDirectory } from '../measure/workspace.js';
@@ -28,7 +30,7 @@ export interface Retention {
  * for it, and costs the writes of its acceptance and no others. No gateway of a bench lives as long
  * as this window, within which a terminal that was seen counts as active.
  */
-export const queueing: GatewayConfig = { limits: { heartbeatWindowMs: 86_400_000 }, plans: {} };
+export const queueing: GatewayConfig = { limits: { heartbeatWindowMs: dayMs }, plans: {} };
 
 const program = fileURLToPath(new URL('./retain.js', import.meta.url));
 
@@ -53,16 +55,7 @@ export async function retain(retention: Retention): Promise<string[]> {
 export function copyOf(population: Population): Population {
   const dataDir = join(newDirectory('data'), 'data');
   cpSync(population.dataDir, dataDir, { recursive: true, mode: constants.COPYFILE_FICLONE });
-  for (const name of readdirSync(dataDir, { recursive: true })) flush(join(dataDir, String(name)));
+  for (const name of readdirSync(dataDir, { recursive: true }))
+    syncFile(join(dataDir, String(name)));
   return { ...population, dataDir };
-}
-
-/** A file or a directory. */
-function flush(path: string): void {
-  const opened = openSync(path, 'r');
-  try {
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
 }
