@@ -93,12 +93,8 @@ function makeSecret(path: string): void {
     syncDirectory(dirname(path));
   } catch (error) {
     // Another program was faster: its secret counts.
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     rmSync(draft, { force: true });
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -13,7 +13,7 @@ export class Shelf {
   /** Of keys of one part; all are forgotten when there are too many. */
   readonly #absent = new Set<string>();
 
-  constructor({ holdsAbsence = false } = {}) {
+  constructor({ holdsAbsence }: { readonly holdsAbsence: boolean }) {
     this.holdsAbsence = holdsAbsence;
   }
 
