@@ -57,8 +57,7 @@ export interface Store extends Reader {
    * All that `fill` puts and removes happens, or none of it does. Writes of the same and of other turns
    * share group commits, in the order of the calls. `fill` runs at once.
    * @returns resolves after the flush, and not before an earlier write; rejects with `StoreFailure` when the commit
-   * failed. After a
-   * rejection the outcome is unknown until a later write has resolved: what `get` shows then, is.
+   * failed. After a rejection the outcome is unknown until a later write has resolved: what `get` shows then, is.
    * Only after `WriteRefused` it is known: nothing was written, and nothing will be.
    */
   write(fill: (batch: Writer) => void): Promise<void>;
