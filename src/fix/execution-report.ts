@@ -301,11 +301,15 @@ export function cancelOutcome(status: ReportableStatus): CancelEvidence | undefi
   }
 }
 
+/** OrdStatus of an OrderCancelReject. Rejected is said of an order that the venue does not know, and is no end of one. */
+export function heldAs(message: ReceivedMessage): string | undefined {
+  const ordStatus = valueOf(message, tags.OrdStatus);
+  return ordStatus === '8' ? undefined : ordStatus;
+}
+
 /** OrderCancelReject. CxlRejReason (102): 0 too late, 1 unknown order. */
 export function cancelRejection(message: ReceivedMessage): CancelEvidence {
-  const said = ordStatuses[valueOf(message, tags.OrdStatus) ?? '']?.status;
-  // Rejected is said of an order that the venue does not know, and is no end of one.
-  const status = said === 'rejected' ? undefined : said;
+  const status = ordStatuses[heldAs(message) ?? '']?.status;
   const reason = valueOf(message, tags.CxlRejReason);
   const text = valueOf(message, tags.Text);
   const native = {

@@ -131,8 +131,9 @@ export class FixJournal {
     this.#note({ kind: 'order', order: { ...order, sentAt: this.#clock.now() } });
   }
 
-  noteTaken(clOrdId: string): void {
-    this.#note({ kind: 'taken', clOrdId });
+  /** Writes it once: many reports may say so. */
+  noteTaken({ clOrdId, isTaken }: SentOrder): void {
+    if (isTaken !== true) this.#note({ kind: 'taken', clOrdId });
   }
 
   noteCancel(cancel: SentCancel): void {

@@ -9,6 +9,7 @@ import { askAgainMs, type Doubts } from './doubts.js';
 import {
   cancelOutcome,
   cancelRejection,
+  heldAs,
   isStatusAnswer,
   isTrade,
   readReport,
@@ -73,7 +74,7 @@ export class VenueAnswers {
     const context = { order, known, isCancelAsked: isOfCancel || cancels.length > 0, nowMs };
     const read = readReport(message, context);
     const { evidence, isUndo, isCancelPending, isTaken, isRevived } = read;
-    if (isTaken && order.isTaken !== true) journal.noteTaken(clOrdId);
+    if (isTaken) journal.noteTaken(order);
     if (isUndo) {
       this.#say(
         'The venue takes back or corrects a trade: check the position and the order.',
@@ -124,10 +125,8 @@ export class VenueAnswers {
 
   #onCancelReject(message: ReceivedMessage): void {
     const { journal } = this.#options;
-    // Of an order that it does not know a venue says Rejected.
-    const has = (valueOf(message, tags.OrdStatus) ?? '8') !== '8';
     const [order] = this.ordersOf(message);
-    if (has && order !== undefined && order.isTaken !== true) journal.noteTaken(order.clOrdId);
+    if (order !== undefined && heldAs(message) !== undefined) journal.noteTaken(order);
     const cancel = journal.unanswered(valueOf(message, tags.ClOrdID) ?? '');
     // The end of the order has ended its cancel, too.
     if (cancel === undefined || !this.isOpen(cancel.executionId)) return;
