@@ -59,7 +59,6 @@ const tradeTypes: readonly string[] = ['F', '1', '2'];
 /** Of a trade that is taken back or corrected; before 4.4 ExecTransType (20) said so. */
 const undoTypes: readonly string[] = ['G', 'H'];
 const undoTransTypes: readonly string[] = ['1', '2'];
-const newTransType = '0';
 
 /** Of a frame to the gateway. */
 const fillIdLengthMax = 128;
@@ -122,14 +121,14 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
 }
 
 export function isTrade(message: ReceivedMessage): boolean {
-  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
-  return tradeTypes.includes(valueOf(message, tags.ExecType) ?? '') && transType === newTransType;
+  const isNew = (valueOf(message, tags.ExecTransType) ?? '0') === '0';
+  return isNew && tradeTypes.includes(valueOf(message, tags.ExecType) ?? '');
 }
 
 function undoesTrade(message: ReceivedMessage): boolean {
-  const transType = valueOf(message, tags.ExecTransType) ?? newTransType;
   return (
-    undoTypes.includes(valueOf(message, tags.ExecType) ?? '') || undoTransTypes.includes(transType)
+    undoTypes.includes(valueOf(message, tags.ExecType) ?? '') ||
+    undoTransTypes.includes(valueOf(message, tags.ExecTransType) ?? '')
   );
 }
 
@@ -139,7 +138,7 @@ function isNews(known: KnownExecution, { status }: Evidence): boolean {
 }
 
 /** No evidence is more definitive. */
-function isDefinitive({ status }: KnownExecution): boolean {
+export function isDefinitive({ status }: KnownExecution): boolean {
   return isFinal(status) && status !== 'unknown';
 }
 

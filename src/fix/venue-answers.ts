@@ -3,13 +3,13 @@
  * into the journals and ends doubts.
  */
 import type { Clock } from '../lib/clock.js';
-import { isFinal } from '../model/execution.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
 import { askAgainMs, type Doubts } from './doubts.js';
 import {
   cancelOutcome,
   cancelRejection,
   heldAs,
+  isDefinitive,
   isStatusAnswer,
   isTrade,
   readReport,
@@ -44,8 +44,7 @@ export class VenueAnswers {
   /** Whether evidence may still come on an order. */
   isOpen(executionId: string): boolean {
     const known = this.#options.plugin.known(executionId);
-    if (known === undefined) return false;
-    return !known.isReported || known.status === 'unknown' || !isFinal(known.status);
+    return known !== undefined && !(known.isReported && isDefinitive(known));
   }
 
   received(message: ReceivedMessage): void {
