@@ -8,7 +8,6 @@ import { isFinal } from '../model/execution.js';
 import type {
   CancelRequest,
   Doubt,
-  Evidence,
   KnownExecution,
   Plugin,
   SubmitFrame,
@@ -74,24 +73,11 @@ export class FixDesk {
     if ('reasonCode' in order) return this.#refuse(executionId, order);
     if (!session.isLoggedOn) {
       const text = 'There is no FIX session with the venue: the order was not sent.';
-      return this.#refuse(executionId, {
-        reasonCode: 'terminal_not_connected_to_broker',
-        text,
-      });
+      return this.#refuse(executionId, { reasonCode: 'terminal_not_connected_to_broker', text });
     }
-    const { fields, instrument, side, quantity, timeInForce } = order;
+    const { fields, ...called } = order;
     const seq = session.send(types.NewOrderSingle, fields);
-    const { life } = journal;
-    journal.noteOrder({
-      executionId,
-      clOrdId,
-      seq,
-      life,
-      instrument,
-      side,
-      quantity,
-      timeInForce,
-    });
+    journal.noteOrder({ executionId, clOrdId, seq, life: journal.life, ...called });
     this.#doubts.add(clOrdId, askAfterMs);
   }
 
@@ -145,16 +131,9 @@ export class FixDesk {
     // It left in an earlier process: the order's status will tell what became of it.
     if (journal.cancelled(clOrdId) !== undefined) return this.#doubts.add(order.clOrdId, 0);
     if (!session.isLoggedOn) return void this.#waiting.push(request);
-    const orderId = this.#orderIdOf(executionId);
-    const fields = cancelRequest(order, clOrdId, orderId, rules, clock.now());
+    const fields = cancelRequest(order, clOrdId, known?.native?.orderId, rules, clock.now());
     const seq = session.send(types.OrderCancelRequest, fields);
-    journal.noteCancel({
-      cancelRequestId,
-      executionId,
-      clOrdId,
-      seq,
-      life: journal.life,
-    });
+    journal.noteCancel({ cancelRequestId, executionId, clOrdId, seq, life: journal.life });
     this.#doubts.add(order.clOrdId, askAfterMs);
   }
 
@@ -213,22 +192,14 @@ export class FixDesk {
   }
 
   #ask(order: SentOrder): void {
-    const { rules, session } = this.#options;
-    const orderId = this.#orderIdOf(order.executionId);
+    const { plugin, rules, session } = this.#options;
+    const orderId = plugin.known(order.executionId)?.native?.orderId;
     const seq = session.send(types.OrderStatusRequest, statusRequest(order, orderId, rules));
     this.#doubts.noteAsked(seq, order.clOrdId);
   }
 
   #refuse(executionId: string, { reasonCode, text }: CommandFault): void {
-    const evidence: Evidence = {
-      status: 'rejected',
-      reasonCode,
-      native: { state: 'Rejected', text },
-    };
-    this.#options.plugin.report(executionId, evidence);
-  }
-
-  #orderIdOf(executionId: string): string | undefined {
-    return this.#options.plugin.known(executionId)?.native?.orderId;
+    const native = { state: 'Rejected', text };
+    this.#options.plugin.report(executionId, { status: 'rejected', reasonCode, native });
   }
 }

@@ -26,12 +26,11 @@ export interface OrderRules {
   readonly symbols: Readonly<Record<string, string>>;
 }
 
-export interface NewOrder {
+export interface NewOrder extends Pick<
+  SentOrder,
+  'instrument' | 'side' | 'quantity' | 'timeInForce'
+> {
   readonly fields: readonly Field[];
-  readonly instrument: string;
-  readonly side: string;
-  readonly quantity: string;
-  readonly timeInForce: TimeInForce;
 }
 
 const sides: Readonly<Record<Side, string>> = { buy: '1', sell: '2' };
