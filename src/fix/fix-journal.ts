@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { dayMs } from '../lib/durations.js';
-import type { JournalFile } from '../terminal/journal-file.js';
+import { hasGrown, type JournalFile } from '../terminal/journal-file.js';
 import type { SequenceNumbers } from './session-action.js';
 
 /** What an order is called at the venue, and what requests on it repeat. */
@@ -54,8 +54,6 @@ type Entry =
   /** The cancel was told its outcome. `cancelRequestId` of one that is unknown; `executionId` is absent in old files. */
   | ({ readonly kind: 'settled'; readonly clOrdId: string } & Partial<Settled>);
 
-/** A file is rewritten when it has grown by this many entries and has more than doubled. */
-const compactAfterEntries = 20_000;
 /** Longer than a command may come again, also to a plugin whose own journal was lost. */
 const keptMs = dayMs;
 
@@ -156,7 +154,7 @@ export class FixJournal {
     }
     this.#file.sync();
     const live = this.#orders.size + this.#cancels.size + this.#settled.size;
-    if (this.#entriesSinceCompaction > Math.max(compactAfterEntries, live)) this.#compact();
+    if (hasGrown(this.#entriesSinceCompaction, live)) this.#compact();
   }
 
   close(): void {

@@ -28,6 +28,11 @@ export interface JournalFile {
   close(): void;
 }
 
+/** Whether a journal is to be rewritten: it has grown by many entries, and has more than doubled. */
+export function hasGrown(entriesSinceCompaction: number, live: number): boolean {
+  return entriesSinceCompaction > Math.max(20_000, live);
+}
+
 /**
  * Opens the journal of one source, so that several terminals can share a directory.
  * @param kind ends the file's name: a terminal may keep a further journal of its own.

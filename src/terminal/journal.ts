@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
-import type { JournalFile } from './journal-file.js';
+import { hasGrown, type JournalFile } from './journal-file.js';
 import {
   afterCancelReport,
   afterReport,
@@ -40,8 +40,6 @@ type Entry =
 const keepMs = limits.ttlMsMax.max + limits.futureSkewMsMax.max;
 /** Above this number, executions that can no longer be redelivered are dropped earlier. */
 const keptExecutionsMax = 100_000;
-/** A file is rewritten when it has grown by this many entries and has more than doubled. */
-const compactAfterEntries = 20_000;
 
 export class Journal {
   readonly #clock: Clock;
@@ -127,7 +125,7 @@ export class Journal {
   flush(): void {
     this.#file?.sync();
     const live = this.#executions.size + this.#cancels.size + this.#reports.size;
-    if (this.#entriesSinceCompaction > Math.max(compactAfterEntries, live)) this.#compact();
+    if (hasGrown(this.#entriesSinceCompaction, live)) this.#compact();
   }
 
   close(): void {
