@@ -16,4 +16,3 @@ export const pluginEventNames = [
 export const eventNames = [...pluginEventNames, 'replay_gap'] as const;
 
 export type PluginEventName = (typeof pluginEventNames)[number];
-export type EventName = (typeof eventNames)[number];

@@ -1,11 +1,11 @@
 /** Encodes a terminal event as an SSE frame (section 5 of the contract). */
 import { constantBytes, TextBytes } from '../lib/text-bytes.js';
 import type { SourceName } from '../model/source-name.js';
-import type { EventName } from './event-names.js';
+import type { PluginEventName } from './event-names.js';
 
 /** Input of the encoder. Absent fields are null in the frame. */
 export interface TerminalEvent {
-  readonly name: Exclude<EventName, 'replay_gap'>;
+  readonly name: PluginEventName;
   readonly source: SourceName;
   /** Key of `source`. */
   readonly sourceKey: string;

@@ -7,7 +7,12 @@ import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
 import { readVersion } from '../version.js';
 import { openJournal } from '../terminal/journal-file.js';
-import { createPlugin, type ClientNotice, type Plugin } from '../terminal/plugin.js';
+import {
+  createPlugin,
+  type ClientNotice,
+  type Plugin,
+  type PluginNotice,
+} from '../terminal/plugin.js';
 import { logonFields } from './credentials.js';
 import type { FixConfig } from './fix-config.js';
 import { FixDesk } from './fix-desk.js';
@@ -15,10 +20,7 @@ import { FixJournal } from './fix-journal.js';
 import { FixLink, type FixNotice } from './fix-link.js';
 import { types } from './tags.js';
 
-export type FixTerminalNotice =
-  | FixNotice
-  | ClientNotice
-  | { readonly kind: 'failed'; readonly id: string; readonly message: string };
+export type FixTerminalNotice = FixNotice | ClientNotice | PluginNotice;
 
 export interface FixTerminalOptions {
   readonly config: FixConfig;

@@ -8,7 +8,6 @@ import type { CloseReason, GatewayFrame } from './protocol.js';
 
 export interface Source extends ActiveSource, Stored {
   readonly userId: string;
-  readonly key: string;
   capabilities: readonly Capability[];
   software: SourceRecord['software'];
   /** Highest `seq` received on any connection. */

@@ -4,12 +4,12 @@
  * restart.
  */
 import type { Clock, Timer } from '../lib/clock.js';
-import type { CancelFrame, Evidence, SubmitFrame } from '../plugins/protocol.js';
+import type { Evidence, SubmitFrame } from '../plugins/protocol.js';
 import type { SourceName } from '../model/source-name.js';
 import type { CancelEvidence } from './journal-state.js';
 import { createPaperBroker } from './paper-broker.js';
 import type { ClientNotice } from './plugin-client.js';
-import { createPlugin, type PluginNotice } from './plugin.js';
+import { createPlugin, type CancelRequest, type PluginNotice } from './plugin.js';
 import { startRandomWalk } from './price-feed.js';
 import type { TerminalEventDraft } from './terminal-event.js';
 
@@ -19,7 +19,7 @@ export type Activity =
   | PluginNotice
   | { readonly kind: 'submit'; readonly command: SubmitFrame }
   | { readonly kind: 'report'; readonly executionId: string; readonly evidence: Evidence }
-  | ({ readonly kind: 'cancel' } & Pick<CancelFrame, 'cancelRequestId' | 'executionId'>)
+  | ({ readonly kind: 'cancel' } & CancelRequest)
   | {
       readonly kind: 'cancel_report';
       readonly cancelRequestId: string;
