@@ -4,7 +4,7 @@ import { closeCodes, type CloseReason, type PluginFrame } from '../plugins/proto
 import { decodeFrame } from '../plugins/decode-frame.js';
 
 export interface SessionListeners {
-  readonly onFrame: (frame: PluginFrame, session: Session) => void;
+  readonly onFrame: (frame: PluginFrame) => void;
   /** Something that is no frame of the protocol. */
   readonly onBadFrame: (why: string) => void;
   readonly onChange: () => void;
@@ -28,7 +28,7 @@ export class Session {
     socket.on('message', (data: Buffer, isBinary) => {
       const { frame, error } = isBinary ? { error: 'not_text' } : decodeFrame(new Uint8Array(data));
       if (frame === undefined) listeners.onBadFrame(`${error}: ${data.toString().slice(0, 200)}`);
-      else listeners.onFrame(frame, this);
+      else listeners.onFrame(frame);
     });
     socket.on('pong', () => {
       this.pongs++;

@@ -15,7 +15,6 @@ export interface Attempt {
   /** Monotonic milliseconds. */
   readonly at: number;
   readonly token: string;
-  readonly status: number;
 }
 
 /** Answers the next upgrade instead of 101. */
@@ -104,7 +103,7 @@ export class Stage {
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const refusal = this.#refusalOf(request, token);
-    this.attempts.push({ at: this.#clock.monotonic(), token, status: refusal?.status ?? 101 });
+    this.attempts.push({ at: this.#clock.monotonic(), token });
     this.#listeners.onAttempt();
     socket.on('error', () => undefined);
     if (refusal !== undefined) {

@@ -17,8 +17,8 @@ t.test('what came while the judge stood still is in time', async (t) => {
   clock.elapse(60_000);
   clock.advance(0);
   const refused = once(new WebSocket(desk.stage.url + pluginPath), 'error');
-  t.match(await attempt, { status: 401 });
-  await refused;
+  await attempt;
+  t.match(await refused, [{ message: /401/ }]);
   const nothing = desk.until('a frame', () => undefined);
   clock.advance(60_000);
   await t.rejects(nothing, { message: 'There was no frame within 1000 ms.' });
