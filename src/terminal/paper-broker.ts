@@ -11,6 +11,7 @@ import type { KnownExecution } from './journal-state.js';
 import { exitFault, readPaperCommand, type OrderRequest } from './order-request.js';
 import { PaperLedger } from './paper-ledger.js';
 import { PaperOrderBook } from './paper-order-book.js';
+import { isPrice } from './price-feed.js';
 import { originOf } from './terminal-event.js';
 
 export type BrokerCommand = Pick<
@@ -97,7 +98,8 @@ export function createPaperBroker(options: PaperBrokerOptions): PaperBroker {
     cancel: (cancelRequestId, executionId) => book.cancel(cancelRequestId, executionId),
     setPrice(symbol, price) {
       const instrument = instruments.get(symbol);
-      if (instrument === undefined || !ledger.setPrice(symbol, price)) return false;
+      if (instrument === undefined || !isPrice(price)) return false;
+      ledger.setPrice(instrument, price);
       book.priceMoved(instrument);
       return true;
     },

@@ -6,7 +6,6 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import type { BrokerListener } from './broker-listener.js';
 import { instruments, type Instrument } from './instruments.js';
 import { PaperAccount, type Booking, type Position } from './paper-account.js';
-import { isPrice } from './price-feed.js';
 import { originOf, type Origin } from './terminal-event.js';
 
 export interface Trade extends Booking {
@@ -40,11 +39,8 @@ export class PaperLedger {
     return this.#prices.get(symbol) ?? NaN;
   }
 
-  /** @returns false when the instrument or the price is invalid. */
-  setPrice(symbol: string, price: number): boolean {
-    if (!this.#prices.has(symbol) || !isPrice(price)) return false;
+  setPrice({ symbol }: Instrument, price: number): void {
     this.#prices.set(symbol, price);
-    return true;
   }
 
   /** Books a fill and sends the events of its changes. */
