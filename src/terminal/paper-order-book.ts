@@ -7,13 +7,13 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
-import { rounded } from '../lib/decimal.js';
 import type { CancelEvidence, KnownExecution } from './journal-state.js';
 import { isFault, type TimeInForce } from '../plugins/commands.js';
 import type { Instrument } from './instruments.js';
 import { readPaperCommand, type OrderRequest } from './order-request.js';
 import type { PaperLedger } from './paper-ledger.js';
 import {
+  addFill,
   describe,
   evidenceOf,
   isMarketable,
@@ -182,10 +182,7 @@ export class PaperOrderBook {
     const { instrument, side, timeInForce, stopLoss, takeProfit } = order.request;
     const price = ledger.priceOf(instrument.symbol);
     const quantity = nextPieceOf(order);
-    order.filledQuantity = rounded(order.filledQuantity + quantity);
-    order.filledValue += price * quantity;
-    order.fillCount++;
-    order.piecesLeft = Math.max(1, order.piecesLeft - 1);
+    addFill(order, { price, quantity });
     const isDone = remainingOf(order) === 0;
     order.status = isDone ? 'filled' : 'partially_filled';
 

@@ -2,6 +2,7 @@
 import type { Timer } from '../lib/clock.js';
 import { dayMs } from '../lib/durations.js';
 import type { Evidence } from '../plugins/protocol.js';
+import type { Fill } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn, rounded } from '../lib/decimal.js';
 import type { KnownExecution } from './journal-state.js';
@@ -37,7 +38,8 @@ export interface PaperOrder {
   /** Sum of price times quantity over the fills. */
   filledValue: number;
   fillCount: number;
-  piecesLeft: number;
+  /** In how many it is to be filled. */
+  readonly pieces: number;
   /** Runs until the next partial fill. */
   pieceTimer: Timer | undefined;
   /** End of the day of a `day` order, in Unix milliseconds, and its timer. */
@@ -68,7 +70,7 @@ export function newOrder(
     filledQuantity: 0,
     filledValue: 0,
     fillCount: 0,
-    piecesLeft: request.partialFills ?? partialFills,
+    pieces: request.partialFills ?? partialFills,
     pieceTimer: undefined,
     endsAt: request.timeInForce === 'day' ? (Math.floor(now / dayMs) + 1) * dayMs : undefined,
     dayTimer: undefined,
@@ -79,13 +81,17 @@ export function newOrder(
 export function resumed(order: PaperOrder, { status, fills, native }: KnownExecution): PaperOrder {
   order.status = status as OrderStatus;
   order.isTriggered ||= native?.state !== undefined && native.state !== waitingState;
-  for (const { price, quantity } of fills) {
-    order.filledQuantity = rounded(order.filledQuantity + quantity);
-    order.filledValue += price * quantity;
-    order.fillCount++;
-  }
-  order.piecesLeft = Math.max(1, order.piecesLeft - order.fillCount);
+  for (const fill of fills) addFill(order, fill);
   return order;
+}
+
+export function addFill(
+  order: PaperOrder,
+  { price, quantity }: Pick<Fill, 'price' | 'quantity'>,
+): void {
+  order.filledQuantity = rounded(order.filledQuantity + quantity);
+  order.filledValue += price * quantity;
+  order.fillCount++;
 }
 
 export function remainingOf({ request, filledQuantity }: PaperOrder): number {
@@ -113,7 +119,8 @@ export function nextPieceOf(order: PaperOrder): number {
   if (order.request.timeInForce === 'fok') return remainingOf(order);
   const { quantityStep } = order.request.instrument;
   const stepsLeft = stepsIn(remainingOf(order), quantityStep) ?? 0;
-  return rounded(Math.ceil(stepsLeft / order.piecesLeft) * quantityStep);
+  const piecesLeft = Math.max(1, order.pieces - order.fillCount);
+  return rounded(Math.ceil(stepsLeft / piecesLeft) * quantityStep);
 }
 
 export function evidenceOf(order: PaperOrder, reasonCode?: ReasonCode): Evidence {
