@@ -1,7 +1,7 @@
 /** Operations that read signals: a list of the newest, and one with all that is known of it. */
 import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
-import { isFinal, type Execution } from '../model/execution.js';
+import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
 import { readExecution } from '../signals/stored-execution.js';
 import type { Reader } from '../store/store.js';
@@ -13,9 +13,9 @@ import type { signalFilters } from './signal-filters.js';
 type Filter = (typeof signalFilters)[number];
 
 const matches: Readonly<Record<Filter, (executions: readonly Execution[]) => boolean>> = {
-  open: (executions) => executions.some(({ status }) => !isFinal(status)),
+  open: (executions) => !isCompleted(executions),
   unknown: (executions) => executions.some(({ status }) => status === 'unknown'),
-  completed: (executions) => executions.every(({ status }) => isFinal(status)),
+  completed: isCompleted,
 };
 
 type ListedFields = Pick<

@@ -130,6 +130,11 @@ export function isFinal(status: ExecutionStatus): boolean {
   return executionStates[status].final;
 }
 
+/** Whether a signal with these executions is. */
+export function isCompleted(executions: readonly Execution[]): boolean {
+  return executions.every(({ status }) => isFinal(status));
+}
+
 /** Whether the execution is final and has no cancel in progress. */
 export function isSettled({ status, cancel }: Execution): boolean {
   return isFinal(status) && (cancel === null || isFinalCancel(cancel.status));

@@ -3,7 +3,7 @@
  * so its JSON is kept, as bytes, with the records that it was made from, for as long as the store keeps those.
  */
 import { executionIdOf } from '../lib/ids.js';
-import { isFinal, type Execution } from '../model/execution.js';
+import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Reader } from '../store/store.js';
 import type { OwedCancels } from './owed-cancels.js';
@@ -71,7 +71,7 @@ export class SignalReader {
     const isLong = length > longFrom;
     return {
       records,
-      isCompleted: records.every(({ status }) => isFinal(status)),
+      isCompleted: isCompleted(records),
       isLong,
       json: () => {
         if (kept !== undefined) return kept;

@@ -15,7 +15,7 @@ import {
 } from '../lib/json-types.js';
 import type { SignalRequest } from '../model/records.js';
 import type { Cancellation } from '../model/cancellation.js';
-import { isFinal, type Execution } from '../model/execution.js';
+import { isCompleted, type Execution } from '../model/execution.js';
 import {
   cancelStatus,
   delivery,
@@ -113,7 +113,7 @@ export function toSignalView(
   return {
     requestId: request.requestId,
     signalId: request.signalId,
-    status: executions.every(({ status }) => isFinal(status)) ? 'completed' : 'accepted',
+    status: isCompleted(executions) ? 'completed' : 'accepted',
     acceptedAt: toIsoTime(request.acceptedAt),
     expiresAt: toIsoTime(request.expiresAt),
     platform: request.platform,
