@@ -21,8 +21,8 @@ const isLogin = compileSchema(loginSchema);
 
 export function parseLogin(body: unknown): Login | FieldError[] {
   if (!isObject(body)) return [{ field: '$', code: 'object_required' }];
-  const email = typeof body['email'] === 'string' ? body['email'].trim() : body['email'];
-  const password = body['password'];
+  const { email: given, password } = body;
+  const email = typeof given === 'string' ? given.trim() : given;
   const login = { email, password };
   if (isLogin(login)) return login;
   return [

@@ -1,5 +1,6 @@
 /** Parses and validates a frame of a plugin: the frame, or the code of the error that answers it. */
 import { isEventData } from '../events/event-data.js';
+import { isObject } from '../lib/is-object.js';
 import { scanJson } from '../lib/json-scan.js';
 import { compileSchemas } from '../lib/schema.js';
 import { frameBytesMax, pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
@@ -33,15 +34,13 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   } catch {
     return { error: 'not_json' };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { error: 'not_json' };
-  }
-  const { type = '' } = value as { type?: unknown };
+  if (!isObject(value)) return { error: 'not_json' };
+  const { type = '' } = value;
   if (typeof type !== 'string') return { error: 'invalid_frame' };
   const isFrame = isValid(type, value);
   if (isFrame === undefined) return { error: 'unknown_type' };
   if (!isFrame) return { error: 'invalid_frame' };
-  const frame = value as PluginFrame;
+  const frame = value as unknown as PluginFrame;
   if (!isWhole(frame)) return { error: 'invalid_frame' };
   if (frame.type !== 'event' || start < 0) return { frame };
   return { frame, dataText: inOneLine(utf8.decode(bytes.subarray(start, end))) };

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { FieldError } from '../errors.js';
+import { isObject } from '../lib/is-object.js';
 import { compileSchema } from '../lib/schema.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import { unixMsMax, type Limits } from '../limits.js';
@@ -102,9 +103,7 @@ export function createEnvelopeReader(
       ) {
         return body;
       }
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        return [{ field: '$', code: 'object_required' }];
-      }
+      if (!isObject(body)) return [{ field: '$', code: 'object_required' }];
       const violations: FieldError[] = [];
       for (const { violation, isViolated } of rules) {
         if (isViolated(body, now)) violations.push(violation);
@@ -142,7 +141,7 @@ function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): rea
     { field: 'ttlMs', code: 'timestamp_overflow', needsContext: true, isViolated: ({ ts, ttlMs }) => isTs(ts) && isTtl(ttlMs) && ts + ttlMs > unixMsMax },
     { field: 'platform', code: 'required', isViolated: ({ platform }) => typeof platform !== 'string' || platform === '' },
     { field: 'platform', code: 'unsupported_platform', needsContext: true, isViolated: ({ platform }) => typeof platform === 'string' && platform !== '' && !platformTokens(platform).every((token) => knownPlatforms.has(token)) },
-    { field: 'payload', code: 'object_required', isViolated: ({ payload }) => typeof payload !== 'object' || payload === null || Array.isArray(payload) },
+    { field: 'payload', code: 'object_required', isViolated: ({ payload }) => !isObject(payload) },
     { field: 'instanceId', code: 'invalid_length', isViolated: ({ instanceId }) => instanceId !== undefined && !isText(instanceId, limits.instanceIdLengthMax) },
     { field: 'accountName', code: 'invalid_length', isViolated: ({ accountName }) => accountName !== undefined && !isText(accountName, accountNameLengthMax) },
   ];

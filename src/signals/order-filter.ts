@@ -3,6 +3,7 @@ import type { FieldError } from '../errors.js';
 import Type, { type Static } from 'typebox';
 import type { Limits } from '../limits.js';
 import type { Execution } from '../model/execution.js';
+import { isObject } from '../lib/is-object.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import { copiedTextLengthMax } from './accepted-signal.js';
 import { platformTokens } from './envelope.js';
@@ -41,23 +42,20 @@ export function createOrderFilterReader(
 
   return {
     read(body) {
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        return [{ field: '$', code: 'object_required' }];
-      }
-      const filter = body as Readonly<Record<string, unknown>>;
+      if (!isObject(body)) return [{ field: '$', code: 'object_required' }];
       const violations: FieldError[] = [];
-      const { platform } = filter;
+      const { platform } = body;
       // A token that is misspelt would match no order, and seem to have cancelled all.
       if (platform !== undefined && !isKnown(platform)) {
         violations.push({ field: 'platform', code: 'unsupported_platform' });
       }
       for (const [field, lengthMax] of Object.entries(lengths)) {
-        const value = filter[field];
+        const value = body[field];
         const isText = typeof value === 'string' && value.length >= 1 && value.length <= lengthMax;
         if (value !== undefined && !isText) violations.push({ field, code: 'invalid_length' });
       }
       violations.push(...unknownFields(body, schema));
-      return violations.length > 0 ? violations : filter;
+      return violations.length > 0 ? violations : body;
     },
   };
 
