@@ -145,10 +145,8 @@ export class Presence {
   #awaitReturn(source: Source): void {
     const { deadlines, limits, registry } = this.#deps;
     deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
-      if (registry.find(source.userId, source.key) !== source) return;
-      if (source.connection === undefined && !registry.isActive(source)) {
-        this.#publish(source, 'offline');
-      }
+      const isKnown = registry.find(source.userId, source.key) === source;
+      if (isKnown && !registry.isActive(source)) this.#publish(source, 'offline');
     });
   }
 
