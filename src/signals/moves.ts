@@ -2,7 +2,7 @@
  * Implements the state transitions of executions, one pure function per cause: a frame was sent, a plugin
  * acknowledged or reported, a timeout fired, the gateway restarted. Those of cancels are in cancel-moves.ts.
  */
-import type { Execution, ExecutionReport } from '../model/execution.js';
+import type { Execution, ExecutionReport, ExecutionStatus } from '../model/execution.js';
 import { isFinal, mayMove, nativeAfter } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { cancelAfterEnd, causeOf, defaultCause, recoveredCancel } from './cancel-moves.js';
@@ -36,17 +36,11 @@ export const dispatch: Move = (execution, now) =>
   execution.status === 'queued' ? dispatchedAt(execution, now) : undefined;
 
 /** The TTL passed before the submit frame was sent. */
-export const expireUnsent: Move = (execution, now) => {
-  if (!mayMove(execution.status, 'expired')) return undefined;
-  return { ...execution, status: 'expired', reasonCode: 'ttl_expired', updatedAt: now };
-};
+export const expireUnsent = become('expired', 'ttl_expired');
 
 /** The execution is stopped before its submit frame is sent: it never leaves. */
 export function deny(reasonCode: ReasonCode): Move {
-  return (execution, now) => {
-    if (!mayMove(execution.status, 'denied')) return undefined;
-    return { ...execution, status: 'denied', reasonCode, updatedAt: now };
-  };
+  return become('denied', reasonCode);
 }
 
 /** A stop: denies what has not been sent. What may have reached its terminal is not sent again. */
@@ -60,9 +54,13 @@ export function stopSending(reasonCode: ReasonCode): Move {
 
 /** The confirmation timed out. */
 export function becomeUnknown(reasonCode: ReasonCode): Move {
+  return become('unknown', reasonCode);
+}
+
+function become(status: ExecutionStatus, reasonCode: ReasonCode): Move {
   return (execution, now) => {
-    if (!mayMove(execution.status, 'unknown')) return undefined;
-    return { ...execution, status: 'unknown', reasonCode, updatedAt: now };
+    if (!mayMove(execution.status, status)) return undefined;
+    return { ...execution, status, reasonCode, updatedAt: now };
   };
 }
 
