@@ -102,7 +102,7 @@ export class CancelAfter {
 
   /** @returns the durable state. */
   read(userId: string, keyId: number): CancelAfterView {
-    return toView(this.#deps.store.get('cancelAfters', [userId, String(keyId)]) ?? never);
+    return toView(this.#recordOf(userId, keyId) ?? never);
   }
 
   /**
@@ -115,11 +115,9 @@ export class CancelAfter {
     timeoutMs: number,
     answer: (view: CancelAfterView | undefined) => void,
   ): void {
-    const { clock, deadlines, store, writer } = this.#deps;
-    const known = this.#switches.get(`${userId} ${keyId}`);
-    const each =
-      known ??
-      new Switch(userId, keyId, store.get('cancelAfters', [userId, String(keyId)]) ?? never);
+    const { clock, deadlines, writer } = this.#deps;
+    const known = this.#switches.get(nameOf({ userId, keyId }));
+    const each = known ?? new Switch(userId, keyId, this.#recordOf(userId, keyId) ?? never);
     const { lastFiredAt } = each.record;
     const firesAt = timeoutMs === 0 ? null : clock.now() + timeoutMs;
     const record = (each.record = { timeoutMs, firesAt, lastFiredAt });
@@ -205,14 +203,17 @@ export class CancelAfter {
    */
   #release(each: Switch): void {
     if (each.record.firesAt !== null || each.deadline !== undefined || each.fires > 0) return;
-    const { store } = this.#deps;
-    const stored = store.get('cancelAfters', [each.userId, String(each.keyId)]);
+    const stored = this.#recordOf(each.userId, each.keyId);
     if (stored?.firesAt !== null || stored.lastFiredAt !== each.record.lastFiredAt) return;
     if (this.#switches.get(nameOf(each)) === each) this.#switches.delete(nameOf(each));
   }
+
+  #recordOf(userId: string, keyId: number): CancelAfterRecord | undefined {
+    return this.#deps.store.get('cancelAfters', [userId, String(keyId)]);
+  }
 }
 
-function nameOf({ userId, keyId }: Switch): string {
+function nameOf({ userId, keyId }: Pick<Switch, 'userId' | 'keyId'>): string {
   return `${userId} ${keyId}`;
 }
 

@@ -85,9 +85,8 @@ export class CancelDebt implements Stored {
     if (order === undefined) return undefined;
     const { cause, requestedAt, trail } = this.decision;
     if (order === executionId) return deny(cause);
-    return order.startsWith(refused)
-      ? refuseCancel(order.slice(refused.length), requestedAt, cause, trail)
-      : requestWaitingCancel(order, requestedAt, cause, trail);
+    const asked = order.startsWith(refused) ? refuseCancel : requestWaitingCancel;
+    return asked(withoutMark(order), requestedAt, cause, trail);
   }
 
   put(batch: Writer): void {
@@ -152,9 +151,10 @@ export class OwedCancels {
 
 function toOwed(orders: readonly string[]): OwedOrders {
   return new Map(
-    orders.map((order) => {
-      const cancelRequestId = order.startsWith(refused) ? order.slice(refused.length) : order;
-      return [executionIdFromCancel(cancelRequestId) ?? order, order];
-    }),
+    orders.map((order) => [executionIdFromCancel(withoutMark(order)) ?? order, order]),
   );
+}
+
+function withoutMark(order: string): string {
+  return order.startsWith(refused) ? order.slice(refused.length) : order;
 }

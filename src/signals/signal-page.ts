@@ -3,7 +3,7 @@
  * also when it has read so much that another page should: so the work for it does not grow with what is stored.
  * Holds the texts of its requests until it is taken.
  */
-import { requestIdOfExecution } from '../lib/ids.js';
+import { executionStretch, requestIdOfExecution } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
 import type { Reader } from '../store/store.js';
 import type { SignalReader } from './signal-reader.js';
@@ -92,13 +92,9 @@ export class SignalPage {
   /** Whether one of the first that the store has as open is not final. One that is may wait for its cancel. */
   #hasOpen(requestId: string): boolean {
     const { userId } = this.#query;
-    const first = executionsFrom(requestId);
-    const rows = this.#reader.store.range('openExecutions', {
-      prefix: [userId],
-      start: [userId, first],
-      end: [userId, `${first}~`],
-      limit: keysPerRead,
-    });
+    const stretch = executionStretch(userId, requestId, requestId);
+    const range = { ...stretch, limit: keysPerRead };
+    const rows = this.#reader.store.range('openExecutions', range);
     this.#records += rows.length;
     return rows.some(({ record }) => !isFinal(this.#reader.shown(userId, record).status));
   }
