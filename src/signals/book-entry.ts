@@ -30,22 +30,15 @@ export interface SourceEntries {
 /** For its terminal; for the confirmation once it was sent; or for a reconnect, once it is unknown. */
 export type CancelWait = 'terminal' | 'confirmation' | 'reconnect';
 
-/** The deadlines of an entry, in monotonic ms. Only `ExecutionTimeouts` changes them. */
-export interface EntryDeadlines {
+/** Only the book changes its fields, except for the deadlines. */
+export class BookEntry implements Stored, Deadline {
+  // The deadlines, in monotonic ms. Only `ExecutionTimeouts` changes them.
   /** No submit frame is sent after it. */
-  expiryDue: number;
+  expiryDue = Infinity;
   /** When the execution becomes unknown; undefined while it has not been sent. */
   confirmDue: number | undefined;
   cancelDeadline: Deadline | undefined;
   /** What the cancel waits for until `cancelDeadline`. */
-  cancelWait: CancelWait | undefined;
-}
-
-/** Only the book changes its fields, except for `EntryDeadlines`. */
-export class BookEntry implements Stored, Deadline, EntryDeadlines {
-  expiryDue = Infinity;
-  confirmDue: number | undefined;
-  cancelDeadline: Deadline | undefined;
   cancelWait: CancelWait | undefined;
   /** Connection that sent the submit frame, in this process. */
   connectionId: string | undefined;
