@@ -1,5 +1,5 @@
 /** Orders, cancels and doubts between the gateway's commands and the venue's messages. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { SentOrder } from '../../src/fix/fix-journal.js';
 import { toFixTime } from '../../src/fix/fix-time.js';
 import { venues } from '../../src/fix/venues.js';
@@ -16,7 +16,11 @@ const order = `D 11=${name} 1=A1 21=1 55=EUR/USD 54=1 38=100 40=2 44=1.1 59=0`;
 const ask = `H 11=${name} 1=A1 55=EUR/USD 54=1`;
 const askKnown = `H 37=V1 11=${name} 1=A1 55=EUR/USD 54=1`;
 const cancel = `F 41=${name} 37=V1 11=${cancelName} 1=A1 55=EUR/USD 54=1 38=100`;
+const request = { cancelRequestId: cancelId, executionId: id };
 const isNew = `35=8|37=V1|17=E0|150=0|39=0|11=${name}|14=0|151=100|6=0`;
+const rests = `35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`;
+const isPartlyFilled = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
+const forgets = `35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`;
 
 function working(): MemoryDesk {
   const desk = new MemoryDesk();
@@ -24,6 +28,22 @@ function working(): MemoryDesk {
   desk.receive(isNew);
   desk.taken();
   return desk;
+}
+
+/** After a cancel that was told as unknown, and two restarts: the first one writes the journal anew. */
+function unknownCancel(t: Test): MemoryDesk {
+  const file = memoryFile();
+  const first = new MemoryDesk({}, file);
+  first.submit(id);
+  first.receive(isNew);
+  first.desk.cancel(request);
+  first.desk.loggedOn();
+  first.pass(1);
+  first.receive(rests);
+  t.equal(first.taken().told.at(-1), `${cancelId} unknown`);
+  const restarted = memoryFile(file.content());
+  new MemoryDesk({}, restarted, first.plugin, first.clock);
+  return new MemoryDesk({}, memoryFile(restarted.content()), first.plugin, first.clock);
 }
 
 /** Events by their kind alone. */
@@ -36,7 +56,7 @@ t.test('an order leaves, rests, fills in pieces', async (t) => {
   desk.submit(id);
   t.strictSame(desk.taken(), { sent: [order], told: [] });
   desk.receive(isNew);
-  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.receive(isPartlyFilled);
   desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|14=100|151=0|6=1.09|31=1.08|32=60`);
   t.strictSame(desk.taken().told, [
     'working, 0 filled',
@@ -62,10 +82,9 @@ t.test(
   '19 a report that comes again says nothing again; a late one still brings its fill',
   async (t) => {
     const desk = working();
-    const first = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
     desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|14=100|151=0|6=1.09|31=1.08|32=60`);
-    desk.receive(first);
-    desk.receive(first.replace('35=8', '35=8|97=Y'));
+    desk.receive(isPartlyFilled);
+    desk.receive(isPartlyFilled.replace('35=8', '35=8|97=Y'));
     desk.receive(isNew);
     t.strictSame(desk.taken().told, [
       'filled, 100 filled, E2: 60 at 1.08',
@@ -117,7 +136,7 @@ t.test('a day order that is done for the day has expired; one for longer goes on
 
 t.test('an order that is filled while its cancel is pending is filled', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.taken();
   desk.receive(`35=8|37=V1|17=E1|150=6|39=6|11=${cancelName}|41=${name}|14=0|151=100|6=0`);
   desk.receive(`35=8|37=V1|17=E2|150=F|39=6|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100`);
@@ -145,7 +164,7 @@ t.test('an order that is rejected after a fill is cancelled: its rest was refuse
 
 t.test('a trade that is taken back is said, and no quantity falls', async (t) => {
   const desk = working();
-  desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+  desk.receive(isPartlyFilled);
   desk.taken();
   desk.receive(`35=8|37=V1|17=E2|150=H|39=0|11=${name}|14=0|151=100|6=0|31=1.1|32=40`);
   const { told } = desk.taken();
@@ -168,7 +187,7 @@ t.test(
       '150=I|39=0|14=0|151=100': 'working',
     })) {
       const desk = working();
-      desk.receive(`35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`);
+      desk.receive(isPartlyFilled);
       desk.receive(`35=8|37=V1|17=E2|150=H|39=0|11=${name}|14=0|151=100|6=0|31=1.1|32=40`);
       desk.receive(`35=8|37=NONE|17=0|150=8|39=8|103=5|11=${name}|14=0|151=0|6=0`);
       t.match(desk.taken().told.at(-1), /^unknown/);
@@ -198,7 +217,7 @@ t.test('an order that lives after it was rejected is said, since the status stay
   const desk = new MemoryDesk();
   desk.submit(id);
   desk.pass(10);
-  desk.receive(`35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0`);
+  desk.receive(forgets);
   t.match(desk.taken().told, ['rejected, broker_rejected, 0 filled']);
   desk.receive(isNew);
   const { told } = desk.taken();
@@ -317,7 +336,7 @@ t.test(
     for (const [fields, [told, status]] of Object.entries(meant)) {
       const desk = new MemoryDesk();
       desk.submit(id);
-      desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+      desk.desk.cancel(request);
       desk.receive(`35=j|${fields}|380=0|58=no`);
       t.strictSame(named(desk.taken().told), [told], fields);
       t.equal(desk.plugin.execution(id)?.status, status, fields);
@@ -327,7 +346,7 @@ t.test(
 
 t.test('a cancel: pending, done', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   t.strictSame(desk.taken(), { sent: [cancel], told: [] });
   desk.receive(`35=8|37=V1|17=E1|150=6|39=6|11=${cancelName}|41=${name}|14=0|151=100|6=0`);
   desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
@@ -341,7 +360,7 @@ t.test('a cancel: pending, done', async (t) => {
 
 t.test('a cancel that the venue confirms under the name of the order', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${name}|14=0|151=0|6=0`);
   t.strictSame(desk.taken().told, [
     'cancelled, cancelled_by_api, 0 filled',
@@ -358,14 +377,14 @@ t.test('a cancel that comes too late, or is refused', async (t) => {
   };
   for (const [fields, told] of Object.entries(answers)) {
     const desk = working();
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.cancel(request);
     desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|${fields}`);
     t.strictSame(desk.taken().told, [`${cancelId} ${told}`]);
   }
   const filled = working();
   filled.receive(`35=8|37=V1|17=E1|150=F|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=100`);
   filled.taken();
-  filled.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  filled.desk.cancel(request);
   t.strictSame(filled.taken(), {
     sent: [],
     told: [`${cancelId} too_late, already_filled`],
@@ -374,7 +393,7 @@ t.test('a cancel that comes too late, or is refused', async (t) => {
 
 t.test('a cancel of an order that never left here', async (t) => {
   const desk = new MemoryDesk();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   t.strictSame(desk.taken(), {
     sent: [],
     told: [`${cancelId} rejected, order_unknown_at_terminal`],
@@ -384,7 +403,7 @@ t.test('a cancel of an order that never left here', async (t) => {
 t.test('a cancel waits for the session', async (t) => {
   const desk = working();
   desk.isLoggedOn = false;
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   t.strictSame(desk.taken(), { sent: [], told: [] });
   desk.isLoggedOn = true;
   desk.desk.loggedOn();
@@ -393,12 +412,12 @@ t.test('a cancel waits for the session', async (t) => {
 
 t.test('a cancel that the venue says nothing of is unknown: it may be on its way', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.taken();
   desk.desk.loggedOn();
   desk.pass(1);
   t.strictSame(desk.taken().sent, [askKnown]);
-  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  desk.receive(rests);
   t.strictSame(desk.taken().told, ['working, 0 filled', `${cancelId} unknown`]);
   desk.pass(60);
   t.strictSame(desk.taken(), { sent: [], told: [] }, 'neither it nor the question leaves again');
@@ -409,18 +428,7 @@ t.test('a cancel that the venue says nothing of is unknown: it may be on its way
 t.test(
   'the end under the name of a settled cancel alone is that of its order, also after restarts',
   async (t) => {
-    const file = memoryFile();
-    const desk = new MemoryDesk({}, file);
-    desk.submit(id);
-    desk.receive(isNew);
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
-    desk.desk.loggedOn();
-    desk.pass(1);
-    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
-    t.equal(desk.taken().told.at(-1), `${cancelId} unknown`);
-    const restarted = memoryFile(file.content());
-    new MemoryDesk({}, restarted, desk.plugin, desk.clock);
-    const last = new MemoryDesk({}, memoryFile(restarted.content()), desk.plugin, desk.clock);
+    const last = unknownCancel(t);
     last.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${cancelName}|14=0|151=0|6=0`);
     t.strictSame(last.taken().told, ['cancelled, cancelled_by_api, 0 filled']);
   },
@@ -430,9 +438,9 @@ t.test('an answer to a question from before the cancel says nothing of the cance
   const desk = working();
   desk.desk.loggedOn();
   desk.pass(1);
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.taken();
-  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  desk.receive(rests);
   t.strictSame(desk.taken().told, ['working, 0 filled']);
 });
 
@@ -464,7 +472,7 @@ t.test('the answer to a doubt: it is there, it never arrived, or it is forgotten
   desk.desk.missed(1, 5);
   desk.pass(1);
   t.strictSame(desk.taken().sent, [order, ask]);
-  desk.receive(`35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`);
+  desk.receive(forgets);
   t.strictSame(desk.taken().told, ['rejected, broker_rejected, 0 filled']);
 
   const held = working();
@@ -476,9 +484,6 @@ t.test('the answer to a doubt: it is there, it never arrived, or it is forgotten
   there.receive(`35=8|37=V1|17=0|150=I|39=1|11=${name}|14=40|151=60|6=1.1`);
   t.strictSame(there.taken().told, ['partially_filled, 40 filled']);
 });
-
-const forgets = `35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0|58=unknown order`;
-const isPartlyFilled = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
 
 t.test(
   'an order that the venue had taken and forgot is unknown, however often it is asked',
@@ -512,7 +517,7 @@ t.test(
 
 t.test('what became of its cancel is unknown too, until evidence comes', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.pass(10);
   desk.taken();
   desk.receive(forgets);
@@ -531,7 +536,7 @@ t.test('a forgotten order keeps its number: a cancel of it names it', async (t) 
   desk.receive(forgets);
   t.equal(desk.plugin.execution(id)?.native?.orderId, 'V1');
   desk.taken();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   t.strictSame(desk.taken().sent, [cancel]);
 });
 
@@ -633,7 +638,7 @@ t.test(
   'answers that do not say that they are some: for a cancel the order is asked for three times in all',
   async (t) => {
     const desk = working();
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.cancel(request);
     desk.taken();
     let asked = 0;
     for (let second = 0; second < 600; second++) {
@@ -684,7 +689,7 @@ t.test('what was not read while there is no session is left to the logon', async
 
 t.test('a cancel that the venue has not taken: the order is asked for', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.taken();
   desk.desk.missed(3, 3);
   desk.pass(1);
@@ -795,10 +800,10 @@ t.test(
     const before = new MemoryDesk({}, file);
     before.submit(id);
     before.receive(isNew);
-    before.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    before.desk.cancel(request);
 
     const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
-    after.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    after.desk.cancel(request);
     after.pass(1);
     t.strictSame(after.taken(), { sent: [askKnown], told: [] });
     after.receive(`35=8|37=V1|17=E2|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
@@ -837,9 +842,9 @@ t.test('a question from before the sequence began anew is none any more', async 
   desk.pass(1);
   desk.reset();
   desk.pass(1);
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.taken();
-  desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+  desk.receive(rests);
   t.strictSame(desk.taken().told, ['working, 0 filled']);
 });
 
@@ -856,10 +861,10 @@ t.test('an order that has expired before it leaves is told as expired', async (t
 });
 
 t.test('an ExecID that is given again, as on another day, is another fill', async (t) => {
-  const first = `35=8|37=V1|17=E1|150=F|39=1|11=${name}|14=40|151=60|6=1.1|31=1.1|32=40`;
   const second = `35=8|37=V1|17=E1|150=F|39=2|11=${name}|14=100|151=0|6=1.1|31=1.1|32=60`;
   const desk = working();
-  for (const report of [first, first, second, first, second]) desk.receive(report);
+  const trades = [isPartlyFilled, isPartlyFilled, second, isPartlyFilled, second];
+  for (const trade of trades) desk.receive(trade);
   t.strictSame(desk.taken().told, [
     'partially_filled, 40 filled, E1: 40 at 1.1',
     'partially_filled, 40 filled',
@@ -906,7 +911,7 @@ t.test('a trade that is corrected: the order is asked for what it is now', async
 
 t.test('a cancel that comes too late for now, of an order that rests, is refused', async (t) => {
   const desk = working();
-  desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+  desk.desk.cancel(request);
   desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=0|58=auction`);
   t.strictSame(desk.taken().told, [`${cancelId} rejected, unable_to_cancel`]);
 });
@@ -914,18 +919,7 @@ t.test('a cancel that comes too late for now, of an order that rests, is refused
 t.test(
   'the late answer to a cancel that was told as unknown is told, also after restarts',
   async (t) => {
-    const file = memoryFile();
-    const desk = new MemoryDesk({}, file);
-    desk.submit(id);
-    desk.receive(isNew);
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
-    desk.desk.loggedOn();
-    desk.pass(1);
-    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
-    t.equal(desk.taken().told.at(-1), `${cancelId} unknown`);
-    const restarted = memoryFile(file.content());
-    new MemoryDesk({}, restarted, desk.plugin, desk.clock);
-    const last = new MemoryDesk({}, memoryFile(restarted.content()), desk.plugin, desk.clock);
+    const last = unknownCancel(t);
     const refusal = `35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`;
     last.receive(refusal);
     last.receive(refusal);
@@ -937,10 +931,10 @@ t.test(
   'the end of an order has answered its cancel: a refusal after it says nothing',
   async (t) => {
     const desk = working();
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.cancel(request);
     desk.desk.loggedOn();
     desk.pass(1);
-    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    desk.receive(rests);
     desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
     desk.taken();
     desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|102=0`);
@@ -987,7 +981,6 @@ t.test(
   'a cancel leaves once, also where its answer comes before it is taken up again',
   async (t) => {
     const desk = working();
-    const request = { cancelRequestId: cancelId, executionId: id };
     desk.desk.cancel(request);
     desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`);
     desk.desk.cancel(request);
@@ -1007,26 +1000,25 @@ t.test('a report that is old, or may be, answers no doubt', async (t) => {
     desk.taken();
     desk.pass(1);
     t.strictSame(desk.taken().sent, [askKnown]);
-    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    desk.receive(rests);
     desk.pass(120);
     t.strictSame(desk.taken().sent, [], 'the answer to the question ends it, whatever it says');
   }
 });
 
 t.test('a refused cancel of an order that the venue has is word of the order, too', async (t) => {
-  const noOrder = `35=8|37=NONE|17=0|150=I|39=8|103=5|11=${name}|14=0|151=0|6=0`;
   for (const [refusal, told] of [
     ['37=V1|39=2|102=0', 'unknown'],
     ['37=NONE|39=8|102=1', 'rejected, broker_rejected, 0 filled'],
   ] as const) {
     const desk = new MemoryDesk();
     desk.submit(id);
-    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.cancel(request);
     desk.receive(`35=9|11=${cancelName}|41=${name}|434=1|${refusal}`);
     desk.taken();
     desk.desk.loggedOn();
     desk.pass(1);
-    desk.receive(noOrder);
+    desk.receive(forgets);
     t.strictSame(desk.taken().told, [told], 'it has forgotten what it had');
   }
 });
@@ -1046,7 +1038,6 @@ t.test(
   'a cancel of an order that was lost with the journal of the session is unknown',
   async (t) => {
     const before = working();
-    const request = { cancelRequestId: cancelId, executionId: id };
     before.desk.cancel(request);
     const lost = new MemoryDesk({}, memoryFile(), before.plugin, before.clock);
     lost.desk.restore([lost.plugin.execution(id) as KnownExecution]);
