@@ -2,7 +2,13 @@ import t from 'tap';
 import { seqJumpMax } from '../../src/plugins/protocol.js';
 import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import {
+  publishedEvents,
+  SimulatedGateway,
+  turns,
+  dispatched,
+  working,
+} from '../support/simulated-gateway.js';
 
 t.test(
   'an ack makes an execution submitted and confirmed, and says nothing of its outcome',
@@ -548,7 +554,7 @@ t.test('an event is published with what is known of its execution, and acknowled
   plugin.say({ type: 'event', seq: 2, event: 'terminal_message', executionId: 'exe_nothing' });
   await turns();
   t.equal(plugin.lastAck, 2);
-  const [named, bare] = published(gateway).slice(-2);
+  const [named, bare] = publishedEvents(gateway).slice(-2);
   t.match(named, {
     name: 'order_update',
     data: {
@@ -573,38 +579,18 @@ t.test('an event’s execution is named only for the terminal that has it', asyn
   const other = await gateway.plugin({ instanceId: 'desk-2' });
   other.say({ type: 'event', seq: 1, event: 'order_update', executionId: id });
   await turns();
-  t.match(published(gateway, 'desk-2').at(-1), { data: { executionId: null, signalId: null } });
+  t.match(publishedEvents(gateway, 'desk-2').at(-1), {
+    data: { executionId: null, signalId: null },
+  });
 });
 
 t.test('an event is published once however often it is sent', async (t) => {
   const { gateway, plugin } = await dispatched();
-  const before = published(gateway).length;
+  const before = publishedEvents(gateway).length;
   for (let i = 0; i < 3; i++) plugin.say({ type: 'event', seq: 1, event: 'order_update' });
   await turns();
-  t.equal(published(gateway).length, before + 1);
+  t.equal(publishedEvents(gateway).length, before + 1);
 });
-
-async function dispatched(): Promise<{
-  gateway: SimulatedGateway;
-  plugin: ScriptedPlugin;
-  id: string;
-}> {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
-  return { gateway, plugin, id };
-}
-
-async function working() {
-  const all = await dispatched();
-  all.plugin.say({ type: 'report', seq: 1, executionId: all.id, status: 'working' });
-  await turns();
-  return all;
-}
-
-function published(gateway: SimulatedGateway, instanceId = 'desk-1') {
-  return publishedEvents(gateway, instanceId);
-}
 
 t.test('a step of the wall clock makes no confirmation longer', async (t) => {
   const gateway = new SimulatedGateway();

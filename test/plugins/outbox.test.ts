@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Accepted } from '../../src/signals/accepted-signal.js';
 import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, dispatched, working } from '../support/simulated-gateway.js';
 
 t.test('a submit frame says what the contract says, its payload digit for digit', async (t) => {
   const gateway = new SimulatedGateway();
@@ -102,9 +102,7 @@ t.test('after a reconnect only what was not acknowledged is sent again', async (
 });
 
 t.test('an ack that is not on disk yet ends redelivery all the same', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   gateway.memory.failNextCommits(1_000);
   plugin.say({ type: 'ack', executionId: id });
   plugin.drop();
@@ -181,9 +179,7 @@ t.test(
 
 /** An order whose cancel left on a dead connection and was called unknown. */
 async function lostCancel(reported: boolean) {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   if (reported) plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
   else await gateway.pass(59_999, 20_000);
   await turns();
@@ -333,11 +329,7 @@ t.test('a plugin that cannot take the frame is closed, and gets it when it is ba
 t.test(
   'a cancel whose terminal is gone by the flush is not_sent, and another may follow',
   async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
-    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-    await turns();
+    const { gateway, plugin, id } = await working();
     gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
     plugin.drop();
     await turns();
@@ -350,11 +342,7 @@ t.test(
 );
 
 t.test('a cancel is not sent for an order that ended before the flush', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
-  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-  await turns();
+  const { gateway, plugin, id } = await working();
   gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', () => undefined);
   plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
   await turns();
@@ -385,9 +373,7 @@ t.test(
 t.test(
   'after backpressure a waiting cancel leaves once, however often its wait ended',
   async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, plugin, id } = await dispatched();
     await gateway.cancelAll();
     plugin.room = 0;
     plugin.say({ type: 'ack', executionId: id });

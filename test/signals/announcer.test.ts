@@ -1,11 +1,14 @@
 import t from 'tap';
 import { aFill } from './an-execution.js';
-import { publishedEvents, SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import {
+  publishedEvents,
+  SimulatedGateway,
+  turns,
+  dispatched,
+} from '../support/simulated-gateway.js';
 
 t.test('every change of state of an execution and of its cancel is one event', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'ack', executionId: id });
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
   plugin.say({ type: 'report', seq: 2, executionId: id, status: 'working', filledQuantity: 1 });
@@ -36,9 +39,7 @@ t.test('every change of state of an execution and of its cancel is one event', a
 t.test(
   'an event has the fills of its change, and none that came while it was written',
   async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, plugin, id } = await dispatched();
     const report = { type: 'report', executionId: id, status: 'partially_filled' };
     plugin.say({ ...report, seq: 1, fill: aFill('f1', 1) });
     plugin.say({ ...report, seq: 2, fill: aFill('f2', 1) });

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { isFinalCancel } from '../../src/model/cancellation.js';
 import { isCancellable, isFinal } from '../../src/model/execution.js';
-import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { turns, working } from '../support/simulated-gateway.js';
 
 t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
   const { gateway, plugin, id } = await working();
@@ -228,16 +227,3 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
     { numRuns: 300, interruptAfterTimeLimit: 40_000 },
   );
 });
-
-async function working(): Promise<{
-  gateway: SimulatedGateway;
-  plugin: ScriptedPlugin;
-  id: string;
-}> {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
-  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-  await turns();
-  return { gateway, plugin, id };
-}

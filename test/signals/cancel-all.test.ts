@@ -5,7 +5,13 @@ import { type PageFilter, SignalPage } from '../../src/signals/signal-page.js';
 import { SignalReader } from '../../src/signals/signal-reader.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import { HeldCommits } from '../support/held-commits.js';
-import { type Life, SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import {
+  type Life,
+  SimulatedGateway,
+  turns,
+  user,
+  dispatched,
+} from '../support/simulated-gateway.js';
 import { writtenBy } from '../support/written-by.js';
 import { aCancel } from './an-execution.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
@@ -14,9 +20,7 @@ const hourMs = 3_600_000;
 
 /** A gateway with an order that its terminal has acknowledged. */
 async function submitted() {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   await acknowledge(plugin, id);
   return { gateway, plugin, id };
 }
@@ -379,9 +383,7 @@ t.test('a cancel that waits while a hello is written leaves after it', async (t)
 
 t.test('an order that was not acknowledged is not sent again: its cancel is', async (t) => {
   for (const restarts of [false, true]) {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, plugin, id } = await dispatched();
     await gateway.cancelAll();
     t.strictSame(cancelsSent(plugin), []);
     plugin.drop();
@@ -400,9 +402,7 @@ t.test('an order that was not acknowledged is not sent again: its cancel is', as
 });
 
 t.test('an order that becomes unknown meanwhile is cancelled all the same', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   await gateway.cancelAll();
   for (let seconds = 0; seconds < 60; seconds += 20) {
     plugin.say({ type: 'heartbeat' });

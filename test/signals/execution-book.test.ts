@@ -10,7 +10,13 @@ import { becomeUnknown, stopSending } from '../../src/signals/moves.js';
 import { collectionsWith } from '../../src/store/key-layout.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import {
+  SimulatedGateway,
+  turns,
+  user,
+  dispatched,
+  working,
+} from '../support/simulated-gateway.js';
 import { TickingClock } from '../support/ticking-clock.js';
 
 t.test('what is not sent before its TTL expires, without ever having been sent', async (t) => {
@@ -34,9 +40,7 @@ t.test('what is not sent before its TTL expires, without ever having been sent',
 t.test(
   'sent and acknowledged but not reported within 60 s it is unknown: confirmation_timeout',
   async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, plugin, id } = await dispatched();
     t.match(gateway.durable(id), { status: 'dispatched', delivery: 'sent' });
     plugin.say({ type: 'ack', executionId: id });
     await turns();
@@ -53,9 +57,7 @@ t.test(
 );
 
 t.test('its carrier gone by then, it is unknown: disconnected_after_send', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.drop();
   await gateway.pass(60_000);
   t.match(gateway.durable(id), { status: 'unknown', reasonCode: 'disconnected_after_send' });
@@ -120,9 +122,7 @@ t.test('sent again after a restart, the new carrier decides the reason', async (
 });
 
 t.test('a report ends the wait for good', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'submitted' });
   await gateway.pass(3_600_000, 600_000);
   t.match(gateway.durable(id), { status: 'submitted', delivery: 'confirmed' });
@@ -170,9 +170,7 @@ t.test('evidence that comes late corrects unknown, also when memory has let it g
 });
 
 t.test('a late fill corrects a cancelled order that memory has let go', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'cancelled' });
   await turns();
   t.equal(gateway.book.size, 0);
@@ -469,11 +467,7 @@ t.test(
 );
 
 t.test('a cancel has its 30 s from the moment it was sent', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
-  plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-  await turns();
+  const { gateway, id } = await working();
   gateway.core.cancels.accept(gateway.entry(id), 'key', 'cancel', () => undefined);
   gateway.clock.advance(5_000);
   await turns();
@@ -484,9 +478,7 @@ t.test('a cancel has its 30 s from the moment it was sent', async (t) => {
 });
 
 t.test('an execution stays in memory until its last change is on disk', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
   plugin.say({ type: 'report', seq: 2, executionId: id, status: 'filled', filledQuantity: 10 });
   await turns(1);
@@ -514,9 +506,7 @@ t.test('steps of the wall clock neither hasten nor delay the confirmation time-o
 });
 
 t.test('bots are told of a change after its flush, in order', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   gateway.memory.failNextCommits(1);
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
   await turns();
@@ -677,9 +667,7 @@ t.test('what is not on disk yet is not let go', async (t) => {
 
 /** One order waits for its confirmation, and the other for that of its cancel. */
 async function oneSentAndOneCancelled() {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   const [other = ''] = await gateway.submit();
   plugin.say({ type: 'report', seq: 1, executionId: other, status: 'working' });
   await turns();

@@ -9,7 +9,7 @@ import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { enforceOnDisk } from '../../src/signals/stops-on-disk.js';
 import type { Store } from '../../src/store/store.js';
-import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, user, dispatched } from '../support/simulated-gateway.js';
 import { writtenBy } from '../support/written-by.js';
 
 type StopName = 'account_frozen' | 'trading_halted' | 'key_revoked';
@@ -101,9 +101,7 @@ for (const name of names) {
   });
 
   t.test(`${name}: what was sent is not sent again, and goes on being reported`, async (t) => {
-    const gateway = new SimulatedGateway();
-    const plugin = await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, plugin, id } = await dispatched();
     t.equal(plugin.submitted.length, 1);
     await stop(gateway, name);
     plugin.drop();

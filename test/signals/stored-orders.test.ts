@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createIdSource } from '../../src/lib/ids.js';
 import { cancelStoredOrders } from '../../src/signals/stored-orders.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, dispatched } from '../support/simulated-gateway.js';
 
 t.test('without a gateway the cancels are stored, and leave once one runs', async (t) => {
   const gateway = new SimulatedGateway();
@@ -31,9 +31,7 @@ t.test('without a gateway the cancels are stored, and leave once one runs', asyn
 });
 
 t.test('a terminal that is not known is taken to support cancels', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'ack', executionId: id });
   await turns();
   gateway.deadlines.stop();

@@ -4,7 +4,7 @@ import { dayMs, hourMs } from '../../src/lib/durations.js';
 import type { Execution } from '../../src/model/execution.js';
 import { acceptedSignal, putSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, dispatched } from '../support/simulated-gateway.js';
 
 const limits = { executionRetentionDays: 30 };
 const now = Date.UTC(2026, 0, 15);
@@ -56,9 +56,7 @@ t.test('the book finds no execution that changes no more, and leaves it as it is
 });
 
 t.test('a clock that is ahead by a month loses no late report', async (t) => {
-  const gateway = new SimulatedGateway();
-  const plugin = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin, id } = await dispatched();
   plugin.say({ type: 'report', seq: 1, executionId: id, status: 'cancelled' });
   await turns();
   gateway.clock.stepWall(31 * dayMs);

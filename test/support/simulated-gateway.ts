@@ -307,6 +307,22 @@ export class SimulatedGateway {
   }
 }
 
+/** An order that was sent to its plugin. */
+export async function dispatched() {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  const [id = ''] = await gateway.submit();
+  return { gateway, plugin, id };
+}
+
+/** An order that its plugin has reported as working. */
+export async function working() {
+  const all = await dispatched();
+  all.plugin.say({ type: 'report', seq: 1, executionId: all.id, status: 'working' });
+  await turns();
+  return all;
+}
+
 /** What the streams of a source of u1 were given, up to 64 KiB of it. */
 export function publishedEvents(gateway: SimulatedGateway, instanceId = 'desk-1') {
   const source = sourceKey({ platform: 'terminal_a', instanceId, accountName: 'Sim101' });
