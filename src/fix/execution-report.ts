@@ -1,6 +1,7 @@
 /** What a venue says of an order, in the words of the plugin protocol: ExecutionReport and OrderCancelReject. */
 import { toIsoTime } from '../lib/clock.js';
 import { rounded } from '../lib/decimal.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { isFinal, type ReportableStatus } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { CancelEvidence, Evidence, KnownExecution } from '../terminal/plugin.js';
@@ -204,22 +205,15 @@ function evidenceOf(
   const saidId = valueOf(message, tags.OrderID);
   const orderId = isForgotten || saidId === 'NONE' ? undefined : saidId;
   const text = valueOf(message, tags.Text);
-  return {
+  return withoutUndefined({
     status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(filled === undefined ? {} : { filledQuantity: filled }),
+    reasonCode,
+    filledQuantity: filled,
     // 0 of what rests, and a price of 0, say that the venue does not fill the field in.
-    ...(left === undefined || (left === 0 && rests) ? {} : { remainingQuantity: left }),
-    ...(average === undefined || average === 0 || (filled ?? 0) === 0
-      ? {}
-      : { averageFillPrice: average }),
-    native: {
-      ...(orderId === undefined ? {} : { orderId }),
-      state: meaning.state,
-      ...(rejReason === undefined ? {} : { code: rejReason }),
-      ...(text === undefined ? {} : { text }),
-    },
-  };
+    remainingQuantity: left === 0 && rests ? undefined : left,
+    averageFillPrice: average === 0 || (filled ?? 0) === 0 ? undefined : average,
+    native: withoutUndefined({ orderId, state: meaning.state, code: rejReason, text }),
+  });
 }
 
 /**
@@ -311,12 +305,7 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const status = ordStatuses[heldAs(message) ?? '']?.status;
   const reason = valueOf(message, tags.CxlRejReason);
   const text = valueOf(message, tags.Text);
-  const native = {
-    native: {
-      ...(reason === undefined ? {} : { code: reason }),
-      ...(text === undefined ? {} : { text }),
-    },
-  };
+  const native = { native: withoutUndefined({ code: reason, text }) };
   const ended = status === undefined ? undefined : cancelOutcome(status);
   if (ended !== undefined) return { ...ended, ...native };
   // Of an order that rests all the same it means too late for now, as before an auction.

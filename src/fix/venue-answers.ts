@@ -3,6 +3,7 @@
  * into the journals and ends doubts.
  */
 import type { Clock } from '../lib/clock.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
 import { askAgainMs, type Doubts } from './doubts.js';
 import {
@@ -150,10 +151,7 @@ export class VenueAnswers {
     const text = valueOf(message, tags.Text) ?? 'without a reason';
     const code =
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
-    const native = {
-      text,
-      ...(code === undefined ? {} : { code }),
-    };
+    const native = withoutUndefined({ text, code });
     const orders = journal.orders();
     // One of an earlier process is known by the order's name alone.
     const asked = doubts.askedBy(seq ?? 0) ?? (refType === undefined ? '' : refId);
@@ -179,11 +177,7 @@ export class VenueAnswers {
           .find((sent) => isNumbered(sent) || sent.clOrdId === refId)
       : undefined;
     if (cancel === undefined) return this.#say(`The venue refuses a message: ${text}`, message);
-    this.#settle(cancel, {
-      status: 'rejected',
-      reasonCode: 'unable_to_cancel',
-      native,
-    });
+    this.#settle(cancel, { status: 'rejected', reasonCode: 'unable_to_cancel', native });
   }
 
   /** Nobody can say what became of the order; what was known of it stays. */
@@ -195,10 +189,7 @@ export class VenueAnswers {
       plugin.report(executionId, { status: 'unknown', native: { text: ask } });
     }
     for (const cancel of journal.cancelsOf(executionId)) {
-      plugin.cancelReport(cancel.cancelRequestId, {
-        status: 'unknown',
-        native: { text: ask },
-      });
+      plugin.cancelReport(cancel.cancelRequestId, { status: 'unknown', native: { text: ask } });
     }
   }
 
@@ -247,10 +238,8 @@ export class VenueAnswers {
       .map((tag) => [tag, valueOf(message, tag)] as const)
       .filter(([, value]) => value !== undefined)
       .map(([tag, value]) => `${tag}=${value}`);
-    this.#options.plugin.event({
-      event: 'terminal_message',
-      data: { level: 'warning', text: `${text} ${about.join(' ')}`.trim() },
-      ...(executionId === undefined ? {} : { executionId }),
-    });
+    const event = 'terminal_message';
+    const data = { level: 'warning', text: `${text} ${about.join(' ')}`.trim() };
+    this.#options.plugin.event(withoutUndefined({ event, data, executionId }));
   }
 }

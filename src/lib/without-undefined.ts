@@ -1,7 +1,11 @@
-/** What may be absent is left out rather than undefined: the types tell the two apart, and JSON has no undefined. */
-type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type Present<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
 
-export function withoutUndefined<T extends object>(fields: T): Present<T> {
+/** Leaves out what is undefined: the types tell it from what is absent, and JSON has no undefined. */
+export function withoutUndefined<const T extends object>(fields: T): Present<T> {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as Present<T>;
 }

@@ -1,4 +1,5 @@
 /** What a plugin knows of the commands and cancels that it has received, and how a report changes it. */
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { ReportableCancelStatus } from '../model/cancellation.js';
 import { isFinal, type Fill, type ReportableStatus } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
@@ -76,25 +77,15 @@ function withoutRest<E extends Partial<KnownExecution>>(
 /** The order's number and state last; code and text are of the report that tells them, as its reason is. */
 function nativeAfter(known: Native | undefined, told: Native | undefined): { native?: Native } {
   const { orderId, state } = { ...known, ...told };
-  const native = {
-    ...told,
-    ...(orderId === undefined ? {} : { orderId }),
-    ...(state === undefined ? {} : { state }),
-  };
+  const native = withoutUndefined({ ...told, orderId, state });
   return Object.keys(native).length === 0 ? {} : { native };
 }
 
 /** @returns the state of an execution or a report, without the single fill. */
 export function evidenceOf(known: KnownExecution | Evidence): Evidence {
   const { status, reasonCode, filledQuantity, remainingQuantity, averageFillPrice, native } = known;
-  return {
-    status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(filledQuantity === undefined ? {} : { filledQuantity }),
-    ...(remainingQuantity === undefined ? {} : { remainingQuantity }),
-    ...(averageFillPrice === undefined ? {} : { averageFillPrice }),
-    ...(native === undefined ? {} : { native }),
-  };
+  const told = { status, reasonCode, filledQuantity, remainingQuantity, averageFillPrice, native };
+  return withoutUndefined(told);
 }
 
 export function afterCancelReport(
@@ -106,9 +97,5 @@ export function afterCancelReport(
 }
 
 function cancelEvidenceOf({ status, reasonCode, native }: CancelEvidence): CancelEvidence {
-  return {
-    status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(native === undefined ? {} : { native }),
-  };
+  return withoutUndefined({ status, reasonCode, native });
 }

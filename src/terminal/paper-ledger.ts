@@ -3,6 +3,7 @@
  * price per instrument, no spread, no fees, no margin. Lives as long as the terminal.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { BrokerListener } from './broker-listener.js';
 import { instruments, type Instrument } from './instruments.js';
 import { PaperAccount, type Booking, type Position } from './paper-account.js';
@@ -103,15 +104,15 @@ export class PaperLedger {
   #positionView(instrument: Instrument): object {
     const { quantity = 0, averagePrice = null, exits = {} } = this.position(instrument) ?? {};
     const { stopLoss, takeProfit } = exits;
-    return {
+    return withoutUndefined({
       instrument: instrument.symbol,
       side: quantity > 0 ? 'long' : quantity < 0 ? 'short' : 'flat',
       quantity: Math.abs(quantity),
       averagePrice,
       marketPrice: this.priceOf(instrument.symbol),
-      ...(stopLoss === undefined ? {} : { stopLoss }),
-      ...(takeProfit === undefined ? {} : { takeProfit }),
-    };
+      stopLoss,
+      takeProfit,
+    });
   }
 
   #accountView(): object {

@@ -5,6 +5,7 @@ import type { Evidence } from '../plugins/protocol.js';
 import type { Fill } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import { stepsIn, rounded } from '../lib/decimal.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import type { KnownExecution } from './journal-state.js';
 import type { OrderRequest } from './order-request.js';
 import type { Origin } from './terminal-event.js';
@@ -124,15 +125,14 @@ export function nextPieceOf(order: PaperOrder): number {
 }
 
 export function evidenceOf(order: PaperOrder, reasonCode?: ReasonCode): Evidence {
-  const averageFillPrice = averagePriceOf(order);
-  return {
+  return withoutUndefined({
     status: order.status,
-    ...(reasonCode === undefined ? {} : { reasonCode }),
+    reasonCode,
     filledQuantity: order.filledQuantity,
     remainingQuantity: remainingOf(order),
-    ...(averageFillPrice === undefined ? {} : { averageFillPrice }),
+    averageFillPrice: averagePriceOf(order),
     native: { orderId: order.orderId, state: stateOf(order), text: describe(order) },
-  };
+  });
 }
 
 function stateOf({ status, isTriggered }: PaperOrder): string {

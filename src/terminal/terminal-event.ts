@@ -1,5 +1,6 @@
 /** Defines an event of a terminal; the client adds `occurredAt` and `seq`. */
 import type { PluginEventName } from '../events/event-names.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 
 export interface TerminalEventDraft {
   readonly event: PluginEventName;
@@ -17,9 +18,6 @@ export interface Origin {
 }
 
 /** @returns the fields of an event that link it to its origin. */
-export function originOf({ executionId, orderRef }: Origin): {
-  readonly executionId: string;
-  readonly orderRef?: string;
-} {
-  return orderRef === undefined ? { executionId } : { executionId, orderRef };
+export function originOf({ executionId, orderRef }: Origin) {
+  return withoutUndefined({ executionId, orderRef });
 }
