@@ -1,35 +1,54 @@
 /**
- * Writes the body of a response with backpressure honoured: what the socket does not take stays here, up to a
- * bound, until the client reads on. A native `end` would buffer it without a bound, and again for each further
- * request that a client sends without reading. While a rest is left, the native server closes the connection on
- * the next request (native-notes/backpressure.md).
+ * Writes the body of a response with backpressure honoured: what the socket does not take stays here until the
+ * client reads on. A native `end` would buffer it, and again for each further request that a client sends without
+ * reading. While a rest is left, the native server closes the connection on the next request, and of a client that
+ * takes nothing for ten seconds (native-notes/backpressure.md).
  */
+import type { Clock, Timer } from '../lib/clock.js';
+import { setPatientTimer } from '../lib/patient-timer.js';
 import type { HttpResponse } from './uws.js';
 
-/**
- * `ended`: the socket took all. `owed`: a rest waits until the client reads, and somebody has to hear when it leaves
- * instead. `unread`: the client does not read, so that the connection must be closed.
- */
-export type Written = 'ended' | 'owed' | 'unread';
+/** How long a client may take nothing while more than the bound waits for it. */
+export const unsentMsMax = 5_000;
+
+export interface UnsentBounds {
+  readonly clock: Clock;
+  /** Bytes of an answer that may wait for a client that does not read. */
+  readonly unsentBytesMax: number;
+}
+
+/** What the socket did not take waits until the client reads. */
+export interface OwedBody {
+  /** The client has left instead. */
+  drop(): void;
+}
+
+/** `ended`: the socket took all. `unread`: the client does not read, so that the connection must be closed. */
+export type Written = 'ended' | 'unread' | OwedBody;
 
 /** Ends the response with the body, now or as soon as the client reads. Call it in a cork. */
 export function writeBody(
   res: HttpResponse,
   body: string | Uint8Array,
-  unsentBytesMax: number,
+  { clock, unsentBytesMax }: UnsentBounds,
 ): Written {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (isDone(res.tryEnd(body, length))) return 'ended';
   const sent = res.getWriteOffset();
   // Nothing was taken: the client has not read the answers before this one.
-  if (sent === 0 || length - sent > unsentBytesMax) return 'unread';
+  if (sent === 0) return 'unread';
   // A copy, so that the part that was sent can be freed, and what is shared can be used again.
   const rest = Buffer.from(Buffer.from(body as Uint8Array).subarray(sent));
+  const patience = (unsent: number): Timer | undefined =>
+    unsent > unsentBytesMax ? setPatientTimer(clock, unsentMsMax, () => res.close()) : undefined;
+  let timer = patience(rest.length);
   res.onWritable((offset) => {
+    timer?.cancel();
     const [isTaken] = res.tryEnd(rest.subarray(offset - sent), length);
+    timer = isTaken ? undefined : patience(length - res.getWriteOffset());
     return isTaken;
   });
-  return 'owed';
+  return { drop: () => timer?.cancel() };
 }
 
 function isDone([, done]: readonly [boolean, boolean]): boolean {

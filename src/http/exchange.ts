@@ -11,7 +11,7 @@ import type { WriterCallbacks } from '../events/event-writer.js';
 import type { AddressOf } from './address-of.js';
 import { answerHead, type RateLimit } from './answer-head.js';
 import { errorBody, type Failure } from './error-body.js';
-import { type Written, writeBody } from './body-writer.js';
+import { type OwedBody, type UnsentBounds, type Written, writeBody } from './body-writer.js';
 import { SseWriter } from './sse-writer.js';
 import type { RequestHead } from './request-head.js';
 import { type Headers, headersOfStatus, noHeaders } from './status-line.js';
@@ -33,11 +33,9 @@ export interface RequestContext {
 }
 
 /** What an exchange needs of the server. */
-export interface ExchangeHost {
+export interface ExchangeHost extends UnsentBounds {
   /** The client's address, of 4 or 16 bytes, from its socket and `X-Forwarded-For`. */
   readonly addressOf: AddressOf;
-  /** Bytes of an answer that may wait for a client that does not read. */
-  readonly unsentBytesMax: number;
   /** Whether it is still that turn. */
   isIn(turn: number): boolean;
   /** Whether an answer to a request of that turn has to wait for the next one. */
@@ -83,6 +81,7 @@ export class Exchange {
   #isCorked = false;
   /** Nothing more can come of the native response. */
   #isEnded = false;
+  #owed: OwedBody | undefined;
   /** Its response waits for the next turn. */
   #isWaiting = false;
   #body: Buffer | undefined;
@@ -112,6 +111,7 @@ export class Exchange {
       if (!this.#isEnded && this.#stream?.isClosed() !== true) {
         this.#res.onAborted(() => {
           this.#end(0);
+          this.#owed?.drop();
           this.#stream?.closed();
         });
       }
@@ -222,7 +222,8 @@ export class Exchange {
     let written: Written = 'ended';
     if (this.#isCorked) written = this.#put(head, body, isLast);
     else this.#res.cork(() => (written = this.#put(head, body, isLast)));
-    this.#isEnded = written !== 'owed';
+    if (typeof written === 'object') this.#owed = written;
+    else this.#isEnded = true;
     this.#end(written === 'unread' ? 0 : status);
     if (written === 'unread') this.#res.close();
   }
@@ -240,7 +241,7 @@ export class Exchange {
       // With an argument it writes a length of its own.
       res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
     } else {
-      return writeBody(res, body, this.#host.unsentBytesMax);
+      return writeBody(res, body, this.#host);
     }
     return 'ended';
   }

@@ -67,6 +67,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   const host: ExchangeHost = {
     addressOf: deps.addressOf,
+    clock: deps.clock,
     unsentBytesMax: deps.unsentBytesMax,
     isIn: (turn) => turn === answers.current(),
     mustWait: (turn) => answers.isUsedUp(turn),

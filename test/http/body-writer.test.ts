@@ -1,20 +1,36 @@
 /** Bodies of responses whose client reads late, or never. */
 import t from 'tap';
-import { writeBody } from '../../src/http/body-writer.js';
+import { unsentMsMax, writeBody, type Written } from '../../src/http/body-writer.js';
 import { bearer } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
+import { serve } from '../native/tiny-app.js';
 import { RawClient, request } from '../support/raw-client.js';
 import { RecordedResponse } from '../support/recorded-response.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 const body = 'é'.repeat(100);
-const bytesMax = 150;
 /** Before the first test: tap ends where there is nothing left to run. */
 const gateway = await startTestGateway(t);
 
-t.test('what the socket does not take waits, and leaves when the client reads', async (t) => {
+interface WriteOptions {
+  /** Bytes that the socket takes at a time. */
+  readonly takes?: number;
+  readonly bytes?: string | Uint8Array;
+  readonly unsentBytesMax?: number;
+}
+
+function write({ takes = Infinity, bytes = body, unsentBytesMax = 150 }: WriteOptions = {}) {
   const response = new RecordedResponse();
-  response.takes = 60;
-  t.equal(writeBody(response.native, body, bytesMax), 'owed');
+  response.takes = takes;
+  const clock = new SimulatedClock();
+  const written = writeBody(response.native, bytes, { clock, unsentBytesMax });
+  return { response, clock, written };
+}
+
+t.test('what the socket does not take waits, and leaves when the client reads', async (t) => {
+  const { response, written } = write({ takes: 60 });
+  t.type(written, 'object');
   t.equal(response.isEnded, false);
   for (let count = 0; count < 3; count++) response.drain();
   t.equal(response.isEnded, true);
@@ -22,26 +38,47 @@ t.test('what the socket does not take waits, and leaves when the client reads', 
 });
 
 t.test('bytes that others use afterwards leave as they were', async (t) => {
-  const response = new RecordedResponse();
-  response.takes = 60;
   const shared = Buffer.from(body);
-  t.equal(writeBody(response.native, shared, bytesMax), 'owed');
+  const { response } = write({ takes: 60, bytes: shared });
   shared.fill(0);
   for (let count = 0; count < 3; count++) response.drain();
   t.equal(response.body, body);
 });
 
 t.test('a body that the socket takes is over at once', async (t) => {
-  const response = new RecordedResponse();
-  t.equal(writeBody(response.native, body, 0), 'ended');
+  const { response, written } = write({ unsentBytesMax: 0 });
+  t.equal(written, 'ended');
   t.equal(response.isEnded, true);
 });
 
-t.test('more than the bound, or a client that has not read before: to be closed', async (t) => {
-  for (const takes of [0, 48]) {
-    const response = new RecordedResponse();
-    response.takes = takes;
-    t.equal(writeBody(response.native, body, bytesMax), 'unread', `${takes} of 200 bytes`);
+t.test('a client that has not read what came before: to be closed', async (t) => {
+  t.equal(write({ takes: 0 }).written, 'unread');
+});
+
+t.test('while more than the bound waits, the client has five seconds for each part', async (t) => {
+  const { response, clock } = write({ takes: 20 });
+  for (const unsent of [160, 140]) {
+    clock.advance(unsentMsMax - 1);
+    t.equal(response.isClosed, false);
+    response.drain();
+    t.equal(response.getWriteOffset(), 200 - unsent);
+  }
+  clock.advance(60_000);
+  t.equal(response.isClosed, false, 'the rest is within the bound');
+  const unread = write({ takes: 20 });
+  unread.clock.advance(unsentMsMax);
+  t.equal(unread.response.isClosed, true);
+});
+
+t.test('nothing is closed of a client that has taken all, or has left', async (t) => {
+  const all = write({ takes: 40 });
+  all.response.takes = 160;
+  all.response.drain();
+  const left = write({ takes: 40 });
+  if (typeof left.written === 'object') left.written.drop();
+  for (const { response, clock } of [all, left]) {
+    clock.advance(60_000);
+    t.equal(response.isClosed, false);
   }
 });
 
@@ -97,4 +134,29 @@ t.test('a client that reads late gets all of a long answer', async (t) => {
   const answer = await client.answer({ request: { method: 'GET', path: '/openapi.json' } });
   t.equal(answer?.body, whole);
   client.cut();
+});
+
+t.test('an answer far above the bound reaches a client that reads, and no other', async (t) => {
+  // The system takes some 10 MB for a reader that does not read.
+  const bytes = Buffer.alloc(30_000_000, 'x');
+  const clock = new SimulatedClock();
+  const { url } = await serve(t, (app) => {
+    app.get('/', (res) => {
+      let written: Written = 'ended';
+      res.onAborted(() => {
+        if (typeof written === 'object') written.drop();
+      });
+      res.cork(() => (written = writeBody(res, bytes, { clock, unsentBytesMax: 1_000_000 })));
+    });
+  });
+  const answer = await fetch(url);
+  t.equal((await answer.arrayBuffer()).byteLength, bytes.length);
+  t.equal(clock.timerCount, 0);
+  const unread = await RawClient.connect(url);
+  unread.socket.pause();
+  await unread.send(request('GET', '/'));
+  await eventually(() => clock.timerCount === 1);
+  clock.advance(unsentMsMax);
+  unread.socket.resume();
+  t.ok((await unread.closed()).length < bytes.length);
 });

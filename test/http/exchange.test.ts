@@ -6,6 +6,7 @@ import { RequestHead } from '../../src/http/request-head.js';
 import type { HttpRequest } from '../../src/http/uws.js';
 import { routes } from '../../src/routes.js';
 import { RecordedResponse } from '../support/recorded-response.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 
 const usedUpTurn = 7;
 const traceId = '0'.repeat(31) + '1';
@@ -20,6 +21,7 @@ function setUp(
   headers: Readonly<Record<string, string>> = {},
 ) {
   const response = new RecordedResponse();
+  const clock = new SimulatedClock();
   const statuses: number[] = [];
   const errors: unknown[] = [];
   const refused: string[] = [];
@@ -31,6 +33,7 @@ function setUp(
   const exchange = new Exchange(
     response.native,
     {
+      clock,
       unsentBytesMax: 100,
       addressOf: () => Uint8Array.of(192, 0, 2, 1),
       isIn: () => true,
@@ -57,7 +60,7 @@ function setUp(
     },
   );
   if (!change.isNew) response.inCall(() => exchange.begin(() => undefined));
-  return { exchange, response, statuses, errors, refused };
+  return { exchange, response, clock, statuses, errors, refused };
 }
 
 t.test('an answer has its status, the trace id, its type and its body, once', async (t) => {
@@ -153,6 +156,16 @@ t.test(
     }
   },
 );
+
+t.test('a client that leaves while much of its answer waits is not closed later', async (t) => {
+  const { exchange, response, clock, statuses } = setUp();
+  response.takes = 1;
+  exchange.reply(200, 'x'.repeat(200));
+  response.abort();
+  clock.advance(60_000);
+  t.equal(response.isClosed, false);
+  t.strictSame(statuses, [200]);
+});
 
 t.test('a stream that ends within the call is not listened to', async (t) => {
   for (const end of ['end', 'abort'] as const) {

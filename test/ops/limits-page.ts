@@ -37,6 +37,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'heartbeatMs', file: 'plugins/protocol.ts', unit: 'milliseconds', why: 'how often a plugin is asked to be heard; a shorter `heartbeatWindowMs` asks for more' },
   { constant: 'outgoingBytesMax', file: 'plugins/socket.ts', unit: 'bytes', why: 'what may wait for a plugin that reads slowly; beyond it the plugin is closed as too slow' },
   { constant: 'idleTimeoutSeconds', file: 'plugins/socket.ts', unit: 'seconds', why: 'after which a plugin’s machine that answers no ping is given up' },
+  { constant: 'unsentMsMax', file: 'http/body-writer.ts', unit: 'milliseconds', why: 'how long a client may take nothing of its answer while more than `unsentBytesPerConnection` of it waits; 10 seconds while less does' },
   { constant: 'keepAliveMs', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'silence after which an event stream gets a comment' },
   { constant: 'blockedMsMax', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'how long a reader of an event stream may take nothing' },
   { constant: 'waitMsMax', file: 'endpoints/read-signal.ts', unit: 'milliseconds', why: 'how long a read of a signal may wait for its completion' },
