@@ -1,7 +1,6 @@
 /** GET /api/v1/signals: its query, its pages and its refusals, and that a burst of them delays nobody. */
 import t from 'tap';
 import { bearer, call, codeOf, createKey, get, signal, status, submit } from '../support/api.js';
-import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
 
 const gateway = await startTestGateway(t);
@@ -17,9 +16,7 @@ t.test('a user sees what all of its keys have sent, newest first, page by page',
   }
   const plugin = await gateway.plugin(user);
   const order = await gateway.order(user, plugin);
-  await eventually(
-    async () => (await gateway.execution(user, order.requestId)).status === 'dispatched',
-  );
+  await gateway.becomes(user, order.requestId, 'dispatched');
   const all = await get(url, path, user.key);
   t.equal(all.status, 200);
   const ids = (answer: { body: any }): string[] =>

@@ -1,7 +1,6 @@
 /** What the records of a signal and of a cancel keep of the requests that made them. */
 import t from 'tap';
 import { openStore } from '../../src/store/lmdb-store.js';
-import { eventually } from '../support/eventually.js';
 import { bearer, call, json, signal } from '../support/api.js';
 import { startTestGateway } from '../support/gateway.js';
 
@@ -27,7 +26,7 @@ t.test('a signal and a cancel keep key, trace id and client address', async (t) 
   const { requestId } = answer.body;
   const { executionId, orderRef } = await plugin.next('submit', { requestId });
   plugin.send({ type: 'ack', executionId });
-  await eventually(async () => (await gateway.execution(user, requestId)).status === 'submitted');
+  await gateway.becomes(user, requestId, 'submitted');
   const cancel = await post(`/api/v1/orders/${orderRef}/cancel`, 'k2', cancelled, '192.0.2.9');
   t.equal(cancel.status, 202, cancel.text);
   await plugin.next('cancel');

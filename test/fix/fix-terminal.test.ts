@@ -6,7 +6,7 @@ import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.j
 import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { eventually } from '../support/eventually.js';
-import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { startTestGateway } from '../support/gateway.js';
 import { cancelOrder, startAcceptor, type Acceptor, type AcceptorOptions } from './acceptor.js';
 import { startFix, type FixProcessOptions } from './fix-process.js';
 import { limitOrder } from './memory-desk.js';
@@ -27,19 +27,12 @@ async function setUp(t: Test, options: AcceptorOptions = {}) {
 
 const order = (payload: object = limitOrder): object => ({ type: 'order', cmd: 'submit', payload });
 
-async function becomes(user: TestUser, requestId: string, status: string): Promise<any> {
-  return eventually(async () => {
-    const execution = await gateway.execution(user, requestId);
-    return execution.status === status && execution;
-  });
-}
-
 t.test('an order of a bot is filled at the venue', async (t) => {
   const { user, venue, setting } = await setUp(t);
   const fix = startFix(t, setting);
   await fix.ready();
   const requestId = await gateway.submit(user, order());
-  const execution = await becomes(user, requestId, 'filled');
+  const execution = await gateway.becomes(user, requestId, 'filled');
   t.match(execution, {
     filledQuantity: 100,
     averageFillPrice: 1.1,
@@ -62,9 +55,9 @@ t.test('a cancel reaches the venue and comes back', async (t) => {
   });
   await startFix(t, setting).ready();
   const requestId = await gateway.submit(user, order());
-  const { orderRef } = await becomes(user, requestId, 'working');
+  const { orderRef } = await gateway.becomes(user, requestId, 'working');
   t.equal((await gateway.cancel(user, orderRef)).status, 202);
-  const execution = await becomes(user, requestId, 'cancelled');
+  const execution = await gateway.becomes(user, requestId, 'cancelled');
   t.match(execution, { reasonCode: 'cancelled_by_api', cancel: { status: 'cancelled' } });
   t.equal(venue.ofType(types.OrderCancelRequest).length, 1);
 });
@@ -88,7 +81,7 @@ t.test(
     venue.fill(sent);
 
     await startFix(t, setting).ready();
-    const execution = await becomes(user, requestId, 'filled');
+    const execution = await gateway.becomes(user, requestId, 'filled');
     t.equal(execution.fills.length, 1);
     t.equal(venue.orders.length, 1);
     const logon = venue.ofType(types.Logon).at(-1);
@@ -122,7 +115,7 @@ t.test('an order that the venue never took: it is asked, and says that it has no
   // As if the line had broken with the order under way.
   venue.in = before;
   await startFix(t, setting).ready();
-  const execution = await becomes(user, requestId, 'rejected');
+  const execution = await gateway.becomes(user, requestId, 'rejected');
   t.match(execution, { reasonCode: 'broker_rejected', native: { text: 'unknown order' } });
   t.equal(venue.orders.length, 1);
 });
@@ -136,12 +129,12 @@ t.test('an order whose session journal was lost is unknown after the next start'
   const first = startFix(t, setting);
   await first.ready();
   const requestId = await gateway.submit(user, order());
-  await becomes(user, requestId, 'working');
+  await gateway.becomes(user, requestId, 'working');
   await first.stop();
   const files = readdirSync(setting.directory, { recursive: true, encoding: 'utf8' });
   rmSync(join(setting.directory, files.find((file) => file.endsWith('.fix')) as string));
   await startFix(t, { ...setting, session: { resetOnLogon: true } }).ready();
-  const { native } = await becomes(user, requestId, 'unknown');
+  const { native } = await gateway.becomes(user, requestId, 'unknown');
   t.match(native.text, `ClOrdID ${venue.orders[0]}`);
   t.equal(venue.orders.length, 1);
 });
@@ -172,9 +165,9 @@ for (const [how, lose] of Object.entries(losses)) {
     });
     await startFix(t, setting).ready();
     const requestId = await gateway.submit(user, order());
-    await becomes(user, requestId, 'working');
+    await gateway.becomes(user, requestId, 'working');
     lose(sent as ReceivedMessage, venue);
-    await becomes(user, requestId, 'filled');
+    await gateway.becomes(user, requestId, 'filled');
     t.equal(venue.ofType(types.OrderStatusRequest).length, 1);
   });
 }
@@ -183,11 +176,11 @@ t.test('a connection that breaks is made again, and the numbers go on', async (t
   const { user, venue, setting } = await setUp(t);
   const fix = startFix(t, setting);
   await fix.ready();
-  await becomes(user, await gateway.submit(user, order()), 'filled');
+  await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   venue.cut();
   await eventually(() => venue.connections === 2 && venue.isLoggedOn);
   await eventually(() => fix.output().split('logged on').length === 3);
-  await becomes(user, await gateway.submit(user, order()), 'filled');
+  await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   t.equal(new Set(venue.orders).size, 2);
   t.equal(venue.orders.length, 2);
 });
@@ -203,7 +196,7 @@ t.test('while the venue is away an order is refused, and nothing leaves later', 
   venue.cut();
   await eventually(() => /venue lost/.test(fix.output()));
   const requestId = await gateway.submit(user, order());
-  t.match(await becomes(user, requestId, 'rejected'), {
+  t.match(await gateway.becomes(user, requestId, 'rejected'), {
     reasonCode: 'terminal_not_connected_to_broker',
   });
   t.equal(venue.orders.length, 0);
@@ -228,7 +221,7 @@ t.test('resetOnLogon begins anew at each logon, on both sides', async (t) => {
   for (const round of [1, 2]) {
     const fix = startFix(t, anew);
     await fix.ready();
-    await becomes(user, await gateway.submit(user, order()), 'filled');
+    await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
     t.equal(
       numberOf(venue.ofType(types.Logon).at(-1) as never, tags.MsgSeqNum),
       1,
@@ -246,7 +239,7 @@ t.test('TLS: a venue of a known authority, and not one of an unknown', async (t)
   writeFileSync(ca, certificatePem);
   const known = { ...setting, directory: join(setting.directory, 'known') };
   await startFix(t, { ...known, session: { host: 'localhost', tls: true, tlsCa: ca } }).ready();
-  await becomes(user, await gateway.submit(user, order()), 'filled');
+  await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   const unknown = { ...setting, directory: join(setting.directory, 'unknown') };
   const check = startFix(t, { ...unknown, session: { tls: true } }, ['--check']);
   t.equal(await check.ended(), 1);
@@ -270,7 +263,7 @@ t.test('--check logs on to both sides and leaves the numbers in order', async (t
   t.equal(check.errors(), '');
   const fix = startFix(t, { ...setting, session, secret: 'open' });
   await fix.ready();
-  await becomes(user, await gateway.submit(user, order()), 'filled');
+  await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   t.equal(venue.ofType(types.ResendRequest).length, 0);
   t.notMatch(fix.output(), /554=open/);
 });

@@ -43,13 +43,6 @@ const order = (changed: object = {}): object => ({
   payload: { ...limitOrder, ...changed },
 });
 
-async function becomes(user: TestUser, requestId: string, status: string): Promise<any> {
-  return eventually(async () => {
-    const execution = await gateway.execution(user, requestId);
-    return execution.status === status && execution;
-  }, 120_000);
-}
-
 /** All requests of the user in pages: one by one they would be more than its limit allows. */
 async function listed(user: TestUser, status: string): Promise<any[]> {
   const found: any[] = [];
@@ -74,7 +67,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
     const { user, venue, setting } = await setUp(t, 'executor');
     const fix = startFix(t, setting);
     await fix.ready();
-    const execution = await becomes(user, await gateway.submit(user, order()), 'filled');
+    const execution = await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
     t.match(execution, { filledQuantity: 100, averageFillPrice: 1.1, fills: [{ quantity: 100 }] });
     t.equal(await fix.stop(), 0);
     nothingRefused(t, venue);
@@ -85,7 +78,11 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
     const { user, setting } = await setUp(t, 'executor');
     await startFix(t, setting).ready();
     const changed = { executionType: 'market', limitPrice: undefined };
-    const execution = await becomes(user, await gateway.submit(user, order(changed)), 'rejected');
+    const execution = await gateway.becomes(
+      user,
+      await gateway.submit(user, order(changed)),
+      'rejected',
+    );
     t.match(execution, { reasonCode: 'broker_rejected', native: { text: /Value is incorrect/ } });
   });
 
@@ -95,7 +92,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
     for (let round = 0; round < 2; round++) {
       const fix = startFix(t, { ...setting, session });
       await fix.ready();
-      await becomes(user, await gateway.submit(user, order()), 'filled');
+      await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
       await fix.kill();
     }
     nothingRefused(t, venue);
@@ -125,7 +122,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
       // Whatever was broken, it goes on.
       const last = await gateway.submit(user, order({ quantity: 1 + requests.length }));
       requests.push(last);
-      await becomes(user, last, 'filled');
+      await gateway.becomes(user, last, 'filled');
     }
     await eventually(async () => (await listed(user, 'open')).length === 0, 180_000);
     const executions = (await listed(user, 'completed')).flatMap((request) => request.executions);
@@ -182,20 +179,22 @@ t.test('ordermatch, FIX 4.2', { skip: missingQuickFix('ordermatch') }, async (t)
   const fix = startFix(t, setting);
   await fix.ready();
   const buy = await gateway.submit(user, order());
-  await becomes(user, buy, 'working');
+  await gateway.becomes(user, buy, 'working');
   const sell = await gateway.submit(user, order({ side: 'sell', quantity: 40 }));
-  t.match(await becomes(user, sell, 'filled'), { filledQuantity: 40 });
-  const part = await becomes(user, buy, 'partially_filled');
+  t.match(await gateway.becomes(user, sell, 'filled'), { filledQuantity: 40 });
+  const part = await gateway.becomes(user, buy, 'partially_filled');
   t.match(part, {
     filledQuantity: 40,
     remainingQuantity: 60,
     fills: [{ quantity: 40, price: 1.1 }],
   });
   t.equal((await gateway.cancel(user, part.orderRef)).status, 202);
-  const execution = await becomes(user, buy, 'cancelled');
+  const execution = await gateway.becomes(user, buy, 'cancelled');
   t.match(execution, { filledQuantity: 40, cancel: { status: 'cancelled' } });
   const refused = await gateway.submit(user, order({ timeInForce: 'ioc' }));
-  t.match(await becomes(user, refused, 'rejected'), { native: { text: /Unsupported TIF/ } });
+  t.match(await gateway.becomes(user, refused, 'rejected'), {
+    native: { text: /Unsupported TIF/ },
+  });
   t.equal(await fix.stop(), 0);
   nothingRefused(t, venue);
 });

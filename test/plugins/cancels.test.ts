@@ -217,10 +217,7 @@ t.test('only an order that a terminal may hold can be cancelled', async (t) => {
     (await gateway.cancel(user, orderRef)).body.error?.code;
 
   const order = await gateway.order(user, plugin);
-  await eventually(async () => {
-    const { status } = await gateway.execution(user, order.requestId);
-    return status === 'dispatched';
-  });
+  await gateway.becomes(user, order.requestId, 'dispatched');
   t.equal(await codeOf(order.orderRef), 'order_not_cancellable', 'dispatched');
   for (const [index, status] of ['filled', 'rejected', 'expired'].entries()) {
     const ended = await gateway.order(user, plugin);

@@ -107,9 +107,7 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
   const lost = await gateway.order(user, plugin, { ttlMs: longMs });
   const short = await gateway.order(user, plugin, { ttlMs: shortMs });
   plugin.send({ type: 'ack', executionId: noted.executionId });
-  await eventually(
-    async () => (await gateway.execution(user, noted.requestId)).status === 'submitted',
-  );
+  await gateway.becomes(user, noted.requestId, 'submitted');
   plugin.cut();
   const neverSent = await gateway.submit(user, { ttlMs: longMs });
   const expiring = await gateway.submit(user, { ttlMs: shortMs });
@@ -117,7 +115,7 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
   await gateway.process.kill();
   clock.begin(shortMs);
   await gateway.start();
-  await eventually(async () => (await gateway.execution(user, expiring)).status === 'expired');
+  await gateway.becomes(user, expiring, 'expired');
   const again = await gateway.plugin(user);
   t.same(await again.next('submit'), lost.frame, 'the same frame over the crash');
   t.equal((await again.next('submit'))['requestId'], neverSent);
@@ -145,7 +143,7 @@ t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (
   const unacknowledged = await gateway.order(user, plugin, { ttlMs: leftMs });
   plugin.cut();
   const waiting = await gateway.submit(user, { ts: Date.now() - 48_000, ttlMs: 48_000 + leftMs });
-  await eventually(async () => (await gateway.execution(user, waiting)).status === 'expired');
+  await gateway.becomes(user, waiting, 'expired');
   await eventually(() => Date.now() > Date.parse(unacknowledged.frame['expiresAt']));
   const again = await gateway.plugin(user);
   await barrierOf(again);
@@ -173,10 +171,7 @@ t.test('a backlog larger than the outgoing buffer arrives whole and in order', a
   back.send(hello);
   // A busy terminal: it reads nothing until the gateway has begun to send.
   back.socket.pause();
-  await eventually(async () => {
-    const { executions } = await gateway.read(user, accepted[0] as string);
-    return executions[0].status === 'dispatched';
-  });
+  await gateway.becomes(user, accepted[0] as string, 'dispatched');
   back.socket.resume();
   const seen: string[] = [];
   while (seen.length < count) {

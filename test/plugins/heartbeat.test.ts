@@ -1,8 +1,7 @@
 /** Signs of life: who is silent is given up, and what that makes of its source. */
 import t from 'tap';
-import { bearer, call } from '../support/api.js';
 import { event } from '../support/frames.js';
-import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { startTestGateway } from '../support/gateway.js';
 import { openReader } from '../support/event-reader.js';
 import { connectPlugin, hello } from '../support/plugin.js';
 
@@ -10,14 +9,6 @@ import { connectPlugin, hello } from '../support/plugin.js';
 const heartbeatWindowMs = 12_000;
 const gateway = await startTestGateway(t, { limits: { heartbeatWindowMs } });
 t.jobs = 4;
-
-async function sourcesOf(user: TestUser): Promise<any[]> {
-  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
-    headers: bearer(user.key),
-  });
-  t.equal(answer.status, 200);
-  return answer.body.sources;
-}
 
 t.test('a silent plugin is closed with 4002, and not before its window is over', async (t) => {
   const user = await gateway.user();
@@ -75,15 +66,15 @@ t.test('online, stale, offline: told to the streams and seen in the list of sour
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const stream = await openReader(gateway.url, user.key);
-  t.match(await sourcesOf(user), [
+  t.match(await gateway.sources(user), [
     { ...{ platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' }, connected: true },
   ]);
   plugin.cut();
   const status = async (): Promise<string> => (await stream.next('source_status')).data.data.status;
   t.equal(await status(), 'stale');
-  t.match(await sourcesOf(user), [{ connected: false, capabilities: ['submit', 'cancel'] }]);
+  t.match(await gateway.sources(user), [{ connected: false, capabilities: ['submit', 'cancel'] }]);
   t.equal(await status(), 'offline');
-  t.same(await sourcesOf(user), []);
+  t.same(await gateway.sources(user), []);
   const late = await gateway.submit(user);
   t.match(await gateway.execution(user, late), {
     status: 'denied',

@@ -1,6 +1,5 @@
 /** The first words of a plugin, and what the gateway answers. */
 import t from 'tap';
-import { bearer, call } from '../support/api.js';
 import { event, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { connectPlugin, hello } from '../support/plugin.js';
@@ -61,7 +60,7 @@ t.test('a second hello is refused and changes nothing', async (t) => {
   plugin.send({ ...hello, instanceId: 'desk-2' });
   await plugin.next('error', { code: 'hello_repeated' });
   await tell(plugin, event(1));
-  const sources = await sourcesOf(user.key);
+  const sources = await gateway.sources(user);
   t.same(
     sources.map((source) => source.instanceId),
     ['desk-1'],
@@ -79,7 +78,7 @@ t.test('an unknown platform and a wrong form of account are refused by name', as
   plugin.send({ ...hello, platform: 'terminal_b', accountName: '12345@Broker-Demo' });
   await plugin.next('welcome');
   t.same(
-    (await sourcesOf(user.key)).map(({ platform, accountName }) => [platform, accountName]),
+    (await gateway.sources(user)).map(({ platform, accountName }) => [platform, accountName]),
     [['terminal_b', '12345@Broker-Demo']],
   );
   plugin.close();
@@ -120,10 +119,3 @@ t.test('the fields of hello keep to their bounds', async (t) => {
     plugin.cut();
   }
 });
-
-async function sourcesOf(key: string): Promise<any[]> {
-  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
-    headers: bearer(key),
-  });
-  return answer.body.sources;
-}

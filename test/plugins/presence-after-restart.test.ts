@@ -1,7 +1,6 @@
 /** Sources that were seen before the gateway's end: active after it, and offline in their time. */
 import t from 'tap';
-import { bearer, call } from '../support/api.js';
-import { startTestGateway, type TestUser } from '../support/gateway.js';
+import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
 
@@ -22,7 +21,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
       clearInterval(timer);
       await gateway.restart(end);
       const stream = await openReader(gateway.url, user.key);
-      const [source] = await sourcesOf(user);
+      const [source] = await gateway.sources(user);
       if (stream.status === 200 && source?.connected === false) {
         return { user, connectedAt, stream };
       }
@@ -35,14 +34,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     t.equal(data.data.status, 'offline');
     const wentAfter = performance.now() - connectedAt;
     t.ok(wentAfter > heartbeatWindowMs * 1.1, `${Math.round(wentAfter)} ms after its hello`);
-    t.same(await sourcesOf(user), []);
+    t.same(await gateway.sources(user), []);
     stream.close();
   });
-}
-
-async function sourcesOf(user: TestUser): Promise<any[]> {
-  const answer = await call(gateway.url, 'GET', '/api/v1/terminal-events/sources', {
-    headers: bearer(user.key),
-  });
-  return answer.body.sources;
 }

@@ -9,29 +9,17 @@ const executionConfirmTimeoutMs = 15_000;
 const gateway = await startTestGateway(t, { limits: { executionConfirmTimeoutMs } });
 t.jobs = 6;
 
-async function becomes(
-  user: TestUser,
-  requestId: string,
-  status: string,
-  on = gateway,
-): Promise<any> {
-  return eventually(async () => {
-    const execution = await on.execution(user, requestId);
-    return execution.status === status && execution;
-  });
-}
-
 t.test('sent and never confirmed: confirmation_timeout, and not before its time', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const silent = await gateway.order(user, plugin);
   const noted = await gateway.order(user, plugin);
   plugin.send({ type: 'ack', executionId: noted.executionId });
-  const first = await becomes(user, silent.requestId, 'unknown');
+  const first = await gateway.becomes(user, silent.requestId, 'unknown');
   t.match(first, { reasonCode: 'confirmation_timeout', delivery: 'sent', confirmedAt: null });
   const took = Date.parse(first.updatedAt) - Date.parse(first.dispatchedAt);
   t.ok(took >= executionConfirmTimeoutMs - 5, `called so after ${took} ms`);
-  const second = await becomes(user, noted.requestId, 'unknown');
+  const second = await gateway.becomes(user, noted.requestId, 'unknown');
   t.match(
     second,
     { reasonCode: 'confirmation_timeout', delivery: 'confirmed' },
@@ -56,7 +44,7 @@ t.test('an unknown is corrected by whatever a late report proves', async (t) => 
   const orders = [];
   for (const status of statuses) orders.push({ status, ...(await gateway.order(user, plugin)) });
   for (const [index, { status, requestId, executionId }] of orders.entries()) {
-    await becomes(user, requestId, 'unknown');
+    await gateway.becomes(user, requestId, 'unknown');
     await tell(plugin, report(index + 1, executionId, status));
     const execution = await gateway.execution(user, requestId);
     t.match(execution, { status, reasonCode: null, delivery: 'confirmed' });
@@ -70,7 +58,7 @@ t.test('an order that was confirmed in time stays what it is', async (t) => {
   const resting = await gateway.order(user, plugin);
   await tell(plugin, report(1, resting.executionId, 'working'));
   const silent = await gateway.order(user, plugin);
-  await becomes(user, silent.requestId, 'unknown');
+  await gateway.becomes(user, silent.requestId, 'unknown');
   t.equal((await gateway.execution(user, resting.requestId)).status, 'working');
   plugin.close();
 });
@@ -80,7 +68,7 @@ t.test('the plugin that carried it is gone: disconnected_after_send', async (t) 
   const plugin = await gateway.plugin(user);
   const order = await gateway.order(user, plugin);
   plugin.cut();
-  const execution = await becomes(user, order.requestId, 'unknown');
+  const execution = await gateway.becomes(user, order.requestId, 'unknown');
   t.match(execution, { reasonCode: 'disconnected_after_send', delivery: 'sent' });
   const again = await gateway.plugin(user);
   const repeated = await again.next('submit', { executionId: order.executionId });
@@ -97,15 +85,15 @@ t.test('the gateway has restarted in between: gateway_restarted', async (t) => {
     const plugin = await restarted.plugin(user);
     const order = await restarted.order(user, plugin);
     plugin.send({ type: 'ack', executionId: order.executionId });
-    await becomes(user, order.requestId, 'submitted', restarted);
+    await restarted.becomes(user, order.requestId, 'submitted');
     await restarted.process[end]();
     await restarted.start({ limits: { executionConfirmTimeoutMs: 1_000 } });
-    const execution = await becomes(user, order.requestId, 'unknown', restarted);
+    const execution = await restarted.becomes(user, order.requestId, 'unknown');
     t.match(execution, { reasonCode: 'gateway_restarted', delivery: 'confirmed' }, end);
     const again = await restarted.plugin(user, {
       executions: [{ executionId: order.executionId, status: 'filled' }],
     });
-    await becomes(user, order.requestId, 'filled', restarted);
+    await restarted.becomes(user, order.requestId, 'filled');
     again.cut();
     await restarted.process.stop();
     await restarted.start();

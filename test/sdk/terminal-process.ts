@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { eventually } from '../support/eventually.js';
 import { password as usersPassword } from '../support/gateway-process.js';
 import type { TestGateway, TestUser } from '../support/gateway.js';
 import { Inbox } from '../support/inbox.js';
@@ -95,8 +94,5 @@ export function outcome(
   requestId: string,
   status: string,
 ): Promise<any> {
-  return eventually(async () => {
-    const execution = await gateway.execution(user, requestId);
-    return execution.status === status ? execution : undefined;
-  }, 120_000);
+  return gateway.becomes(user, requestId, status);
 }

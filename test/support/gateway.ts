@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { commitAnswerMs } from '../../src/store/storage-health.js';
 import type { Store } from '../../src/store/store.js';
 import './alone.js';
-import { call, codeOf, createKey, login, signal, status, submit } from './api.js';
-import { until } from './eventually.js';
+import { bearer, call, codeOf, createKey, login, signal, status, submit } from './api.js';
+import { eventually, until } from './eventually.js';
 import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
 import { runInProcess } from './in-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
@@ -152,6 +152,22 @@ export class TestGateway {
   /** The first execution of the request. */
   async execution(user: TestUser, requestId: string): Promise<any> {
     return (await this.read(user, requestId)).executions[0];
+  }
+
+  /** Waits for the status, which other processes may have to bring about. @returns the first execution of the request. */
+  becomes(user: TestUser, requestId: string, status: string): Promise<any> {
+    return eventually(async () => {
+      const execution = await this.execution(user, requestId);
+      return execution.status === status && execution;
+    }, 120_000);
+  }
+
+  /** The sources of the user as a bot reads them. */
+  async sources(user: TestUser): Promise<any[]> {
+    const path = '/api/v1/terminal-events/sources';
+    const answer = await call(this.url, 'GET', path, { headers: bearer(user.key) });
+    if (answer.status !== 200) throw new Error(`sources: ${answer.status} ${answer.text}`);
+    return answer.body.sources;
   }
 
   /** Asks for the cancel of an order. */

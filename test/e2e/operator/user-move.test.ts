@@ -89,9 +89,7 @@ async function live(gateway: TestGateway): Promise<Life> {
   await plugin.next('cancel');
   const sent = await gateway.order(user, plugin, here);
   const queued = await gateway.submit(user, { ...idle, ttlMs });
-  await eventually(
-    async () => (await gateway.execution(user, sent.requestId)).status === 'dispatched',
-  );
+  await gateway.becomes(user, sent.requestId, 'dispatched');
   return {
     user,
     plugin,

@@ -36,9 +36,7 @@ async function begin(gateway: TestGateway): Promise<Before> {
   const accepted = await submit(gateway.url, user.key, body, 'kept');
   const { executionId, orderRef } = await plugin.next('submit');
   await tell(plugin, report(1, executionId, 'working'));
-  await eventually(
-    async () => (await gateway.execution(user, accepted.body.requestId)).status === 'working',
-  );
+  await gateway.becomes(user, accepted.body.requestId, 'working');
   return { user, plugin, body, accepted, orderRef };
 }
 
