@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bearer, call, createKey, json, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
-import { report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 
 const gateway = await startTestGateway(t);
@@ -73,10 +72,7 @@ t.test('one that would be lost with a move of its user is not armed', async (t) 
 });
 
 t.test('it fires over a crash, for a key that was revoked meanwhile', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
+  const { user, order } = await gateway.resting();
   t.equal((await set(user, { timeoutMs: 5_000 })).status, 200);
   const { key } = await createKey(gateway.url, user.token);
   await call(gateway.url, 'DELETE', `/api/api-keys/${user.keyId}`, { headers: bearer(user.token) });

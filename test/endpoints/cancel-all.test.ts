@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { bearer, call, codeOf, createKey, json, submit, signal, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
-import { report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { rawCall } from '../support/raw-client.js';
 
@@ -24,10 +23,7 @@ function cancelAll(user: { key: string }, { key, headers = json, body }: Options
 }
 
 t.test('it cancels what is open, and its answer is replayed byte for byte', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
+  const { user, plugin, order } = await gateway.resting();
   const answer = await cancelAll(user, { key: 'all', body: '{"instrument":"ES"}' });
   t.equal(answer.status, 202);
   t.match(answer.body, {
@@ -169,10 +165,7 @@ t.test('of identical ones at once one is accepted and the rest replay or wait', 
 t.test(
   'after a crash the wait goes on, and the order is cancelled when the terminal is there',
   async (t) => {
-    const user = await gateway.user();
-    const plugin = await gateway.plugin(user);
-    const order = await gateway.order(user, plugin);
-    await tell(plugin, report(1, order.executionId, 'working'));
+    const { user, plugin, order } = await gateway.resting();
     plugin.cut();
     await until(
       () =>
@@ -191,10 +184,7 @@ t.test(
 );
 
 t.test('the operator cancels too, with a reason of its own', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
+  const { user, plugin, order } = await gateway.resting();
   const command = (...more: string[]) =>
     gateway.command('user', 'cancel-all', user.email, ...more, '--json');
   t.match(JSON.parse(await command('--instrument', 'NQ')), { matched: 0 });
@@ -216,10 +206,7 @@ t.test('the operator cancels too, with a reason of its own', async (t) => {
 t.test(
   'the operator is told a command that shows what is still open, and cancels nothing',
   async (t) => {
-    const user = await gateway.user();
-    const plugin = await gateway.plugin(user);
-    const order = await gateway.order(user, plugin);
-    await tell(plugin, report(1, order.executionId, 'working'));
+    const { user, plugin, order } = await gateway.resting();
     const said = await gateway.command('user', 'cancel-all', user.email);
     const later = await gateway.order(user, plugin);
     const [, named = ''] = /"signalbox ([^"]*)" shows what is still open/.exec(said) ?? [];
@@ -232,11 +219,8 @@ t.test(
 );
 
 t.test('one that would be lost with a move of its user is refused, and done later', async (t) => {
-  const user = await gateway.user();
+  const { user, order } = await gateway.resting();
   const { email } = user;
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
   const before = await cancelAll(user, { key: 'before', body: '{"instrument":"NQ"}' });
   const file = join(dirname(gateway.dataDir), 'moved.jsonl');
   await gateway.command('user', 'export', email, file, '--freeze');

@@ -16,7 +16,6 @@ import {
 } from '../support/api.js';
 import { blockablePool, blockPool, unblockPool } from '../support/blocked-pool.js';
 import { eventually, until } from '../support/eventually.js';
-import { report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { password } from '../support/gateway-process.js';
 
@@ -25,10 +24,7 @@ t.teardown(() => rmSync(folder, { recursive: true }));
 const pipe = join(folder, 'pipe');
 const gateway = await startTestGateway(t, { environment: blockablePool(pipe) });
 const { url } = gateway;
-const user = await gateway.user();
-const plugin = await gateway.plugin(user);
-const order = await gateway.order(user, plugin);
-await tell(plugin, report(1, order.executionId, 'working'));
+const { user, plugin, order } = await gateway.resting();
 const spare = await post(
   url,
   '/api/api-keys',

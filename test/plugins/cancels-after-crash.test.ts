@@ -7,13 +7,9 @@ import { eventually } from '../support/eventually.js';
 /** Longer than the tests take on a busy machine. The last one starts the gateway with a shorter one. */
 const gateway = await startTestGateway(t, { limits: { cancelConfirmTimeoutMs: 3_600_000 } });
 
-/** A plugin with an order that rests. Numbered frames go on from seq 2. */
 async function resting() {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const order = await gateway.order(user, plugin);
-  await tell(plugin, report(1, order.executionId, 'working'));
-  return { user, plugin, order, read: () => gateway.execution(user, order.requestId) };
+  const scene = await gateway.resting();
+  return { ...scene, read: () => gateway.execution(scene.user, scene.order.requestId) };
 }
 
 const finished = await resting();

@@ -24,11 +24,8 @@ interface Scene {
   readonly order: HandedOrder;
 }
 
-/** A plugin with an order that rests. Numbered frames go on from seq 2. */
 async function resting(on = gateway): Promise<Scene> {
-  const scene = await handed(on);
-  await tell(scene.plugin, report(1, scene.order.executionId, 'working'));
-  return scene;
+  return { gateway: on, ...(await on.resting()) };
 }
 
 /** A plugin with an order of which it has said nothing. */

@@ -53,10 +53,7 @@ t.test('an unknown is corrected by whatever a late report proves', async (t) => 
 });
 
 t.test('an order that was confirmed in time stays what it is', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const resting = await gateway.order(user, plugin);
-  await tell(plugin, report(1, resting.executionId, 'working'));
+  const { user, plugin, order: resting } = await gateway.resting();
   const silent = await gateway.order(user, plugin);
   await gateway.becomes(user, silent.requestId, 'unknown');
   t.equal((await gateway.execution(user, resting.requestId)).status, 'working');

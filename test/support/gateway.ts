@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.js';
 import './alone.js';
 import { bearer, call, codeOf, createKey, login, signal, status, submit } from './api.js';
 import { eventually, until } from './eventually.js';
+import { report, tell } from './frames.js';
 import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
 import { runInProcess } from './in-process.js';
 import { openPlugin, type Frame, type Plugin } from './plugin.js';
@@ -124,6 +125,15 @@ export class TestGateway {
     const requestId = await this.submit(user, fields);
     const frame = await plugin.next('submit', { requestId });
     return { requestId, executionId: frame['executionId'], orderRef: frame['orderRef'], frame };
+  }
+
+  /** A user with a plugin whose order rests. Numbered frames go on from seq 2. */
+  async resting() {
+    const user = await this.user();
+    const plugin = await this.plugin(user);
+    const order = await this.order(user, plugin);
+    await tell(plugin, report(1, order.executionId, 'working'));
+    return { user, plugin, order };
   }
 
   /**
