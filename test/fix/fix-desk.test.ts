@@ -32,18 +32,13 @@ function working(): MemoryDesk {
 
 /** After a cancel that was told as unknown, and two restarts: the first one writes the journal anew. */
 function unknownCancel(t: Test): MemoryDesk {
-  const file = memoryFile();
-  const first = new MemoryDesk({}, file);
-  first.submit(id);
-  first.receive(isNew);
+  const first = working();
   first.desk.cancel(request);
   first.desk.loggedOn();
   first.pass(1);
   first.receive(rests);
   t.equal(first.taken().told.at(-1), `${cancelId} unknown`);
-  const restarted = memoryFile(file.content());
-  new MemoryDesk({}, restarted, first.plugin, first.clock);
-  return new MemoryDesk({}, memoryFile(restarted.content()), first.plugin, first.clock);
+  return first.restarted().restarted();
 }
 
 /** Events by their kind alone. */
@@ -309,12 +304,11 @@ t.test('a refused question is no answer: it does not end its order', async (t) =
 t.test(
   'a refused question of an earlier process leaves an order in the dark unknown',
   async (t) => {
-    const file = memoryFile();
-    const before = new MemoryDesk({}, file);
+    const before = new MemoryDesk();
     before.submit(id);
     before.pass(10);
     t.strictSame(before.taken().sent, [order, ask]);
-    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    const after = before.restarted();
     after.receive(`35=j|45=3|372=H|379=${name}|380=3|58=no`);
     t.strictSame(after.taken().told, ['unknown']);
   },
@@ -489,8 +483,7 @@ t.test(
   'an order that the venue had taken and forgot is unknown, however often it is asked',
   async (t) => {
     for (const report of [isNew, isPartlyFilled]) {
-      const file = memoryFile();
-      const desk = new MemoryDesk({}, file);
+      const desk = new MemoryDesk();
       desk.submit(id);
       desk.receive(report);
       desk.receive(forgets);
@@ -499,9 +492,7 @@ t.test(
       t.strictSame(desk.taken().told.slice(1), ['unknown', 'unknown']);
 
       // Twice: the first start writes the journal anew.
-      const again = memoryFile(file.content());
-      t.ok(new MemoryDesk({}, again, desk.plugin));
-      const after = new MemoryDesk({}, memoryFile(again.content()), desk.plugin);
+      const after = desk.restarted().restarted();
       after.receive(forgets);
       t.strictSame(after.taken().told, ['unknown']);
       t.match(after.plugin.execution(id), { status: 'unknown', filledQuantity });
@@ -699,13 +690,12 @@ t.test('a cancel that the venue has not taken: the order is asked for', async (t
 t.test(
   'after a restart: what was noted is asked for, what was not noted has not left',
   async (t) => {
-    const file = memoryFile();
-    const before = new MemoryDesk({}, file);
+    const before = new MemoryDesk();
     before.submit(id);
     const frame = before.plugin.execution(id)?.submit as never;
     t.equal(new MemoryDesk({}, memoryFile(), before.plugin).desk.inDoubt(frame), 'execute');
 
-    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    const after = before.restarted();
     t.equal(after.desk.inDoubt(frame), undefined);
     after.desk.loggedOn();
     after.pass(1);
@@ -718,10 +708,9 @@ t.test('without the journal of the session a command in doubt is unknown, not se
   before.submit(id);
   const frame = before.plugin.execution(id)?.submit as never;
   before.clock.advance(1_000);
-  const file = memoryFile();
-  const next = new MemoryDesk({}, file, before.plugin, before.clock);
+  const next = new MemoryDesk({}, memoryFile(), before.plugin, before.clock);
   // Ended before that was reported.
-  const last = new MemoryDesk({}, memoryFile(file.content()), before.plugin, before.clock);
+  const last = next.restarted();
   for (const { desk } of [next, last]) {
     t.match(desk.inDoubt(frame), { status: 'unknown', native: { text: new RegExp(name) } });
   }
@@ -796,13 +785,10 @@ t.test('a report on an order that is not ours is said, and changes nothing', asy
 t.test(
   'after a restart a cancel that was noted is not sent again: the order is asked for',
   async (t) => {
-    const file = memoryFile();
-    const before = new MemoryDesk({}, file);
-    before.submit(id);
-    before.receive(isNew);
+    const before = working();
     before.desk.cancel(request);
 
-    const after = new MemoryDesk({}, memoryFile(file.content()), before.plugin);
+    const after = before.restarted();
     after.desk.cancel(request);
     after.pass(1);
     t.strictSame(after.taken(), { sent: [askKnown], told: [] });

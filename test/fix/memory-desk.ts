@@ -63,18 +63,20 @@ export class MemoryDesk {
   told: string[] = [];
   isLoggedOn = true;
   onReport: (evidence: Evidence) => void = () => undefined;
+  readonly #file;
   #seq = 1;
 
   constructor(
     changed: Partial<OrderRules> = {},
-    journal = memoryFile(),
+    file = memoryFile(),
     plugin?: Journal,
     clock = new SimulatedClock(),
   ) {
     this.clock = clock;
+    this.#file = file;
     this.plugin = plugin ?? new Journal(this.clock);
     const isKnown = (id: string): boolean => this.plugin.execution(id) !== undefined;
-    this.journal = new FixJournal(journal, isKnown, this.clock);
+    this.journal = new FixJournal(file, isKnown, this.clock);
     const isLoggedOn = (): boolean => this.isLoggedOn;
     this.desk = new FixDesk({
       clock: this.clock,
@@ -105,6 +107,11 @@ export class MemoryDesk {
         },
       },
     });
+  }
+
+  /** The next process: it has the journals of this one. */
+  restarted(): MemoryDesk {
+    return new MemoryDesk({}, memoryFile(this.#file.content()), this.plugin, this.clock);
   }
 
   submit(executionId: string, payload: object = limitOrder, cmd = 'submit'): void {
