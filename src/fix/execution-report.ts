@@ -279,20 +279,14 @@ export function isStatusAnswer(message: ReceivedMessage): boolean {
   return valueOf(message, tags.ExecType) === 'I' || valueOf(message, tags.ExecTransType) === '3';
 }
 
-/** The order has ended: what that makes of a cancel that was asked for. */
-export function cancelOutcome(status: ReportableStatus): CancelEvidence | undefined {
-  switch (status) {
-    case 'cancelled':
-      return { status: 'cancelled' };
-    case 'filled':
-      return { status: 'too_late', reasonCode: 'already_filled' };
-    case 'rejected':
-    case 'expired':
-      return { status: 'too_late', reasonCode: 'already_cancelled' };
-    default:
-      return undefined;
-  }
-}
+/** What the end of an order makes of a cancel that was asked for. */
+// oxfmt-ignore
+export const cancelOutcomes: Readonly<Partial<Record<ReportableStatus, CancelEvidence>>> = {
+  cancelled: { status: 'cancelled' },
+  filled:    { status: 'too_late', reasonCode: 'already_filled' },
+  rejected:  { status: 'too_late', reasonCode: 'already_cancelled' },
+  expired:   { status: 'too_late', reasonCode: 'already_cancelled' },
+};
 
 /** OrdStatus of an OrderCancelReject. Rejected is said of an order that the venue does not know, and is no end of one. */
 export function heldAs(message: ReceivedMessage): string | undefined {
@@ -306,7 +300,7 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const reason = valueOf(message, tags.CxlRejReason);
   const text = valueOf(message, tags.Text);
   const native = { native: withoutUndefined({ code: reason, text }) };
-  const ended = status === undefined ? undefined : cancelOutcome(status);
+  const ended = status && cancelOutcomes[status];
   if (ended !== undefined) return { ...ended, ...native };
   // Of an order that rests all the same it means too late for now, as before an auction.
   if (reason === '0' && status === undefined) {

@@ -13,7 +13,7 @@ import type {
   SubmitFrame,
 } from '../terminal/plugin.js';
 import type { CommandFault } from '../plugins/commands.js';
-import { cancelOutcome } from './execution-report.js';
+import { cancelOutcomes } from './execution-report.js';
 import { askAfterMs, Doubts } from './doubts.js';
 import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
 import { valueOf, type Field, type FixMessage, type ReceivedMessage } from './message.js';
@@ -125,7 +125,7 @@ export class FixDesk {
       const never = { status: 'rejected', reasonCode: 'order_unknown_at_terminal' } as const;
       return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : never);
     }
-    const ended = known?.isReported === true ? cancelOutcome(known.status) : undefined;
+    const ended = known?.isReported === true ? cancelOutcomes[known.status] : undefined;
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);
     const clOrdId = clOrdIdOf(cancelRequestId, rules.venue.clOrdIdLengthMax);
     // It left in an earlier process: the order's status will tell what became of it.

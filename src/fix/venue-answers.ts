@@ -7,7 +7,7 @@ import { withoutUndefined } from '../lib/without-undefined.js';
 import type { CancelEvidence, Plugin } from '../terminal/plugin.js';
 import { askAgainMs, type Doubts } from './doubts.js';
 import {
-  cancelOutcome,
+  cancelOutcomes,
   cancelRejection,
   heldAs,
   isDefinitive,
@@ -87,7 +87,7 @@ export class VenueAnswers {
       this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
     }
     if (evidence !== undefined) plugin.report(executionId, evidence);
-    const ended = cancelOutcome(plugin.known(executionId)?.status ?? 'working');
+    const ended = cancelOutcomes[plugin.known(executionId)?.status ?? 'working'];
     const askedBy = isStatusAnswer(message) ? doubts.takeAnswered(clOrdId) : undefined;
     for (const cancel of cancels) {
       if (ended !== undefined) this.#settle(cancel, ended);
