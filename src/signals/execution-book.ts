@@ -85,10 +85,8 @@ export class ExecutionBook implements EntryOwner {
       // A change after the purge would bring it back.
       if (isGone) continue;
       const isSent = record.status !== 'queued' || record.maySend;
-      const entry = this.#entryFrom(userId, record, isSent);
-      if (!this.#isForBook(entry)) continue;
-      this.#keep(entry);
-      this.#recover(entry, record);
+      const entry = this.#recover(userId, record, isSent);
+      if (entry === undefined) continue;
       if (brakes.stopOf(userId, record.keyId) !== undefined) stopped.push(entry);
       entry.unload();
     }
@@ -98,26 +96,27 @@ export class ExecutionBook implements EntryOwner {
   /**
    * Counts as sent what may have been sent. What a cancel of all orders has decided is left to it: it may cover so
    * many orders that to change all of them by one write would make every other user wait.
+   * @returns undefined where nothing can come of it any more.
    */
-  #recover(entry: BookEntry, record: Execution): void {
+  #recover(userId: string, record: Execution, isRecovered: boolean): BookEntry | undefined {
     const { owed, timeouts, clock } = this.#deps;
-    const decided = owed.decided(entry.userId, record);
+    const entry = this.#entryFrom(userId, record, isRecovered);
+    if (!this.#isForBook(entry)) return undefined;
+    this.#keep(entry);
+    const decided = owed.decided(userId, record);
     const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
     // Without a deadline nobody else would: what it may be sent until may have passed since it was kept.
     this.release(entry);
+    return entry;
   }
 
   /** Reads and recovers the open executions of a user that was imported from another gateway. */
   adopt(userId: string): void {
     const { store, clock } = this.#deps;
     for (const { record } of sendable(store, clock.now(), userId)) {
-      if (this.#index.get(userId, record.executionId) !== undefined) continue;
-      const entry = this.#entryFrom(userId, record, false);
-      if (!this.#isForBook(entry)) continue;
-      this.#keep(entry);
-      this.#recover(entry, record);
-      entry.unload();
+      const isKnown = this.#index.get(userId, record.executionId) !== undefined;
+      if (!isKnown) this.#recover(userId, record, false)?.unload();
     }
   }
 

@@ -57,10 +57,6 @@ export class CancelDebt implements Stored {
     this.#onDurable.push(run);
   }
 
-  get isTaken(): boolean {
-    return this.#taken.size === this.orders.size;
-  }
-
   take(executionId: string): Move | undefined {
     if (this.#taken.has(executionId)) return undefined;
     const move = this.#moveOf(executionId);
@@ -92,7 +88,7 @@ export class CancelDebt implements Stored {
   put(batch: Writer): void {
     const { userId, cancelAllId, ...decision } = this.decision;
     const key: [string, string] = [userId, cancelAllId];
-    this.isOver = this.isTaken;
+    this.isOver = this.#taken.size === this.orders.size;
     if (this.isOver) batch.remove('cancelAlls', key);
     else if (!this.isDurable) {
       batch.put('cancelAlls', key, { ...decision, orders: [...this.orders.values()] });
