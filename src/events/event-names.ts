@@ -1,4 +1,4 @@
-/** Defines the names of terminal events. Only the gateway sends `replay_gap`. */
+/** Defines the names of the events that terminals may send. A stream has `replay_gap` besides, of the gateway itself. */
 export const pluginEventNames = [
   'command_result',
   'order_update',
@@ -12,7 +12,5 @@ export const pluginEventNames = [
   'state_snapshot',
   'terminal_message',
 ] as const;
-
-export const eventNames = [...pluginEventNames, 'replay_gap'] as const;
 
 export type PluginEventName = (typeof pluginEventNames)[number];
