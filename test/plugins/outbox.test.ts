@@ -409,9 +409,7 @@ t.test('a plugin that comes back without a capability is not asked for it', asyn
 });
 
 t.test('an acknowledgement brings no cancel to a plugin without the capability', async (t) => {
-  const gateway = new SimulatedGateway();
-  const able = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin: able, id } = await dispatched();
   await gateway.cancelAll();
   able.drop();
   const mute = await gateway.plugin({ capabilities: ['submit'] });

@@ -1,11 +1,9 @@
 import t from 'tap';
 import { heartbeatMs } from '../../src/plugins/protocol.js';
-import { publishedEvents, SimulatedGateway } from '../support/simulated-gateway.js';
+import { publishedEvents, SimulatedGateway, dispatched } from '../support/simulated-gateway.js';
 
 t.test('a source that connects elsewhere takes it from the older connection', async (t) => {
-  const gateway = new SimulatedGateway();
-  const first = await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, plugin: first, id } = await dispatched();
   t.strictSame(first.submitted, ['s1']);
   const second = await gateway.plugin();
   t.strictSame(first.closed, { code: 4501, reason: 'replaced' });

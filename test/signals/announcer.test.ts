@@ -50,9 +50,7 @@ t.test(
 );
 
 t.test('the events name what they are about', async (t) => {
-  const gateway = new SimulatedGateway();
-  await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, id } = await dispatched();
   t.match(events(gateway).at(-1), {
     name: 'command_result',
     data: {

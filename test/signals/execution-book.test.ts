@@ -64,9 +64,7 @@ t.test('its carrier gone by then, it is unknown: disconnected_after_send', async
 });
 
 t.test('sent before a restart and not seen since, it is unknown: gateway_restarted', async (t) => {
-  const first = new SimulatedGateway();
-  await first.plugin();
-  const [id = ''] = await first.submit();
+  const { gateway: first, id } = await dispatched();
   await first.pass(20_000);
   const second = first.restart();
   await second.pass(39_999);
@@ -381,11 +379,7 @@ t.test(
   'a cancel asked for before a crash is taken as sent: repeated, or unknown after 30 s',
   async (t) => {
     for (const returns of [true, false]) {
-      const first = new SimulatedGateway();
-      const plugin = await first.plugin();
-      const [id = ''] = await first.submit();
-      plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-      await turns();
+      const { gateway: first, id } = await working();
       first.core.cancels.accept(first.entry(id), 'key', 'cancel', () => undefined);
       await turns(1);
       t.match(first.durable(id), { cancel: { status: 'requested' } });
@@ -417,11 +411,7 @@ t.test(
 t.test(
   'a cancel that was asked for before a crash is not sent for an order that ended',
   async (t) => {
-    const first = new SimulatedGateway();
-    const plugin = await first.plugin();
-    const [id = ''] = await first.submit();
-    plugin.say({ type: 'report', seq: 1, executionId: id, status: 'working' });
-    await turns();
+    const { gateway: first, id } = await working();
     await first.cancel(id);
     const second = first.restart();
     const back = await second.plugin({ executions: [{ executionId: id, status: 'filled' }] });
@@ -519,9 +509,7 @@ t.test('bots are told of a change after its flush, in order', async (t) => {
 });
 
 t.test('users cannot reach each other’s executions', async (t) => {
-  const gateway = new SimulatedGateway();
-  await gateway.plugin();
-  const [id = ''] = await gateway.submit();
+  const { gateway, id } = await dispatched();
   t.equal(gateway.book.find('u2', id), undefined);
   t.ok(gateway.book.find('u1', id));
 });

@@ -115,9 +115,7 @@ for (const name of names) {
   });
 
   t.test(`${name}: what was sent before it is unknown because of a restart after it`, async (t) => {
-    const gateway = new SimulatedGateway();
-    await gateway.plugin();
-    const [id = ''] = await gateway.submit();
+    const { gateway, id } = await dispatched();
     await stop(gateway, name);
     const next = gateway.restart();
     await next.pass(60_000);
