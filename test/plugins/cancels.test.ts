@@ -1,6 +1,6 @@
 /** A cancel, from the 202 over the plugin that holds the order to its outcome. */
 import t from 'tap';
-import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
+import { barrier, cancelReport, report, tell } from '../support/frames.js';
 import {
   type HandedOrder,
   startTestGateway,
@@ -67,7 +67,7 @@ t.test('the frame goes to the plugin that holds the order, and to no other', asy
     orderRef,
   });
   for (const other of [sibling, stranger]) {
-    await barrierOf(other);
+    await barrier(other);
     t.notOk(other.frames.some(({ type }) => type === 'cancel'));
     other.close();
   }
@@ -267,7 +267,7 @@ t.test('an order of unknown fate', async (t) => {
     scene.plugin.cut();
     const again = await hasty.plugin(scene.user);
     t.same(await again.next('cancel'), frame);
-    await barrierOf(again);
+    await barrier(again);
     t.same(again.frames, [], 'a terminal that never had the order must not get it now');
     again.close();
   });
@@ -292,7 +292,7 @@ t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t
   const again = await gateway.cancel(scene.user, orderRef, 'same-cancel');
   t.equal(again.text, first.text);
   t.equal(again.headers.get('idempotent-replayed'), 'true');
-  await barrierOf(scene.plugin);
+  await barrier(scene.plugin);
   t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
   const other = await gateway.order(scene.user, scene.plugin);
   const conflict = await gateway.cancel(scene.user, other.orderRef, 'same-cancel');
@@ -311,7 +311,7 @@ t.test('of cancels that come at once one is accepted and one frame leaves', asyn
     7,
   );
   await scene.plugin.next('cancel');
-  await barrierOf(scene.plugin);
+  await barrier(scene.plugin);
   t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
   scene.plugin.close();
 });
@@ -326,7 +326,7 @@ t.test('it is sent again after a reconnect until it is acknowledged', async (t) 
   await cancelBecomes(scene, 'pending');
   second.cut();
   const third = await gateway.plugin(scene.user);
-  await barrierOf(third);
+  await barrier(third);
   t.notOk(third.frames.some(({ type }) => type === 'cancel'));
   third.close();
 });
@@ -359,7 +359,7 @@ t.test('its target lost before the frame could leave: not_sent', async (t) => {
     if (cancel.status !== 'not_sent') continue;
     t.equal(cancel.reasonCode, 'terminal_lost_before_send');
     const back = await gateway.plugin(user);
-    await barrierOf(back);
+    await barrier(back);
     t.notOk(
       back.frames.some(({ type }) => type === 'cancel'),
       'it is not sent later',
@@ -391,7 +391,7 @@ t.test('a fill against a cancel ends in one of both, never in both', async (t) =
     } else {
       t.equal(answer.body.error.code, 'order_not_cancellable');
     }
-    await barrierOf(plugin, first + 5);
+    await barrier(plugin, first + 5);
     const { status, cancel } = await gateway.execution(user, order.requestId);
     const end = `${status} ${cancel?.status}`;
     seen[end] = (seen[end] ?? 0) + 1;
@@ -405,11 +405,3 @@ t.test('a fill against a cancel ends in one of both, never in both', async (t) =
   t.ok(seen['filled too_late'] && seen['cancelled cancelled'], 'both were seen');
   plugin.close();
 });
-
-/** What the gateway sent before it dealt with this is then in `frames`. */
-async function barrierOf(plugin: Plugin, seq = ++barriers): Promise<void> {
-  plugin.send({ type: 'event', seq, event: 'terminal_message' });
-  await acknowledged(plugin, seq);
-}
-
-let barriers = 1_000;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { WallClock } from '../harness/time/wall-clock.js';
 import { signal, submit } from '../support/api.js';
-import { acknowledged, report, tell } from '../support/frames.js';
+import { barrier, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { connectPlugin, hello, type Frame, type Plugin } from '../support/plugin.js';
@@ -44,12 +44,12 @@ t.test('the order holds over cuts in the middle of acceptance', async (t) => {
 
   const seen: string[] = [];
   const takeIn = async (): Promise<void> => {
-    await barrierOf(plugin);
+    await barrier(plugin);
     for (const { requestId, executionId } of submitsIn(plugin)) {
       if (seen.length % 3 !== 0) plugin.send({ type: 'ack', executionId });
       seen.push(requestId);
     }
-    await barrierOf(plugin);
+    await barrier(plugin);
     seen.push(...submitsIn(plugin).map(({ requestId }) => requestId));
   };
   while (isAccepting) {
@@ -87,14 +87,14 @@ t.test('after a reconnect comes again what was not acknowledged, and nothing els
   ];
   t.same(repeated.slice(0, 2), [lost1.frame, lost2.frame], 'the same frames, oldest first');
   t.equal(repeated[2]?.['requestId'], whileAway);
-  await barrierOf(again);
+  await barrier(again);
   t.same(submitsIn(again), []);
 
   for (const frame of repeated) again.send({ type: 'ack', executionId: frame['executionId'] });
-  await barrierOf(again);
+  await barrier(again);
   again.cut();
   const third = await gateway.plugin(user);
-  await barrierOf(third);
+  await barrier(third);
   t.same(submitsIn(third), [], 'acknowledged ones never again');
   third.close();
 });
@@ -119,7 +119,7 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
   const again = await gateway.plugin(user);
   t.same(await again.next('submit'), lost.frame, 'the same frame over the crash');
   t.equal((await again.next('submit'))['requestId'], neverSent);
-  await barrierOf(again);
+  await barrier(again);
   t.same(submitsIn(again), []);
   t.match(await gateway.execution(user, short.requestId), {
     status: 'dispatched',
@@ -146,7 +146,7 @@ t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (
   await gateway.becomes(user, waiting, 'expired');
   await eventually(() => Date.now() > Date.parse(unacknowledged.frame['expiresAt']));
   const again = await gateway.plugin(user);
-  await barrierOf(again);
+  await barrier(again);
   t.same(submitsIn(again), []);
   t.match(await gateway.execution(user, waiting), {
     reasonCode: 'ttl_expired',
@@ -225,18 +225,10 @@ t.test('a retry of a signal reaches the terminal once', async (t) => {
     ),
   );
   await plugin.next('submit');
-  await barrierOf(plugin);
+  await barrier(plugin);
   t.same(submitsIn(plugin), []);
   plugin.close();
 });
-
-let seq = 0;
-
-/** What the gateway sent before it dealt with this is then in `frames`. */
-async function barrierOf(plugin: Plugin): Promise<void> {
-  plugin.send({ type: 'event', seq: ++seq + 1_000, event: 'terminal_message' });
-  await acknowledged(plugin, seq + 1_000);
-}
 
 /** Takes out the submits that have come. */
 function submitsIn(plugin: Plugin): Frame[] {

@@ -1,9 +1,8 @@
 /** The life of an execution as a terminal reports it and a bot reads it. */
 import t from 'tap';
-import { acknowledged, report, tell } from '../support/frames.js';
+import { barrier, report, tell } from '../support/frames.js';
 import { type HandedOrder, startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
-import type { Plugin } from '../support/plugin.js';
 import { reasonGroups } from '../../src/model/reason-codes.js';
 
 const gateway = await startTestGateway(t, { users: 48 });
@@ -253,9 +252,3 @@ t.test('what a plugin knows at hello counts as reports', async (t) => {
   );
   again.close();
 });
-
-/** All that the gateway sends before it has dealt with this is then in `frames`. */
-async function barrier(plugin: Plugin, seq: number): Promise<void> {
-  plugin.send({ type: 'event', seq, event: 'terminal_message' });
-  await acknowledged(plugin, seq);
-}

@@ -19,7 +19,7 @@ t.test('every change of state of an execution and of its cancel is one event', a
   plugin.say({ type: 'cancel_report', seq: 4, cancelRequestId, status: 'cancelled' });
   await turns();
   t.strictSame(
-    events(gateway)
+    publishedEvents(gateway)
       .filter(({ name }) => name !== 'source_status')
       .map(({ name, data }) => `${name} ${data.data.status}`),
     [
@@ -44,14 +44,14 @@ t.test(
     plugin.say({ ...report, seq: 1, fill: aFill('f1', 1) });
     plugin.say({ ...report, seq: 2, fill: aFill('f2', 1) });
     await turns();
-    const { data } = events(gateway).at(-1) ?? {};
+    const { data } = publishedEvents(gateway).at(-1) ?? {};
     t.strictSame((data?.data as { fills?: object[] } | undefined)?.fills, [aFill('f1', 1)]);
   },
 );
 
 t.test('the events name what they are about', async (t) => {
   const { gateway, id } = await dispatched();
-  t.match(events(gateway).at(-1), {
+  t.match(publishedEvents(gateway).at(-1), {
     name: 'command_result',
     data: {
       occurredAt: '2026-01-15T12:00:00.000Z',
@@ -73,7 +73,7 @@ t.test(
     const gateway = new SimulatedGateway();
     await gateway.plugin({ capabilities: ['cancel'] });
     await gateway.submit();
-    t.match(events(gateway).at(-1), {
+    t.match(publishedEvents(gateway).at(-1), {
       name: 'command_result',
       data: { data: { status: 'denied', reasonCode: 'terminal_capability_missing' } },
     });
@@ -86,10 +86,6 @@ t.test('one that was denied for want of a terminal belongs to no stream', async 
   await gateway.submit({ platform: 'terminal_b' });
   t.equal(gateway.hub.ringOf('u1').lastSeq, before);
 });
-
-function events(gateway: SimulatedGateway) {
-  return publishedEvents(gateway);
-}
 
 t.test('orders are counted by platform and status, and what is denied by its reason', async (t) => {
   const gateway = new SimulatedGateway();

@@ -34,3 +34,10 @@ export function event(seq: number, fields: object = {}) {
     ...fields,
   };
 }
+
+let barriers = 1_000;
+
+/** What the gateway sends before it has dealt with this is then in `frames`. */
+export function barrier(plugin: Plugin, seq = ++barriers): Promise<void> {
+  return tell(plugin, event(seq));
+}
