@@ -148,7 +148,7 @@ function envelopeRules(limits: Limits, knownPlatforms: ReadonlySet<string>): rea
 }
 
 /** Lengths count UTF-16 code units, as JavaScript's `length` does. */
-function isText(value: unknown, lengthMax: number): boolean {
+export function isText(value: unknown, lengthMax: number): boolean {
   return typeof value === 'string' && value.length >= 1 && value.length <= lengthMax;
 }
 

@@ -6,7 +6,7 @@ import type { Execution } from '../model/execution.js';
 import { isObject } from '../lib/is-object.js';
 import { unknownFields } from '../lib/unknown-fields.js';
 import { copiedTextLengthMax } from './accepted-signal.js';
-import { platformTokens } from './envelope.js';
+import { isText, platformTokens } from './envelope.js';
 
 export function orderFilterSchema(limits: Limits) {
   const name = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
@@ -51,8 +51,9 @@ export function createOrderFilterReader(
       }
       for (const [field, lengthMax] of Object.entries(lengths)) {
         const value = body[field];
-        const isText = typeof value === 'string' && value.length >= 1 && value.length <= lengthMax;
-        if (value !== undefined && !isText) violations.push({ field, code: 'invalid_length' });
+        if (value !== undefined && !isText(value, lengthMax)) {
+          violations.push({ field, code: 'invalid_length' });
+        }
       }
       violations.push(...unknownFields(body, schema));
       return violations.length > 0 ? violations : body;

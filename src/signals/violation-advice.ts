@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '../errors.js';
 import { dayMs } from '../lib/durations.js';
+import { isObject } from '../lib/is-object.js';
 import { unixMsMax, type Limits } from '../limits.js';
 import { accountNameLengthMax, envelopeSchema, nameLengthMax } from './envelope.js';
 
@@ -35,7 +36,7 @@ export function createViolationAdvice(
     byField.set(field, (byField.get(field) ?? new Map<string, Sentence>()).set(code, sentence));
   }
   return (violations, body, now) => {
-    const times = (typeof body === 'object' && body !== null ? body : {}) as Times;
+    const times: Times = isObject(body) ? body : {};
     const tell = ({ field, code }: FieldError): string => {
       const sentence = (code === 'unknown_field' ? unknown : byField.get(field)?.get(code)) ?? '';
       return typeof sentence === 'string' ? sentence : sentence(times, now);
