@@ -34,7 +34,7 @@ export interface FixConfig {
 interface Rule {
   readonly is: (value: unknown) => boolean;
   readonly expected: string;
-  /** Undefined: the field must be there. `optional`: it may be absent. */
+  /** Undefined: the field must be there. */
   readonly default?: unknown;
 }
 
@@ -42,16 +42,12 @@ interface Rule {
 const isValue = (value: unknown): boolean => isText(value) && !/\p{Cc}/u.test(value);
 const text: Rule = { is: isText, expected: 'a text' };
 const value: Rule = { is: isValue, expected: 'a text without control characters' };
-const flag = (otherwise: boolean): Rule => ({
-  is: (given) => typeof given === 'boolean',
-  expected: 'true or false',
-  default: otherwise,
-});
-const optional = (rule: Rule): Rule => ({ ...rule, default: absent });
-const oneOf = (names: readonly string[], otherwise: unknown): Rule => ({
+const flag: Rule = { is: (given) => typeof given === 'boolean', expected: 'true or false' };
+const or = (otherwise: unknown, rule: Rule): Rule => ({ ...rule, default: otherwise });
+const optional = (rule: Rule): Rule => or(absent, rule);
+const oneOf = (names: readonly string[]): Rule => ({
   is: (given) => names.includes(given as string),
   expected: `one of ${names.join(', ')}`,
-  default: otherwise,
 });
 const wholeNumber = (min: number, max: number): Rule => ({
   is: (given) => Number.isInteger(given) && (given as number) >= min && (given as number) <= max,
@@ -60,20 +56,19 @@ const wholeNumber = (min: number, max: number): Rule => ({
 const absent = Symbol('absent');
 const orderTypes = venues.standard.orderTypes;
 const timesInForce = venues.standard.timesInForce;
-const listOf = (names: readonly string[]): Rule =>
-  optional({
-    is: (given) =>
-      Array.isArray(given) &&
-      given.length > 0 &&
-      given.every((each) => names.includes(each as string)),
-    expected: `a list of ${names.join(', ')}`,
-  });
-const tagMap: Rule = optional({
+const listOf = (names: readonly string[]): Rule => ({
+  is: (given) =>
+    Array.isArray(given) &&
+    given.length > 0 &&
+    given.every((each) => names.includes(each as string)),
+  expected: `a list of ${names.join(', ')}`,
+});
+const tagMap: Rule = {
   is: (given) =>
     isObject(given) &&
     Object.entries(given).every(([tag, each]) => /^[1-9]\d{0,8}$/.test(tag) && isValue(each)),
   expected: 'an object of texts by tag, such as {"50": "TRADE"}',
-});
+};
 
 // oxfmt-ignore
 const rules: Readonly<Record<string, Rule>> = {
@@ -85,28 +80,28 @@ const rules: Readonly<Record<string, Rule>> = {
   stateDir:                 text,
   'session.host':           text,
   'session.port':           wholeNumber(1, 65_535),
-  'session.tls':            flag(false),
+  'session.tls':            or(false, flag),
   'session.tlsCa':          optional(text),
-  'session.beginString':    oneOf(['FIX.4.2', 'FIX.4.4'], 'FIX.4.4'),
+  'session.beginString':    or('FIX.4.4', oneOf(['FIX.4.2', 'FIX.4.4'])),
   'session.senderCompId':   value,
   'session.targetCompId':   value,
   'session.username':       optional(value),
-  'session.heartBtIntSec':  { ...wholeNumber(1, 3_600), default: 30 },
-  'session.resetOnLogon':   flag(false),
+  'session.heartBtIntSec':  or(30, wholeNumber(1, 3_600)),
+  'session.resetOnLogon':   or(false, flag),
   'orders.account':         optional(value),
-  'orders.timeInForce':     oneOf(timesInForce, 'day'),
-  'orders.symbols':         { is: isTextMap, expected: 'an object of texts, such as {"EURUSD": "EUR/USD"}', default: {} },
-  'venue.like':             oneOf(Object.keys(venues), 'standard'),
-  'venue.header':           tagMap,
-  'venue.logon':            tagMap,
-  'venue.order':            tagMap,
-  'venue.instrument':       oneOf(['symbol', 'securityId'], absent),
-  'venue.handlInst':        { ...flag(false), default: absent },
+  'orders.timeInForce':     or('day', oneOf(timesInForce)),
+  'orders.symbols':         or({}, { is: isTextMap, expected: 'an object of texts, such as {"EURUSD": "EUR/USD"}' }),
+  'venue.like':             or('standard', oneOf(Object.keys(venues))),
+  'venue.header':           optional(tagMap),
+  'venue.logon':            optional(tagMap),
+  'venue.order':            optional(tagMap),
+  'venue.instrument':       optional(oneOf(['symbol', 'securityId'])),
+  'venue.handlInst':        optional(flag),
   'venue.commentTag':       optional({ is: (given) => given === null || wholeNumber(1, 99_999).is(given), expected: 'a tag, or null for none' }),
-  'venue.orderTypes':       listOf(orderTypes),
-  'venue.timesInForce':     listOf(timesInForce),
+  'venue.orderTypes':       optional(listOf(orderTypes)),
+  'venue.timesInForce':     optional(listOf(timesInForce)),
   'venue.clOrdIdLengthMax': optional(wholeNumber(16, 36)),
-  'venue.statusRequest':    { ...flag(true), default: absent },
+  'venue.statusRequest':    optional(flag),
 };
 
 const sections = ['gateway', 'session', 'orders', 'venue'];
