@@ -27,7 +27,7 @@ export const connectingRules = {
       const session = await desk.nextHello();
       const tookMs = Math.round(desk.clock.monotonic() - session.openedAt);
       desk.welcome(session);
-      demand(tookMs < desk.helloMs, `Its first frame came after ${tookMs} ms.`);
+      demand(tookMs < desk.options.helloMs, `Its first frame came after ${tookMs} ms.`);
       const [first] = desk.framesOf(session);
       demand(first?.type === 'hello', `The first frame was ${first?.type}.`);
       if (first?.type !== 'hello') return;

@@ -103,7 +103,7 @@ export const deliveryRules = {
       session.acknowledges = false;
       const from = desk.mark;
       const ids = new Set<string>();
-      while (ids.size < desk.backlog) {
+      while (ids.size < desk.options.backlog) {
         // Rejected: the plugin has its report at once, and the broker has nothing to do.
         const command = desk.orders.command({ signalType: 'conformance', cmd: 'juggle' });
         ids.add(command.executionId);

@@ -45,6 +45,7 @@ export interface Seen {
 export type Report = PluginFrameOf<'report'>;
 
 export class Desk {
+  readonly clock: Clock;
   readonly stage: Stage;
   readonly seen: Seen[] = [];
   /** What was no frame of the protocol. */
@@ -52,32 +53,19 @@ export class Desk {
   readonly orders: Orders;
   /** The highest acknowledged `seq`. */
   lastSeq = 0;
-  readonly #options: DeskOptions;
   readonly #ids;
   readonly #waiting = new Set<() => void>();
   readonly #unwelcomed: Session[] = [];
   #current: Session | undefined;
 
-  constructor(options: DeskOptions) {
-    this.#options = options;
+  constructor(readonly options: DeskOptions) {
+    this.clock = options.clock;
     this.#ids = createIdSource(options.clock);
     this.orders = new Orders(options, this.#ids);
     this.stage = new Stage(options.clock, options.password, {
       onConnection: (socket, offered) => this.#connected(socket, offered),
       onAttempt: () => this.#changed(),
     });
-  }
-
-  get helloMs(): number {
-    return this.#options.helloMs;
-  }
-
-  get backlog(): number {
-    return this.#options.backlog;
-  }
-
-  get clock(): Clock {
-    return this.#options.clock;
   }
 
   /** A place in `seen`: waits from there do not see what was before. */
@@ -109,7 +97,7 @@ export class Desk {
 
   /** The next connection, once its hello is there; it has got no welcome. */
   async nextHello(): Promise<Session> {
-    const { clock, awayMs, onWaiting, connectMs } = this.#options;
+    const { clock, awayMs, onWaiting, connectMs } = this.options;
     const notice = clock.setTimer(awayMs, onWaiting);
     const isThere = (): Session | undefined =>
       this.#unwelcomed.find((session) => !session.isClosed && this.framesOf(session).length > 0);
@@ -203,7 +191,7 @@ export class Desk {
   }
 
   /** Waits for what may come at any time: what is neither undefined nor false. @throws Broken when it does not come in time. */
-  until<T>(what: string, find: () => T | undefined, withinMs = this.#options.answerMs): Promise<T> {
+  until<T>(what: string, find: () => T | undefined, withinMs = this.options.answerMs): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = find();
