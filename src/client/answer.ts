@@ -4,6 +4,9 @@ import { withoutUndefined } from '../lib/without-undefined.js';
 import { field, text } from './json-fields.js';
 import type { Failure } from './result.js';
 
+/** More than the largest answer at the default limits: a status with 64 executions and 10,000 fills, all texts at their longest. */
+export const answerBytesMax = 16_777_216;
+
 export interface Answer {
   readonly answered: true;
   readonly status: number;

@@ -3,9 +3,10 @@
  * Reads on demand, so that a slow caller applies backpressure instead of filling memory. Closes a connection
  * that is silent for too long.
  */
+import { answerText } from '../lib/answer-text.js';
 import { errorText } from '../lib/error-text.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
-import { readAnswer, type Answer } from './answer.js';
+import { answerBytesMax, readAnswer, type Answer } from './answer.js';
 import type { ConnectionDeps, NoResponse } from './exchange.js';
 
 /** Three keep-alive intervals of the gateway (15 s). */
@@ -58,7 +59,7 @@ export function createOpenEvents(deps: ConnectionDeps): OpenEvents {
       });
       const response = await within(timeoutMs, request);
       if (response.status !== 200 || response.body === null) {
-        const bodyText = await within(timeoutMs, response.text());
+        const bodyText = await within(timeoutMs, answerText(response, answerBytesMax));
         close();
         return readAnswer(response, bodyText, withoutKey, clock.now());
       }

@@ -4,9 +4,10 @@
  * message can leak it into a log.
  */
 import { errorText } from '../lib/error-text.js';
+import { answerText } from '../lib/answer-text.js';
 import type { Clock } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
-import { readAnswer, type Answer } from './answer.js';
+import { answerBytesMax, readAnswer, type Answer } from './answer.js';
 import { field, text } from './json-fields.js';
 
 export interface HttpRequest {
@@ -61,7 +62,8 @@ export function createExchange(deps: ConnectionDeps): Exchange {
         redirect: 'manual',
         signal: stop.signal,
       });
-      return readAnswer(response, await response.text(), withoutKey, clock.now());
+      const bodyText = await answerText(response, answerBytesMax);
+      return readAnswer(response, bodyText, withoutKey, clock.now());
     } catch (error) {
       return {
         answered: false,

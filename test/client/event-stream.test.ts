@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
+import { answerBytesMax } from '../../src/client/answer.js';
 import type { StreamItem } from '../../src/client/bot-client.js';
 import { eventually } from '../support/eventually.js';
-import { refusal, type Reply } from '../support/fake-api.js';
+import { flood, refusal, type Reply } from '../support/fake-api.js';
 import {
   apiKey,
   silenceMs,
@@ -110,6 +111,7 @@ const transient: readonly [name: string, reply: Reply][] = [
   ['204, which is no stream', { status: 204 }],
   ['a page that is no stream', { status: 200, body: '<html>\n\nwelcome to the hotel\n\n' }],
   ['a stream that ends at once', ended()],
+  ['a refusal of more bytes than any', { status: 404, body: ' '.repeat(answerBytesMax + 1) }],
 ];
 for (const [name, reply] of transient) {
   t.test(`after ${name} it connects again`, async (t) => {
@@ -439,19 +441,15 @@ t.test('bytes that are no UTF-8 harm nothing but themselves', async (t) => {
 });
 
 t.test('an event without end is cut off, not collected', async (t) => {
-  const piece = 'x'.repeat(64 * 1024);
-  let written = 0;
-  const flood = (out: ServerResponse): void => {
-    const more = (): void => {
-      written += piece.length;
-      out.write(piece, (error) => (error ? undefined : more()));
-    };
-    out.write(`${frame('e-1')}data: `, more);
+  let written = (): number => 0;
+  const stream = (out: ServerResponse): void => {
+    out.write(`${frame('e-1')}data: `);
+    written = flood(out, 'x'.repeat(64 * 1024));
   };
-  api.play({ ...held(), stream: flood }, held(frame('e-2')));
+  api.play({ ...held(), stream }, held(frame('e-2')));
   t.strictSame(await take(scripted.client().events(source), 2), [item('e-1'), item('e-2')]);
   t.strictSame(cursors(), [undefined, 'e-1']);
-  t.ok(written < 64 * 2 ** 20, `${written} bytes went out`);
+  t.ok(written() < 64 * 2 ** 20, `${written()} bytes went out`);
 });
 
 t.test('a consumer that is slow holds up the sender, and misses nothing', async (t) => {

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import t, { type Test } from 'tap';
-import { refusal, type Reply } from '../support/fake-api.js';
+import { flood, refusal, type Reply } from '../support/fake-api.js';
+import { answerBytesMax } from '../../src/client/answer.js';
 import { accepted, draft, startScriptedClient, timeoutMs } from './scripted-client.js';
 
 const scripted = await startScriptedClient(t);
@@ -22,6 +23,12 @@ function sentTheSame(t: Test, times: number): void {
   }
 }
 
+const padded = (bytes: number): Reply => ({
+  status: 202,
+  body: JSON.stringify(accepted.body).padEnd(bytes),
+});
+const tooLarge = padded(answerBytesMax + 1);
+
 const transient: readonly [name: string, reply: Reply, pauseMs: number][] = [
   ['a connection reset before the body was read', 'reset-before-body', 250],
   ['a connection reset after the body was read', 'reset-after-body', 250],
@@ -41,6 +48,7 @@ const transient: readonly [name: string, reply: Reply, pauseMs: number][] = [
   ['507, a status that no rule names', { status: 507 }, 250],
   ['202 with malformed JSON', { status: 202, body: '{"requestId":"req_1",' }, 250],
   ['202 without a requestId', { status: 202, body: { status: 'accepted' } }, 250],
+  ['202 with more bytes than any answer of a gateway', tooLarge, 250],
 ];
 
 for (const [name, reply, pauseMs] of transient) {
@@ -53,6 +61,18 @@ for (const [name, reply, pauseMs] of transient) {
     sentTheSame(t, 2);
   });
 }
+
+t.test('an answer of as many bytes as one may have counts', async (t) => {
+  api.play(padded(answerBytesMax));
+  t.match(await scripted.client().submit(draft), { ok: true, value: accepted.body });
+});
+
+t.test('an answer without an end leaves the outcome unknown', async (t) => {
+  api.play({ status: 202, stream: (out) => flood(out, ' '.repeat(64 * 1024)) });
+  const result = await scripted.client({ giveUpAfterMs: 0 }).submit(draft);
+  const message = new RegExp(`more than ${answerBytesMax} bytes`);
+  t.match(result, { ok: false, error: { kind: 'unknown', message } });
+});
 
 t.test('an answer that came while the bot was suspended counts', async (t) => {
   scripted.onPause = () => undefined;

@@ -147,6 +147,17 @@ export function drip(text: string, out: Writable): void {
   out.on('finish', () => clearInterval(timer));
 }
 
+/** The same again and again, as fast as it is read, until the connection ends. @returns the bytes so far. */
+export function flood(out: Writable, piece: string): () => number {
+  let written = 0;
+  const more = (): void => {
+    written += piece.length;
+    out.write(piece, (error) => (error ? undefined : more()));
+  };
+  more();
+  return () => written;
+}
+
 /** An error answer of `/api/v1/*`. */
 export function refusal(
   status: number,
