@@ -49,6 +49,8 @@ const accepted: Reply = {
   body: { requestId: 'req_1', signalId: 's', status: 'accepted', acceptedAt: 'now' },
 };
 
+/** More than any answer of a gateway has. */
+const tooLong = 2 ** 26;
 const json = '{"requestId":"req_slow","status":"accepted"}';
 const head = (status: string, fields: string): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`;
@@ -134,6 +136,12 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     ['no answer in time', 'silent', 0.25],
     ['a proxy that answers', { status: 502, body: '<h1>Bad Gateway</h1>' }, 0.25],
     ['a success that is unreadable', { status: 202, body: '<h1>Welcome</h1>' }, 0.25],
+    ['a success that is too long', { status: 202, body: json.padEnd(tooLong) }, 0.25],
+    [
+      'a success that announces more than any memory',
+      { status: 202, headers: { 'Content-Length': '99999999999999' }, body: json },
+      0.25,
+    ],
     ['in progress', refusal(409, 'request_in_progress', { 'Retry-After': '3' }), 3],
     ['too many', refusal(429, 'api_rate_limited', { 'Retry-After': '2' }), 2.25],
     ['shutting down', refusal(503, 'shutting_down', { 'Retry-After': '5' }), 5.25],
@@ -193,6 +201,24 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
       t.strictSame(pauses, [pause]);
     });
   }
+
+  await t.test('what a proxy sends before the answer is passed over', async (t) => {
+    const early = ['102 Processing', '103 Early Hints'].map((status) => head(status, 'X: y'));
+    const answer = head('202 Accepted', `Content-Length: ${json.length}`) + json;
+    api.play({ atOnce: early.join('') + answer, slowly: '' });
+    const { value, pauses } = await call('submit', order);
+    t.equal(value?.requestId, 'req_slow');
+    t.strictSame(pauses, []);
+  });
+
+  await t.test('a refusal that is too long leaves the outcome unknown', async (t) => {
+    const { status, body } = refusal(422, 'invalid_signal');
+    api.play(
+      { status, body: JSON.stringify(body).padEnd(tooLong) },
+      refusal(403, 'account_frozen'),
+    );
+    t.match((await call('submit', order)).failure, { kind: 'unknown', code: 'account_frozen' });
+  });
 
   await t.test('a refusal that drips leaves the outcome unknown', async (t) => {
     const [, reply] = slow[3] as (typeof slow)[number];
@@ -320,6 +346,7 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
   const broken: readonly [name: string, reply: Reply | Drip][] = [
     ['a head that drips', { atOnce: '', slowly: head('200 OK', 'X: y\r\n'.repeat(100)) }],
     ['a refusal that drips', slow[3]?.[1] as Drip],
+    ['a refusal that is too long', { status: 404, body: ' '.repeat(tooLong) }],
     ['an event that is not UTF-8', streamed('id: e-2\ndata: \xff\n\n', 'latin1')],
     ['an event that is not JSON', streamed('id: e-2\ndata: <html>\n\n')],
     ['an event without an end', streamed('x'.repeat(2 ** 21))],

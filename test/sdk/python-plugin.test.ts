@@ -1,8 +1,10 @@
 /** The plugin base for Python, by its paper example and by a terminal of the tests. */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
+import { startFakeApi } from '../support/fake-api.js';
 import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
 import { testPluginPromises } from './plugin-promises.js';
+import { startTerminal } from './terminal-process.js';
 import { environment, noPython, python, root, sdk } from './python.js';
 
 await t.test('the plugin base for Python', { skip: noPython }, (t) =>
@@ -12,6 +14,23 @@ await t.test('the plugin base for Python', { skip: noPython }, (t) =>
     environment,
     stop: (paper) => paper.kill('SIGTERM'),
   }),
+);
+
+await t.test(
+  'a login passes over what a proxy sends before the answer',
+  { skip: noPython },
+  async (t) => {
+    const api = await startFakeApi();
+    t.teardown(() => api.close());
+    const early = 'HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n';
+    const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"sessionToken":"svc_session_1"}';
+    api.play({ atOnce: early + answer, slowly: '' });
+    const program = `${root}test/sdk/python/ledger_terminal.py`;
+    const args = ['terminal_a', 'desk-1', 'Sim101', t.testdir(), '', 'never'];
+    const login = { url: api.baseUrl, email: 'ann@example.com' };
+    const terminal = startTerminal(t, [String(python), program, ...args], environment, login);
+    t.ok(await terminal.notice('connecting'));
+  },
 );
 
 const stopsBeforeItRuns = `

@@ -127,6 +127,11 @@ _READ_DELAYS = (1, 2, 5, 10)
 _RETENTION_SECONDS = 86400
 _SETTLE_SECONDS = 30
 _SILENCE_SECONDS = 45
+#: More than the largest answer at the default limits: a status with 64 executions and 10,000 fills, all texts at their
+#: longest. Whatever stands in the gateway's place may send one without an end.
+_ANSWER_BYTES_MAX = 2**24
+#: How an answer fails. MemoryError: http.client makes room for as much as the answer announces.
+BROKEN = (OSError, http.client.HTTPException, MemoryError)
 #: Several times the longest event that a plugin can send.
 _BLOCK_BYTES_MAX = 2**20
 #: Other characters are not valid in a header, and the stream could not be resumed.
@@ -244,7 +249,8 @@ class BotClient:
             path = f"/api/v1/terminal-events/stream?{query}"
             left = deadline(self._clock, self._timeout)
             is_open = False
-            connection, reply = self._open("GET", path, None, headers, lambda: _SILENCE_SECONDS if is_open else left())
+            connection, reply = self._open("GET", path, None, headers,
+                                           lambda taken=0: _SILENCE_SECONDS if is_open else left(taken))
             try:
                 if isinstance(reply, http.client.HTTPResponse) and reply.status == 200:
                     is_open = True
@@ -262,7 +268,7 @@ class BotClient:
                     if rule_of(answer).retry == "never":
                         raise Failure("refused", f"HTTP {answer.status}, {answer.error.get('code')}", answer)
                     wait = answer.retry_after
-            except (OSError, http.client.HTTPException):
+            except BROKEN:
                 pass  # It has broken: it is resumed.
             finally:
                 connection.close()
@@ -319,16 +325,16 @@ class BotClient:
         connection, reply = self._open(method, path, body, headers, deadline(self._clock, self._timeout + wait))
         try:
             return self._answer(reply) if isinstance(reply, http.client.HTTPResponse) else reply
-        except (OSError, http.client.HTTPException) as error:
-            return NoAnswer(True, type(error).__name__)
+        except BROKEN as error:
+            return NoAnswer(True, str(error) or type(error).__name__)
         finally:
             connection.close()
 
     def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
-              left: Callable[[], float]) -> Tuple[http.client.HTTPConnection, Any]:
+              left: Callable[..., float]) -> Tuple[http.client.HTTPConnection, Any]:
         """
-        An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere. `left`: seconds
-        for the next wait of the socket; raises when there are none.
+        An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere. `left`: as of
+        `deadline`.
         """
         connection = http.client.HTTPConnection(self._host, self._port)
         if self._is_secure:
@@ -341,15 +347,15 @@ class BotClient:
             connection.sock = plain  # `close` ends it also when the handshake fails.
             plain.settimeout(left())  # Unlike a read's, it holds for the handshake as a whole.
             sock = tls.wrap_socket(plain, server_hostname=self._host) if self._is_secure else plain
-            connection.sock = Wire(sock, left)
+            connection.sock, connection.response_class = Wire(sock, left), FinalResponse
             is_sent = True
             connection.request(method, self._prefix + path, body.encode() if body is not None else None,
                                {"Authorization": f"Bearer {self._api_key}", **headers})
             return connection, connection.getresponse()
-        except (OSError, http.client.HTTPException) as error:
+        except BROKEN as error:
             return connection, NoAnswer(is_sent, str(error) or type(error).__name__)
 
-    def _connect(self, left: Callable[[], float]) -> socket.socket:
+    def _connect(self, left: Callable[..., float]) -> socket.socket:
         """Each address gets its share of the time: one that never answers would otherwise take that of all others."""
         found = socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM)
         last = OSError("the host has no address")
@@ -389,11 +395,13 @@ class BotClient:
         return max(0.0, min(seconds, 1e8))
 
 
-def deadline(clock: Any, seconds: float) -> Callable[[], float]:
-    """For a Wire: what is left of `seconds`; raises when that is nothing."""
+def deadline(clock: Any, seconds: float) -> Callable[..., float]:
+    """For a Wire: what is left of `seconds`; raises when nothing is, or `taken` bytes are more than any answer has."""
     ends = clock.monotonic() + seconds
 
-    def left() -> float:
+    def left(taken: int = 0) -> float:
+        if taken > _ANSWER_BYTES_MAX:
+            raise OSError(f"the answer has more than {_ANSWER_BYTES_MAX} bytes")
         rest = float(ends - clock.monotonic())
         if rest <= 0:
             raise socket.timeout("timed out")
@@ -408,7 +416,7 @@ class Wire:
     bytes would never end; here each read and write gets what is left.
     """
 
-    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
+    def __init__(self, sock: socket.socket, left: Callable[..., float]) -> None:
         self._sock, self._left = sock, left
 
     def sendall(self, data: bytes) -> None:
@@ -424,17 +432,29 @@ class Wire:
         self._sock.close()
 
 
+class FinalResponse(http.client.HTTPResponse):
+    """Passes over what a proxy may send before an answer, such as a 103; http.client does so with a 100 alone."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 < self.status < 200 and self.status != 101:
+            self.headers = self.msg = None  # type: ignore[assignment]
+            super().begin()
+
+
 class _Received(io.RawIOBase):
-    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
-        self._sock, self._left = sock, left
+    def __init__(self, sock: socket.socket, left: Callable[..., float]) -> None:
+        self._sock, self._left, self._taken = sock, left, 0
         self._raw: Any = sock.makefile("rb", 0)  # The socket stays open until this is closed, too.
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: Any) -> Optional[int]:
-        self._sock.settimeout(self._left())
-        return self._raw.readinto(into)  # type: ignore[no-any-return]
+        self._sock.settimeout(self._left(self._taken))
+        size: Optional[int] = self._raw.readinto(into)
+        self._taken += size or 0
+        return size
 
     def close(self) -> None:
         self._raw.close()

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from typing import Any, Callable
 
-from .bot import Wire, deadline
+from .bot import BROKEN, FinalResponse, Wire, deadline
 
 _TIMEOUT_SECONDS = 15.0
 
@@ -29,19 +29,19 @@ def log_in(url: str, email: str, password: str) -> str:
             return str(json.load(answer)["sessionToken"])
     except urllib.error.HTTPError as error:
         raise LoginRefused(f"The gateway refuses the login ({error.code} {_text_of(error)}).") from None
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+    except (*BROKEN, RecursionError, ValueError, KeyError, TypeError) as error:
         raise LoginRefused(f"No login at {url}: {error!r}.") from error
 
 
 def _text_of(error: urllib.error.HTTPError) -> str:
     try:
         return error.read(200).decode(errors="replace")
-    except (OSError, http.client.HTTPException):
+    except BROKEN:
         return ""
 
 
 class _Http(urllib.request.HTTPHandler):
-    def __init__(self, left: Callable[[], float]) -> None:
+    def __init__(self, left: Callable[..., float]) -> None:
         super().__init__()
         self._left = left
 
@@ -50,7 +50,7 @@ class _Http(urllib.request.HTTPHandler):
 
 
 class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, left: Callable[[], float]) -> None:
+    def __init__(self, left: Callable[..., float]) -> None:
         super().__init__()
         self._left = left
 
@@ -58,10 +58,12 @@ class _Https(urllib.request.HTTPSHandler):
         return self.do_open(_within(self._left, http.client.HTTPSConnection), req)
 
 
-def _within(left: Callable[[], float], connection: Any) -> Any:
+def _within(left: Callable[..., float], connection: Any) -> Any:
     """The timeout of a socket begins anew with each read; here all of them share what is left."""
 
     class Connection(connection):  # type: ignore[misc]
+        response_class = FinalResponse
+
         def connect(self) -> None:
             super().connect()
             self.sock = Wire(self.sock, left)
