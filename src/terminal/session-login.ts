@@ -1,4 +1,6 @@
 /** Logs a terminal in: exchanges email and password for a session token at the gateway. */
+import { answerText } from '../lib/answer-text.js';
+import { isObject } from '../lib/is-object.js';
 import { keptAlive } from '../lib/kept-alive.js';
 
 export type LoginResult =
@@ -14,6 +16,8 @@ export interface LoginRequest {
 }
 
 const timeoutMs = 15_000;
+/** Many times any answer to a login. */
+const answerBytesMax = 65_536;
 
 // oxfmt-ignore
 const refusals: Readonly<Record<string, string>> = {
@@ -48,7 +52,9 @@ async function attempt({ url, email, password }: LoginRequest): Promise<LoginRes
       redirect: 'error',
     });
     status = response.status;
-    body = (await response.json()) as Record<string, unknown>;
+    const parsed: unknown = JSON.parse(await answerText(response, answerBytesMax));
+    if (!isObject(parsed)) throw new SyntaxError();
+    body = parsed;
   } catch (error) {
     return { ok: false, message: `No login at ${address.origin}: ${reasonOf(error)}.` };
   }

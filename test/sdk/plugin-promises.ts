@@ -12,6 +12,7 @@ import { pluginPath, type SubmitFrame } from '../../src/plugins/protocol.js';
 import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
+import { startFakeApi, type Reply } from '../support/fake-api.js';
 import { startFakeGateway } from '../support/fake-gateway.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { nonsense } from './nonsense.js';
@@ -35,7 +36,7 @@ const limitOrder = {
   quantity: 3,
 };
 
-const order: SubmitFrame = {
+export const order: SubmitFrame = {
   type: 'submit',
   executionId: 'exe_1',
   requestId: 'req_1',
@@ -170,6 +171,32 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const second = await fake.connection();
     await second.welcome({ lastSeq: seq });
     t.match(await second.next('cancel_report'), { cancelRequestId, status: 'cancelled' });
+  });
+
+  await t.test('an answer to its login that no gateway gives is none', async (t) => {
+    const other = await startFakeApi();
+    t.teardown(() => other.close());
+    const api = await startFakeApi();
+    t.teardown(() => api.close());
+    const token = '{"sessionToken":"svc_session_1"}';
+    other.play({ status: 200, body: token });
+    const login = { url: api.baseUrl, email: 'ann@example.com' };
+    const headers = { Location: `${other.baseUrl}/api/auth/login` };
+    const answers: readonly [name: string, reply: Reply][] = [
+      ['a redirect', { status: 307, headers }],
+      ['an answer that is too long', { status: 200, body: token.padStart(2 ** 26) }],
+    ];
+    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
+    for (const [name, reply] of answers) {
+      api.play(reply);
+      const terminal = startTerminal(t, args, language.environment, login);
+      const goesOn = terminal.notice('connecting').then(() => 'goes on');
+      goesOn.catch(() => undefined);
+      t.notMatch(await Promise.race([terminal.ended(), goesOn]), /^(0|goes on)$/, name);
+      await terminal.kill();
+    }
+    // Whoever is redirected to has not got the password.
+    t.strictSame(other.seen, []);
   });
 
   await t.test('a refusal of a strange shape does not end it', async (t) => {

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
+import { logIn } from '../../src/terminal/session-login.js';
+import { flood, startFakeApi, type Reply } from '../support/fake-api.js';
 
 const module = new URL('../../src/terminal/session-login.js', import.meta.url).href;
 
@@ -24,3 +26,23 @@ t.test(
     t.equal(stdout, 'sbs_1\n');
   },
 );
+
+const none: readonly [name: string, reply: Reply, told: RegExp][] = [
+  ['null', { status: 200, body: 'null' }, /not that of a gateway/],
+  ['a page', { status: 200, body: '<h1>Welcome</h1>' }, /not that of a gateway/],
+  ['a refusal that is null', { status: 401, body: 'null' }, /not that of a gateway/],
+  [
+    'an answer without an end',
+    { status: 200, stream: (out) => flood(out, ' '.repeat(64 * 1024)) },
+    /more than 65536 bytes/,
+  ],
+];
+t.test('what is no answer of a gateway is told, and not thrown', async (t) => {
+  const api = await startFakeApi();
+  t.teardown(() => api.close());
+  for (const [name, reply, told] of none) {
+    api.play(reply);
+    const login = { url: api.baseUrl, email: 'ann@example.com', password: 'correct horse' };
+    t.match(await logIn(login), { ok: false, message: told }, name);
+  }
+});

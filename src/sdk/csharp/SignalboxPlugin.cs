@@ -1013,22 +1013,6 @@ namespace Signalbox
         }
     }
 
-    internal sealed class LoginClient : WebClient
-    {
-        volatile WebRequest request;
-
-        internal void Abort()
-        {
-            var open = request;
-            if (open != null) open.Abort();
-        }
-
-        protected override WebRequest GetWebRequest(Uri address)
-        {
-            return request = base.GetWebRequest(address);
-        }
-    }
-
     /// <summary>
     /// Override what your terminal does; call Report, CancelReport and Event from any thread, at any time. The
     /// protected methods, but Notice, are called on one thread of their own, one after another.
@@ -1103,15 +1087,33 @@ namespace Signalbox
         /// <exception cref="WebException">The gateway refuses it, or cannot be reached.</exception>
         public static string LogIn(string url, string email, string password)
         {
-            using (var client = new LoginClient())
+            var request = (HttpWebRequest)WebRequest.Create(url.TrimEnd('/') + "/api/auth/login");
+            request.Method = "POST";
+            request.ContentType = "application/json";
+            request.AllowAutoRedirect = false; // The password would go to any host that an answer names.
+            var body = Encoding.UTF8.GetBytes(Json.Write(new Fields { { "email", email }, { "password", password } }));
             // Its own timeout begins anew with each byte of the answer.
-            using (new Timer(_ => client.Abort(), null, Upgrade.TimeoutMs, Timeout.Infinite))
+            using (new Timer(_ => request.Abort(), null, Upgrade.TimeoutMs, Timeout.Infinite))
             {
-                client.Headers[HttpRequestHeader.ContentType] = "application/json";
-                var body = Json.Write(new Fields { { "email", email }, { "password", password } });
-                var answer = client.UploadData(url.TrimEnd('/') + "/api/auth/login", Encoding.UTF8.GetBytes(body));
-                return ((Fields)Json.Read(Encoding.UTF8.GetString(answer))).Text("sessionToken");
+                using (var sent = request.GetRequestStream()) sent.Write(body, 0, body.Length);
+                using (var answer = request.GetResponse())
+                using (var reader = new StreamReader(answer.GetResponseStream()))
+                    return SessionToken(reader);
             }
+        }
+
+        static string SessionToken(StreamReader answer)
+        {
+            var text = new char[65536]; // Many times any answer to a login.
+            try
+            {
+                var fields = Json.Read(new string(text, 0, answer.ReadBlock(text, 0, text.Length))) as Fields;
+                var token = fields == null ? null : fields.Text("sessionToken");
+                if (token != null) return token;
+            }
+            catch (FormatException) { }
+            catch (IOException) { }
+            throw new WebException("the answer is not that of a gateway");
         }
 
         /// <summary>Tells the operator. Called from any thread; must not block.</summary>
