@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { limits } from '../../src/limits.js';
-import { pluginPath, type SubmitFrame } from '../../src/plugins/protocol.js';
+import { messageBytesMax, pluginPath, type SubmitFrame } from '../../src/plugins/protocol.js';
 import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
@@ -171,6 +171,19 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const second = await fake.connection();
     await second.welcome({ lastSeq: seq });
     t.match(await second.next('cancel_report'), { cancelRequestId, status: 'cancelled' });
+  });
+
+  await t.test('a message that is too large ends its connection, and it says why', async (t) => {
+    const fake = await startFakeGateway();
+    t.teardown(() => fake.close());
+    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
+    const login = { url: fake.url, email: 'ann@example.com' };
+    const terminal = startTerminal(t, args, language.environment, login);
+    const connection = await fake.connection();
+    await connection.welcome();
+    connection.socket.send('x'.repeat(messageBytesMax + 1));
+    t.match(await terminal.notice('disconnected'), { message: /too (big|large)/ });
+    await (await fake.connection()).next('hello');
   });
 
   await t.test('an answer to its login that no gateway gives is none', async (t) => {

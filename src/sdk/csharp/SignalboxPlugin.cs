@@ -1064,6 +1064,8 @@ namespace Signalbox
         List<Fields> plain = new List<Fields>();
         WebSocket socket;
         bool isAwake, hasEnded, isResumed, hadError;
+        /// <summary>Why this side has cut the connection: the library says only that it was.</summary>
+        volatile string cutBecause;
         /// <summary>Since the last flush: what comes then is not taken, so that the gateway sends it to the next process.</summary>
         bool isDrained;
         RefusedException refused;
@@ -1290,6 +1292,7 @@ namespace Signalbox
                 var message = "the connection has ended";
                 int? code = null;
                 hadError = false;
+                cutBecause = null;
                 TcpClient tcp = null;
                 try
                 {
@@ -1307,7 +1310,7 @@ namespace Signalbox
                     retryAfter = error.RetryAfterSeconds;
                     message = error.Message;
                 }
-                catch (Exception error) { message = error.GetBaseException().Message; }
+                catch (Exception error) { message = cutBecause ?? error.GetBaseException().Message; }
                 finally
                 {
                     if (tcp != null) tcp.Close();
@@ -1341,7 +1344,7 @@ namespace Signalbox
                     Send(opened, Hello());
                     var seconds = 0;
                     // One in which the process stood still, so that timers are late and what has come is not read yet, is one of them.
-                    using (new Timer(_ => { if (++seconds == WelcomeSeconds) opened.Abort(); }, null, 1000, 1000))
+                    using (new Timer(_ => { if (++seconds == WelcomeSeconds) Cut(opened, "the gateway did not send welcome in time"); }, null, 1000, 1000))
                     {
                         Fields welcome = null;
                         while (welcome == null)
@@ -1364,6 +1367,12 @@ namespace Signalbox
                     if (beat != null) beat.Dispose();
                 }
             }
+        }
+
+        void Cut(WebSocket opened, string why)
+        {
+            cutBecause = why;
+            opened.Abort();
         }
 
         static void CancelLater(CancellationTokenSource ending)
@@ -1615,7 +1624,7 @@ namespace Signalbox
         {
             lock (mutex)
             {
-                if (++silentBeats > 2 && outgoing.HasUnacknowledged) opened.Abort();
+                if (++silentBeats > 2 && outgoing.HasUnacknowledged) Cut(opened, "the gateway has been silent for too long");
                 plain.Add(new Fields { { "type", "heartbeat" } });
                 WakeUp();
             }

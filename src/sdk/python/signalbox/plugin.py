@@ -292,7 +292,8 @@ class Plugin:
                 message = "the connection has ended"
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else None
-                message = (closed.rcvd.reason if closed.rcvd else "") or "the connection has ended"
+                ended = str(closed) if closed.sent else "the connection has ended"
+                message = (closed.rcvd.reason if closed.rcvd else "") or ended
                 # A 4502 without an error frame says that the hello was late, as after a stall of the computer.
                 if code is not None and 4500 <= code <= 4999 and (code != 4502 or self._had_error):
                     raise Refused(*_REFUSALS.get(code, ("refused", f"{code} {message}"))) from None
