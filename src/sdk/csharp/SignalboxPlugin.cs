@@ -983,12 +983,14 @@ namespace Signalbox
 
         static string[] Head(Stream stream)
         {
+            const string end = "\r\n\r\n";
             var head = new StringBuilder();
-            while (!head.ToString().EndsWith("\r\n\r\n"))
+            for (var matched = 0; matched < end.Length; )
             {
                 var next = stream.ReadByte();
                 if (next < 0 || head.Length > 16384) throw new IOException("the gateway did not answer");
                 head.Append((char)next);
+                matched = next == end[matched] ? matched + 1 : next == '\r' ? 1 : 0;
             }
             return head.ToString().Split(new[] { "\r\n" }, StringSplitOptions.None);
         }
