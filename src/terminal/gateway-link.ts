@@ -4,7 +4,7 @@
  * the socket and its timers.
  */
 import { errorText } from '../lib/error-text.js';
-import { WebSocket } from 'ws';
+import { WebSocket, type ClientOptions } from 'ws';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
 import {
@@ -57,8 +57,13 @@ export interface GatewayLinkDeps {
 const welcomeTimeoutMs = 15_000;
 /** Heartbeat intervals without a frame or pong from the gateway after which the connection is closed. */
 const silentBeatsMax = 2;
-/** Timeout of the close handshake. */
-const closeTimeoutMs = 2_000;
+/** The types of `ws` do not have its `closeTimeout`. */
+const socketOptions: ClientOptions & { readonly closeTimeout: number } = {
+  maxPayload: 2 * frameBytesMax,
+  // Of the close handshake, whichever side began it: until it has ended, no order is taken.
+  closeTimeout: 2_000,
+  perMessageDeflate: false,
+};
 /** Characters of a bearer token that are valid in an HTTP header. */
 const headerText = /^[\x21-\x7e]+$/;
 
@@ -121,11 +126,7 @@ export class GatewayLink {
     const socket = this.#socket;
     if (socket === undefined) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = this.#deps.clock.setTimer(closeTimeoutMs, () => socket.terminate());
-      this.#onClosed = () => {
-        timer.cancel();
-        resolve();
-      };
+      this.#onClosed = resolve;
       if (socket.readyState === WebSocket.OPEN) socket.close(1000, 'terminal_stopped');
       else if (socket.readyState === WebSocket.CONNECTING) socket.terminate();
     });
@@ -152,8 +153,7 @@ export class GatewayLink {
   #open(token: string): void {
     const socket = new WebSocket(this.#url, subprotocol, {
       headers: { authorization: `Bearer ${token}` },
-      maxPayload: 2 * frameBytesMax,
-      perMessageDeflate: false,
+      ...socketOptions,
     });
     let status = 0;
     this.#socket = socket;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import type { PluginFrameOf, SubmitFrame } from '../../src/plugins/protocol.js';
@@ -737,6 +738,21 @@ t.test('stop sends what is due, closes the socket and leaves no timer', async (t
   t.equal(await connection.closed(), 1000);
   t.equal(desk.clock.timerCount, 0);
 });
+
+t.test(
+  'a gateway that says goodbye and keeps the connection does not keep the plugin',
+  async (t) => {
+    const [desk, connection] = await startDesk(t);
+    connection.socket.close(4001, 'server_draining');
+    // The plugin's answer is not read, so that this side does not end the connection either.
+    connection.socket.pause();
+    const bound = new AbortController();
+    t.teardown(() => bound.abort());
+    // By itself, the library waits for half a minute.
+    const late = sleep(20_000, 'late', { signal: bound.signal }).catch(() => undefined);
+    t.match(await Promise.race([desk.notice('disconnected'), late]), { closeCode: 4001 });
+  },
+);
 
 t.test('stop while it waits to come back leaves no timer', async (t) => {
   const [desk, connection] = await startDesk(t);
