@@ -5,6 +5,7 @@
  */
 import { errorText } from '../lib/error-text.js';
 import { WebSocket, type ClientOptions } from 'ws';
+import { keptAlive } from '../lib/kept-alive.js';
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
 import {
@@ -84,6 +85,7 @@ export class GatewayLink {
   /** What a refused upgrade asked for in `Retry-After`. */
   #retryAfterMs = 0;
   #onClosed: () => void = () => undefined;
+  #onEnded: () => void = () => undefined;
 
   constructor(deps: GatewayLinkDeps) {
     this.#deps = deps;
@@ -95,7 +97,9 @@ export class GatewayLink {
     return this.#isWelcomed;
   }
 
+  /** Keeps the process up until the link is stopped or refused: between two attempts nothing else may. */
   start(): void {
+    void keptAlive(new Promise<void>((resolve) => (this.#onEnded = resolve)));
     void this.#connect();
   }
 
@@ -122,6 +126,7 @@ export class GatewayLink {
   /** Stops without a reconnect; resolves when the socket is closed. */
   stop(): Promise<void> {
     this.#isEnded = true;
+    this.#onEnded();
     this.#retry?.cancel();
     const socket = this.#socket;
     if (socket === undefined) return Promise.resolve();

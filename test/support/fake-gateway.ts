@@ -84,6 +84,8 @@ export interface FakeGateway {
   readonly port: number;
   /** The next connection that is opened. */
   connection(): Promise<FakeConnection>;
+  /** The next upgrade that is answered with another status than 101. */
+  refused(): Promise<void>;
   /** Upgrades are answered with this status from now on; 101 lets them through. */
   status: number;
   /** `Retry-After` of such an answer; '' for none. */
@@ -93,6 +95,7 @@ export interface FakeGateway {
 
 export async function startFakeGateway(): Promise<FakeGateway> {
   const arrivals = new Inbox<FakeConnection>();
+  const refusals = new Inbox<void>();
   const server = createServer((request, response) => {
     if (request.url === '/api/auth/login') response.end('{"sessionToken":"svc_session_1"}');
     else response.writeHead(404).end();
@@ -104,6 +107,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   server.on('upgrade', (request, socket, head) => {
     if (gateway.status !== 101 || request.url?.endsWith(pluginPath) !== true) {
       const status = gateway.status === 101 ? 404 : gateway.status;
+      refusals.put();
       const retryAfter = gateway.retryAfter && `Retry-After: ${gateway.retryAfter}\r\n`;
       socket.end(
         `HTTP/1.1 ${status} Refused\r\n${retryAfter}Content-Length: 0\r\nConnection: close\r\n\r\n`,
@@ -123,6 +127,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     status: 101,
     retryAfter: '',
     connection: () => arrivals.take(() => true),
+    refused: () => refusals.take(() => true),
     close: () => closeServer(server, sockets),
   };
   return gateway;

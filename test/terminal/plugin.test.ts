@@ -1,4 +1,7 @@
 /** The plugin of `signalbox/plugin` at a fake gateway: what it promises to a terminal behind it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
   createPlugin,
@@ -390,3 +393,22 @@ for (const [name, expiresInMs] of [
     t.equal(plugin.known('exe_1')?.isReported, false);
   });
 }
+
+t.test(
+  'a process that is nothing but a plugin waits for its gateway, until it is sent away',
+  async (t) => {
+    const gateway = await startFakeGateway();
+    t.teardown(() => gateway.close());
+    gateway.status = 503;
+    const program = fileURLToPath(new URL('./plugin.program.js', import.meta.url));
+    const child = spawn(process.execPath, [program, gateway.url], { stdio: 'ignore' });
+    t.teardown(() => child.kill('SIGKILL'));
+    const ended = once(child, 'exit').then(([code]) => code as number);
+    await Promise.race([gateway.refused(), ended]);
+    gateway.status = 101;
+    const connection = await Promise.race([gateway.connection(), ended]);
+    if (typeof connection === 'number') throw new Error(`it has ended with ${connection}`);
+    connection.socket.close(4501, 'replaced');
+    t.equal(await ended, 0);
+  },
+);
