@@ -83,14 +83,16 @@ export function createReads(run: RunOperation, giveUpAfterMs: number = giveUpMs)
       }),
     async open(options) {
       const found: SignalStatus[] = [];
-      let before = '';
+      let before: string | undefined;
       for (;;) {
-        const path = `/api/v1/signals?status=open&limit=${pageLimit}${before}`;
-        const page = await get(path, readPage, options);
+        const from = before;
+        const rest = from === undefined ? '' : `&before=${encodeURIComponent(from)}`;
+        const path = `/api/v1/signals?status=open&limit=${pageLimit}${rest}`;
+        const page = await get(path, (body) => readPage(body, from), options);
         if (!page.ok) return page;
         found.push(...page.value.signals);
-        if (page.value.next === undefined) return { ok: true, value: found };
-        before = `&before=${encodeURIComponent(page.value.next)}`;
+        before = page.value.next;
+        if (before === undefined) return { ok: true, value: found };
       }
     },
     sources: (options) => get('/api/v1/terminal-events/sources', readSources, options),
@@ -99,11 +101,15 @@ export function createReads(run: RunOperation, giveUpAfterMs: number = giveUpMs)
   };
 }
 
-/** @returns undefined when the body is not a page of signals. */
-function readPage(body: unknown): Page | undefined {
+/**
+ * @returns undefined when the body is not a page of signals, or ends where it began, as from a proxy that drops the
+ * query: its pages would have no end.
+ */
+function readPage(body: unknown, before: string | undefined): Page | undefined {
   const signals = field(body, 'signals');
   const next = field(body, 'next');
   if (!Array.isArray(signals) || (next !== null && text(next) === undefined)) return undefined;
+  if (before !== undefined && next === before) return undefined;
   const read = signals.map(readSignalStatus).filter((status) => status !== undefined);
   return read.length < signals.length ? undefined : { signals: read, next: text(next) };
 }

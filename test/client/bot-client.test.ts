@@ -207,6 +207,13 @@ t.test('what is open is read page by page, also past empty pages', async (t) => 
   );
 });
 
+t.test('pages that do not go on end as unreachable', async (t) => {
+  api.play({ status: 200, body: { signals: [], next: 'req_1' } });
+  const result = await scripted.client({ giveUpAfterMs: 3_000 }).open();
+  t.match(result, { ok: false, error: { kind: 'unreachable' } });
+  t.equal(api.seen.length, 4);
+});
+
 t.test('a page that is none is read again; a refusal ends the list', async (t) => {
   api.play(
     { status: 200, body: { signals: [{}], next: null } },

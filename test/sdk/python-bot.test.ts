@@ -287,6 +287,12 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     });
   }
 
+  await t.test('pages that do not go on end as unreachable', async (t) => {
+    api.play({ status: 200, body: { signals: [], next: 'req_1' } });
+    t.match((await call('open', [])).failure, { kind: 'unreachable' });
+    t.equal(api.seen.length, 2);
+  });
+
   await t.test('a wait that is repeated asks the gateway for the time left', async (t) => {
     api.play({ status: 503 }, { status: 200, body: { status: 'completed', executions: [] } });
     const { value } = await call('wait_for_result', ['req_1', 20]);

@@ -228,9 +228,11 @@ class BotClient:
             query = {"status": "open", "limit": "200", **({"before": before} if before else {})}
             page = self._read(f"/api/v1/signals?{urlencode(query)}", _SIGNALS)
             found += page["signals"]
-            before = page.get("next")
-            if before is None:
+            if page.get("next") is None:
                 return found
+            if page["next"] == before:  # As from a proxy that drops the query: its pages would have no end.
+                raise Failure("unreachable", "a page of signals ends where it began")
+            before = page["next"]
 
     def sources(self) -> List[Dict[str, Any]]:
         return list(self._read("/api/v1/terminal-events/sources", _SOURCES)["sources"])
