@@ -1,12 +1,11 @@
 /** Who owns the data directory and its files, and which other users can read them. */
-import { existsSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { othersMask } from '../lib/private-modes.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
-import { logDirectory } from '../store/log/segment-files.js';
-import { deniedAccess, lacksOwnerRights, openedPaths } from './store-access.js';
+import { deniedAccess, lacksOwnerRights, openedPaths, storeDirectories } from './store-access.js';
 
-const othersMask = 0o077;
 const report = reporter('permissions');
 
 export const checkPermissions: Check = ({ settings }) => {
@@ -21,21 +20,17 @@ export const checkPermissions: Check = ({ settings }) => {
       ),
     ];
   }
-  const log = join(dataDir, logDirectory);
-  const logs = existsSync(log) ? [log] : [];
-  const closed = [
-    ...ownerFindings(dataDir, directory),
-    ...[dataDir, ...logs].flatMap(accessFindings),
-  ];
+  const directories = storeDirectories(dataDir);
+  const closed = [...ownerFindings(dataDir, directory), ...directories.flatMap(accessFindings)];
   // Without access to the directory its files cannot be listed.
   if (closed.length > 0) return closed;
   const opened = openedPaths(dataDir);
   const findings = [
-    ...[dataDir, ...logs].flatMap((path) => modeFindings(path, statSync(path), 'chmod 700')),
-    ...logs
+    ...directories.flatMap((path) => modeFindings(path, statSync(path), 'chmod 700')),
+    ...directories
       .filter((path) => statSync(path).uid !== directory.uid)
       .map((path) => foreign(path, directory)),
-    ...[dataDir, ...logs]
+    ...directories
       .flatMap(filesIn)
       .flatMap(([path, file]) => [
         ...(file.uid === directory.uid ? [] : [foreign(path, directory)]),

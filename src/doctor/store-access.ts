@@ -12,6 +12,12 @@ import { logDirectory } from '../store/log/segment-files.js';
 
 const openedFiles = [dataFile, storeLockFile, directoryLockFile];
 
+/** The data directory, and that of the log where there is one. */
+export function storeDirectories(directory: string): string[] {
+  const log = join(directory, logDirectory);
+  return existsSync(log) ? [directory, log] : [directory];
+}
+
 /** The files, and the log's directory, that every opener must be able to read and write. */
 export function openedPaths(directory: string): string[] {
   const log = join(directory, logDirectory);
@@ -30,8 +36,7 @@ export function accessFault(directory: string): string | undefined {
   // Root works on the directory as its owner.
   const user = caller === 0 ? stats.uid : caller;
   if (stats.uid !== user) return `${directory} belongs to user ${stats.uid}, not to user ${user}`;
-  const log = join(directory, logDirectory);
-  for (const each of existsSync(log) ? [directory, log] : [directory]) {
+  for (const each of storeDirectories(directory)) {
     const denied = deniedAccess(each);
     if (denied !== undefined) return `${each}: ${denied}`;
   }

@@ -12,11 +12,9 @@ import { dirname, join, resolve } from 'node:path';
 import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
 import { makeDirectories } from '../lib/make-directories.js';
-import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
+import { othersMask, privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
-
-const othersMask = 0o077;
 
 /** The store's records. */
 export const dataFile = 'data.mdb';
