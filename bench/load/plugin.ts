@@ -29,7 +29,6 @@ export interface Plugin {
   readonly lastSeq: number;
   /** Whole client frames, one or many. */
   write(frames: Uint8Array): void;
-  close(): void;
 }
 
 interface Welcome {
@@ -83,7 +82,6 @@ export async function connectPlugin(target: PluginTarget, events: PluginEvents):
   return {
     lastSeq,
     write: (frames) => socket.write(frames),
-    close: () => socket.close(),
   };
 }
 

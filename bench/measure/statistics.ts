@@ -30,7 +30,6 @@ export function summarize(samples: readonly number[]): Summary {
 /** A histogram as another process can send it: the buckets in use alone. */
 export interface HistogramJson {
   readonly count: number;
-  readonly sumMs: number;
   readonly minMs: number;
   readonly maxMs: number;
   /** Pairs of bucket and count. */
@@ -46,7 +45,6 @@ const buckets = (32 - stepBits) << stepBits;
 export class LatencyHistogram {
   readonly #counts = new Float64Array(buckets);
   #count = 0;
-  #sumMs = 0;
   #minMs = Infinity;
   #maxMs = 0;
 
@@ -54,20 +52,11 @@ export class LatencyHistogram {
     return this.#count;
   }
 
-  get meanMs(): number {
-    return this.#count === 0 ? NaN : this.#sumMs / this.#count;
-  }
-
-  get maxMs(): number {
-    return this.#maxMs;
-  }
-
   record(ms: number): void {
     const ticks = Math.min(ticksMax, Math.max(0, Math.round(ms * ticksPerMs)));
     const bucket = bucketOf(ticks);
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#count++;
-    this.#sumMs += ms;
     if (ms < this.#minMs) this.#minMs = ms;
     if (ms > this.#maxMs) this.#maxMs = ms;
   }
@@ -82,17 +71,6 @@ export class LatencyHistogram {
     return Math.min(this.#maxMs, Math.max(this.#minMs, middleOf(bucket)));
   }
 
-  /** Takes the other's records in. */
-  merge(other: LatencyHistogram): void {
-    other.#counts.forEach((count, bucket) => {
-      this.#counts[bucket] = (this.#counts[bucket] as number) + count;
-    });
-    this.#count += other.#count;
-    this.#sumMs += other.#sumMs;
-    this.#minMs = Math.min(this.#minMs, other.#minMs);
-    this.#maxMs = Math.max(this.#maxMs, other.#maxMs);
-  }
-
   toJSON(): HistogramJson {
     const used: [number, number][] = [];
     this.#counts.forEach((count, bucket) => {
@@ -100,14 +78,13 @@ export class LatencyHistogram {
     });
     // JSON has no Infinity.
     const minMs = this.#count === 0 ? 0 : this.#minMs;
-    return { count: this.#count, sumMs: this.#sumMs, minMs, maxMs: this.#maxMs, buckets: used };
+    return { count: this.#count, minMs, maxMs: this.#maxMs, buckets: used };
   }
 
   static fromJSON(json: HistogramJson): LatencyHistogram {
     const histogram = new LatencyHistogram();
     for (const [bucket, count] of json.buckets) histogram.#counts[bucket] = count;
     histogram.#count = json.count;
-    histogram.#sumMs = json.sumMs;
     histogram.#minMs = json.count === 0 ? Infinity : json.minMs;
     histogram.#maxMs = json.maxMs;
     return histogram;

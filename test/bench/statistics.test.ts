@@ -32,30 +32,27 @@ t.test('every percentile is within 1% of the exact one, by nearest rank', async 
   );
 });
 
-t.test('merging is the same as recording everything in one, also through JSON', async (t) => {
+t.test('through JSON a histogram stays what it was', async (t) => {
   fc.assert(
-    fc.property(latencies, latencies, (some, others) => {
-      const merged = LatencyHistogram.fromJSON(
-        JSON.parse(JSON.stringify(histogramOf(some))) as ReturnType<LatencyHistogram['toJSON']>,
+    fc.property(latencies, (samples) => {
+      const sent = histogramOf(samples);
+      const come = LatencyHistogram.fromJSON(
+        JSON.parse(JSON.stringify(sent)) as ReturnType<LatencyHistogram['toJSON']>,
       );
-      merged.merge(histogramOf(others));
-      const whole = histogramOf([...some, ...others]);
-      t.equal(merged.count, whole.count);
-      t.equal(merged.maxMs, whole.maxMs);
-      t.ok(Math.abs(merged.meanMs - whole.meanMs) <= 1e-9 * whole.meanMs);
-      for (const p of [0, 50, 99, 100]) t.equal(merged.percentile(p), whole.percentile(p));
+      t.equal(come.count, sent.count);
+      for (const p of [0, 50, 99, 100]) t.equal(come.percentile(p), sent.percentile(p));
     }),
     { numRuns: 20 },
   );
 });
 
 t.test(
-  'an empty histogram has no percentile, and one beyond its range has its largest',
+  'an empty histogram has no percentile, and what is beyond its range counts as its end',
   async (t) => {
     t.ok(Number.isNaN(new LatencyHistogram().percentile(50)));
     const copy = LatencyHistogram.fromJSON(new LatencyHistogram().toJSON());
     copy.record(5);
     t.equal(copy.percentile(50), 5);
-    t.equal(histogramOf([1, 1e9]).maxMs, 1e9);
+    t.ok(histogramOf([1, 1e9]).percentile(100) > 120_000);
   },
 );
