@@ -96,14 +96,15 @@ function pathsOf(rows: readonly Route[]): OpenApiDocument['paths'] {
 function operationOf(route: Route): object {
   const { credential, scope } = route;
   const text: OperationText = operations[route.operation as Operation];
-  const schema = text.body === null ? undefined : References.to(text.body);
+  const { parameters = [], body } = text;
+  const schema = body && References.to(body);
   return {
     operationId: route.operation,
     tags: [text.tag],
     summary: text.summary,
     description: text.description,
     security: credential === 'none' ? [] : [{ [credential]: scope === null ? [] : [scope] }],
-    parameters: text.parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(schema && {
       requestBody: {
         required: text.bodyIsOptional !== true,

@@ -20,11 +20,11 @@ export interface OperationText {
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
-  readonly parameters: readonly ParameterName[];
-  readonly body: SchemaName | null;
+  readonly parameters?: readonly ParameterName[];
+  readonly body?: SchemaName;
   readonly bodyIsOptional?: true;
   readonly success: Success;
-  readonly errors: readonly ErrorCode[];
+  readonly errors?: readonly ErrorCode[];
 }
 
 export const tags = {
@@ -53,7 +53,6 @@ export const operations = {
       'Returns a user token for the API key endpoints and a session token for terminal plugins. ' +
       'The email is trimmed. Every attempt counts against the rate limit of the ' +
       "client's address.",
-    parameters: [],
     body: 'LoginRequest',
     success: {
       status: 200,
@@ -79,7 +78,6 @@ export const operations = {
       'Only this response contains the secret. The name is trimmed. `expiresAt` must have a ' +
       'time zone; without `expiresAt` the key does not expire. `limits` cannot be changed later: addresses that ' +
       'the key may be used from, and what its orders must keep to.',
-    parameters: [],
     body: 'KeyRequest',
     success: {
       status: 201,
@@ -103,17 +101,13 @@ export const operations = {
     tag: 'Account',
     summary: 'List the API keys',
     description: 'The keys that are not revoked, including expired ones, without their secrets.',
-    parameters: [],
-    body: null,
     success: { status: 200, description: 'The keys.', body: 'ApiKeyList' },
-    errors: [],
   },
   'revoke-key': {
     tag: 'Account',
     summary: 'Revoke an API key',
     description: 'The key becomes invalid at once, and its event streams end. Idempotent.',
     parameters: ['id'],
-    body: null,
     success: { status: 204, description: 'The key is revoked.', body: null },
     errors: ['key_not_found', ...userChange],
   },
@@ -153,7 +147,6 @@ export const operations = {
       'The signals of the user, over all of its keys, newest first. Read on with `before` = `next` until `next` ' +
       'is null: a page ends early, even without a signal, when much was passed over to find what fits.',
     parameters: ['status', 'limit', 'before'],
-    body: null,
     success: { status: 200, description: 'One page.', body: 'SignalPage' },
     errors: ['invalid_query'],
   },
@@ -165,7 +158,6 @@ export const operations = {
       'every execution is final; a late report may still correct an `unknown` one. With `waitMs` the answer ' +
       'comes when it is completed, or when the time is over.',
     parameters: ['requestId', 'waitMs'],
-    body: null,
     success: { status: 200, description: 'The status.', body: 'SignalStatus' },
     errors: ['invalid_query', 'request_not_found'],
   },
@@ -176,7 +168,6 @@ export const operations = {
       'Requests the cancel at the terminal that holds the order. The outcome is in ' +
       '`executions[].cancel` of the signal. The body is ignored.',
     parameters: ['orderRef', 'Idempotency-Key'],
-    body: null,
     success: {
       status: 202,
       description: 'The cancel is durable and is sent to the terminal.',
@@ -224,10 +215,7 @@ export const operations = {
     tag: 'Orders',
     summary: 'Read the switch of this key',
     description: 'Whether the dead-man’s switch of the calling key is armed, and when it fires.',
-    parameters: [],
-    body: null,
     success: { status: 200, description: 'The switch.', body: 'CancelAfter' },
-    errors: [],
   },
   'set-cancel-after': {
     tag: 'Orders',
@@ -237,7 +225,6 @@ export const operations = {
       'submitted are cancelled as by cancel-all, with `cancel_after_expired`, and the switch is disarmed. 0 ' +
       'disarms it. The deadline is durable; it fires although the key was revoked or has expired meanwhile, and ' +
       'at the next start if it passed while the gateway was down.',
-    parameters: [],
     body: 'CancelAfterRequest',
     success: { status: 200, description: 'The switch, durable.', body: 'CancelAfter' },
     errors: [...jsonBody, 'invalid_timeout', 'signal_processing_failed', 'storage_unavailable'],
@@ -246,10 +233,7 @@ export const operations = {
     tag: 'Terminal events',
     summary: 'List the active terminals',
     description: 'The terminals that were seen within the heartbeat window.',
-    parameters: [],
-    body: null,
     success: { status: 200, description: 'The terminals.', body: 'SourceList' },
-    errors: [],
   },
   'read-snapshot': {
     tag: 'Terminal events',
@@ -258,7 +242,6 @@ export const operations = {
       'Asks the connected terminal for its account, positions and orders. Its answer is a `state_snapshot` event, ' +
       'which its streams have as well.',
     parameters: ['platform', 'instanceId', 'accountName'],
-    body: null,
     success: { status: 200, description: 'The event.', body: 'StateSnapshotEvent' },
     errors: [
       'invalid_terminal_source',
@@ -275,7 +258,6 @@ export const operations = {
       'events after `Last-Event-ID`. If that cursor cannot be replayed, the first event is a `replay_gap`. The ' +
       'schema of the answer is that of the `data` of each event; its `id` is the cursor.',
     parameters: ['platform', 'instanceId', 'accountName', 'Last-Event-ID'],
-    body: null,
     success: {
       status: 200,
       description: 'The stream; open until one side closes it.',
@@ -293,8 +275,6 @@ export const operations = {
     tag: 'Document',
     summary: 'Read this document',
     description: 'Includes the effective limits.',
-    parameters: [],
-    body: null,
     success: { status: 200, description: 'The document.', body: 'object' },
     errors: ['rate_limit_exceeded'],
   },
@@ -302,8 +282,6 @@ export const operations = {
     tag: 'Document',
     summary: 'Read this document as OpenAPI 3.0',
     description: 'The same for generators that do not read 3.1.',
-    parameters: [],
-    body: null,
     success: { status: 200, description: 'The document.', body: 'object' },
     errors: ['rate_limit_exceeded'],
   },
@@ -324,7 +302,7 @@ const errorsOfCredential: { readonly [C in Route['credential']]: readonly ErrorC
 
 /** @returns all errors of the operation. */
 export function errorsOf({ operation, credential }: Route): readonly ErrorCode[] {
-  const own: readonly ErrorCode[] = operations[operation as Operation].errors;
+  const { errors: own = [] }: OperationText = operations[operation as Operation];
   return [
     'bad_request',
     'expectation_failed',
