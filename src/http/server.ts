@@ -38,6 +38,9 @@ export interface HttpServer {
   register(app: TemplatedApp): void;
 }
 
+/** The native server's function for each method. */
+const verbs = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
+
 /** Where a request arrived. */
 interface Place {
   readonly route: Route | undefined;
@@ -140,10 +143,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     register(app) {
       for (const [path, methods] of methodsByPath(deps.routes)) {
         for (const route of deps.routes.filter((candidate) => candidate.path === path)) {
-          if (route.method === 'POST') app.post(path, handlerOf(route));
-          else if (route.method === 'PUT') app.put(path, handlerOf(route));
-          else if (route.method === 'DELETE') app.del(path, handlerOf(route));
-          else app.get(path, handlerOf(route)).head(path, handlerOf(route, true));
+          app[verbs[route.method]](path, handlerOf(route));
+          if (route.method === 'GET') app.head(path, handlerOf(route, true));
         }
         const allow = methods.join(', ');
         app.any(
