@@ -4,24 +4,23 @@ import { describeCommand, withSettings } from './command.js';
 import type { Io } from './io.js';
 import { operate } from './operate.js';
 
-export function apiEnableCommand(io: Io): Command {
-  return switchCommand(io, 'enable', true, 'The Public API is enabled.');
-}
+const switches = {
+  enable: {
+    enabled: true,
+    effect: 'Lets bots use the Public API again.',
+    text: 'The Public API is enabled.',
+  },
+  disable: {
+    enabled: false,
+    effect:
+      'Refuses all requests to /api/v1/* and the making of API keys with 503 public_api_disabled. ' +
+      'Terminals stay connected, and what was accepted before is still carried out.',
+    text: 'The Public API is disabled: /api/v1/* answers 503, and no API keys are made.',
+  },
+} as const;
 
-export function apiDisableCommand(io: Io): Command {
-  return switchCommand(
-    io,
-    'disable',
-    false,
-    'The Public API is disabled: /api/v1/* answers 503, and no API keys are made.',
-  );
-}
-
-function switchCommand(io: Io, word: string, enabled: boolean, text: string): Command {
-  const effect = enabled
-    ? 'Lets bots use the Public API again.'
-    : 'Refuses all requests to /api/v1/* and the making of API keys with 503 public_api_disabled. ' +
-      'Terminals stay connected, and what was accepted before is still carried out.';
+export function apiSwitchCommand(io: Io, word: keyof typeof switches): Command {
+  const { enabled, effect, text } = switches[word];
   return describeCommand({
     usage: word,
     summary: `${word} the Public API`,

@@ -62,8 +62,8 @@ const commands: Readonly<Record<string, Load | Group>> = {
     summary: 'the Public API: enable, disable',
     description: 'Switches the Public API on and off.',
     members: {
-      enable: async (io) => (await import('./api-switch.js')).apiEnableCommand(io),
-      disable: async (io) => (await import('./api-switch.js')).apiDisableCommand(io),
+      enable: async (io) => (await import('./api-switch.js')).apiSwitchCommand(io, 'enable'),
+      disable: async (io) => (await import('./api-switch.js')).apiSwitchCommand(io, 'disable'),
     },
   },
   halt: async (io) => (await import('./trading-switch.js')).haltCommand(io),
