@@ -9,9 +9,9 @@ export const passwordLengthMax = 128;
 const passwordLengthMin = 8;
 
 /**
- * Argon2id with OWASP's recommended minimum: each guess costs 19 MiB and about 20 ms, and logins use at most
- * 19 MiB per thread. One lane, because the pool runs one hash per thread. A hash contains its parameters, so
- * hashes stay valid when these change.
+ * Argon2id with OWASP's recommended minimum: each guess costs 19 MiB and about 10 ms (native-notes/hashing.md), and
+ * logins use at most 19 MiB per thread. One lane, because the pool runs one hash per thread. A hash contains its
+ * parameters, so hashes stay valid when these change.
  */
 export const argon2Cost = { memoryKib: 19_456, passes: 2, lanes: 1 } as const;
 
