@@ -78,21 +78,23 @@ export function createGate(deps: GateDeps): Gate {
   const policy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
   const start = constantBytes(`\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`);
 
-  function refuseUnauthenticated(exchange: Exchange): undefined {
-    const now = clock.monotonic();
-    const bucket = failedAttempts.of(exchange.partition, now);
-    if (bucket.take(now)) exchange.fail('invalid_api_key');
-    else exchange.fail('api_rate_limited', { retryAfter: bucket.retryAfterMs(now) / 1000 });
-    return undefined;
-  }
-
   /** @returns false when it is one too many, and the request has its response. */
-  function takeOne(exchange: Exchange, buckets: BucketMap<string>, whose: string): boolean {
+  function takeOne(
+    exchange: Exchange,
+    buckets: BucketMap<string>,
+    whose: string,
+    refusal: ErrorCode = 'rate_limit_exceeded',
+  ): boolean {
     const now = clock.monotonic();
     const bucket = buckets.of(whose, now);
     if (bucket.take(now)) return true;
-    exchange.fail('rate_limit_exceeded', { retryAfter: bucket.retryAfterMs(now) / 1000 });
+    exchange.fail(refusal, { retryAfter: bucket.retryAfterMs(now) / 1000 });
     return false;
+  }
+
+  /** Counts a failed attempt to authenticate. @returns whether it is told as one. */
+  function takeAttempt(exchange: Exchange): boolean {
+    return takeOne(exchange, failedAttempts, exchange.partition, 'api_rate_limited');
   }
 
   /** Public API enabled → credential → address. */
@@ -108,8 +110,7 @@ export function createGate(deps: GateDeps): Gate {
       exchange.fail('address_not_allowed');
       return undefined;
     }
-    if (owner === 'invalid_api_key') return refuseUnauthenticated(exchange);
-    exchange.fail(owner);
+    if (owner !== 'invalid_api_key' || takeAttempt(exchange)) exchange.fail(owner);
     return undefined;
   }
 
