@@ -23,18 +23,15 @@ export function* fileLines(path: string): Generator<FileLine, void, void> {
     for (;;) {
       const length = readSync(file, chunk, 0, chunkBytes, null);
       if (length === 0) return;
+      const read = chunk.subarray(0, length);
       let from = 0;
-      for (
-        let to = chunk.indexOf(lineFeed);
-        to >= 0 && to < length;
-        to = chunk.indexOf(lineFeed, from)
-      ) {
-        parts.push(chunk.subarray(from, to));
+      for (let to = read.indexOf(lineFeed); to >= 0; to = read.indexOf(lineFeed, from)) {
+        parts.push(read.subarray(from, to));
         yield { text: Buffer.concat(parts).toString('utf8'), number: ++number };
         parts = [];
         from = to + 1;
       }
-      parts.push(Buffer.from(chunk.subarray(from, length)));
+      parts.push(Buffer.from(read.subarray(from)));
     }
   } finally {
     closeSync(file);
