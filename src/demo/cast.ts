@@ -39,22 +39,16 @@ export function temporaryDataDir(): { path: string; remove: () => void } {
 export async function prepareUser(dataDir: string): Promise<string> {
   const password = randomSecret(12);
   const passwordHash = hash(password);
+  const plan = 'business';
   prepareDataDirectory(dataDir);
   const lock = await lockDirectory(dataDir, 'command');
   const store = openStore(dataDir);
   try {
     if (findUser(store, email) === undefined) {
-      const now = systemClock.now();
-      const plan = 'business';
-      await addUser(store, createIdSource(systemClock), {
-        email,
-        plan,
-        passwordHash,
-        confirmed: true,
-        now,
-      });
+      const user = { email, plan, passwordHash, confirmed: true, now: systemClock.now() };
+      await addUser(store, createIdSource(systemClock), user);
     } else {
-      await setUser(store, email, { passwordHash, plan: 'business', frozen: false });
+      await setUser(store, email, { passwordHash, plan, frozen: false });
     }
     return password;
   } finally {
