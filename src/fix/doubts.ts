@@ -1,6 +1,6 @@
 /**
  * Which orders the venue is to be asked for, and what it is being asked. Owns both, by ClOrdID; a question lives as
- * long as the session that it was asked in.
+ * long as the session and the sequence that it was asked in.
  */
 import type { Clock } from '../lib/clock.js';
 
@@ -19,25 +19,12 @@ interface Doubted {
 
 export class Doubts {
   readonly #clock: Clock;
-  readonly #life: () => number;
   readonly #doubted = new Map<string, Doubted>();
   /** By MsgSeqNum of the status request. */
-  readonly #asked = new Map<number, string>();
-  #askedIn: number;
+  readonly #questions = new Map<number, string>();
 
-  /** @param life of the sequence, counted. */
-  constructor(clock: Clock, life: () => number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#life = life;
-    this.#askedIn = life();
-  }
-
-  /** Begun anew within the session, the sequence has these numbers for other messages. */
-  get #questions(): Map<number, string> {
-    const life = this.#life();
-    if (life !== this.#askedIn) this.#asked.clear();
-    this.#askedIn = life;
-    return this.#asked;
   }
 
   add(clOrdId: string, afterMs: number): void {
@@ -56,8 +43,8 @@ export class Doubts {
     this.#doubted.delete(clOrdId);
   }
 
-  /** Questions of an earlier session get no answer. */
-  beginSession(): void {
+  /** Questions of an earlier session, or from before a reset within it, get no answer; their numbers are others' then. */
+  forgetQuestions(): void {
     this.#questions.clear();
   }
 

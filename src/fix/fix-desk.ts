@@ -39,9 +39,6 @@ export interface FixDeskOptions {
   };
 }
 
-/** They pass over numbers, and any of these may have been a report on any order. */
-const passing: readonly string[] = [types.SequenceReset, types.Logon];
-
 export class FixDesk {
   readonly #options: FixDeskOptions;
   readonly #doubts: Doubts;
@@ -51,7 +48,7 @@ export class FixDesk {
 
   constructor(options: FixDeskOptions) {
     this.#options = options;
-    this.#doubts = new Doubts(options.clock, () => options.journal.life);
+    this.#doubts = new Doubts(options.clock);
     this.#answers = new VenueAnswers({ ...options, doubts: this.#doubts });
   }
 
@@ -139,11 +136,7 @@ export class FixDesk {
 
   /** A session stands: what an earlier one has left open is asked for, then the cancels that waited leave. */
   loggedOn(): void {
-    const { journal } = this.#options;
-    this.#doubts.beginSession();
-    for (const { executionId, clOrdId } of journal.orders()) {
-      if (this.#answers.isOpen(executionId)) this.#doubts.add(clOrdId, 0);
-    }
+    this.#askForAll();
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const request of waiting) this.cancel(request);
@@ -170,11 +163,19 @@ export class FixDesk {
   unread(message: ReceivedMessage): void {
     const { journal, session } = this.#options;
     if (!session.isLoggedOn) return;
-    const orders = passing.includes(message.type)
-      ? journal.orders()
-      : this.#answers.ordersOf(message);
+    // A reset: questions are lost with the reports, and count as not asked.
+    if (message.type === types.Logon) return this.#askForAll();
+    const orders =
+      message.type === types.SequenceReset ? journal.orders() : this.#answers.ordersOf(message);
     for (const { executionId, clOrdId } of orders) {
       if (this.#answers.isOpen(executionId)) this.#doubts.suspect(clOrdId);
+    }
+  }
+
+  #askForAll(): void {
+    this.#doubts.forgetQuestions();
+    for (const { executionId, clOrdId } of this.#options.journal.orders()) {
+      if (this.#answers.isOpen(executionId)) this.#doubts.add(clOrdId, 0);
     }
   }
 
