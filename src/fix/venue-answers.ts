@@ -172,11 +172,11 @@ export class VenueAnswers {
       });
     }
     const cancel = mayBe('cancel')
-      ? orders
-          .flatMap(({ executionId }) => journal.cancelsOf(executionId))
-          .find((sent) => isNumbered(sent) || sent.clOrdId === refId)
+      ? (orders.flatMap(({ executionId }) => journal.cancelsOf(executionId)).find(isNumbered) ??
+        journal.unanswered(refId))
       : undefined;
-    if (cancel === undefined) return this.#say(`The venue refuses a message: ${text}`, message);
+    if (cancel === undefined || !this.isOpen(cancel.executionId))
+      return this.#say(`The venue refuses a message: ${text}`, message);
     this.#settle(cancel, { status: 'rejected', reasonCode: 'unable_to_cancel', native });
   }
 

@@ -927,6 +927,23 @@ t.test(
 );
 
 t.test(
+  'a cancel that was told as unknown, and whose message is refused by its name, is rejected',
+  async (t) => {
+    const desk = working();
+    desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+    desk.desk.loggedOn();
+    desk.pass(1);
+    desk.receive(`35=8|37=V1|17=0|150=I|39=0|11=${name}|14=0|151=100|6=0`);
+    t.equal(desk.taken().told.at(-1), `${cancelId} unknown`);
+    const refusal = `35=j|372=F|379=${cancelName}|380=4|58=no`;
+    desk.receive(refusal);
+    t.strictSame(desk.taken().told, [`${cancelId} rejected, unable_to_cancel`]);
+    desk.receive(refusal);
+    t.match(desk.taken().told, [/^event .*refuses a message/], 'once');
+  },
+);
+
+t.test(
   'the end of an order has answered its cancel: a refusal after it says nothing',
   async (t) => {
     const desk = working();
@@ -938,6 +955,8 @@ t.test(
     desk.taken();
     desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|102=0`);
     t.strictSame(desk.taken().told, []);
+    desk.receive(`35=j|372=F|379=${cancelName}|380=4`);
+    t.match(desk.taken().told, [/^event .*refuses a message/]);
   },
 );
 
