@@ -19,8 +19,8 @@ export interface SessionIntakeOptions {
   readonly now: () => number;
   readonly onAction: (action: SessionAction) => void;
   readonly onHeartbeat: (message: ReceivedMessage) => void;
-  /** Our messages were passed over by a gap fill: what they asked gets no answer. */
-  readonly onFilled: () => void;
+  /** Our messages were passed over by a gap fill, or lost with a reset: what they asked gets no answer. */
+  readonly onPassedOver: () => void;
   readonly onLogout: (message: ReceivedMessage) => void;
   /** This side cannot go on. */
   readonly onBroken: (reason: SessionEnd['reason'], text: string) => void;
@@ -139,7 +139,7 @@ export class SessionIntake {
     }
     this.#out.fillGap(from, to);
     this.#options.onAction({ kind: 'missed', from, to });
-    this.#options.onFilled();
+    this.#options.onPassedOver();
   }
 
   /** A SequenceReset without gap fill acts whatever its own number. */
@@ -171,6 +171,7 @@ export class SessionIntake {
     this.reset(1, 2);
     this.#in.clear();
     this.#out.logOn(true);
+    this.#options.onPassedOver();
   }
 
   /** A bad message that took its number. */

@@ -57,7 +57,7 @@ export class FixSession {
       now: () => clock.monotonic(),
       onAction: (action) => void this.#actions.push(action),
       onHeartbeat: (message) => this.#onHeartbeat(message),
-      onFilled: () => {
+      onPassedOver: () => {
         if (this.#confirmation !== undefined) this.#confirm();
       },
       onLogout: (message) => this.#answerLogout(message),

@@ -472,6 +472,22 @@ const cases: Cases = {
     out: 2,
     in: 3,
   },
+  'the counterparty begins anew while the logon is being confirmed: the test is sent again': {
+    text: `
+      ! connect
+      > 35=A|34=7|98=0|108=30
+      < 35=A|34=1|98=0|108=30
+      > 35=1|34=8|112=T8
+      < 35=A|34=1|98=0|108=30|141=Y
+      = unread
+      = reset
+      > 35=A|34=1|98=0|108=30|141=Y
+      > 35=1|34=2|112=T2
+      < 35=0|34=2|112=T2
+      = logged_on`,
+    options: { confirmsLogon: true, numbers: { out: 7, in: 1 } },
+    out: 3,
+  },
   'a message without a number': {
     text: `${logon}
       < 35=0
