@@ -8,6 +8,7 @@ import { venues } from '../../src/fix/venues.js';
 import { assert } from '../../src/lib/assert.js';
 import type { SubmitFrame } from '../../src/plugins/protocol.js';
 import type { JournalFile } from '../../src/terminal/journal-file.js';
+import type { ReportFrame } from '../../src/terminal/journal-state.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { CancelEvidence, Evidence } from '../../src/terminal/plugin.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -27,6 +28,21 @@ export const limitOrder = {
   limitPrice: 1.1,
   quantity: 100,
 } as const;
+
+/** An order that expires in a minute. */
+export function submitFrame(executionId: string, payload: object, nowMs: number): SubmitFrame {
+  return {
+    type: 'submit',
+    executionId,
+    requestId: 'req_1',
+    signalId: 'sig-1',
+    signalType: 'order',
+    cmd: 'submit',
+    payload: payload as Record<string, unknown>,
+    ts: nowMs,
+    expiresAt: new Date(nowMs + 60_000).toISOString(),
+  };
+}
 
 /** By fields, as a log shows them: `35=8|11=a`. */
 export function message(text: string): ReceivedMessage {
@@ -62,18 +78,23 @@ export class MemoryDesk {
   /** What the gateway was told, in short. */
   told: string[] = [];
   isLoggedOn = true;
-  onReport: (evidence: Evidence) => void = () => undefined;
   readonly #file;
+  /** Where reports go. */
+  note: (frame: ReportFrame) => void;
+  /** @returns the message's number. */
+  send: (type: string, fields: readonly Field[]) => number;
   #seq = 1;
 
   constructor(
     changed: Partial<OrderRules> = {},
-    file = memoryFile(),
+    file: JournalFile & { readonly content?: () => string[] } = memoryFile(),
     plugin?: Journal,
     clock = new SimulatedClock(),
   ) {
     this.clock = clock;
     this.#file = file;
+    this.send = (type, fields) => this.#noteSent(type, fields);
+    this.note = (frame) => void this.plugin.noteReport(frame, undefined);
     this.plugin = plugin ?? new Journal(this.clock);
     const isKnown = (id: string): boolean => this.plugin.execution(id) !== undefined;
     this.journal = new FixJournal(file, isKnown, this.clock);
@@ -86,19 +107,15 @@ export class MemoryDesk {
         get isLoggedOn() {
           return isLoggedOn();
         },
-        send: (type, fields) => this.#send(type, fields),
+        send: (type, fields) => this.send(type, fields),
       },
       plugin: {
         known: (id) => this.plugin.execution(id),
         hasExpired: (id) =>
           this.clock.now() >= Date.parse(this.plugin.execution(id)?.submit.expiresAt ?? ''),
-        report: (executionId, evidence) => {
-          assert(this.plugin.execution(executionId) !== undefined, 'as the plugin itself does');
-          this.plugin.noteReport({ type: 'report', executionId, ...evidence }, undefined);
-          this.told.push(shownReport(evidence));
-          this.onReport(evidence);
-        },
+        report: (executionId, evidence) => this.report(executionId, evidence),
         cancelReport: (cancelRequestId, evidence) => {
+          this.note({ type: 'cancel_report', cancelRequestId, ...evidence });
           this.told.push(`${cancelRequestId} ${shownCancel(evidence)}`);
         },
         event: (event) => {
@@ -111,23 +128,19 @@ export class MemoryDesk {
 
   /** The next process: it has the journals of this one. */
   restarted(): MemoryDesk {
-    return new MemoryDesk({}, memoryFile(this.#file.content()), this.plugin, this.clock);
+    return new MemoryDesk({}, memoryFile(this.#file.content?.()), this.plugin, this.clock);
   }
 
   submit(executionId: string, payload: object = limitOrder, cmd = 'submit'): void {
-    const frame: SubmitFrame = {
-      type: 'submit',
-      executionId,
-      requestId: 'req_1',
-      signalId: 'sig-1',
-      signalType: 'order',
-      cmd,
-      payload: payload as Record<string, unknown>,
-      ts: this.clock.now(),
-      expiresAt: new Date(this.clock.now() + 60_000).toISOString(),
-    };
+    const frame = { ...submitFrame(executionId, payload, this.clock.now()), cmd };
     this.plugin.noteSubmit(frame);
     this.desk.submit(frame);
+  }
+
+  report(executionId: string, evidence: Evidence): void {
+    assert(this.plugin.execution(executionId) !== undefined, 'as the plugin itself does');
+    this.note({ type: 'report', executionId, ...evidence });
+    this.told.push(shownReport(evidence));
   }
 
   receive(text: string): void {
@@ -156,7 +169,7 @@ export class MemoryDesk {
     return { sent, told };
   }
 
-  #send(type: string, fields: readonly Field[]): number {
+  #noteSent(type: string, fields: readonly Field[]): number {
     const shown = fields.filter(([tag]) => tag !== tags.TransactTime);
     this.sent.push([type, ...shown.map(([tag, value]) => `${tag}=${value}`)].join(' '));
     return ++this.#seq;

@@ -1,0 +1,312 @@
+/**
+ * A process of the FIX terminal: its session, its desk and its journals. Not real is what needs sockets and the event
+ * loop: the connections of FixLink and PluginClient, whose order of journals and messages is kept here, and the disk.
+ * Lives until it is killed; the files outlive it.
+ */
+import type { FixDesk } from '../../src/fix/fix-desk.js';
+import {
+  numberOf,
+  shownMessage,
+  type Field,
+  type FixMessage,
+  type ReceivedMessage,
+} from '../../src/fix/message.js';
+import type { SessionAction } from '../../src/fix/session-action.js';
+import type { SessionEnd } from '../../src/fix/session-end.js';
+import type { FixSession } from '../../src/fix/session.js';
+import { tags } from '../../src/fix/tags.js';
+import { venues } from '../../src/fix/venues.js';
+import type { SubmitFrame } from '../../src/plugins/protocol.js';
+import type { JournalFile } from '../../src/terminal/journal-file.js';
+import { evidenceOf } from '../../src/terminal/journal-state.js';
+import { Journal } from '../../src/terminal/journal.js';
+import { Outgoing } from '../../src/terminal/outgoing.js';
+import type { Command, GatewayView } from './gateway-view.js';
+import { MemoryDesk } from './memory-desk.js';
+import { newSession } from './session-transcript.js';
+import type { SimulatedVenue } from './simulated-venue.js';
+import { Pipe, type Surroundings } from './surroundings.js';
+
+/** A file whose lines are durable with `sync`, of which a kill keeps as many as it likes. */
+export class SimulatedFile {
+  lines: string[] = [];
+
+  open(world: Surroundings): JournalFile {
+    let pending: string[] = [];
+    return {
+      path: 'memory',
+      lines: [...this.lines],
+      append: (line) => void pending.push(line),
+      sync: () => {
+        try {
+          if (pending.length > 0) world.mayDie();
+        } catch (killed) {
+          pending.length = world.chance.between(0, pending.length);
+          throw killed;
+        } finally {
+          this.lines.push(...pending.splice(0));
+        }
+      },
+      rewrite: (lines) => {
+        this.lines = [...lines];
+        pending = [];
+      },
+      close: () => undefined,
+    };
+  }
+}
+
+export interface SimulatedTerminalOptions {
+  readonly world: Surroundings;
+  readonly files: { readonly plugin: SimulatedFile; readonly fix: SimulatedFile };
+  readonly gateway: GatewayView;
+  readonly venue: SimulatedVenue;
+}
+
+const reconnectMs = [1_000, 10_000] as const;
+
+export class SimulatedTerminal {
+  readonly #options: SimulatedTerminalOptions;
+  readonly #world: Surroundings;
+  readonly #memory: MemoryDesk;
+  readonly #plugin: Journal;
+  readonly #outgoing: Outgoing;
+  readonly #session: FixSession;
+  /** What waits for the end of the turn of the event loop. */
+  readonly #immediates: (() => void)[] = [];
+  #pipe: Pipe | undefined;
+  #connectAt = 0;
+  readonly #actions: SessionAction[] = [];
+  #isCarryingOut = false;
+  /** MsgSeqNum of the latest message that the desk was given. */
+  #delivered = 0;
+  #unsent: FixMessage[] = [];
+  #isFlushDue = false;
+  #ended: SessionEnd | undefined;
+  #hasJoined = false;
+
+  constructor(options: SimulatedTerminalOptions) {
+    const { world, files } = options;
+    const { clock, habits } = world;
+    this.#options = options;
+    this.#world = world;
+    this.#plugin = new Journal(clock, files.plugin.open(world));
+    const venue = { ...venues.standard, statusRequest: habits.answersQuestions };
+    const changed = { symbols: {}, venue };
+    this.#memory = new MemoryDesk(changed, files.fix.open(world), this.#plugin, clock);
+    const dropNotice = () => ({ type: 'event', event: 'terminal_message', data: {} }) as const;
+    const queue = undefined;
+    this.#outgoing = new Outgoing({ journal: this.#plugin, clock, queue, dropNotice });
+    this.#memory.note = (frame) => this.#outgoing.addReport(frame);
+    this.#memory.send = (type, fields) => this.#send(type, fields);
+    const { resetsOnLogon } = habits;
+    const { numbers } = this.#memory.journal;
+    const asked = { resetOnLogon: resetsOnLogon, confirmsLogon: !resetsOnLogon, numbers };
+    this.#session = newSession(clock, asked);
+  }
+
+  get #desk(): FixDesk {
+    this.#memory.isLoggedOn = this.#session.isLoggedOn;
+    return this.#memory.desk;
+  }
+
+  /** Nothing that has arrived waits, and nothing for the end of a turn. */
+  get isIdle(): boolean {
+    return this.#immediates.length === 0 && (this.#pipe?.toTerminal.length ?? 0) === 0;
+  }
+
+  /** The next of what waits for the end of the turn. */
+  goOn(): void {
+    this.#immediates.shift()?.();
+  }
+
+  /** Reads the venue's next message, or sees that the connection is gone, or makes one. */
+  read(): void {
+    const pipe = this.#pipe;
+    if (pipe === undefined) {
+      if (this.#world.clock.monotonic() >= this.#connectAt) this.#connect();
+      return;
+    }
+    const message = pipe.toTerminal.shift();
+    if (message !== undefined) {
+      this.#world.note(() => `< ${shownMessage(message)}`);
+      this.#do(this.#session.received(message));
+    } else if (pipe.isVenueClosed) this.#close(pipe);
+  }
+
+  /** Each second. */
+  tick(): void {
+    this.#do(this.#session.tick());
+    this.#desk.tick();
+  }
+
+  /** The process is killed. */
+  end(): void {
+    if (this.#pipe !== undefined) this.#pipe.isTerminalClosed = true;
+    this.#options.gateway.terminal = undefined;
+  }
+
+  // As FixLink.
+
+  #connect(): void {
+    this.#ended = undefined;
+    this.#unsent = [];
+    this.#pipe = new Pipe();
+    this.#options.venue.session.accept(this.#pipe);
+    this.#do(this.#session.connected());
+  }
+
+  #send(type: string, fields: readonly Field[]): number {
+    const seq = this.#session.numbers.out;
+    this.#do(this.#session.send(type, fields));
+    return seq;
+  }
+
+  #do(actions: readonly SessionAction[]): void {
+    this.#actions.push(...actions);
+    if (!this.#isFlushDue) this.#immediates.push(() => this.#flush());
+    this.#isFlushDue = true;
+    if (this.#isCarryingOut) return;
+    this.#isCarryingOut = true;
+    for (let next = this.#actions.shift(); next !== undefined; next = this.#actions.shift()) {
+      this.#carryOut(next);
+    }
+    this.#isCarryingOut = false;
+  }
+
+  #carryOut(action: SessionAction): void {
+    switch (action.kind) {
+      case 'send':
+        return void this.#unsent.push(action.message);
+      case 'deliver':
+        return this.#deliver(action.message);
+      case 'logged_on':
+        this.#world.note(() => 'logged on');
+        this.#desk.loggedOn();
+        return this.#hasJoined ? undefined : this.#join();
+      case 'reset':
+        this.#delivered = 0;
+        return this.#memory.journal.noteReset();
+      case 'missed':
+        return this.#desk.missed(action.from, action.to);
+      case 'unread':
+        return this.#desk.unread(action.message);
+      case 'end':
+        this.#ended = action;
+    }
+  }
+
+  #deliver(message: ReceivedMessage): void {
+    const seq = numberOf(message, tags.MsgSeqNum) ?? 0;
+    if (seq <= this.#delivered) {
+      this.#world.breach('each message is taken once, and in order', shownMessage(message));
+    }
+    this.#delivered = seq;
+    this.#options.venue.noteDelivery(message);
+    this.#desk.received(message);
+  }
+
+  #flush(): void {
+    this.#isFlushDue = false;
+    this.#flushPlugin();
+    this.#memory.journal.flush(this.#session.numbers);
+    this.#world.mayDie();
+    const pipe = this.#pipe;
+    if (pipe === undefined) return;
+    for (const message of this.#unsent.splice(0)) {
+      const leaving = this.#desk.mayLeave(message) ? message : this.#session.inPlaceOf(message);
+      this.#world.note(() => `> ${shownMessage(leaving)}`);
+      if (!pipe.isVenueClosed) pipe.toVenue.push({ beginString: 'FIX.4.4', ...leaving });
+      this.#world.mayDie();
+    }
+    if (this.#ended !== undefined) this.#close(pipe);
+  }
+
+  #close(pipe: Pipe): void {
+    const { reason, text } = this.#ended ?? { reason: 'silent', text: 'the connection was closed' };
+    this.#world.note(() => `venue lost, ${reason}: ${text}`);
+    pipe.isTerminalClosed = true;
+    this.#pipe = undefined;
+    this.#session.lost();
+    this.#connectAt = this.#world.clock.monotonic() + this.#world.chance.between(...reconnectMs);
+    // What comes late, or is read late, may end it.
+    const isLate = reason === 'silent' || reason === 'protocol';
+    if (this.#ended === undefined || (isLate && !this.#world.isQuiet)) return;
+    this.#world.breach('the session goes on by itself, and refuses nothing that is right', text);
+  }
+
+  // As PluginClient.
+
+  /** The gateway is told what the journal knows, as on a new connection, or for a command that comes again. */
+  hello(): void {
+    this.#outgoing.open(this.#options.gateway.lastSeq);
+    this.#flushPlugin();
+    for (const known of this.#plugin.executions()) {
+      if (known.isReported) this.#options.gateway.report(known.executionId, evidenceOf(known));
+    }
+  }
+
+  /** What an earlier process has stored and not brought to a report, or a cancel to its outcome, is taken up. */
+  #join(): void {
+    this.#hasJoined = true;
+    const executions = this.#plugin.executions();
+    this.#desk.restore(executions.filter(({ isReported }) => isReported));
+    this.hello();
+    for (const { submit, isReported } of executions) {
+      if (!isReported) this.#whenDurable(() => this.#takeUp(submit));
+    }
+    for (const { cancelRequestId, executionId, evidence } of this.#plugin.cancels()) {
+      const isOpen = evidence === undefined || evidence.status === 'pending';
+      if (isOpen) this.#whenDurable(() => this.#desk.cancel({ cancelRequestId, executionId }));
+    }
+    this.#options.gateway.join(this);
+  }
+
+  #takeUp(submit: SubmitFrame): void {
+    const found = this.#desk.inDoubt(submit);
+    if (found === 'execute') this.#execute(submit);
+    else if (found !== undefined) this.#memory.report(submit.executionId, found);
+  }
+
+  /** A command is carried out once, when it is durable. */
+  receive(command: Command): void {
+    this.#world.note(() => `gateway: ${JSON.stringify(command)}`);
+    const isSubmit = command.type === 'submit';
+    const known = isSubmit
+      ? this.#plugin.execution(command.executionId)
+      : this.#plugin.cancel(command.cancelRequestId);
+    if (known === undefined && isSubmit) this.#plugin.noteSubmit(command);
+    else if (known === undefined && !isSubmit)
+      this.#plugin.noteCancel(command.cancelRequestId, command.executionId);
+    this.#whenDurable(() => {
+      this.#options.gateway.acknowledge(command);
+      if (known !== undefined) return;
+      if (isSubmit) this.#execute(command);
+      else this.#desk.cancel(command);
+    });
+  }
+
+  #execute(submit: SubmitFrame): void {
+    const { executionId, expiresAt } = submit;
+    if (this.#world.clock.now() < Date.parse(expiresAt)) return this.#desk.submit(submit);
+    this.#memory.report(executionId, { status: 'expired', reasonCode: 'ttl_expired' });
+  }
+
+  #whenDurable(work: () => void): void {
+    this.#immediates.push(() => {
+      this.#flushPlugin();
+      work();
+    });
+  }
+
+  /** What is durable the gateway is told. */
+  #flushPlugin(): void {
+    this.#world.mayDie();
+    this.#plugin.flush();
+    this.#world.mayDie();
+    for (const frame of this.#outgoing.takeUnsent()) {
+      this.#options.gateway.take(frame);
+      this.#outgoing.acknowledge(frame.seq);
+    }
+  }
+}

@@ -1,0 +1,371 @@
+/**
+ * A venue's book of orders, and what it says of them: right by the specification, and making random use of the
+ * freedom that it leaves. Owns the orders and the requests that wait to be decided.
+ */
+import { toFixTime } from '../../src/fix/fix-time.js';
+import { valueOf, type ReceivedMessage } from '../../src/fix/message.js';
+import { tags, types } from '../../src/fix/tags.js';
+import { mixed, type Surroundings } from './surroundings.js';
+import { statusExecId, VenueSession, type Said } from './venue-session.js';
+
+/** How often what becomes of a request, or of an order of its own accord. */
+const weights = {
+  order: { rejectTheOrder: 8, refuseTheMessage: 10, take: 82 },
+  cancel: { rejectTheCancel: 13, refuseTheMessage: 7, take: 80 },
+  question: { ignore: 25, refuseTheMessage: 8, answer: 67 },
+  // oxfmt-ignore
+  resting: {
+    trade: 40, suspendOrGoOn: 14, rename: 12, repeat: 8, expire: 6, cancel: 6, reject: 3, endTheDay: 4, nothing: 16,
+  },
+  pending: { carryOutTheCancel: 24, rejectTheCancel: 16, trade: 24, repeat: 8, nothing: 31 },
+  ended: { tradeLate: 14, repeat: 4, nothing: 82 },
+};
+const day = '0';
+const ioc = '3';
+
+class VenueOrder {
+  /** What reports call it: another ClOrdID once people at the venue have changed the order. */
+  name: string;
+  traded = 0;
+  value = 0;
+  /** It rests, or has rested. */
+  isTaken = false;
+  /** Its message was refused. */
+  isRefused = false;
+  /** OrdStatus, with nothing open. */
+  end: '2' | '4' | '8' | 'C' | undefined;
+  endedAt: number | undefined;
+  /** OrdStatus beside what is filled: suspended, stopped, or at the end of its day. */
+  aside: '9' | '7' | '3' | 'B' | undefined;
+  /** ClOrdID of the cancel that is considered. */
+  cancel: string | undefined;
+  isCancelShown = false;
+  isForgotten = false;
+  readonly reports: Said[] = [];
+
+  constructor(
+    readonly clOrdId: string,
+    readonly orderId: string,
+    readonly quantity: number,
+    readonly timeInForce: string,
+  ) {
+    this.name = clOrdId;
+  }
+
+  /** By the precedence of the specification: PendingCancel goes before Filled. */
+  get status(): string {
+    if (this.end === '8') return this.end;
+    if (this.cancel !== undefined && this.isCancelShown) return '6';
+    if (this.end === '2') return this.end;
+    return this.aside ?? this.end ?? (this.traded > 0 ? '1' : this.isTaken ? '0' : 'A');
+  }
+}
+
+/** A message that is not decided yet. */
+interface Request {
+  readonly message: ReceivedMessage;
+  readonly seq: number;
+  readonly life: number;
+}
+
+export class SimulatedVenue {
+  readonly session: VenueSession;
+  readonly #orders = new Map<string, VenueOrder>();
+  /** What the venue has decided of a cancel, by ClOrdID, or of its message; undefined as long as it has not. */
+  readonly cancels = new Map<string, 'cancelled' | 'rejected' | 'refused' | undefined>();
+  readonly #world: Surroundings;
+  readonly #requests: Request[] = [];
+  /** `8 V1`: the desk was given a report (8) on order V1 by a name of its own. */
+  readonly #heard = new Set<string>();
+  readonly #weights: typeof weights;
+  /**
+   * ClOrdIDs of orders of which a question was ignored. A desk asks three times: never two in a row, and once in all
+   * where answers may be lost, too.
+   */
+  readonly #ignored = new Set<string>();
+  #executions = 0;
+  #renamed = 0;
+
+  constructor(world: Surroundings) {
+    this.#world = world;
+    const mixtures = Object.entries(weights).map(([of, each]) => [
+      of,
+      mixed<string>(each, world.chance),
+    ]);
+    this.#weights = Object.fromEntries(mixtures) as typeof weights;
+    this.session = new VenueSession(world, (message, seq) => this.#receive(message, seq));
+  }
+
+  get isIdle(): boolean {
+    return this.#requests.length === 0 && this.session.isIdle;
+  }
+
+  /** @returns the order of this name, unless its message was refused: the venue knows no such order. */
+  find(clOrdId: string): VenueOrder | undefined {
+    const order = this.#orders.get(clOrdId);
+    return order?.isRefused === true ? undefined : order;
+  }
+
+  /** Decides the oldest request. */
+  decide(): void {
+    const request = this.#requests.shift();
+    if (request === undefined) return;
+    if (request.message.type === types.NewOrderSingle) this.#decideOrder(request);
+    else if (request.message.type === types.OrderCancelRequest) this.#decideCancel(request);
+    else this.#decideQuestion(request);
+  }
+
+  /** Something happens to one of the orders. */
+  live(): void {
+    const { chance } = this.#world;
+    const orders = [...this.#orders.values()].filter(({ isTaken }) => isTaken);
+    if (orders.length === 0) return;
+    const order = chance.pick(orders);
+    if (order.end !== undefined) return this.#acts[chance.weigh(this.#weights.ended)](order);
+    if (order.cancel !== undefined) return this.#acts[chance.weigh(this.#weights.pending)](order);
+    this.#acts[chance.weigh(this.#weights.resting)](order);
+  }
+
+  readonly #acts = {
+    nothing: () => undefined,
+    trade: (order: VenueOrder) => this.#trade(order),
+    suspendOrGoOn: (order: VenueOrder) => {
+      order.aside = order.aside === undefined ? this.#world.chance.pick(['9', '7']) : undefined;
+      this.#report(order, { ExecType: order.aside ?? 'D' });
+    },
+    /** Where quantities are left out, nothing but the name would tell a trade from one that is repeated. */
+    rename: (order: VenueOrder) => {
+      const { chance, habits } = this.#world;
+      if (habits.amounts !== 'all') return;
+      const isNumbered = this.#heard.has(`${types.ExecutionReport} ${order.orderId}`);
+      const OrigClOrdID = !isNumbered || chance.happens(0.7) ? order.name : undefined;
+      order.name = `X${++this.#renamed}`;
+      this.#report(order, { ExecType: '5', OrigClOrdID });
+    },
+    /** PossResend: by its own choice, under a new number. */
+    repeat: (order: VenueOrder) => {
+      const reports = order.reports.filter(({ ExecID }) => ExecID !== statusExecId);
+      if (reports.length === 0 || order.isForgotten) return;
+      const report = this.#world.chance.pick(reports);
+      this.#say({ PossResend: 'Y', ...report });
+    },
+    expire: (order: VenueOrder) => this.#end(order, 'C'),
+    cancel: (order: VenueOrder) => this.#end(order, '4'),
+    /** A report that is lost would be taken, in an answer, for one of an order that the venue has forgotten. */
+    reject: (order: VenueOrder) => {
+      if (!this.#world.habits.losesReports) this.#end(order, '8');
+    },
+    /** Nothing but LeavesQty tells that it does not go on the next day. */
+    endTheDay: (order: VenueOrder) => {
+      const { amounts } = this.#world.habits;
+      if (order.timeInForce !== day || amounts === 'none' || amounts === 'some') return;
+      order.aside = this.#world.habits.endOfDay;
+      order.end = 'C';
+      this.#report(order, { ExecType: order.aside });
+    },
+    carryOutTheCancel: (order: VenueOrder) => {
+      const ClOrdID = order.cancel as string;
+      this.cancels.set(ClOrdID, 'cancelled');
+      order.cancel = undefined;
+      this.#end(order, '4', { ClOrdID, OrigClOrdID: order.clOrdId });
+    },
+    rejectTheCancel: (order: VenueOrder) => this.#rejectPending(order, '99'),
+    /** It had happened before the order ended. A report that is lost then would never be asked for. */
+    tradeLate: (order: VenueOrder) => {
+      if (order.end === '4' && !this.#world.habits.losesReports) this.#trade(order);
+    },
+  };
+
+  /** The desk is given a message: by a name of its own it learns whose number OrderID is. */
+  noteDelivery(message: ReceivedMessage): void {
+    const isNamed = [tags.ClOrdID, tags.OrigClOrdID].some((tag) => {
+      const name = valueOf(message, tag) ?? '';
+      return this.#orders.has(name) || this.cancels.has(name);
+    });
+    if (isNamed) this.#heard.add(`${message.type} ${valueOf(message, tags.OrderID)}`);
+  }
+
+  #receive(message: ReceivedMessage, seq: number): void {
+    const clOrdId = valueOf(message, tags.ClOrdID) ?? '';
+    const request: Request = { message, seq, life: this.session.life };
+    const isQuestion = message.type === types.OrderStatusRequest;
+    // Before requests that came earlier: it is answered from the book as it is.
+    if (isQuestion && this.#world.chance.happens(0.9)) return this.#decideQuestion(request);
+    this.#requests.push(request);
+    if (isQuestion) return;
+    if (this.#orders.has(clOrdId) || this.cancels.has(clOrdId)) {
+      this.#world.breach('an order and a cancel leave once', clOrdId);
+    }
+    if (message.type === types.OrderCancelRequest) return void this.cancels.set(clOrdId, undefined);
+    const quantity = Number(valueOf(message, tags.OrderQty));
+    const timeInForce = valueOf(message, tags.TimeInForce) ?? day;
+    const orderId = `V${this.#orders.size + 1}`;
+    this.#orders.set(clOrdId, new VenueOrder(clOrdId, orderId, quantity, timeInForce));
+  }
+
+  #decideOrder(request: Request): void {
+    const { chance, habits } = this.#world;
+    const order = this.#orders.get(valueOf(request.message, tags.ClOrdID) ?? '') as VenueOrder;
+    // A refusal that is lost, after a report of it as pending: it would be taken for one that the venue has forgotten.
+    const isShown = habits.saysPendingNew || order.reports.length > 0;
+    const decided = habits.losesReports && isShown ? 'take' : chance.weigh(this.#weights.order);
+    if (decided === 'refuseTheMessage') {
+      order.isRefused = true;
+      return this.#refuse(request);
+    }
+    if (habits.saysPendingNew) this.#report(order, { ExecType: 'A' });
+    if (decided === 'rejectTheOrder') {
+      order.end = '8';
+      return this.#report(order, { ExecType: '8', OrdRejReason: '1' });
+    }
+    order.isTaken = true;
+    if (isShown || chance.happens(habits.acknowledges)) this.#report(order, { ExecType: '0' });
+    if (order.timeInForce !== ioc) return;
+    if (chance.happens(0.5)) this.#trade(order);
+    if (order.traded < order.quantity) this.#end(order, '4');
+  }
+
+  #decideCancel(request: Request): void {
+    const { chance, habits } = this.#world;
+    const ClOrdID = valueOf(request.message, tags.ClOrdID) as string;
+    const OrigClOrdID = valueOf(request.message, tags.OrigClOrdID) as string;
+    const order = this.find(OrigClOrdID);
+    const reject = (why: string): void => this.#rejectCancel(ClOrdID, OrigClOrdID, why);
+    if (order === undefined) return reject('1');
+    if (order.end !== undefined) return reject(chance.pick(['0', '1']));
+    if (order.cancel !== undefined) return reject('3');
+    const decided = chance.weigh(this.#weights.cancel);
+    if (decided === 'rejectTheCancel') return reject(chance.pick(['0', '2', '99']));
+    if (decided === 'refuseTheMessage') {
+      this.cancels.set(ClOrdID, 'refused');
+      return this.#refuse(request);
+    }
+    order.cancel = ClOrdID;
+    order.isCancelShown = habits.saysPendingCancel;
+    if (order.isCancelShown) this.#report(order, { ExecType: '6', ClOrdID, OrigClOrdID });
+  }
+
+  /** It is refused only where the desk hears of the order all the same. */
+  #decideQuestion(request: Request): void {
+    const { chance, habits } = this.#world;
+    const clOrdId = valueOf(request.message, tags.ClOrdID) ?? '';
+    const decided = chance.weigh(this.#weights.question);
+    const isIgnored = decided === 'ignore' && !this.#ignored.has(clOrdId);
+    if (isIgnored) return void this.#ignored.add(clOrdId);
+    if (!habits.losesReports) this.#ignored.delete(clOrdId);
+    const known = this.find(clOrdId);
+    const hears = (type: string): boolean => this.#heard.has(`${type} ${known?.orderId}`);
+    const isReported = hears(types.ExecutionReport);
+    const isProved = isReported || hears(types.OrderCancelReject);
+    if (known?.end !== undefined && habits.forgets && isProved) {
+      known.isForgotten ||= chance.happens(0.5);
+    }
+    const answer = { ClOrdID: clOrdId, ExecID: statusExecId, ExecType: 'I' };
+    if (known === undefined || known.isForgotten) {
+      const ExecType = chance.pick(['I', 'I', '8']);
+      const none = new VenueOrder(clOrdId, 'NONE', 0, day);
+      return this.#report(none, { ...answer, ExecType, OrdStatus: '8', OrdRejReason: '5' });
+    }
+    const isHeardOf = !habits.losesReports && known.reports.length > 0;
+    if (decided === 'refuseTheMessage' && isHeardOf) return this.#refuse(request);
+    // The cancel that it considers may show in an answer alone.
+    const isPending = known.cancel !== undefined && chance.happens(0.5);
+    const OrdStatus = isPending ? '6' : known.status;
+    const OrdRejReason = known.end === '8' ? '99' : undefined;
+    // By a name that is not the desk's only where the number tells which order it is.
+    const ClOrdID = isReported ? chance.pick([clOrdId, known.name]) : clOrdId;
+    this.#report(known, { ...answer, ClOrdID, OrdStatus, OrdRejReason });
+  }
+
+  #trade(order: VenueOrder): void {
+    const { chance } = this.#world;
+    const open = order.quantity - order.traded;
+    const quantity = chance.happens(0.3) ? open : chance.between(1, open);
+    const price = 1 + chance.between(0, 9) / 10;
+    order.traded += quantity;
+    order.value += quantity * price;
+    if (order.traded === order.quantity) order.end = '2';
+    const at = order.endedAt === undefined ? {} : { TransactTime: toFixTime(order.endedAt) };
+    this.#report(order, { ExecType: 'F', LastQty: quantity, LastPx: price, ...at });
+    if (order.end === '2' && order.cancel !== undefined) this.#rejectPending(order, '0');
+  }
+
+  #end(order: VenueOrder, end: '4' | '8' | 'C', named: Said = {}): void {
+    order.end = end;
+    order.aside = undefined;
+    this.#report(order, { ExecType: end, ...named });
+  }
+
+  #rejectPending(order: VenueOrder, CxlRejReason: string): void {
+    const ClOrdID = order.cancel as string;
+    order.cancel = undefined;
+    this.#rejectCancel(ClOrdID, order.clOrdId, CxlRejReason);
+  }
+
+  #rejectCancel(ClOrdID: string, OrigClOrdID: string, CxlRejReason: string): void {
+    this.cancels.set(ClOrdID, 'rejected');
+    const { orderId, status } = this.find(OrigClOrdID) ?? { orderId: 'NONE', status: '8' };
+    const about = { OrderID: orderId, ClOrdID, OrigClOrdID, OrdStatus: status };
+    this.session.say(types.OrderCancelReject, { ...about, CxlRejResponseTo: '1', CxlRejReason });
+  }
+
+  /** Reject where it breaks the session's rules, BusinessMessageReject where it breaks the venue's. */
+  #refuse({ message, seq, life }: Request): void {
+    const { chance } = this.#world;
+    // Its number means nothing after a reset, and need not be said beside a name.
+    const isNumbered = life === this.session.life && chance.happens(0.8);
+    const RefSeqNum = isNumbered ? seq : undefined;
+    const RefMsgType = message.type;
+    if (RefSeqNum !== undefined && chance.happens(0.4)) {
+      const type = chance.happens(0.5) ? { RefMsgType } : {};
+      return this.session.say(types.Reject, { RefSeqNum, ...type, SessionRejectReason: '5' });
+    }
+    const isNamed = RefSeqNum === undefined || chance.happens(0.5);
+    const BusinessRejectRefID = isNamed ? valueOf(message, tags.ClOrdID) : undefined;
+    const about = { RefSeqNum, RefMsgType, BusinessRejectRefID };
+    this.session.say(types.BusinessMessageReject, { ...about, BusinessRejectReason: '4' });
+  }
+
+  #report(order: VenueOrder, said: Said): void {
+    const { clock } = this.#world;
+    if (order.end !== undefined) order.endedAt ??= clock.now();
+    const report = this.#inItsVersion({
+      OrderID: order.orderId,
+      ClOrdID: order.name,
+      ExecID: `E${++this.#executions % this.#world.habits.execIds}`,
+      OrdStatus: order.status,
+      Symbol: 'EURUSD',
+      Side: '1',
+      OrderQty: order.quantity,
+      ...this.#amountsOf(order),
+      TransactTime: toFixTime(clock.now()),
+      ...said,
+    });
+    order.reports.push(report);
+    this.#say(report);
+  }
+
+  #say(report: Said): void {
+    const { habits, chance } = this.#world;
+    const isPoor = habits.amounts === 'some' && chance.happens(0.5);
+    const left = isPoor ? { CumQty: undefined, LeavesQty: undefined, AvgPx: undefined } : {};
+    this.session.say(types.ExecutionReport, { ...report, ...left });
+  }
+
+  /** Before FIX 4.4 ExecTransType told an answer to a question from news. */
+  #inItsVersion(report: Said): Said {
+    const { ExecType, OrdStatus } = report;
+    if (!this.#world.habits.isBefore44) return report;
+    if (ExecType === 'I') return { ...report, ExecType: OrdStatus, ExecTransType: '3' };
+    const traded = OrdStatus === '2' ? '2' : '1';
+    return { ...report, ExecType: ExecType === 'F' ? traded : ExecType, ExecTransType: '0' };
+  }
+
+  #amountsOf({ end, quantity, traded, value }: VenueOrder): Said {
+    const { habits } = this.#world;
+    const LeavesQty = end === undefined ? quantity - traded : 0;
+    if (habits.amounts === 'none') return {};
+    if (habits.amounts === 'zeros') return { CumQty: 0, LeavesQty: 0, AvgPx: 0 };
+    return { CumQty: traded, LeavesQty, AvgPx: traded === 0 ? 0 : value / traded };
+  }
+}
