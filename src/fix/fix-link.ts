@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
 import { reconnectDelayMs } from '../terminal/reconnect-policy.js';
+import { ActionQueue } from './action-queue.js';
 import type { FixJournal } from './fix-journal.js';
 import { FrameReader } from './frame-reader.js';
 import { encodeMessage, type Field, type FixMessage, type ReceivedMessage } from './message.js';
@@ -61,8 +62,7 @@ export class FixLink {
   readonly #session: FixSession;
   #reader = new FrameReader();
   #socket: Socket | undefined;
-  #actions: SessionAction[] = [];
-  #isCarryingOut = false;
+  readonly #actions = new ActionQueue((action) => this.#carryOut(action));
   #unsent: FixMessage[] = [];
   #nextFlush: NodeJS.Immediate | undefined;
   #ended: SessionEnd | undefined;
@@ -157,16 +157,9 @@ export class FixLink {
     }
   }
 
-  /** One after the other: what an action brings about comes after those that were there before. */
   #do(actions: readonly SessionAction[]): void {
-    this.#actions.push(...actions);
     this.#nextFlush ??= setImmediate(() => this.#flush());
-    if (this.#isCarryingOut) return;
-    this.#isCarryingOut = true;
-    for (let next = this.#actions.shift(); next !== undefined; next = this.#actions.shift()) {
-      this.#carryOut(next);
-    }
-    this.#isCarryingOut = false;
+    this.#actions.add(actions);
   }
 
   #carryOut(action: SessionAction): void {

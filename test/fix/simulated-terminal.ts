@@ -3,6 +3,7 @@
  * loop: the connections of FixLink and PluginClient, whose order of journals and messages is kept here, and the disk.
  * Lives until it is killed; the files outlive it.
  */
+import { ActionQueue } from '../../src/fix/action-queue.js';
 import type { FixDesk } from '../../src/fix/fix-desk.js';
 import {
   numberOf,
@@ -76,8 +77,7 @@ export class SimulatedTerminal {
   readonly #immediates: (() => void)[] = [];
   #pipe: Pipe | undefined;
   #connectAt = 0;
-  readonly #actions: SessionAction[] = [];
-  #isCarryingOut = false;
+  readonly #actions = new ActionQueue((action) => this.#carryOut(action));
   /** MsgSeqNum of the latest message that the desk was given. */
   #delivered = 0;
   #unsent: FixMessage[] = [];
@@ -163,15 +163,9 @@ export class SimulatedTerminal {
   }
 
   #do(actions: readonly SessionAction[]): void {
-    this.#actions.push(...actions);
     if (!this.#isFlushDue) this.#immediates.push(() => this.#flush());
     this.#isFlushDue = true;
-    if (this.#isCarryingOut) return;
-    this.#isCarryingOut = true;
-    for (let next = this.#actions.shift(); next !== undefined; next = this.#actions.shift()) {
-      this.#carryOut(next);
-    }
-    this.#isCarryingOut = false;
+    this.#actions.add(actions);
   }
 
   #carryOut(action: SessionAction): void {
