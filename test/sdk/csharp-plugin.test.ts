@@ -1,12 +1,9 @@
 /** The plugin base for .NET under Mono, by its paper example and by a terminal of the tests. */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import t from 'tap';
-import { startFakeGateway } from '../support/fake-gateway.js';
 import { compile, noMono } from './csharp.js';
 import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
-import { order, testPluginPromises } from './plugin-promises.js';
-import { startTerminal } from './terminal-process.js';
+import { fakeGateway, ledgerAt, order, testPluginPromises } from './plugin-promises.js';
 
 /** Of the file: those of the tests in it are emptied when they begin. */
 const directory = t.testdir();
@@ -24,13 +21,9 @@ await t.test(
   'a connection that has become silent is cut, and it says why',
   { skip: noMono },
   async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
-    const program = compile(directory, 'ledger');
-    const files = t.testdir();
-    const args = ['terminal_a', 'desk-1', 'Sim101', join(files, 'journal'), join(files, 'ledger')];
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const terminal = startTerminal(t, [...program, ...args, 'never'], {}, login);
+    const fake = await fakeGateway(t);
+    const language = { ledger: compile(directory, 'ledger'), environment: {} };
+    const terminal = ledgerAt(t, language, fake.url).start();
     const connection = await fake.connection();
     await connection.welcome({ heartbeatMs: 200 });
     connection.send({ ...order, payload: { quantity: 1 } });

@@ -13,10 +13,10 @@ import { signal, submit } from '../support/api.js';
 import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
 import { startFakeApi, type Reply } from '../support/fake-api.js';
-import { startFakeGateway } from '../support/fake-gateway.js';
+import { startFakeGateway, type FakeGateway } from '../support/fake-gateway.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { nonsense } from './nonsense.js';
-import { outcome, startTerminal, type TerminalProcess } from './terminal-process.js';
+import { startTerminal, type TerminalProcess } from './terminal-process.js';
 
 /** How a language runs its programs: the command, and what it needs in its environment. */
 export interface Language {
@@ -84,7 +84,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const user = await gateway.user();
     const terminal = await paper(t, user);
     const filled = await gateway.submit(user);
-    t.match(await outcome(gateway, user, filled, 'filled'), {
+    t.match(await gateway.becomes(user, filled, 'filled'), {
       delivery: 'confirmed',
       filledQuantity: 1,
       remainingQuantity: 0,
@@ -94,13 +94,13 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     });
 
     const resting = await gateway.submit(user, { payload: limitOrder });
-    const { orderRef } = await outcome(gateway, user, resting, 'working');
+    const { orderRef } = await gateway.becomes(user, resting, 'working');
     t.equal((await gateway.cancel(user, orderRef)).status, 202);
-    const cancelled = await outcome(gateway, user, resting, 'cancelled');
+    const cancelled = await gateway.becomes(user, resting, 'cancelled');
     t.match(cancelled.cancel, { status: 'cancelled' });
 
     const wrong = await gateway.submit(user, { payload: { ...limitOrder, stopLoss: 4800 } });
-    const rejected = await outcome(gateway, user, wrong, 'rejected');
+    const rejected = await gateway.becomes(user, wrong, 'rejected');
     t.match(rejected, { reasonCode: 'invalid_field', native: { text: /stopLoss/ } });
 
     language.stop(terminal.process);
@@ -114,20 +114,17 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       const payload = { ...limitOrder, quantity: '<quantity>' };
       const body = JSON.stringify(signal({ payload })).replace('"<quantity>"', quantity);
       const { requestId } = (await submit(gateway.url, user.key, body)).body;
-      t.match(await outcome(gateway, user, requestId, 'rejected'), {
+      t.match(await gateway.becomes(user, requestId, 'rejected'), {
         reasonCode: 'invalid_quantity',
       });
     }
-    await outcome(gateway, user, await gateway.submit(user), 'filled');
+    await gateway.becomes(user, await gateway.submit(user), 'filled');
   });
 
   await t.test('what no gateway sends is passed over, and the next order executed', async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
-    const files = ledgerIn(t);
-    const args = [...language.ledger, ...source, ...files.args, 'never'];
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const terminal = startTerminal(t, args, language.environment, login);
+    const fake = await fakeGateway(t);
+    const ledger = ledgerAt(t, language, fake.url);
+    const terminal = ledger.start();
     const connection = await Promise.race([fake.connection(), terminal.ended()]);
     if (typeof connection !== 'object' || connection === null) throw new Error('it has ended');
     const badFrames = async (): Promise<void> => {
@@ -147,18 +144,16 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       connection.send({ ...order, executionId: `exe_${seq}`, payload: deepest });
       t.match(await connection.next('report'), { seq, executionId: `exe_${seq}` });
     }
-    t.equal(files.placed().length, 2);
+    t.equal(ledger.placed().length, 2);
     await terminal.kill();
-    startTerminal(t, args, language.environment, login);
+    ledger.start();
     await (await fake.connection()).next('hello');
   });
 
   await t.test('a cancel that was pending at its end is taken up at its next start', async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const args = [...language.ledger, ...source, ...ledgerIn(t).args];
-    const first = startTerminal(t, [...args, 'later'], language.environment, login);
+    const fake = await fakeGateway(t);
+    const ledger = ledgerAt(t, language, fake.url);
+    const first = ledger.start('later');
     const connection = await fake.connection();
     await connection.welcome();
     connection.send({ ...order, payload: { quantity: 1 } });
@@ -167,18 +162,15 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     connection.send({ type: 'cancel', cancelRequestId, executionId: 'exe_1', orderRef: 'ord_1' });
     const { seq } = await connection.next('cancel_report');
     await first.kill();
-    startTerminal(t, [...args, 'never'], language.environment, login);
+    ledger.start();
     const second = await fake.connection();
     await second.welcome({ lastSeq: seq });
     t.match(await second.next('cancel_report'), { cancelRequestId, status: 'cancelled' });
   });
 
   await t.test('a message that is too large ends its connection, and it says why', async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
-    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const terminal = startTerminal(t, args, language.environment, login);
+    const fake = await fakeGateway(t);
+    const terminal = ledgerAt(t, language, fake.url).start();
     const connection = await fake.connection();
     await connection.welcome();
     connection.socket.send('x'.repeat(messageBytesMax + 1));
@@ -193,39 +185,34 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     t.teardown(() => api.close());
     const token = '{"sessionToken":"svc_session_1"}';
     other.play({ status: 200, body: token });
-    const login = { url: api.baseUrl, email: 'ann@example.com' };
     const headers = { Location: `${other.baseUrl}/api/auth/login` };
     const answers: readonly [name: string, reply: Reply][] = [
       ['a redirect', { status: 307, headers }],
       ['an answer that is too long', { status: 200, body: token.padStart(2 ** 26) }],
     ];
-    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
+    const ledger = ledgerAt(t, language, api.baseUrl);
     for (const [name, reply] of answers) {
       api.play(reply);
-      const terminal = startTerminal(t, args, language.environment, login);
+      const terminal = ledger.start();
       const goesOn = terminal.notice('connecting').then(() => 'goes on');
       goesOn.catch(() => undefined);
       t.notMatch(await Promise.race([terminal.ended(), goesOn]), /^(0|goes on)$/, name);
       await terminal.kill();
     }
-    // Whoever is redirected to has not got the password.
+    // The other host has not got the password.
     t.strictSame(other.seen, []);
   });
 
   await t.test('a refusal of a strange shape does not end it', async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
+    const fake = await fakeGateway(t);
     fake.status = 429;
     fake.retryAfter = '1\r\nRetry-After: 1';
-    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const terminal = startTerminal(t, args, language.environment, login);
+    const terminal = ledgerAt(t, language, fake.url).start();
     await terminal.notice('disconnected');
     fake.status = 302;
     fake.retryAfter = '1\r\nLocation: http://[no-address';
     await terminal.notice('disconnected');
-    const other = await startFakeGateway();
-    t.teardown(() => other.close());
+    const other = await fakeGateway(t);
     const leak = other.connection().then(() => 'another host has the session token');
     fake.retryAfter = `1\r\nLocation: ws://127.0.0.1:${other.port}${pluginPath}`;
     // The first one may be of the attempt before.
@@ -242,11 +229,11 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const journalDir = t.testdir();
     const first = await paper(t, user, journalDir);
     const resting = await gateway.submit(user, { payload: limitOrder });
-    const { orderRef } = await outcome(gateway, user, resting, 'working');
+    const { orderRef } = await gateway.becomes(user, resting, 'working');
     await first.kill();
     await paper(t, user, journalDir);
     t.equal((await gateway.cancel(user, orderRef)).status, 202);
-    t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+    t.match((await gateway.becomes(user, resting, 'cancelled')).cancel, { status: 'cancelled' });
   });
 
   await t.test('it reconnects after a cut and after a restart of the gateway', async (t) => {
@@ -256,10 +243,10 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     proxy.cut();
     await terminal.notice('disconnected');
     const missed = await gateway.submit(user);
-    await outcome(gateway, user, missed, 'filled');
+    await gateway.becomes(user, missed, 'filled');
     await gateway.restart('SIGKILL');
     await terminal.notice('connected');
-    await outcome(gateway, user, await gateway.submit(user), 'filled');
+    await gateway.becomes(user, await gateway.submit(user), 'filled');
   });
 
   await t.test('an answer that drips does not hold its attempt to connect', async (t) => {
@@ -275,11 +262,8 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
   });
 
   await t.test('a welcome that came while its process stood still is taken', async (t) => {
-    const fake = await startFakeGateway();
-    t.teardown(() => fake.close());
-    const args = [...language.ledger, ...source, ...ledgerIn(t).args, 'never'];
-    const login = { url: fake.url, email: 'ann@example.com' };
-    const terminal = startTerminal(t, args, language.environment, login);
+    const fake = await fakeGateway(t);
+    const terminal = ledgerAt(t, language, fake.url).start();
     const connection = await fake.connection();
     await connection.next('hello');
     connection.socket.send('nonsense');
@@ -311,14 +295,14 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const first = await paper(t, user, journalDir, proxy.url);
     proxy.holdUntilClose();
     const order = await gateway.submit(user);
-    const { executionId } = await outcome(gateway, user, order, 'dispatched');
+    const { executionId } = await gateway.becomes(user, order, 'dispatched');
     language.stop(first.process);
     t.equal(await first.ended(), 0);
     const name = readdirSync(journalDir).find((file) => file.endsWith('.journal')) as string;
     // Stored and not executed, it would be in doubt.
     t.notMatch(readFileSync(join(journalDir, name), 'utf8'), executionId);
     await paper(t, user, journalDir);
-    await outcome(gateway, user, order, 'filled');
+    await gateway.becomes(user, order, 'filled');
   });
 
   await t.test('a second process on the same journal is refused', async (t) => {
@@ -346,7 +330,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       await dying.ended();
       t.equal(files.placed().length, where === 'after' ? 1 : 0);
       start(t, user, language.ledger, [...files.args, 'never']);
-      await outcome(gateway, user, order, 'filled');
+      await gateway.becomes(user, order, 'filled');
       t.equal(files.placed().length, 1);
     });
   }
@@ -362,7 +346,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     await eventually(() => files.placed().length === 1);
     await mute.kill();
     start(t, user, language.ledger, [...files.args, 'never'], proxy.url);
-    t.match(await outcome(gateway, user, order, 'filled'), { fills: [{ fillId: '1' }] });
+    t.match(await gateway.becomes(user, order, 'filled'), { fills: [{ fillId: '1' }] });
     t.equal(files.placed().length, 1);
   });
 
@@ -379,11 +363,35 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       await terminal.kill();
     }
     start(t, user, language.ledger, [...files.args, 'never']);
-    for (const order of orders) await outcome(gateway, user, order, 'filled');
+    for (const order of orders) await gateway.becomes(user, order, 'filled');
     const placed = files.placed();
     t.equal(placed.length, orders.length);
     t.equal(new Set(placed).size, orders.length);
   });
+}
+
+/** A gateway that the test plays, until it ends. */
+export async function fakeGateway(t: Test): Promise<FakeGateway> {
+  const fake = await startFakeGateway();
+  t.teardown(() => fake.close());
+  return fake;
+}
+
+/** Ledgers that share a journal and a broker, at a gateway that is not the real one. */
+export function ledgerAt(
+  t: Test,
+  { ledger, environment }: Pick<Language, 'ledger' | 'environment'>,
+  url: string,
+) {
+  const { args, placed } = ledgerIn(t);
+  return {
+    placed,
+    start: (dies = 'never') =>
+      startTerminal(t, [...ledger, ...source, ...args, dies], environment, {
+        url,
+        email: 'ann@example.com',
+      }),
+  };
 }
 
 function ledgerIn(t: Test) {

@@ -5,7 +5,7 @@ import t from 'tap';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
 import { environment, noPython, python, root, sdk } from './python.js';
-import { outcome, startTerminal } from './terminal-process.js';
+import { startTerminal } from './terminal-process.js';
 
 await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async (t) => {
   const gateway = await startTestGateway(t, { users: 1 });
@@ -42,7 +42,7 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   const terminal = start();
   await terminal.notice('connected');
 
-  const filled = await outcome(gateway, user, await submit({}), 'filled');
+  const filled = await gateway.becomes(user, await submit({}), 'filled');
   t.match(filled, { averageFillPrice: 1.1, fills: [{ fillId: '6000', quantity: 1 }] });
   const lags = join(directory, 'orders.lags');
   writeFileSync(lags, '');
@@ -50,24 +50,24 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   await eventually(() => statSync(lags).size > 3);
   t.match(await gateway.execution(user, slow), { status: 'submitted' });
   rmSync(lags);
-  const shown = await outcome(gateway, user, slow, 'filled');
+  const shown = await gateway.becomes(user, slow, 'filled');
   t.match(shown.fills, [{ quantity: 2 }], 'deals that show after the end of their order');
-  const poor = await outcome(gateway, user, await submit({ quantity: 101 }), 'rejected');
+  const poor = await gateway.becomes(user, await submit({ quantity: 101 }), 'rejected');
   t.match(poor, { reasonCode: 'insufficient_funds', native: { code: 10019 } });
-  const strange = await outcome(gateway, user, await submit({ instrument: 'XAU' }), 'rejected');
+  const strange = await gateway.becomes(user, await submit({ instrument: 'XAU' }), 'rejected');
   t.match(strange, { reasonCode: 'unknown_instrument' });
-  const unquoted = await outcome(gateway, user, await submit({ instrument: 'GBPUSD' }), 'rejected');
+  const unquoted = await gateway.becomes(user, await submit({ instrument: 'GBPUSD' }), 'rejected');
   t.match(unquoted, { reasonCode: 'no_quotes' }, 'an order that was not sent is not in doubt');
-  const dated = await outcome(gateway, user, await submit({ timeInForce: 'day' }), 'rejected');
+  const dated = await gateway.becomes(user, await submit({ timeInForce: 'day' }), 'rejected');
   t.match(dated, { reasonCode: 'invalid_field', native: { text: /timeInForce/ } });
 
   const resting = await submit(limit);
-  const { orderRef } = await outcome(gateway, user, resting, 'working');
+  const { orderRef } = await gateway.becomes(user, resting, 'working');
   await terminal.kill();
   const second = start();
   await second.notice('connected');
   t.equal((await gateway.cancel(user, orderRef)).status, 202);
-  t.match((await outcome(gateway, user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+  t.match((await gateway.becomes(user, resting, 'cancelled')).cancel, { status: 'cancelled' });
 
   const notDone = [
     [70, 'unknown'],
@@ -75,7 +75,7 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   ] as const;
   for (const [quantity, status] of notDone) {
     const stuck = await submit({ ...limit, quantity });
-    const working = await outcome(gateway, user, stuck, 'working');
+    const working = await gateway.becomes(user, stuck, 'working');
     t.equal((await gateway.cancel(user, working.orderRef)).status, 202);
     await eventually(async () => {
       return (await gateway.execution(user, stuck)).cancel?.status === status;
@@ -85,27 +85,27 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   const hides = join(directory, 'orders.hides');
   writeFileSync(hides, '');
   const late = await submit({ quantity: 50 });
-  await outcome(gateway, user, late, 'unknown');
+  await gateway.becomes(user, late, 'unknown');
   await eventually(() => statSync(hides).size > 2);
   rmSync(hides);
-  t.match(await outcome(gateway, user, late, 'filled'), { filledQuantity: 50 }, 'shown later');
+  t.match(await gateway.becomes(user, late, 'filled'), { filledQuantity: 50 }, 'shown later');
 
   writeFileSync(hides, '');
   const later = await submit({ quantity: 50 });
-  await outcome(gateway, user, later, 'unknown');
+  await gateway.becomes(user, later, 'unknown');
   await second.kill();
   const third = start();
   await third.notice('connected');
   rmSync(hides);
-  t.match(await outcome(gateway, user, later, 'filled'), { filledQuantity: 50 }, 'after a restart');
+  t.match(await gateway.becomes(user, later, 'filled'), { filledQuantity: 50 }, 'after a restart');
 
   writeFileSync(hides, '');
   const cutOff = await submit({ quantity: 60 });
   t.equal(await third.ended(), 9);
   await start().notice('connected');
-  await outcome(gateway, user, cutOff, 'unknown');
+  await gateway.becomes(user, cutOff, 'unknown');
   rmSync(hides);
-  t.match(await outcome(gateway, user, cutOff, 'filled'), { filledQuantity: 60 });
+  t.match(await gateway.becomes(user, cutOff, 'filled'), { filledQuantity: 60 });
   const orders = JSON.parse(readFileSync(join(directory, 'orders'), 'utf8')) as {
     volume_initial: number;
   }[];

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { password as usersPassword } from '../support/gateway-process.js';
-import type { TestGateway, TestUser } from '../support/gateway.js';
 import { Inbox } from '../support/inbox.js';
 
 /** The SDKs print one as a line of JSON on standard error. */
@@ -85,14 +84,4 @@ export function startTerminal(
       bound.abort();
     }
   }
-}
-
-/** Waits until the only execution of the request has this status. */
-export function outcome(
-  gateway: TestGateway,
-  user: TestUser,
-  requestId: string,
-  status: string,
-): Promise<any> {
-  return gateway.becomes(user, requestId, status);
 }
