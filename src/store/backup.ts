@@ -57,7 +57,7 @@ export async function prepareBackup(
     if (first !== undefined) return notEmpty(directory, first);
     const store = statSync(join(dataDirectory, dataFile), { throwIfNoEntry: false });
     const isElsewhere = store !== undefined && store.dev !== statSync(directory).dev;
-    // Of two at once, the second finds it there.
+    // Of two backups into the same directory, the second fails here.
     await mkdir(join(directory, unfinishedBackup), { mode: privateDirectoryMode });
     const prepared = { directory, dataDirectory, made: pathsBetween(outermost, directory) };
     const refusal = isElsewhere ? spaceRefusal(directory, store.size, 'the backup') : undefined;
@@ -147,7 +147,7 @@ async function bring(
   }
 }
 
-/** Not across file systems or mounts, nor where a directory is not writable. */
+/** @returns false across file systems or mounts, and where a directory is not writable. */
 async function isRenamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -163,7 +163,7 @@ async function copy(source: FileHandle, to: string): Promise<void> {
   await pipeline(source.createReadStream({ autoClose: false }), target.createWriteStream());
 }
 
-/** What root has made belongs to the owner of the data directory, whose gateway may start with it. */
+/** Gives what root has made to the owner of the data directory, whose gateway may start with it. */
 async function giveToOwner({ directory, dataDirectory, made }: BackupTarget): Promise<void> {
   const { uid, gid } = statSync(dataDirectory);
   const unfinished = join(directory, unfinishedBackup);
@@ -179,7 +179,7 @@ function inLog(name: string): string {
   return join(logDirectory, name);
 }
 
-/** What of a file's path lies right in the backup's directory. */
+/** The first part of a file's path in the backup's directory. */
 function topOf(name: string): string {
   return name.split(sep)[0] as string;
 }
@@ -218,7 +218,7 @@ function lostWithStore(directory: string): CopyRefusal {
   };
 }
 
-/** A gateway that ends, or cuts the command off, removes the copy that it has made for it. */
+/** Whether the staged copy is gone: a gateway that ends, or cuts the command off, removes it. */
 function isGone(error: unknown, stagedDirectory: string): boolean {
   const { code, path = '' } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' && isWithin(stagedDirectory, path);

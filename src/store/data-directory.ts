@@ -20,14 +20,14 @@ import { StoreRefused } from './refusal.js';
 export const dataFile = 'data.mdb';
 /** lmdb's table of readers and its mutex; made anew wherever it is missing. */
 export const storeLockFile = 'lock.mdb';
-/** There while the store is made, from before its file until after the first commit. */
+/** Exists while the store is made: from before lmdb makes its file until the first commit is on disk. */
 const unfinishedStore = 'unfinished-store';
-/** In a copy of the store until a gateway has started with it: what was queued then may have been sent since. */
+/** Marks a copy until a gateway has started with it: signals queued in it may have been sent since. */
 export const copyMark = 'copy';
 /** In a backup's directory: the files that are not complete yet. */
 export const unfinishedBackup = 'unfinished';
 
-/** Those that a start or a restore may have left, and what a file system has of its own. */
+/** Directories that a start or a restore may have left, and the file system's own. */
 const ownDirectories = /^(?:log|staging-.*|unfinished|lost\+found)$/;
 
 /** @returns a warning for the operator when the directory was open to others, and now is not. */
@@ -58,7 +58,7 @@ export function prepareDataDirectory(directory: string): string | undefined {
   }
 }
 
-/** Whether it is one such as /tmp or /var/lib, which nobody else could use any more. */
+/** Whether others use the directory, such as /tmp or /var/lib, and would be locked out. */
 function isOfOthers(directory: string): boolean {
   if (isStoreDirectory(directory)) return false;
   const isDirectoryOfOthers = (entry: Dirent): boolean =>
@@ -73,7 +73,7 @@ function foreignMessage(directory: string): string {
   );
 }
 
-/** From the first of the directories that were made: each is an entry of the one above it. */
+/** Syncs the parent of each directory that was made, since the parent holds its name. */
 function syncMade(first: string, directory: string): void {
   const top = dirname(resolve(first));
   for (let each = dirname(resolve(directory)); each.length >= top.length; each = dirname(each)) {
@@ -87,7 +87,7 @@ export function isStoreDirectory(directory: string): boolean {
   return existsSync(join(directory, dataFile)) && !isUnfinishedStore(directory);
 }
 
-/** A mark beside a log is that of an earlier store: someone has put a backup there since. */
+/** A mark beside the files of a log is left over from an earlier store, over which a backup was put. */
 function isUnfinishedStore(directory: string): boolean {
   if (!existsSync(join(directory, unfinishedStore))) return false;
   const log = join(directory, logDirectory);
@@ -95,8 +95,8 @@ function isUnfinishedStore(directory: string): boolean {
 }
 
 /**
- * To be called before lmdb makes the file: it does not flush the first pages, so that a power cut may leave any
- * part of them. The mark tells that from a damaged store, and nothing was acknowledged while it was there.
+ * To be called before lmdb makes the file. lmdb does not flush the first pages, and a power cut may leave any
+ * part of them; the mark tells this from a damaged store. Nothing is acknowledged while the mark exists.
  */
 export function beginStore(directory: string): void {
   if (isStoreDirectory(directory)) return;
@@ -117,7 +117,7 @@ export function isCopy(directory: string): boolean {
   return existsSync(join(directory, copyMark));
 }
 
-/** To be called when what the mark says is in the store. */
+/** To be called when the writes that follow from the mark are on disk. */
 export function unmarkCopy(directory: string): void {
   removeMark(directory, copyMark);
 }

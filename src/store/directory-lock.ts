@@ -40,16 +40,16 @@ export interface DirectoryLock {
 }
 
 /**
- * Takes the lock, or returns its holder. A holder writes its process into the file a moment after it
- * has the lock, so a single look may return the holder before it. Throws `StoreRefused` when the directory
- * cannot hold a lock.
+ * Takes the lock, or returns its holder. A holder writes its process id into the file a moment after it has
+ * the lock, so a single look may return the previous holder. Throws `StoreRefused` when the directory cannot
+ * hold a lock.
  */
 export function tryLockDirectory(directory: string, role: Role): DirectoryLock | Holder {
   const path = join(directory, directoryLockFile);
   let file: number | undefined;
   let isHeld = false;
   try {
-    // A backup of a version without the mark: it brings no lock, and a store that was ever opened has one.
+    // A store that was ever opened has a lock file: one without is a backup, which earlier versions did not mark.
     if (isStoreDirectory(directory) && !existsSync(path)) markCopy(directory);
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, privateFileMode);
     fchmodSync(file, privateFileMode);
@@ -117,7 +117,7 @@ export function busyMessage(directory: string, pid: number): string {
   );
 }
 
-/** A gateway of a version before the roles wrote its process alone. */
+/** A gateway of an earlier version wrote its process id without a role. */
 function holderOf(path: string): Holder {
   const [pid, role] = readFileSync(path, 'utf8').trim().split(' ');
   return { pid: Number(pid), role: role === 'command' ? 'command' : 'gateway' };

@@ -16,7 +16,7 @@ export interface DiskSpace {
 export interface DiskReserve {
   /**
    * Called before every write.
-   * @param bytes by which the write makes files larger than all writes do.
+   * @param bytes by which the write enlarges files, beyond what every write does.
    * @returns why it must not happen now; undefined while there is space.
    */
   refusal(bytes?: number): WriteRefused | undefined;

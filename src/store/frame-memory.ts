@@ -1,7 +1,7 @@
 /**
- * Memory in which frames are made, and stay until the index has them: blocks that are shared with the
- * thread that fills it, so that no frame is copied. Frames lie in a block one behind the other; a block is
- * used again when all of its frames are gone.
+ * Memory in which frames are made and kept until the index has them. Its blocks are shared with the thread that
+ * fills the index, so that no frame is copied. Frames lie in a block one behind the other; a block is used
+ * again when all of its frames are gone.
  */
 import { frameHeaderBytes } from './log/frame.js';
 

@@ -26,9 +26,9 @@ export interface FrameWriterDeps {
 
 export class FrameWriter implements Writer {
   #isOpen = false;
-  /** Of the write that runs now, once it has put anything. */
+  /** The group of the write that runs now, once it has put anything. */
   #group: WriteGroup | undefined;
-  /** What the group held before. */
+  /** What the group held before the write. */
   #versions = 0;
   #bytes = 0;
 

@@ -1,7 +1,7 @@
 /**
- * lmdb 3.5.6 can fail within a commit, or end the process, for what its list of free pages is just then
- * (native-notes/lmdb.md). What the log holds is the same at each try, and so such a commit would fail each time. A
- * commit of a random size before it leaves another list.
+ * lmdb 3.5.6 can fail within a commit, or end the process, with certain lists of free pages
+ * (native-notes/lmdb.md). A retry applies the same frames of the log and would fail each time; a commit of a
+ * random size before it changes the list.
  */
 import type { RootDatabase } from 'lmdb';
 import { random } from '../lib/ids.js';

@@ -1,12 +1,12 @@
 /**
- * Groups of writes on their way to the log: one is being written, and all that comes meanwhile is the
- * next. When a write of the log fails, its group's outcome is unknown; what only waited behind it is
- * known not to have happened. Owns both groups.
+ * Collects writes in groups for the log: one group is being written, and the writes that come meanwhile form
+ * the next. When a write of the log fails, the outcome of its group is unknown; the group that waits behind it
+ * is known not to be written. Owns both groups.
  *
- * A group begins its way, and its outcome is told, at the end of a loop turn: all sockets that were
- * ready in the turn have had their callbacks, so that what they wrote is one group; and the native
- * server corks the one socket whose callback runs, so that from within one every header of an answer to
- * another would be a system call of its own (`native-notes/backpressure.md`).
+ * A group is written, and its outcome told, at the end of a loop turn. By then all sockets that were ready in
+ * the turn have had their callbacks, and their writes share one group. And the native server corks only the
+ * socket whose callback runs: an answer to another socket from within that callback would cost a system call
+ * for each header (`native-notes/backpressure.md`).
  */
 import type { Clock } from '../lib/clock.js';
 import type { Histogram } from '../lib/instruments.js';
@@ -23,11 +23,11 @@ export interface GroupCommitDeps {
   readonly memory: FrameMemory;
   /** Whether the next group has to wait until the index has caught up. */
   readonly isHeld: () => boolean;
-  /** A group is about to be written. Throws when nothing may be, which ends the process. */
+  /** Called before a group is written. Throws, which ends the process, when no write may follow. */
   readonly onBegin: () => void;
-  /** A group is on disk and seen by readers. */
+  /** Called when a group is on disk and readers see it. */
   readonly onFlushed: (group: WriteGroup) => void;
-  /** Told of the outcome of every write of the log. */
+  /** Called with the outcome of every write of the log. */
   readonly onCommit: ((ok: boolean) => void) | undefined;
   /** Seconds from a group's first write until it is on disk. */
   readonly commitLatency: Histogram | undefined;
@@ -36,7 +36,7 @@ export interface GroupCommitDeps {
 }
 
 export class GroupCommit {
-  /** Why the newest write of the log failed; undefined when it did not, or had no room. */
+  /** Why the newest write of the log failed; undefined when it succeeded or was refused before it began. */
   failure: StoreFailure | undefined;
   #filling: WriteGroup | undefined;
   #underWay: WriteGroup | undefined;
@@ -76,7 +76,7 @@ export class GroupCommit {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Lets the waiting group begin its way when nothing is in front of it any more. */
+  /** Schedules the write of the waiting group, unless another group is under way. */
   next(): void {
     if (this.#isScheduled || this.#underWay !== undefined || this.#filling === undefined) return;
     this.#isScheduled = true;
@@ -119,7 +119,7 @@ export class GroupCommit {
     } else {
       const waiting = this.#filling;
       this.#filling = undefined;
-      // The newer one first: its versions lie on those of the older one.
+      // Reverts the newer group first, since its versions lie on those of the older one.
       if (waiting !== undefined) {
         this.deps.memory.close(waiting.span);
         if (waiting.versions.length === 0) this.#release(waiting);
@@ -137,7 +137,7 @@ export class GroupCommit {
     this.#tellIdle();
   }
 
-  /** Nothing is left of it: every write to it threw, and nobody waits for it. */
+  /** Ends an empty group: every write to it threw, and no caller waits for it. */
   #release(group: WriteGroup): void {
     this.deps.memory.free(group.span);
     group.resolve();

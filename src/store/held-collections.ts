@@ -1,7 +1,7 @@
 /**
- * The collections whose records are held in memory. That there is none is held, too, where a poller looks first,
- * where each signal looks whether its key was revoked, for switches that were never touched, and, of a bounded
- * number, for API keys that nobody has.
+ * The collections whose records are held in memory. The absence of a record is held, too, of open executions,
+ * where a poller looks first, of revocations, which each signal looks for, of switches that were never set, and
+ * of a bounded number of API keys that do not exist.
  */
 import type { Collection } from './key-layout.js';
 

@@ -1,9 +1,8 @@
 /**
- * Records that are read far more often than they change, held in memory until they change: those of the gate, and
- * what a bot polls. A layer over the store of the one process that owns it, through which every change comes: what
- * a write touched is dropped at its flush, before anybody is told of it. Who gets a record shares it, and cannot
- * change it; one that is unchanged is the same object, so that what was made of it can be kept with it. Owns a
- * bounded number of bytes.
+ * Holds records in memory that are read far more often than they change: those of the gate, and those that a
+ * bot polls. A layer over the store, through which every change comes: the records that a write touched are
+ * dropped at its flush, before its promise settles. Callers share the records, which are frozen; an unchanged
+ * record stays the same object, so that results can be cached by it. Owns a bounded number of bytes.
  */
 import { heldCollections } from './held-collections.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
@@ -11,9 +10,9 @@ import { Shelf, type ShelfKey } from './shelf.js';
 import type { Store } from './store.js';
 import { TouchedRecords } from './touched-records.js';
 
-/** As V8 holds them, about. */
+/** Estimated size in V8's heap. */
 const bytesMax = 64 * 1024 * 1024;
-/** Of an entry and each member of its record, beside its text. */
+/** Estimate for an entry, and for each member of its record beside its text. */
 const bytesPerValue = 32;
 
 export function holdRecords(store: Store): Store {
@@ -35,7 +34,7 @@ export function holdRecords(store: Store): Store {
     if (held !== undefined) return (held ?? undefined) as RecordOf<C> | undefined;
     const record = store.get(collection, key);
     if (record === undefined && !shelf.holdsAbsence) return undefined;
-    // Absences of keys of one part are bounded by their number: what anybody asks for must not clear the rest.
+    // Absences of keys of one part are bounded by number: a client that asks for many must not clear the rest.
     if (record !== undefined || typeof key !== 'string')
       bytes += frozenBytes(record) + bytesPerValue + lengthOf(key);
     if (bytes > bytesMax) clear();
@@ -65,7 +64,7 @@ export function holdRecords(store: Store): Store {
   };
 }
 
-/** The first part of two is held once for all of its keys. */
+/** The first part of a key of two is held once for all of its keys. */
 function lengthOf(key: unknown): number {
   return String(Array.isArray(key) ? key.at(-1) : key).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Fills the index with what the log holds, behind it, by a thread of its own: so many groups as wait, in
- * one transaction. Owns the groups that the index lacks. A transaction that fails is tried again every second.
+ * Brings groups that the log holds into the index by a thread of its own, many of them in one transaction.
+ * Owns the groups that the index lacks. Tries a failed transaction again every second.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure } from './store.js';
@@ -8,11 +8,15 @@ import type { IndexThread } from './index-thread.js';
 import type { IndexAnswer } from './index-thread.worker.js';
 import type { WriteGroup } from './write-group.js';
 
-/** A transaction begins once it has so much, or after `gatherMs`: the log waits behind its pages (native-notes/log.md). */
+/**
+ * A transaction begins when so many bytes wait, or after `gatherMs`. It is small, since the log's writes wait for
+ * the disk behind its pages (native-notes/log.md).
+ */
 const bytesPerTransaction = 128 * 1024;
 const gatherMs = 40;
-/** When behind, it takes a part of what waits, since a larger one costs less for each of its groups; in some 30 ms at most. */
+/** When behind, a transaction takes this part of what waits, since a larger one costs less per group. */
 const partWhenBehind = 1 / 8;
+/** The most that it takes, in some 30 ms. */
 const bytesWhenBehind = 2 * 1024 * 1024;
 const retryMs = 1_000;
 
@@ -34,12 +38,12 @@ export interface IndexFillerDeps {
 }
 
 export class IndexFiller {
-  /** Of the groups that the index lacks. */
+  /** Bytes of the groups that the index lacks. */
   waitingBytes = 0;
   /** Why the last try failed. */
   failure: string | undefined;
   #waiting: WriteGroup[] = [];
-  /** The first ones of those that wait, which a transaction applies now. */
+  /** How many of the waiting groups, from the first on, a transaction applies now. */
   #underWay = 0;
   #timer: Timer | undefined;
   #isClosing = false;
@@ -65,7 +69,7 @@ export class IndexFiller {
     else this.#fillSoon();
   }
 
-  /** Resolves with a position that the index has reached, when it holds all that was added before. */
+  /** Resolves when the index holds every group added before, with the position that it has reached. */
   settled(): Promise<number> {
     const last = this.#waiting.at(-1);
     if (last === undefined) return Promise.resolve(this.position);
@@ -111,7 +115,7 @@ export class IndexFiller {
     this.deps.thread.hold(true);
   }
 
-  /** How many groups, at least one, have no more bytes than that. */
+  /** How many groups fit into the bytes; at least one. */
   #countFor(bytesMax: number): number {
     let bytes = 0;
     const over = this.#waiting.findIndex((group) => (bytes += group.bytes) > bytesMax);

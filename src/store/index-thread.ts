@@ -25,7 +25,7 @@ export class IndexThread {
     try {
       this.#worker ??= this.#start();
     } catch (error) {
-      // There are no more threads, for now.
+      // The system has no thread left for now.
       const failure = `its thread cannot be started: ${errorText(error)}`;
       queueMicrotask(() => answered({ failure }));
       return;
@@ -58,7 +58,7 @@ export class IndexThread {
     const workerData: IndexThreadData = { ...this.data, position: this.position(), guard };
     const worker = new Worker(file, { workerData, name: 'index' });
     const leave = (): void => {
-      // What it has not written is in the log, as if the process had been killed.
+      // What the thread has not written is in the log, as after a kill.
       if (!beginExit(guard)) process.kill(process.pid, 'SIGKILL');
     };
     process.once('exit', leave);

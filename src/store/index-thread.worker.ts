@@ -32,7 +32,7 @@ export type IndexAnswer =
   | { readonly failure: string };
 
 const { directory, sweeper, guard, ...data } = workerData as IndexThreadData;
-// A database is opened in a transaction.
+// Guarded, since a database is opened in a transaction.
 const { root, apply, databases } = runGuarded(guard, open);
 const index = createIndexWriter(databases);
 const sweep = sweeper === undefined ? undefined : await load(sweeper);
@@ -48,7 +48,7 @@ async function load(url: string): Promise<Sweeper> {
 }
 
 let { position } = data;
-/** What failed is tried again, and might fail for the same free pages. */
+/** Whether the last request failed: it is tried again, and could fail for the same free pages. */
 let hasFailed = false;
 
 function perform(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
@@ -80,12 +80,12 @@ function answerTo(request: Exclude<IndexRequest, 'end'>): IndexAnswer {
   }
 }
 
-/** lmdb has written a line of its own to standard error, and not its end: the next line of the log would be no JSON. */
+/** lmdb has written to standard error without a newline: the next line of the log would be no JSON. */
 function endLineOfLmdb(): void {
   try {
     writeSync(2, '\n');
   } catch {
-    // Nobody reads it.
+    // Standard error is closed.
   }
 }
 

@@ -77,7 +77,7 @@ function acceptSecret(secret: string, refusal: string): string {
   return secret;
 }
 
-/** Under its own name only when complete: neither a crash nor a second program leaves half a secret. */
+/** Names the file only when it is complete: neither a crash nor a second program leaves half a secret. */
 function makeSecret(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
   const draft = `${path}.${randomHex(8)}`;

@@ -18,7 +18,7 @@ const stringTag = 0x20;
 
 // Below every byte that a string is made of, so that a shorter string and a shorter list sort first.
 const partEnd = 0x00;
-/** Written before what would else be mistaken for `partEnd` or for itself. */
+/** Written before a character that would otherwise be read as `partEnd` or as `escape`. */
 const escape = 0x01;
 
 const numberBytes = 9;
@@ -77,7 +77,7 @@ const numberView = new DataView(new ArrayBuffer(8));
 /** IEEE 754 sorts as an unsigned integer once negative numbers are inverted and others get the sign bit. */
 function writeNumber(value: number, target: Uint8Array, position: number): number {
   target[position] = numberTag;
-  // Adding zero makes one of the two zeros.
+  // Adding zero turns -0 into 0.
   numberView.setFloat64(0, value + 0);
   const inverted = value < 0;
   for (let i = 0; i < 8; i++) {
@@ -134,7 +134,7 @@ function readNumber(source: Uint8Array, position: number): number {
   return numberView.getFloat64(0);
 }
 
-/** Throws when the key is longer than the store takes: only a missing check before it lets that happen. */
+/** Throws when the key is longer than `keyBytesMax`: a bug, since callers check the lengths of names before. */
 export function assertKeyFits(key: StoreKey): void {
   if (bytesAtMost(key) > keyBytesMax && encodeKey(key).length > keyBytesMax) {
     throw new RangeError(`a store key is longer than ${keyBytesMax} bytes`);

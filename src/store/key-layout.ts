@@ -56,7 +56,7 @@ export interface Layout {
   unknownOrders: { key: [string, string]; record: number };
   /** [userId, ULID of the acceptance] → Idempotency-Key of a cancel or of a cancel-all, so that the sweep finds its record. */
   cancelKeys: { key: [string, string]; record: string };
-  /** [userId, cancelAllId], while orders are owed what it decided. */
+  /** [userId, cancelAllId], while what it decided is not applied to all of its orders. */
   cancelAlls: { key: [string, string]; record: CancelAllRecord };
   /** [userId, id of the API key in decimal]. A move to another gateway leaves it behind, disarmed: keys get new ids there. */
   cancelAfters: { key: [string, string]; record: CancelAfterRecord };
@@ -84,7 +84,7 @@ export function importKeyOf(userId: string): string {
 }
 export const importPrefix = 'import:';
 
-/** The keys of `meta` that begin so. `;` follows `:`. */
+/** The range of `meta` keys with the prefix: `;` is the character after `:`. */
 export function metaRange(prefix: typeof purgePrefix | typeof importPrefix) {
   return { start: prefix, end: `${prefix.slice(0, -1)};` };
 }

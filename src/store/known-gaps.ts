@@ -1,9 +1,10 @@
 /**
- * Stretches between a user's keys in which nothing is stored. A bot counts its signals up, or names them by the time:
- * the next name lies in the stretch behind the one before, and needs no look-up to be new. A stretch is found after
- * look-ups that found nothing, and begins behind each key that is put in it. Owns a bounded number of stretches.
+ * Gaps between a user's keys, in which nothing is stored. A bot numbers its signals upwards, or names them by
+ * the time: the next name lies in the gap behind the one before, and is known to be new without a look-up. A
+ * gap is searched for after look-ups that found nothing; a key that is put into it moves its begin. Owns a
+ * bounded number of gaps.
  *
- * Only names of printable ASCII lie in one: as texts they have the order that their keys have as bytes.
+ * Only names of printable ASCII lie in a gap: these sort as texts in the order of their keys' bytes.
  */
 import type { Collection, KeyOf } from './key-layout.js';
 import type { Reader } from './store.js';
@@ -13,21 +14,21 @@ const gapCollections = ['idempotency', 'signalIds'] as const;
 type GapCollection = (typeof gapCollections)[number];
 type NameKey = KeyOf<GapCollection>;
 
-/** Of a user: each of its bots may count by itself. */
+/** Per user: each of a user's bots may number its own signals. */
 const gapsMax = 8;
 const usersMax = 10_000;
-/** To find a stretch costs as much as tens of look-ups: so many in vain are made before, twice as many each time. */
+/** Look-ups in vain before a gap is searched for, which costs tens of look-ups; doubled by each search. */
 const missesMin = 2;
 const missesMax = 256;
-/** A stretch that was used so often was worth it, and the next one is found sooner. */
+/** After so many uses a gap was worth its search, and `missesMin` applies again. */
 const usesMin = 8;
 
 const firstBytes = 64;
 
-/** Nothing is stored between both, each excluded; `high` is undefined behind the user's last key. */
+/** Nothing is stored between `low` and `high`, both excluded; `high` is undefined behind the user's last key. */
 class Gap {
   uses = 0;
-  /** The characters of `low`. Its text would outlive the young generation, of each signal anew. */
+  /** The character codes of `low`: a string kept for each signal would outlive the young generation. */
   #low = new Uint8Array(firstBytes);
   #lowLength = 0;
   readonly #high: string | undefined;
@@ -41,7 +42,7 @@ class Gap {
     return this.#isBehindLow(name) && (this.#high === undefined || name < this.#high);
   }
 
-  /** What lies below the name is left, too: a name that comes late is looked up. */
+  /** Begins the gap behind the name. A name below it that comes late is looked up again. */
   leave(name: string): void {
     if (this.contains(name)) this.#begin(name);
   }
@@ -63,7 +64,7 @@ class Gap {
   }
 }
 
-/** @param from so many characters are known to be. */
+/** @param from number of leading characters that are known to be printable. */
 function isPrintable(name: string, from = 0): boolean {
   for (let i = from; i < name.length; i++) {
     const unit = name.charCodeAt(i);
@@ -75,20 +76,20 @@ function isPrintable(name: string, from = 0): boolean {
 interface UserGaps {
   /** The newest one first. */
   readonly gaps: Gap[];
-  /** Look-ups in vain since the newest stretch was found. */
+  /** Look-ups in vain since the last search for a gap. */
   misses: number;
-  /** How many of them lead to the next one. */
+  /** Look-ups in vain that lead to the next search. */
   missesNeeded: number;
 }
 
 /** @returns the name of the user's first key from the given one on; undefined where there is none. */
 type FirstFrom = (userId: string, name: string) => string | undefined;
 
-/** Of one collection. */
+/** The gaps of one collection. */
 class CollectionGaps {
   readonly #firstFrom: FirstFrom;
   readonly #byUser = new Map<string, UserGaps>();
-  /** The one that was asked for last. */
+  /** The user that was asked for last. */
   #userId = '';
   #user: UserGaps | undefined;
 
@@ -141,7 +142,7 @@ class CollectionGaps {
 }
 
 export interface KnownGapsDeps {
-  /** All that count what is stored in their own way, since what is on its way may still fail. */
+  /** A key that any of them has ends a gap: one sees writes under way, another what remains when those fail. */
   readonly readers: readonly Reader[];
   /** Whether a range costs too much now. */
   readonly isDear: () => boolean;
@@ -161,17 +162,17 @@ export class KnownGaps {
     );
   }
 
-  /** Whether it is known that nothing is stored at the key, nor on its way. */
+  /** Whether it is known that nothing is stored at the key, and that no write under way puts it. */
   contain<C extends Collection>(collection: C, key: KeyOf<C>): boolean {
     return this.#byCollection[collection]?.contains(key as NameKey) ?? false;
   }
 
-  /** The key is put. */
+  /** Call it before the key is put. */
   leave<C extends Collection>(collection: C, key: KeyOf<C>): void {
     this.#byCollection[collection]?.leave(key as NameKey);
   }
 
-  /** A look-up has found nothing at the key. */
+  /** Call it when a look-up has found nothing at the key. */
   missed<C extends Collection>(collection: C, key: KeyOf<C>): void {
     if (!this.#deps.isDear()) this.#byCollection[collection]?.missed(key as NameKey);
   }
@@ -186,7 +187,7 @@ export class KnownGaps {
   }
 }
 
-/** As texts are compared above. */
+/** In the order of UTF-16 units, as `<` compares texts. */
 function byUnits(a: string, b: string): number {
   return a < b ? -1 : 1;
 }

@@ -1,8 +1,8 @@
 /**
  * The index of the log: one lmdb environment in the data directory, one named database per collection,
- * records as JSON text. It holds what the log held up to a position, which it notes in the same
- * transaction, and is durable at every commit of its own. Readers and the thread that fills it open it
- * alike, since all opens in a process share one environment.
+ * records as JSON text. It holds what the log held up to a position, which each transaction notes, and every
+ * commit of it is durable. Readers and the thread that fills it open it alike, since all opens in a process
+ * share one environment.
  *
  * JSON, because measured on requests and executions it costs what self-contained msgpack costs, keeps
  * every string faithful down to lone surrogates, and can be read with lmdb's own tools when all else fails.
@@ -22,7 +22,7 @@ import { StoreRefused } from './refusal.js';
 /** In `meta`: the position up to which the index holds the log. */
 export const positionKey = 'log:position';
 
-// First in lmdb's file is the header of its first page, then its mark.
+// lmdb's file begins with the header of its first page; its mark follows.
 const headBytes = 28;
 const markPosition = 24;
 const mark = 0xbeefc0de;
@@ -78,8 +78,8 @@ export function openIndex(directory: string): RootDatabase {
 }
 
 /**
- * Throws when lmdb could not open the file, which would end the process without a word. Not by opening it: to close the
- * lock file takes away all locks that the process has on it, lmdb's too.
+ * Throws when the process may not read and write the file: lmdb would end the process without a message. Does
+ * not open it, since closing the lock file would release all locks that the process has on it, lmdb's too.
  */
 function isThere(path: string): boolean {
   try {
@@ -91,7 +91,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** lmdb does not look before it leaps, and a foreign or cut-off file would end the process by a signal. */
+/** lmdb does not check the file itself: a foreign or cut-off one would end the process by a signal. */
 function assertMarked(path: string): void {
   const head = Buffer.alloc(headBytes);
   const file = openSync(path, 'r');

@@ -1,7 +1,7 @@
 /**
- * The store port over a log and an index. A write is durable, and seen, once its frame is in the log;
- * lmdb, the index, gets it a moment later from a thread of its own. What lies between them is in memory,
- * bounded in bytes: when the index falls behind, writes wait for it.
+ * The store port over a log and an index. A write is durable, and readers see it, once its frame is in the
+ * log; a thread of its own brings it into lmdb, the index, a moment later. Writes that the index lacks are
+ * held in memory, bounded in bytes: beyond the bound, new writes wait for the index.
  */
 import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,19 +43,19 @@ export interface StoreOptions {
   readonly commitLatency?: Histogram;
   /** Seconds of a write of the log. */
   readonly flushLatency?: Histogram;
-  /** Told of the outcome of every commit: after `false`, nothing is durable until a `true`. */
+  /** Called with the outcome of every commit: after `false`, no write is durable until a `true`. */
   readonly onCommit?: (ok: boolean) => void;
-  /** Told of what the last process left in the log, before the store is returned. */
+  /** Called with what the last process left in the log, before the store is returned. */
   readonly onRecovered?: (recovery: Recovery) => void;
-  /** Told of each failure to fill the index, which is tried again. */
+  /** Called for each failure to fill the index, which is tried again. */
   readonly onIndexFailed?: (reason: string) => void;
   /** URL of the module whose `createSweeper` makes the sweeper. Without it, nothing can be swept. */
   readonly sweeper?: string;
-  /** What the disk of the directory holds; read from the system unless a test says otherwise. */
+  /** Space on the disk of the directory; default: read from the system. */
   readonly diskSpace?: () => DiskSpace | undefined;
-  /** Of a file of the log. */
+  /** Size of a file of the log. */
   readonly segmentBytes?: number;
-  /** Of what the index lacks: beyond it, writes wait. */
+  /** Bytes of writes that the index lacks, beyond which new writes wait. */
   readonly waitingBytesMax?: number;
   /** False to refuse a store of an earlier format rather than change it. */
   readonly takesOver?: boolean;
@@ -63,14 +63,14 @@ export interface StoreOptions {
 
 const segmentBytesShipped = 16 * 2 ** 20;
 const waitingBytesShipped = 64 * 2 ** 20;
-/** Takes half a millisecond. */
+/** Versions dropped in one turn of the event loop; takes half a millisecond. */
 const versionsPerTurn = 2_000;
-/** A range looks through all versions. */
+/** With more versions in the overlay no gap is searched for, since a range goes through all of them. */
 const versionsPerGapMax = 2_000;
 
 /**
- * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. For the
- * process that holds the directory's lock: an open beside another process can undo what that one commits.
+ * Opens the store in an existing directory, or makes a new one there. Throws `StoreRefused`. Only for the
+ * process that holds the directory's lock: a second process that opens the store can undo commits of the first.
  */
 export function openStore(directory: string, options: StoreOptions = {}): Store {
   removeStagedCopies(directory);
@@ -93,7 +93,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
   const refusal = (bytes?: number): WriteRefused | undefined =>
     urgent > 0 ? undefined : reserve.refusal(bytes);
   const log = new Log({ logId, files, segmentBytes, refusal }, found, recovery);
-  /** Why nothing may be passed to lmdb now. A disk that fails the log fails it, too: native-notes/lmdb.md. */
+  /** Why nothing may be passed to lmdb now. A disk that fails the log fails lmdb, too: native-notes/lmdb.md. */
   const indexRefusal = (): StoreFailure | undefined => commits.failure ?? reserve.refusal();
   const thread = new IndexThread({ directory, sweeper: options.sweeper }, () => filler.position);
   const filler: IndexFiller = new IndexFiller(
@@ -102,9 +102,9 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       thread,
       refusal: indexRefusal,
       onApplied(groups) {
-        // Readers look into the index from here on, and not into an older state of it.
+        // From here on readers see these groups in the index, not an older snapshot of it.
         root.resetReadTxn();
-        // Not up to its end: that commit may be undone until the next one has found it there.
+        // The log keeps these groups: their commit may be undone until the next one has found it in the index.
         log.release((groups[0] as WriteGroup).begin);
         drop(groups);
         commits.next();
@@ -121,12 +121,12 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     log,
     overlay,
     memory,
-    // The log is tried again in any case: the index waits for it.
+    // Not after a failure of the log: the index waits until a write of the log succeeds.
     isHeld: () => !closed && commits.failure === undefined && filler.waitingBytes > waitingBytesMax,
-    // Otherwise what another program has undone would be taken for new, and acknowledged a second time.
+    // If another program has undone a commit, a retry of its writes would look new and be acknowledged twice.
     onBegin: () => assertHolds(databases.meta, filler.position),
     onFlushed: (group) => filler.add(group),
-    // What was written in the reserve does not mean that there is space again.
+    // A write that may use the reserve does not prove that the disk has space again.
     onCommit: (ok) => options.onCommit?.(ok && reserve.refusal() === undefined),
     commitLatency: options.commitLatency,
     flushLatency: options.flushLatency,
@@ -168,7 +168,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     return refused;
   }
 
-  /** In slices, since there may be tens of thousands of versions. */
+  /** Drops groups that the index holds, some in each turn: they may have tens of thousands of versions. */
   function drop(groups: readonly WriteGroup[], from = 0): void {
     let versions = 0;
     let next = from;
@@ -181,7 +181,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     if (next < groups.length) setImmediate(drop, groups, next);
   }
 
-  /** What the index lacks then is in the log, and brought in by the next open if not here. */
+  /** Ends every part. Writes that the index still lacks are brought in here or, from the log, by the next open. */
   async function end(): Promise<void> {
     commits.next();
     await commits.idle();
@@ -189,12 +189,12 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     await thread.end();
     await log.close();
     if (lacking.length > 0 && indexRefusal() === undefined) fillNow(lacking);
-    // lmdb reads for a copy what the close would free: it is closed behind the copy, or ends with the process.
+    // A copy reads what the close would free, so lmdb is closed after the copy, or ends with the process.
     const isClosed = Promise.allSettled(copies).then(() => root.close());
     if (copies.size === 0) await isClosed;
   }
 
-  /** Looks, after a failure, whether lmdb has given up for good, or has lost a commit: the process ends then. */
+  /** After a failure: throws, which ends the process, when lmdb has given up for good or has lost a commit. */
   function assertIndexLives(): void {
     root.resetReadTxn();
     assertHolds(databases.meta, filler.position);
@@ -207,7 +207,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
         (groups.at(-1) as WriteGroup).end,
       );
     } catch {
-      // As if the process had been killed: the log has it.
+      // As after a kill, the next open brings these frames in from the log.
     }
   }
 
@@ -240,7 +240,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
       const isUrgent = transactOptions?.usesReserve === true;
       if (isUrgent) urgent++;
       try {
-        // What it has read may be in a group before it.
+        // What the work has read may be in an earlier group.
         await (writer.group ?? commits.last)?.settled;
       } finally {
         if (isUrgent) urgent--;
@@ -266,7 +266,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
 
     async backup(target) {
       assertOpen();
-      // lmdb makes the copy readable for others, so its directory is closed first.
+      // lmdb makes a copy that other users can read, so the directory is made private first.
       chmodSync(target, privateDirectoryMode);
       const first = await filler.settled();
       assertOpen();

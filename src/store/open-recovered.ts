@@ -31,13 +31,13 @@ export function openRecovered(
 ): RecoveredStore {
   const root = openIndex(directory);
   try {
-    // Its position says which files of the log may be used again. Who wrote it may have been killed before its flush.
+    // Its position says which files of the log may be reused; a process may have been killed before it flushed that.
     syncFile(join(directory, dataFile));
     const index = claimFormat(root, directory, takesOver);
     endStore(directory);
     const files = createSegmentFiles(join(directory, logDirectory));
     const found = files.find();
-    // Who made a file for later may have been killed before its flush, or that of its name.
+    // A process may have been killed before it flushed a file that it made ahead, or the file's name.
     for (const segment of found) if (segment.header === undefined) segment.sync();
     syncDirectory(join(directory, logDirectory));
     const recovery = recover(found, index);

@@ -1,7 +1,7 @@
 /**
  * What the index does not hold yet: for each key the versions that were written since, newest first.
- * Readers see the newest one that is on disk, transactions the newest one at all. Owns the versions
- * from the write until the index has them, or until the write has failed.
+ * Readers see the newest one that is on disk, transactions the newest of all. Owns the versions from the write
+ * until the index has them, or until the write has failed.
  */
 import { keyBytesMax, writeKey } from './key-encoding.js';
 import { type Collection, collectionTraits, type KeyOf } from './key-layout.js';
@@ -11,7 +11,7 @@ import type { Version, WriteGroup } from './write-group.js';
 /** Which versions count: those that are on disk, or all. */
 export type Seen = 'flushed' | 'written';
 
-/** Longer keys are not stored, and what does not fit is not written. */
+/** Longer keys are never stored; their bytes beyond its end are dropped without harm. */
 const sought = new Uint8Array(keyBytesMax + 1);
 
 export class Overlay {
@@ -30,7 +30,7 @@ export class Overlay {
     return this.#versionOf(this.#table.find(number, sought, 0, length), seen);
   }
 
-  /** What counts of each key that is wanted, in no order. */
+  /** The version that `seen` selects of each wanted key, in no order. */
   all(collection: Collection, seen: Seen, isWanted: KeyTest): Version[] {
     const versions: Version[] = [];
     if (this.#table.size === 0) return versions;
@@ -49,7 +49,7 @@ export class Overlay {
     return row === noRow ? undefined : table.version(row);
   }
 
-  /** @param keyStart where the version lies in the group's frame, as the other two. */
+  /** @param keyStart offset in the group's frame, as are the next two. */
   add(
     group: WriteGroup,
     collection: Collection,
@@ -62,14 +62,14 @@ export class Overlay {
     group.versions.push(this.#table.add(group, number, keyStart, keyEnd, end));
   }
 
-  /** Takes back the group's versions from the given one on. Groups behind it have none left. */
+  /** Takes back the group's versions from the given one on. Later groups must have none left. */
   revert({ versions, number }: WriteGroup, from = 0): void {
     if (versions.length === from) return;
     while (versions.length > from) this.#table.remove(versions.pop() as number);
     if (from === 0) this.#table.release(number);
   }
 
-  /** The group is on disk: what it has replaced is seen by nobody any more. */
+  /** The group is on disk: no reader sees the versions that it has replaced any more. */
   flushed(group: WriteGroup): void {
     group.isFlushed = true;
     for (const row of group.versions) this.#table.forgetOlder(row);

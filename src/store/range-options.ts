@@ -28,7 +28,7 @@ export function rangeOptions<C extends Collection>(wanted: Range<C>): KeyBounds 
   return options;
 }
 
-/** The same bounds for keys as bytes, wherever they lie. */
+/** The same bounds, as a test of a key's bytes in place. */
 export interface Bounds {
   readonly reverse: boolean;
   readonly contains: (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -36,7 +36,7 @@ export interface Bounds {
 
 export function boundsOf({ start, end, reverse = false, inclusiveEnd = false }: KeyBounds): Bounds {
   const [low, high] = (reverse ? [end, start] : [start, end]) as (Uint8Array | undefined)[];
-  // Where a range begins, its key belongs to it.
+  // A range contains the key at which it begins.
   const [withLow, withHigh] = reverse ? [inclusiveEnd, true] : [true, inclusiveEnd];
   return {
     reverse,

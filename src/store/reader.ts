@@ -14,7 +14,7 @@ import { isRemoval, keyOf, orderOf, textOf, type Version } from './write-group.j
 export interface ReaderDeps {
   readonly databases: Databases;
   readonly overlay: Overlay;
-  /** Which of the overlay's versions. */
+  /** Which of the overlay's versions are read. */
   readonly seen: Seen;
   /** Throws when nothing may be read any more. */
   readonly assertOpen: () => void;
@@ -53,7 +53,7 @@ export function createReader(deps: ReaderDeps): Reader {
     }
   }
 
-  /** The index, in which each version takes its place or that of the row with its key. */
+  /** The rows of the index and the versions in the order of keys; a version hides the row with its key. */
   function* merged(
     collection: Collection,
     wanted: KeyBounds,
@@ -65,7 +65,7 @@ export function createReader(deps: ReaderDeps): Reader {
       yield* indexed(collection, wanted, withText);
       return;
     }
-    // How many of the index's rows are hidden is not known before.
+    // How many rows of the index the versions hide is not known yet.
     const unlimited = { ...wanted, limit: Infinity };
     let next = 0;
     for (const row of indexed(collection, unlimited, withText)) {

@@ -1,7 +1,7 @@
 /**
- * How a record lies in the store: as JSON text. What each accepted signal adds is shorter than an object: a list of
- * the record's values in the order below. Its key is not repeated, and a member that is JSON text or long stands
- * behind the list, in a line of its own, as it is. In earlier versions these records were objects, which are read.
+ * How a record is stored: as JSON text. Records that each accepted signal adds are shorter than objects: a list
+ * of their values in the order below. The key is not repeated, and a member that is JSON text or long follows
+ * the list unchanged, in a line of its own. Earlier versions wrote these records as objects, which are read, too.
  *
  *   ["trend-7",1767225600000,…]\n{"instrument":"EURUSD",…}
  */
@@ -10,16 +10,16 @@ import type { Execution } from '../model/execution.js';
 import type { IdempotencyRecord, SignalRequest } from '../model/records.js';
 import type { Collection, KeyOf, RecordOf } from './key-layout.js';
 
-/** Members are only ever added at the end of `optional`: what lies in a store has no names. */
+/** New members are added only at the end of `optional`, since stored values have no names. */
 interface Form<R, Member extends keyof R = keyof R> {
-  /** What the last part of the key says. */
+  /** The member that is the last part of the key. */
   readonly key?: Member;
   readonly members: readonly Member[];
-  /** Where such a member is absent, there is a null or nothing. */
+  /** Members that may be absent: then null is stored, or the list ends before. */
   readonly optional: readonly Member[];
-  /** The values of `members` and `optional` in their order. To look each up by its name would take as long as to write it. */
+  /** The values of `members` and `optional` in order. Looking each up by its name would double the time to write. */
   readonly values: (record: R) => unknown[];
-  /** A text. */
+  /** The member that follows the list; a text. */
   readonly tail?: Member;
 }
 

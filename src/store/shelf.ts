@@ -1,8 +1,8 @@
-/** The held records of one collection, by a key of one part or of two, and that there is none. */
+/** The held records of one collection, by keys of one part or of two, and the keys known to have none. */
 
 export type ShelfKey = string | readonly [owner: string, id: string | number];
 
-/** Keys of one part are what anybody may ask for: of so many it is held that there is no record. */
+/** Most keys of one part that are held as absent: any client can ask for such a key. */
 export const absencesMax = 4_096;
 
 export class Shelf {

@@ -90,7 +90,7 @@ export function removeStagedCopies(dataDirectory: string): void {
   }
 }
 
-/** The disk keeps its reserve: on the gateway's own disk the store needs it to go on. */
+/** @returns why the bytes do not fit beside the disk's reserve, without which the store would stop. */
 export function spaceRefusal(
   directory: string,
   bytes: number,

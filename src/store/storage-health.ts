@@ -6,13 +6,13 @@
 import type { Clock, Timer } from '../lib/clock.js';
 import { StoreFailure, type Store, type TransactOptions } from './store.js';
 
-/** Also the Retry-After of what was refused: earlier nothing is tried again. */
+/** Also the Retry-After of refused requests: no write is tried earlier. */
 export const probeIntervalMs = 1_000;
 /** How often a commit that hangs is looked for. */
 export const commitLookMs = 250;
 /** A commit that takes longer hangs: the gateway is not ready, and no further change is begun. */
 export const commitOverdueMs = 2_000;
-/** The longest that an answer waits for a commit; what becomes of the change is unknown then. */
+/** The longest that an answer waits for a commit; after that the outcome of the change is unknown. */
 export const commitAnswerMs = 3_000;
 
 export interface HealthEvents {
@@ -67,9 +67,9 @@ export class StorageHealth {
   }
 
   /**
-   * Judges the oldest commit, and tells `onOverdue` of a change; to be called every `commitLookMs`. When that was not
-   * done in time, the loop was blocked or the process suspended, and the end of a commit could not be told: what is
-   * under way then counts from now.
+   * Judges the oldest commit, and tells `onOverdue` of a change; to be called every `commitLookMs`. A late call
+   * means that the loop was blocked or the process suspended, and could not learn that a commit had ended: the
+   * time of a commit under way then counts from now.
    */
   look(): void {
     const now = this.clock.monotonic();
@@ -91,7 +91,7 @@ export class StorageHealth {
     if (succeeded) for (const listen of this.#recovered) listen();
   };
 
-  /** Before the store is closed: nothing is tried any more. */
+  /** Ends the probes; to be called before the store is closed. */
   stop(): void {
     this.#isStopped = true;
     this.#probe?.cancel();
@@ -103,7 +103,7 @@ export class StorageHealth {
       this.#probe = undefined;
       const store = this.#store;
       if (this.isHealthy || store === undefined) return;
-      // Throws when lmdb has given up for good, where a write would never settle: the process ends.
+      // When lmdb has given up for good a write would never settle; a read throws, which ends the process.
       store.get('meta', 'probe');
       store
         .write((batch) => batch.put('meta', 'probe', this.clock.now()))

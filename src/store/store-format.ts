@@ -20,13 +20,13 @@ import { FormerFormat, OtherFormat, StoreRefused } from './refusal.js';
 const metaName = 'meta';
 const formatKey = 'format';
 const logIdKey = 'log:id';
-/** In which every write was a commit of lmdb; the records are objects of JSON. */
+/** The format in which every write was a commit of lmdb, and the records are JSON objects. */
 const formatWithoutLog = '1';
 
 /**
- * Marks a new store and one of the format without a log, for which it makes an empty one. To be called
- * before any other use, by the only one who has it open.
- * @param takesOver whether the latter may be changed.
+ * Marks a new store, or one of the format without a log, and makes an empty log for it. To be called before
+ * any other use of the store, while nothing else has it open.
+ * @param takesOver whether a store of the format without a log may be changed.
  * @returns which log the store is the index of, and how far. Throws `StoreRefused` when the store cannot
  * be read by this version.
  */
@@ -40,7 +40,7 @@ export function claimFormat(root: RootDatabase, directory: string, takesOver: bo
   }
   const meta = openDatabase(root, metaName);
   const found = meta.get(formatKey);
-  // Of a first open that was cut off, there may be an empty `meta` and nothing else: it is still new.
+  // A first open that was cut off may leave an empty `meta` and nothing else: the store is still new.
   const isNew = found === undefined && names.every((name) => name === metaName);
   const logPath = join(directory, logDirectory);
   if (found === formatWithoutLog && !takesOver) {
@@ -74,7 +74,7 @@ export function claimFormat(root: RootDatabase, directory: string, takesOver: bo
   };
 }
 
-/** The format without a log had no `unknownOrders`: nobody would find an order that may be live. */
+/** Fills `unknownOrders`, which the format without a log lacked: orders that may be live are found only there. */
 function listUnknown(finals: Database<string>, unknown: Database<string>): void {
   for (const { key, value } of finals.getRange()) {
     const execution = JSON.parse(value) as Execution;

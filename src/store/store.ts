@@ -17,7 +17,7 @@ export interface Reader {
 export interface Range<C extends Collection> {
   /** Only keys that begin with these parts (for array keys). */
   readonly prefix?: readonly (string | number)[];
-  /** First key, inclusive. With `reverse`, where to start downwards from, inclusive. */
+  /** First key, inclusive; with `reverse` the highest one. */
   readonly start?: KeyOf<C>;
   /** Where to stop, exclusive in both directions. */
   readonly end?: KeyOf<C>;
@@ -33,9 +33,9 @@ export interface Entry<C extends Collection> {
 export interface IndexState {
   /** Milliseconds since the oldest write that the index lacks was durable; 0 when it lacks none. */
   readonly lagMs: number;
-  /** Bytes of memory that hold what it lacks. */
+  /** Bytes of memory that hold the writes it lacks. */
   readonly waitingBytes: number;
-  /** Why it could not be filled, while it cannot. */
+  /** Why the last try to fill it failed; undefined when it succeeded. */
   readonly failure: string | undefined;
 }
 
@@ -46,8 +46,8 @@ export interface Writer {
 
 export interface TransactOptions {
   /**
-   * For a small write that must not wait for space, such as a halt: it is made also when the disk is in its
-   * reserve, of which it takes no more than a file of the log.
+   * For a small write that must not wait for space, such as a halt: it may use the disk's reserve, at most one
+   * file of the log.
    */
   readonly usesReserve?: boolean;
 }
@@ -56,41 +56,41 @@ export interface Store extends Reader {
   /**
    * All that `fill` puts and removes happens, or none of it does. Writes of the same and of other turns
    * share group commits, in the order of the calls. `fill` runs at once.
-   * @returns resolves after the flush, and not before an earlier write; rejects with `StoreFailure` when the commit
-   * failed. After a rejection the outcome is unknown until a later write has resolved: what `get` shows then, is.
-   * Only after `WriteRefused` it is known: nothing was written, and nothing will be.
+   * @returns a promise that resolves after the flush, never before that of an earlier write. It rejects with
+   * `WriteRefused` when nothing was written and nothing will be, and with another `StoreFailure` when the commit
+   * failed: the outcome is then unknown until a later write has resolved, after which `get` shows it.
    */
   write(fill: (batch: Writer) => void): Promise<void>;
   /**
    * Read, decide, write as one transaction that excludes every other write. `work` is synchronous and runs
-   * at once; inside it, reads see every write before it, on disk or not, and its own. A throw in it takes
-   * everything back and rejects with that error. Resolves when what it read and wrote is on disk.
+   * at once; inside it, reads see every write before it, on disk or not, and its own. When it throws, nothing is
+   * written and the promise rejects with that error. Resolves when what it read and wrote is on disk.
    */
   transact<T>(work: (transaction: Reader & Writer) => T, options?: TransactOptions): Promise<T>;
   /**
-   * Lets the sweeper work through one slice, beside all other writes, of which it may not see those of the last
-   * seconds. Not to be called for a second one at the same time. Resolves when readers see nothing of what it has removed.
+   * Lets the sweeper work through one slice, beside all other writes; it may not see those of the last seconds.
+   * Call it for one slice at a time. Resolves when readers no longer see what the slice has removed.
    */
   sweep(order: SweepOrder): Promise<{ readonly swept: Swept; readonly removed: RemovedKeys }>;
   /** Writes a consistent copy of the store into an existing directory, while serving. */
   backup(directory: string): Promise<void>;
-  /** Whether it is a copy that no gateway has started with: what was queued in it may have been sent since. */
+  /** Whether it is a copy that no gateway has started with: signals queued in it may have been sent since. */
   isCopy(): boolean;
-  /** What that means is in the store: it is one like any other from here on. */
+  /** Call it when the writes that follow from `isCopy` are on disk: the store is an ordinary one from then on. */
   endCopy(): void;
   /** Why a write would be refused now, before it reaches the disk; undefined when it would not. */
   refusal(options?: TransactOptions): WriteRefused | undefined;
   /** Milliseconds since the begin of the oldest commit that is under way; 0 when none is. */
   commitAgeMs(): number;
-  /** How far what readers look into most is behind what is durable. */
+  /** How far the index is behind the writes that are durable. */
   index(): IndexState;
-  /** Bytes of the store on disk, without those that are made ready for writes to come. */
+  /** Bytes of the stored data, without the space that is prepared for later writes. */
   sizeBytes(): number;
   /** Waits for writes under way; a write or transact after it rejects. */
   close(): Promise<void>;
 }
 
-/** Works through one slice of a cycle, in one transaction: all that it removes goes, or nothing when it throws. */
+/** Works through one slice of a cycle in one transaction, which removes nothing when it throws. */
 export type Sweeper = (index: Reader & Writer, order: SweepOrder) => Swept;
 
 /** A commit failed or its flush did: the disk is full, broken or gone. */

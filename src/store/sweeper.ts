@@ -1,17 +1,17 @@
 /**
- * Removal behind the log's back. What is due to be removed is not seen and not changed by anybody, and goes as
- * well a moment later: a sweeper removes it right from the index, in the thread that fills it, and costs the log
- * and the event loop nothing. What it sees are the writes that the index has; a removal that is lost with the
- * process is made again.
+ * Removal that bypasses the log. No reader sees and no write changes a record that is due for removal, so a
+ * delay does no harm: a sweeper removes it from the index, in the thread that fills it, at no cost for the log
+ * and the event loop. It sees the writes that the index has; a removal that is lost with the process is made
+ * again.
  */
 import type { Limits } from '../limits.js';
 import type { Collection, KeyOf } from './key-layout.js';
 
 /** For one slice of a cycle. */
 export interface SweepOrder {
-  /** Another number than the last order's begins a cycle. */
+  /** A number that differs from the last order's begins a new cycle. */
   readonly cycle: number;
-  /** Unix milliseconds by which is judged what is due; the same in all of a cycle. */
+  /** Unix milliseconds at which records are judged due; the same in a whole cycle. */
   readonly now: number;
   readonly limits: Pick<Limits, 'idempotencyRetentionMs' | 'executionRetentionDays'>;
 }
@@ -20,7 +20,7 @@ export interface Swept {
   readonly hasEnded: boolean;
   /** Records that the slice has removed. */
   readonly removals: number;
-  /** What the slice took of its thread. */
+  /** Time that the slice took of its thread. */
   readonly spentMs: number;
 }
 

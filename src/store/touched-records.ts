@@ -1,6 +1,7 @@
 /**
- * What the writes under way touch, until their outcome is known: then it is dropped from the shelves. Owns the
- * writes under way. All writes of a group share the promise that the store gave them, and get one of ours.
+ * The keys that writes under way touch: when the outcome of a write is known, its keys are dropped from the
+ * shelves. All writes of a group share one promise of the store, and get one from here that settles after the
+ * drop. Owns the noted keys.
  */
 import type { Collection, KeyOf } from './key-layout.js';
 import type { Shelf, ShelfKey } from './shelf.js';
@@ -11,17 +12,17 @@ type Touched = (Shelf | ShelfKey)[];
 
 export class TouchedRecords {
   readonly #shelves: ReadonlyMap<Collection, Shelf>;
-  /** By the write whose `fill` runs now; empty between writes. */
+  /** Touched by the write whose `fill` runs now; empty between writes. */
   readonly #noted: Touched = [];
   readonly #writer: Writer;
   #batch: Writer | undefined;
-  /** The newest group. */
+  /** Touched by the newest group. */
   #group: Touched = [];
   #stored: Promise<void> | undefined;
   #told: Promise<void> = Promise.resolve();
-  /** Of a group or a transaction; the store tells outcomes in their order. */
+  /** The promise of the newest group or transaction; the store settles them in order. */
   #newest: Promise<unknown> = Promise.resolve();
-  /** Touched by writes that failed: whether they happened after all shows when a later one is flushed. */
+  /** Touched by failed writes: the flush of a later write shows whether they happened after all. */
   #inDoubt: Touched = [];
 
   constructor(shelves: ReadonlyMap<Collection, Shelf>) {
@@ -29,13 +30,13 @@ export class TouchedRecords {
     this.#writer = this.#writerTo(() => this.#batch as Writer, this.#noted);
   }
 
-  /** @returns the batch, with a note of what it is told; until `follow` is called. */
+  /** @returns a writer that passes on to the batch and notes the keys, until `follow` is called. */
   noting(batch: Writer): Writer {
     this.#batch = batch;
     return this.#writer;
   }
 
-  /** @param stored the outcome of the write whose batch was noted. @returns the same, told after the drop. */
+  /** @param stored the outcome of the write whose batch was noted. @returns the same outcome, after the drop. */
   follow(stored: Promise<void>): Promise<void> {
     if (stored !== this.#stored) {
       this.#stored = stored;
@@ -59,7 +60,7 @@ export class TouchedRecords {
     return this.#dropAfter(begin(noted), touched);
   }
 
-  /** Resolves when every outcome that the store has told is told here, too. */
+  /** Resolves when the keys of every write that the store has settled are dropped. */
   async settled(): Promise<void> {
     await Promise.allSettled([this.#newest]);
   }

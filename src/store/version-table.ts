@@ -1,33 +1,34 @@
 /**
- * The versions of keys, as rows of numbers in one array, found by their keys' bytes where those lie in a frame. An
- * object and a map's entry for each would live just long enough to be copied by the garbage collector, and cost a
- * seventh of an accepted signal (native-notes/profile.md). Owns the rows from `add` to `remove`.
+ * The versions of keys as rows of numbers in one array; a look-up compares the key's bytes with those in the
+ * frames. An object and a map's entry for each version would live just long enough for the garbage collector
+ * to copy them, at a seventh of the cost of an accepted signal (native-notes/profile.md). Owns the rows from
+ * `add` to `remove`.
  */
 import { bucketOf, hashSeed, hashWith } from '../lib/table-hash.js';
 import type { Version, WriteGroup } from './write-group.js';
 
-/** Where there is no row. */
+/** Stands for no row. */
 export const noRow = -1;
-/** In place of the next row, where a row is not its key's newest version. */
+/** The `nextAt` of a row that is not its key's newest version. */
 const replaced = -2;
 
-// The columns of a row: together half a line of the processor's cache.
+// The columns of a row, which together fill half a cache line.
 const width = 8;
 const hashAt = 0;
-/** The next row of the same bucket; of a row that is not in use, the next one of those. */
+/** The next row of the same bucket; in a free row, the next free row. */
 const nextAt = 1;
-/** What was the newest version of the key before. */
+/** The row of the key's version before this one. */
 const olderAt = 2;
 const groupAt = 3;
 const collectionAt = 4;
-/** The three places count from the begin of the frame. */
+/** Offset in the frame, as are the next two. */
 const keyStartAt = 5;
 const keyEndAt = 6;
 const endAt = 7;
 
 const firstRows = 1_024;
 
-/** Judges a key by its bytes where they lie. */
+/** Judges a key by its bytes in place. */
 export type KeyTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 export class VersionTable {
@@ -36,9 +37,9 @@ export class VersionTable {
   /** The newest versions, by the hash of their keys. */
   #buckets = new Int32Array(firstRows).fill(noRow);
   #free = noRow;
-  /** Rows that were in use at any time. */
+  /** Rows that were ever in use. */
   #used = 0;
-  /** By a row's number of its group. */
+  /** Indexed by the `groupAt` of rows. */
   readonly #groups: (WriteGroup | undefined)[] = [];
   readonly #freeGroups: number[] = [];
   /** Rows in use. */
@@ -51,13 +52,13 @@ export class VersionTable {
     return number;
   }
 
-  /** No row names it any more. */
+  /** Call it when no row names the group any more. */
   release(number: number): void {
     this.#groups[number] = undefined;
     this.#freeGroups.push(number);
   }
 
-  /** The newest version of a key, before the others that it has. The places count from the begin of the frame. */
+  /** Adds the newest version of a key, in front of its older ones. The last three are offsets in the frame. */
   add(
     group: WriteGroup,
     collection: number,
@@ -91,12 +92,12 @@ export class VersionTable {
     return row;
   }
 
-  /** @returns the newest version of the key whose bytes these are. */
+  /** @returns the row of the key's newest version, or `noRow`. */
   find(collection: number, bytes: Uint8Array, start: number, end: number): number {
     return this.#find(this.#hashOf(collection, bytes, start, end), collection, bytes, start, end);
   }
 
-  /** The newest versions of all keys of a collection that are wanted, at a cost for each version that there is. */
+  /** @returns the newest version of each wanted key of a collection. Goes through the versions of all keys. */
   newest(collection: number, isWanted: KeyTest): number[] {
     const found: number[] = [];
     for (const group of this.#groups) {
@@ -118,7 +119,7 @@ export class VersionTable {
     return this.#get(row, olderAt);
   }
 
-  /** Nobody sees any more what the version has replaced. */
+  /** Call it when no reader sees the key's older versions any more. */
   forgetOlder(row: number): void {
     this.#rows[row * width + olderAt] = noRow;
   }
@@ -137,7 +138,7 @@ export class VersionTable {
     };
   }
 
-  /** Whatever is older than it takes its place. */
+  /** Removes a version; the next older one takes its place. */
   remove(row: number): void {
     this.#unlink(row);
     this.#rows[row * width + nextAt] = this.#free;
@@ -169,7 +170,7 @@ export class VersionTable {
     }
   }
 
-  /** Lets what leads to one row of a bucket lead to another. */
+  /** Redirects the link to the row `from` of a bucket to the row `to`. */
   #link(hash: number, from: number, to: number): void {
     const bucket = this.#bucketOf(hash);
     let row = this.#buckets[bucket] as number;
@@ -231,7 +232,7 @@ export class VersionTable {
     return this.#used++;
   }
 
-  /** There are as many buckets as rows. */
+  /** Doubles the rows and the buckets, of which there are equally many. */
   #grow(): void {
     const old = this.#buckets;
     const rows = new Int32Array(2 * this.#rows.length);

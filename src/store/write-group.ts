@@ -8,19 +8,19 @@ import { readKey } from './key-encoding.js';
 /** What a group puts at a key, or that it removes it: a part of the group's frame. */
 export interface Version {
   readonly group: WriteGroup;
-  /** From the begin of the frame. */
+  /** Offset in the frame, as are the next two. */
   readonly keyStart: number;
   readonly keyEnd: number;
-  /** As `keyEnd` for what is removed: no record is empty. */
+  /** Equal to `keyEnd` for a removal: no record is empty. */
   readonly end: number;
-  /** The key's bytes as a text of the same order, once it was needed. */
+  /** The key's bytes as a text that sorts as they do; made when first needed. */
   order: string | undefined;
 }
 
 export class WriteGroup {
-  /** As the overlay numbers them. */
+  /** The overlay's rows of its versions. */
   readonly versions: number[] = [];
-  /** As the overlay names it while it has versions. */
+  /** The overlay's number for it while it has versions. */
   number = 0;
   /** Resolves when it is on disk; rejects with `StoreFailure`. */
   readonly settled: Promise<void>;
@@ -30,7 +30,7 @@ export class WriteGroup {
   isFlushed = false;
   /** Monotonic ms at which it was flushed. */
   flushedAt = 0;
-  /** The log's end then. */
+  /** The log's position behind its frame. */
   end = 0;
 
   /** @param begunAt monotonic ms of its first write. */
@@ -44,7 +44,7 @@ export class WriteGroup {
     });
   }
 
-  /** The log's end before it. */
+  /** The log's position of its frame. */
   get begin(): number {
     return this.end - this.bytes;
   }

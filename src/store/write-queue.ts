@@ -2,14 +2,14 @@
  * Writes that must happen sooner or later, in order: what terminals report and what was sent to
  * them. One group commit is under way at a time; what comes meanwhile joins the next. When a commit
  * fails, nothing behind it goes ahead: all of it is tried again once the disk takes writes, so that
- * a later acknowledgement never covers an earlier loss. What comes until then only waits: a try for each
- * would cost as much as there is that waits.
+ * a later acknowledgement never covers an earlier loss. Writes that come until then only wait: a try for each
+ * of them would write the whole backlog again.
  */
 import { StoreFailure, type Store, type Writer } from './store.js';
 
-/** Something that is kept on disk, and knows how it lies there. */
+/** A record that writes itself. */
 export interface Stored {
-  /** Puts what is true now, not what was when the write was asked for. */
+  /** Puts the current state, not that of the moment when the write was asked for. */
   put(batch: Writer): void;
 }
 
@@ -18,18 +18,18 @@ export interface QueuedWrite {
   readonly records: readonly Stored[];
   /** Runs after the flush; never when the process ends first. */
   readonly done?: (() => void) | undefined;
-  /** Runs each time when a commit of it failed, and when it waits behind one that did: it is tried again later. */
+  /** Runs each time that its commit, or one that it waits behind, has failed; the write is tried again later. */
   readonly failed?: (() => void) | undefined;
 }
 
 export class WriteQueue {
-  /** Of the writes that wait, in the order in which they were named first. */
+  /** Records of the writes that wait, in the order in which they were first named. */
   #records = new Set<Stored>();
-  /** Whom to tell of them. */
+  /** Those of the waiting writes that have a callback. */
   #waiting: QueuedWrite[] = [];
   #isBusy = false;
   #isHeld = false;
-  /** Told once what waits now has been written, or the disk refuses. */
+  /** The callers of `settled`. */
   #asking: (() => void)[] = [];
 
   constructor(readonly store: Store) {}
@@ -39,17 +39,17 @@ export class WriteQueue {
     return this.#isBusy;
   }
 
-  /** Whether the last commit failed, and nobody has asked for another try since. */
+  /** Whether the last commit failed and `retry` was not called since. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** What waits: records, and writes that somebody is told of. */
+  /** How many records wait, plus how many writes with a callback. */
   get backlog(): number {
     return this.#records.size + this.#waiting.length;
   }
 
-  /** While the disk refuses, a write that nobody is told of takes no memory for a record that waits already. */
+  /** While the disk refuses, a write without a callback takes no memory for records that wait already. */
   write(write: QueuedWrite): void {
     for (const record of write.records) this.#records.add(record);
     if (write.done !== undefined || write.failed !== undefined) this.#waiting.push(write);
@@ -92,7 +92,7 @@ export class WriteQueue {
           for (const later of this.#waiting) group.push(later);
           this.#records = records;
           this.#waiting = group;
-          // Not those that these set off, which wait behind them.
+          // Skips writes that the callbacks add: `write` tells those itself.
           const { length } = group;
           for (let i = 0; i < length; i++) group[i]?.failed?.();
           for (const tell of asking) tell();
@@ -102,13 +102,13 @@ export class WriteQueue {
       );
   }
 
-  /** Resolves when what was asked for before is on disk, whatever comes after it, or when the disk refuses. */
+  /** Resolves when every write that was asked for before is on disk, or when the disk refuses. */
   settled(): Promise<void> {
     if (!this.#isBusy) return Promise.resolve();
     return new Promise((resolve) => this.#asking.push(resolve));
   }
 
-  /** Nothing has begun that would tell them. */
+  /** Resolves the callers of `settled` that no write under way will resolve. */
   #tellRest(): void {
     if (this.#isBusy) return;
     for (const tell of this.#asking.splice(0)) tell();

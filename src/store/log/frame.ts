@@ -24,7 +24,7 @@ const markNumber = mark.readUInt32LE();
 export interface Place {
   /** The frame's first byte, counted over all segments since the log began. */
   readonly position: number;
-  /** Of the use of a segment's file; no two uses have the same. */
+  /** Names the use of a segment's file; no two uses have the same one. */
   readonly sequence: number;
 }
 
@@ -61,7 +61,7 @@ export interface Claim extends Place {
   readonly length: number;
 }
 
-/** Every whole frame from the offset on, wherever it begins. Only of those that are wanted the checksum is made. */
+/** Every whole frame from the offset on, wherever it begins. Computes the checksum of wanted ones only. */
 export function* findFrames(
   bytes: Buffer,
   offset: number,

@@ -1,8 +1,8 @@
 /**
  * The end of the log, where frames are added: one at a time, each by one write that returns when it is
  * on disk (O_DSYNC). Owns the segment that is written to, and the position. A frame whose write failed
- * is replaced by the next one, at the same place. A segment that was begun to be exchanged gets no
- * further frame: the header of the next one may be on disk already, and ends it.
+ * is replaced by the next one, at the same place. Once the exchange of a segment has begun, it gets no
+ * further frame: the header of the next segment may be on disk already, and marks its end.
  */
 import { promisify } from 'node:util';
 import { errorText } from '../../lib/error-text.js';
@@ -34,14 +34,14 @@ export type Appended = (failure: StoreFailure | undefined) => void;
 export class Log {
   /** The position behind the last frame that is on disk. */
   end: number;
-  /** Of the newest use of a segment. */
+  /** Sequence of the newest use of a segment. */
   sequence: number;
   #current: OpenSegment | undefined;
-  /** The newest one with a header that is on disk: it proves that there is a log. */
+  /** The newest segment whose header is on disk: it proves that there is a log. */
   #proof: SegmentFile | undefined;
   readonly #segments: Segments;
 
-  /** The index holds all that was recovered, by a commit behind which no other has begun yet. */
+  /** The index holds all that was recovered, but that commit may be undone: its segments are kept until `release`. */
   constructor(
     readonly options: LogOptions,
     found: readonly FoundSegment[],
@@ -114,12 +114,12 @@ export class Log {
     if (this.#proof !== undefined) this.#segments.retire(this.#proof, first);
     this.#proof = file;
     this.#current = { file, descriptor, first };
-    // At once, and kept for the next start: a stop of trading must find one on a disk that is full.
+    // Makes the next file now, and keeps it for the next start: a halt must find one on a full disk.
     this.#segments.ahead();
     return this.#current;
   }
 
-  /** While the one before is still open: a process without a free descriptor keeps what it has. */
+  /** Runs while the current segment is still open, which stays in use when the process has no free descriptor. */
   async #open(file: SegmentFile): Promise<number> {
     try {
       return await this.options.files.open(file.path);

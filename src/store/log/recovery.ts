@@ -79,7 +79,7 @@ export function recover(found: readonly FoundSegment[], index: IndexPlace): Reco
   const newest = uses.at(-1);
   for (const segment of found) {
     if (segment.header !== undefined) continue;
-    // Of an earlier use than the newest, it is what a failed write has left.
+    // Frames of an earlier use are old content of a file whose new header was not written in full.
     const isLater = ({ position, sequence }: Claim): boolean =>
       sequence > (newest?.header.sequence ?? 0) && position >= end;
     const isDamaged = findFrames(segment.read(), 0, isLater).next().done !== true;
@@ -96,13 +96,13 @@ export function recover(found: readonly FoundSegment[], index: IndexPlace): Reco
 }
 
 /**
- * Whether the frames of this use end before the position. The index got its frames from a log that had them, so
- * this is the log of an earlier time. One without a frame is that of a copy (`copy.ts`).
+ * Whether the frames of this use end before the position: then the log is of an earlier time than the index,
+ * which has frames that it lacks. A log without a frame is that of a copy (`copy.ts`).
  */
 function endsBefore(position: number, bytes: Buffer, header: SegmentHeader): boolean {
   if (header.first === position) return false;
   const reaches = (claim: Claim): boolean => claim.position + claim.length >= position;
-  // Nearly always it is the frame that the index got last.
+  // Nearly always the last frame before the position is the one that reaches it.
   const last = lastBeginBefore(bytes, segmentHeaderBytes + position - header.first);
   return (
     !hasFrame(bytes, last, header, reaches) &&
@@ -111,7 +111,7 @@ function endsBefore(position: number, bytes: Buffer, header: SegmentHeader): boo
   );
 }
 
-/** Whether this use has put a whole frame there, from the offset on. */
+/** Whether a whole frame of this use lies at the offset or behind it. */
 function hasFrame(
   bytes: Buffer,
   from: number,

@@ -38,7 +38,7 @@ export function replay(
     length = 0;
   };
   try {
-    // What the index has, the log must keep: a power cut would take from it what is not on disk.
+    // The log must keep what the index gets: a power cut could take frames that are not on disk yet.
     for (const { segment } of stretches) segment.sync();
     if (bytes > 0) prepare();
     for (const { segment, from, to } of stretches) {

@@ -1,6 +1,6 @@
 /**
- * The files of a log in its directory. A file is written in full before it is used: what is written into
- * it later changes no size, needs no space, and so no second write of the file system's own.
+ * The files of a log in its directory. A file is filled with zeros before it is used: a later write changes no
+ * size and needs no space, and so causes no second write for the file system's own data.
  */
 import { close, closeSync, constants, fstatSync, open, openSync } from 'node:fs';
 import { readdirSync, readFileSync, readSync, write } from 'node:fs';
@@ -23,14 +23,14 @@ const name = /^[0-9a-f]{8}[.]log$/;
 const zeros = Buffer.alloc(2 ** 20);
 
 export interface SegmentFiles {
-  /** All that there are, in no order. */
+  /** All files of the log, in no order. */
   find(): FoundSegment[];
-  /** Resolves when it is on disk, full of zeros, and so is its name. */
+  /** Resolves when the file, full of zeros, and its name are on disk. */
   make(number: number, bytes: number): Promise<SegmentFile>;
   remove(path: string): Promise<void>;
   /** @returns a descriptor whose writes return when they are on disk. */
   open(path: string): Promise<number>;
-  /** @param done told when all of the bytes are on disk, or why perhaps not all of them are. */
+  /** @param done called when all of the bytes are on disk, or with the reason why some may not be. */
   readonly write: (descriptor: number, bytes: Buffer, position: number, done: Written) => void;
   close(descriptor: number): Promise<void>;
 }

@@ -35,7 +35,7 @@ export interface FoundSegment extends SegmentFile {
   readonly header: SegmentHeader | undefined;
   /** The whole file. */
   read(): Buffer;
-  /** Returns when what `read` gives is on disk. A process that was killed in a write leaves bytes that need not be. */
+  /** Returns when the content that `read` gives is on disk: after a kill in a write it need not be. */
   sync(): void;
 }
 

@@ -6,12 +6,12 @@ import type { WriteRefused } from '../store.js';
 import type { SegmentFile } from './segment.js';
 import type { SegmentFiles } from './segment-files.js';
 
-/** Files kept for further use; more come from a time in which the index was behind. */
+/** Files kept for reuse; there are more after the index was behind. */
 const freeMax = 3;
 
 export interface SegmentsOptions {
   readonly files: SegmentFiles;
-  /** Of a usual segment; a larger frame gets one of its own. */
+  /** Size of a usual segment; a larger frame gets a segment of its own. */
   readonly segmentBytes: number;
   /** Why no file may be made now. */
   readonly refusal: (bytes: number) => WriteRefused | undefined;
@@ -19,7 +19,7 @@ export interface SegmentsOptions {
 
 export class Segments {
   #free: SegmentFile[] = [];
-  /** With the position behind their last frame, in the order of their uses. */
+  /** Files in the order of their uses, with the position behind their last frame. */
   #used: { readonly file: SegmentFile; readonly end: number }[] = [];
   #nextNumber: number;
   #making: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class Segments {
     await this.#making;
   }
 
-  /** For further use, unless there are enough: nothing needs what is in it. */
+  /** Keeps a file whose content nothing needs for reuse, or removes it when there are enough. */
   keep(file: SegmentFile): void {
     const isKept = file.bytes === this.options.segmentBytes && this.#free.length < freeMax;
     if (isKept) this.#free.push(file);
@@ -84,5 +84,5 @@ export class Segments {
 }
 
 function ignore(): void {
-  // It is tried again when a file is needed, and the failure is told then.
+  // A file is made when one is needed, and that failure is told.
 }
