@@ -1,6 +1,6 @@
 /**
- * Judges a numbered frame as the gateway will. One that it refuses is sent again at each reconnect, and the third bad
- * frame ends the plugin for good: so the terminal that made it has to know before it is stored.
+ * Judges a numbered frame as the gateway will, before it is stored. A stored frame that the gateway refuses would
+ * be sent again at each reconnect, and the third bad frame ends the plugin for good.
  */
 import { faultyDataField } from '../events/event-data.js';
 import { faultyField } from '../lib/schema.js';
@@ -12,12 +12,12 @@ type Draft = {
   [T in NumberedFrame['type']]: Omit<Extract<NumberedFrame, { type: T }>, 'seq'>;
 }[NumberedFrame['type']];
 
-/** No `seq` is longer. */
+/** The longest possible `seq`. */
 const seq = Number.MAX_SAFE_INTEGER;
 
 export interface Fault {
   readonly code: FrameErrorCode;
-  /** Names the field, where it is one. */
+  /** Names the faulty field, if it is one. */
   readonly message: string;
 }
 

@@ -10,7 +10,7 @@ const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
 const isPositive: Check = (value) => isNumber(value) && (value as number) >= 1;
 const isSeq: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-/** Without it, a time would be one of this computer's. */
+/** Without a zone, a time would be read in that of this computer. */
 const zone = /(?:Z|[+-]\d\d:\d\d)$/;
 const isTime: Check = (value) =>
   typeof value === 'string' && zone.test(value) && !Number.isNaN(Date.parse(value));
@@ -46,7 +46,7 @@ const gatewayFrames: Readonly<Record<GatewayFrame['type'], Readonly<Record<strin
 
 /** @returns undefined when the text is not a valid frame. */
 export function decodeGatewayFrame(text: string): GatewayFrame | undefined {
-  // What is nested deeper than any payload can be parsed, but not written to the journal.
+  // JSON nested deeper than any payload can be parsed, but not written to the journal.
   if (scanJson(Buffer.from(text), '').depth > limits.jsonDepthMax.max) return undefined;
   let value: unknown;
   try {

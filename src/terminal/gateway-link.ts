@@ -61,7 +61,7 @@ const silentBeatsMax = 2;
 /** The types of `ws` do not have its `closeTimeout`. */
 const socketOptions: ClientOptions & { readonly closeTimeout: number } = {
   maxPayload: 2 * frameBytesMax,
-  // Of the close handshake, whichever side began it: until it has ended, no order is taken.
+  // For the close handshake, whichever side began it: no order is taken until it has ended.
   closeTimeout: 2_000,
   perMessageDeflate: false,
 };
@@ -97,7 +97,7 @@ export class GatewayLink {
     return this.#isWelcomed;
   }
 
-  /** Keeps the process up until the link is stopped or refused: between two attempts nothing else may. */
+  /** Keeps the process alive until the link is stopped or refused: between two attempts nothing else may do so. */
   start(): void {
     void keptAlive(new Promise<void>((resolve) => (this.#onEnded = resolve)));
     void this.#connect();

@@ -21,7 +21,7 @@ export interface JournalFile {
   readonly lines: readonly string[];
   /** Durable after the next `sync`. */
   append(line: string): void;
-  /** One that fails is the last, as is a `rewrite`: a torn line, or a file under no name, takes nothing more. */
+  /** After a failed `sync` or `rewrite` all further ones throw: nothing may follow a torn line. */
   sync(): void;
   /** Replaces all lines atomically. */
   rewrite(lines: readonly string[]): void;
@@ -36,7 +36,7 @@ export function hasGrown(entriesSinceCompaction: number, live: number): boolean 
 /**
  * Opens the journal of one source, so that several terminals can share a directory.
  * @param kind ends the file's name: a terminal may keep a further journal of its own.
- * @param read makes the journal of its file. One that throws leaves nothing open.
+ * @param read makes the journal from its file, which is closed when this throws.
  * @throws JournalRefused when it is in use, damaged, or cannot be read or written.
  */
 export function openJournal<Journal>(

@@ -66,7 +66,7 @@ export function afterReport(
   };
 }
 
-/** What remains, and at what average, is told of the quantity that was filled then: told again, it would be wrong. */
+/** Remaining quantity and average price belong to a filled quantity: after a further fill they would be wrong. */
 function withoutRest<E extends Partial<KnownExecution>>(
   execution: E,
 ): Omit<E, 'remainingQuantity' | 'averageFillPrice'> {
@@ -74,7 +74,7 @@ function withoutRest<E extends Partial<KnownExecution>>(
   return rest;
 }
 
-/** The order's number and state last; code and text are of the report that tells them, as its reason is. */
+/** The order's number and state persist; code and text, like the reason, belong to the report that has them. */
 function nativeAfter(known: Native | undefined, told: Native | undefined): { native?: Native } {
   const { orderId, state } = { ...known, ...told };
   const native = withoutUndefined({ ...told, orderId, state });

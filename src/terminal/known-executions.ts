@@ -2,7 +2,7 @@
  * Builds the `executions` of `hello`. The gateway applies them as reports without a `seq`, before the
  * redelivered reports; so an execution with an unacknowledged report is left out, otherwise the gateway would
  * ignore that report as backward. A command that was not reported on is left out: its entry would confirm it,
- * and an order that nobody answers for would never become `unknown`.
+ * and an order without any report would never become `unknown`.
  */
 import { frameBytesMax, type Evidence } from '../plugins/protocol.js';
 import { isFinal } from '../model/execution.js';

@@ -116,8 +116,9 @@ function piecesFault({ partialFills }: PaperOrderPayload): CommandFault | undefi
 }
 
 /**
- * Stop loss and take profit lie around the entry: on its wrong side they would close the position as soon as it
- * is open. `price`: the current one.
+ * Stop loss and take profit lie around the entry: on the wrong side of it they would close the position as soon
+ * as it is open.
+ * @param price the current one.
  */
 export function exitFault(request: OrderRequest, price: number): CommandFault | undefined {
   const { side, limitPrice, stopPrice, stopLoss, takeProfit } = request;

@@ -30,7 +30,7 @@ interface Item {
   seq: number | undefined;
   /** Monotonic milliseconds. */
   readonly createdAt: number;
-  /** Set for a report of dropped events: what is lost with it. */
+  /** Set for a notice of dropped events: the loss that it reports. */
   readonly tells?: Loss;
 }
 
@@ -60,9 +60,9 @@ export class Outgoing {
   #eventCount = 0;
   #seq: number;
   #isOpen = false;
-  /** Known not to be delivered. */
+  /** Events that are known not to be delivered. */
   readonly #dropped: Record<DropReason, number> = { queue_full: 0, too_old: 0 };
-  /** Sent, then dropped before an acknowledgement: delivered or not, the next one or a welcome says. */
+  /** Events dropped after they were sent: the next acknowledgement or welcome tells whether they were delivered. */
   #unsure: (Loss & { readonly seq: number })[] = [];
 
   constructor(deps: OutgoingDeps) {
@@ -122,8 +122,8 @@ export class Outgoing {
   }
 
   /**
-   * The gateway has acknowledged everything up to `seq`. Not what was never sent: its reports would be lost, and no
-   * later one have a `seq` that the gateway takes.
+   * The gateway has acknowledged everything up to `seq`. Ignores a `seq` that was never sent: reports would be
+   * lost, and the gateway would take no later `seq`.
    */
   acknowledge(seq: number): void {
     if (seq > this.#seq) return;
@@ -169,7 +169,7 @@ export class Outgoing {
     const [item] = this.#items.splice(index, 1);
     this.#eventCount--;
     const loss = item?.tells ?? { count: 1, reason };
-    // With a `seq` it was sent, or is about to be: the connection may be dead, but then the next welcome says so.
+    // An event with a `seq` was sent, or is about to be; if the connection is dead, the next welcome tells.
     if (isLost || item?.seq === undefined) this.#dropped[loss.reason] += loss.count;
     else this.#unsure.push({ ...loss, seq: item.seq });
   }

@@ -156,7 +156,7 @@ export class PaperOrderBook {
     this.#lastOrderNumber = Math.max(this.#lastOrderNumber, orderNumber);
   }
 
-  /** Triggers and fills the order as far as price and time allow; what then rests is told. */
+  /** Triggers and fills the order as far as price and time allow; reports it when it begins to rest. */
   #advance(order: PaperOrder): void {
     const { clock, ledger, listener } = this.#deps;
     if (order.pieceTimer !== undefined) return;

@@ -39,7 +39,7 @@ export interface PaperOrder {
   /** Sum of price times quantity over the fills. */
   filledValue: number;
   fillCount: number;
-  /** In how many it is to be filled. */
+  /** Number of fills that it is split into. */
   readonly pieces: number;
   /** Runs until the next partial fill. */
   pieceTimer: Timer | undefined;
@@ -50,9 +50,9 @@ export interface PaperOrder {
 
 export interface NewOrder {
   readonly orderId: string;
-  /** Of an order that does not ask for a number of its own. */
+  /** Partial fills of an order that does not ask for a number. */
   readonly partialFills: number;
-  /** Unix milliseconds. A day is one of UTC. */
+  /** Unix milliseconds; a day is a UTC day. */
   readonly now: number;
 }
 

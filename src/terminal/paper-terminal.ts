@@ -130,7 +130,7 @@ export function createPaperTerminal(options: PaperTerminalOptions): PaperTermina
     },
     stop() {
       walk?.cancel();
-      // The plugin first: it hands over what has just come, and that must not go on either.
+      // The plugin first: it still hands commands over that have just come, and the broker must stop those, too.
       const stopped = plugin.stop();
       broker.stop();
       return stopped;

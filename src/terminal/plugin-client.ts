@@ -78,7 +78,7 @@ export interface PluginClient {
   stop(): Promise<void>;
   /** Whether a command of the journal must not be executed any more. */
   hasExpired(executionId: string): boolean;
-  /** @throws TypeError when the gateway would refuse it; nothing is stored then. So do the other two. */
+  /** @throws TypeError when the gateway would refuse it; nothing is stored then. The other two throw it, too. */
   report(executionId: string, evidence: Evidence): void;
   cancelReport(cancelRequestId: string, evidence: CancelEvidence): void;
   /** @returns false when the event was dropped: larger than a frame, or no connection and no queue. */
@@ -90,7 +90,7 @@ interface Moment {
   readonly wall: number;
 }
 
-/** A monotonic clock may stand while its computer sleeps. Less than this is how clocks are kept right. */
+/** A monotonic clock may stand still while its computer sleeps. Smaller differences are corrections of the clock. */
 const sleepMsMin = 1_000;
 const slept = 'the computer has slept, or its clock was set: the time of the gateway is asked anew';
 
@@ -117,11 +117,11 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
   /** Work to do after the next flush of the journal, in order. */
   let afterFlush: (() => void)[] = [];
   let nextFlush: NodeJS.Immediate | undefined;
-  /** The gateway's clock of the latest welcome, and the hello before it. */
+  /** The gateway's time in the latest welcome, and the moment of the hello before it. */
   let gatewayTime: { readonly unixMs: number; readonly since: Moment } | undefined;
-  /** The gateway's clock is read after it, and the welcome may then be long on its way. */
+  /** Moment of the last hello: the gateway reads its clock after that, and the welcome may take long to arrive. */
   let helloAt: Moment = { monotonic: 0, wall: 0 };
-  /** Came after a sleep: the next welcome tells whether they have expired. */
+  /** Commands that came after a sleep: the next welcome tells whether they have expired. */
   let undated: SubmitFrame[] = [];
   let isResumed = false;
 
@@ -142,12 +142,12 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     if (!isResumed) resume();
     const late = undated;
     undated = [];
-    // What has not expired the gateway sends again, unless it is not wanted any more.
+    // The gateway sends the other ones again, unless they are not wanted any more.
     for (const submit of late) if (hasExpired(submit)) onSubmit(submit);
     flushSoon();
   }
 
-  /** Takes up the commands and cancels that an earlier process has stored and not brought to a report, or a cancel to its outcome. */
+  /** Takes up the stored commands that an earlier process did not report on, and its cancels without an outcome. */
   function resume(): void {
     isResumed = true;
     for (const { submit, isReported } of journal.executions()) {
@@ -221,7 +221,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     return unixMs + clock.monotonic() - since.monotonic + sleptMs();
   }
 
-  /** Since the hello, as far as the monotonic clock has not counted it; or the wall clock was set forward. */
+  /** Time since the hello that the monotonic clock has not counted; also when the wall clock was set forward. */
   function sleptMs(): number {
     if (gatewayTime === undefined) return 0;
     const { monotonic, wall } = gatewayTime.since;

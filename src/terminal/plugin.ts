@@ -68,8 +68,8 @@ export interface Terminal {
    */
   inDoubt?(command: SubmitFrame): Doubt | Promise<Doubt>;
   /**
-   * What the terminal holds, for `data` of a `state_snapshot`: `account`, `positions` and `orders`. Of orders that do
-   * not fit into a frame the first ones are left out.
+   * What the terminal holds, for `data` of a `state_snapshot`: `account`, `positions` and `orders`. When the orders
+   * do not fit into a frame, the first ones are left out.
    */
   snapshot?(): object | Promise<object>;
   /** Called first, with the executions of the journal on which an earlier process has reported. */
@@ -191,7 +191,7 @@ export function createPlugin(options: PluginOptions): Plugin {
     });
   }
 
-  /** A command in doubt may have been submitted when the doubt ends: then that is waited for, too. */
+  /** When its doubt ends, a command may be submitted: the cancel waits for that, too. */
   function cancelAfterSubmit(request: CancelRequest): void {
     const begun = beginning.get(request.executionId);
     if (begun === undefined) cancel(request);
@@ -200,7 +200,7 @@ export function createPlugin(options: PluginOptions): Plugin {
 
   function cancel(request: CancelRequest): void {
     const { cancelRequestId, executionId } = request;
-    // It has waited for its order: the next start asks for it again.
+    // The cancel has waited for its order; the next start asks for it again.
     if (stopped !== undefined) return;
     if (journal.execution(executionId) === undefined) {
       return cancelReport(cancelRequestId, unknownOrder);
@@ -237,7 +237,7 @@ export function createPlugin(options: PluginOptions): Plugin {
     }
   }
 
-  /** After the end there is no journal to write to: what is reported then is in doubt at the next start. */
+  /** After the stop the journal is closed: a command that is reported on then is in doubt at the next start. */
   function report(executionId: string, evidence: Evidence): void {
     if (stopped === undefined) client.report(executionId, cut(evidence));
   }
@@ -267,9 +267,9 @@ export function createPlugin(options: PluginOptions): Plugin {
   };
 }
 
-/** The gateway refuses a frame with a longer text, and what it reports would be lost. */
+/** Cuts texts that are too long: the gateway would refuse the frame, and the report would be lost. */
 function cut<E extends { readonly native?: object | undefined }>(evidence: E): E {
-  // Of anything else a spread would make an object that looks right, and says nothing.
+  // A spread of anything else would make an object that looks right and says nothing.
   if (!isObject(evidence.native)) return evidence;
   const native = { ...evidence.native } as Record<string, unknown>;
   for (const [name, lengthMax] of Object.entries(nativeLengthMax)) {

@@ -50,7 +50,7 @@ export function parsePriceLine(line: string): Price | undefined {
   return { symbol, price: value };
 }
 
-/** Within what a report can carry. */
+/** Whether a report can carry the value as a price. */
 export function isPrice(value: unknown): value is number {
   return typeof value === 'number' && value > 0 && value <= amountMax;
 }

@@ -10,7 +10,7 @@ const jitterShare = 0.25;
 
 /**
  * @param attempt counts from 0; reset after each welcome.
- * @param askedMs the least that the gateway has asked for.
+ * @param askedMs the least delay that the gateway has asked for.
  */
 export function reconnectDelayMs(attempt: number, random: () => number, askedMs = 0): number {
   const usualMs = delaysMs[Math.min(attempt, delaysMs.length - 1)] as number;
@@ -18,7 +18,7 @@ export function reconnectDelayMs(attempt: number, random: () => number, askedMs 
   return Math.round(delayMs * (1 + jitterShare * random()));
 }
 
-/** Of the header `Retry-After`: whole seconds; anything else, or more than an hour, is passed over. */
+/** @returns the delay of a `Retry-After` in whole seconds; 0 for anything else, and for more than an hour. */
 export function retryAfterMs(header = ''): number {
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : 0;
   return ms <= hourMs ? ms : 0;
