@@ -14,7 +14,7 @@ export type ShownUser = Pick<
   'email' | 'userId' | 'plan' | 'confirmed' | 'frozen' | 'createdAt'
 >;
 
-/** A command has no trace id and no address: its own line in the trail stands beside. */
+/** A command has no trace id and no address; the trail has a line of its own for the command. */
 export const byOperator = { traceId: undefined, clientAddress: undefined, by: 'operator' } as const;
 
 const rowsPerTurn = 256;
@@ -78,7 +78,7 @@ export const accountOperations = {
   'user.delete': {
     async run(context, { email }) {
       const { store, clock, effects } = context;
-      // The end of a freeze or move that waits must not be that of a user who is imported under this email.
+      // A waiting end of a freeze or move must not apply to another user who is imported under this email.
       stopAgain(context, email);
       const user = await deleteUser(store, email, clock.now());
       if (user === undefined) return userNotFound(email);
@@ -126,8 +126,8 @@ export function refusePlan(
 type StopContext = Pick<OperationContext, 'effects' | 'ending'>;
 
 /**
- * Prepares the end of a stop: what the stop has ended stays ended, also when the process is killed right after it.
- * @returns false when the same was stopped again meanwhile.
+ * Prepares the end of a stop: what the stop has denied is on disk first, and stays denied after a kill.
+ * @returns false when the same stop was asked for again meanwhile.
  */
 async function mayEnd({ effects, ending }: StopContext, user: User | undefined) {
   const end = { emailKey: user && emailKey(user.email) };
@@ -141,7 +141,7 @@ async function mayEnd({ effects, ending }: StopContext, user: User | undefined) 
   }
 }
 
-/** To be called before the stop is written: an end whose write was begun before is undone by it. */
+/** Calls off the ends under way, before a stop is written: an end whose write has begun is undone by the stop. */
 export function stopAgain(
   { ending }: Pick<StopContext, 'ending'>,
   email: string | undefined,

@@ -24,7 +24,7 @@ import type { ResultOf } from './operations.js';
 import { asCaller, asOwnerOf } from './owner.js';
 import type { OperationName, RequestOf } from './requests.js';
 
-/** Those that make a data directory which does not exist yet. */
+/** Operations that make the data directory where there is none. */
 const directoryMakers: ReadonlySet<OperationName> = new Set(['user.add', 'user.import']);
 
 /** The operation was not begun, or its outcome is not known. */
@@ -173,7 +173,7 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
   );
 }
 
-/** @param isCutOff whether the gateway closed the connection; where none can be made, it starts or ends. */
+/** @param isCutOff whether the gateway closed the connection; if none could be made, it starts or ends. */
 function stillHeld(dataDir: string, { pid, role }: Holder, isCutOff: boolean): NotPerformed {
   if (role === 'command') return notPerformed('data_directory_busy', busyMessage(dataDir, pid));
   const seconds = lockWaitMs / 1000;

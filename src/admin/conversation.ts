@@ -46,7 +46,7 @@ export async function converse(
   let isSilent = false as boolean;
   let isAccepted = false;
   socket.on('error', (error) => (failure = (error as NodeJS.ErrnoException).code));
-  // Without the end of the rows: the gateway takes them for cut off.
+  // Sends no end of the rows: the gateway takes them for cut off.
   const giveUp = (error: unknown): void => {
     rowsFailures.push(error);
     socket.destroy();
@@ -55,7 +55,7 @@ export async function converse(
     // Something has arrived and is not read yet.
     if (socket.readableLength > 0) return;
     const { bytesRead } = socket;
-    // After a pause of this process, what came meanwhile is read only now.
+    // After a pause of this process, lines that came meanwhile are read only now.
     systemClock.setTimer(graceMsMax, () => {
       if (socket.bytesRead > bytesRead) return;
       isSilent = true;

@@ -23,7 +23,7 @@ export const keyOperations = {
       if ('code' in request) return refusalOf(request);
       const activeMax = settings.limits.activeKeysPerUserMax;
       const { userId } = user;
-      // Its deletion may be on the way to the disk.
+      // The user's deletion may be under way.
       const created = await createApiKey(store, { ...request, user, activeMax, now }, (reader) =>
         reader.get('users', userId) === undefined ? 'user_not_found' : undefined,
       );

@@ -22,13 +22,13 @@ export interface OperationContext {
   readonly trail: TrailLog;
   /** Users whose import, or its discard, this process is carrying out. */
   readonly importing: Set<string>;
-  /** Ends of stops that are under way; a stop of the same that is asked for meanwhile takes them out. */
+  /** Ends of stops that are under way; a new stop of the same user, or a new halt, takes them out. */
   readonly ending: Set<StopEnd>;
 }
 
 /** The end of a user's freeze or move, or of the halt. */
 export interface StopEnd {
-  /** Commands name a user by the email, which may be another user's by then; undefined for the halt. */
+  /** Commands name a user by the email, which may be another user's later; undefined for the halt. */
   readonly emailKey: string | undefined;
 }
 
@@ -38,8 +38,8 @@ export interface Effects {
   userChanged(userId: string): void;
   publicApiChanged(): void;
   /**
-   * Denies what was accepted and not sent, as far as a freeze, a halt or a revoked key covers it; of one user or
-   * of all. Resolves when that is on disk, or the disk refuses it.
+   * Denies executions that were accepted and not sent, if a freeze, a halt or a revoked key covers them; of one
+   * user or of all. Resolves when the denials are on disk, or the disk refuses them.
    */
   endUnsent(userId?: string): Promise<void>;
   /** Loads the open executions of a user that is being imported. */
@@ -47,8 +47,8 @@ export interface Effects {
   /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
   /**
-   * Resolves when every write that was begun before the call is on disk, and all that a cancel of all orders does.
-   * Rejects while the disk refuses them.
+   * Resolves when every write that was begun before the call is on disk, and every change of a cancel of all
+   * orders. Rejects while the disk refuses them.
    */
   settled(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export interface Refusals {
   invalid_email: { readonly email: string };
   email_taken: { readonly email: string };
   unknown_plan: { readonly plan: string; readonly known: readonly string[] };
-  /** The filter has a platform that there is not, or a name that is empty or too long. */
+  /** The filter has a platform that does not exist, or a name that is empty or too long. */
   invalid_filter: { readonly field: string };
   key_not_found: { readonly id: number };
   signal_not_found: { readonly requestId: string };
@@ -88,13 +88,13 @@ export interface Refusals {
   invalid_limits: { readonly errors: readonly FieldError[] };
   active_key_limit_reached: object;
   user_exists: { readonly email: string };
-  /** Of the same user, or the discard of one. */
+  /** An import of the same user, or the discard of one, is under way. */
   import_under_way: { readonly email: string };
   leftovers: { readonly email: string };
   nothing_to_discard: { readonly email: string };
-  /** What waits for the terminals of a user that is being moved is lost with the move. */
+  /** The user is being moved: cancels that wait for its terminals would be lost with the move. */
   user_moving: { readonly email: string };
-  /** A user that was suspended was resumed or deleted, or had its orders cancelled or keys changed, while it was exported. */
+  /** During the export a suspended user was resumed or deleted, its orders were cancelled or its keys changed. */
   user_changed: { readonly email: string };
   /** The rows of an import are not all of its user. */
   foreign_row: { readonly email: string };

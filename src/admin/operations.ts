@@ -1,4 +1,4 @@
-/** Every operation by its name: the one table that a gateway and a command without one carry out. */
+/** Every operation by its name, for the gateway and for a command that runs without one. */
 import { accountOperations } from './account-operations.js';
 import { keyOperations } from './key-operations.js';
 import type { Operations } from './operation.js';

@@ -10,11 +10,11 @@ export const orderOperations = {
   'user.cancel-all': {
     refuse: refuseFilter,
     async run({ store, clock, ids, settings, effects, trail }, { email, filter }) {
-      // Before the look at the user, so that nothing comes between it and the change.
+      // Loaded before the look at the user, so that nothing happens between the look and the change.
       const { cancelStoredOrders } = await import('../signals/stored-orders.js');
       const user = findUser(store, email);
       if (user === undefined) return userNotFound(email);
-      // An export would not notice it, and its file go without it.
+      // An export under way would not notice the change, and its file would lack it.
       if (isMoving(user)) return { refused: 'user_moving', email };
       const { userId } = user;
       const order = {

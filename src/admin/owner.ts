@@ -58,7 +58,7 @@ function foreignOwnerOf(directory: string): Rights | undefined {
   return { uid: stats.uid, gid: stats.gid, groups: [stats.gid] };
 }
 
-/** The user last and root first: only root may change the groups. */
+/** Returns to root first and takes the user last: only root may change the groups. */
 function take({ uid, gid, groups }: Rights): void {
   process.seteuid?.(0);
   process.setgroups?.([...groups]);

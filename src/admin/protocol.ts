@@ -34,7 +34,7 @@ export type ErrorCode =
 export const lineBytesMax = 1024 * 1024;
 /** Enough for an operator's shell and scripts; more connections are closed at once. */
 export const connectionsMax = 64;
-/** Of operations with rows, whose commands may be stopped: a halt always finds a place beside them. */
+/** Most operations with rows at once: their commands may be stopped, and a halt must find a place beside them. */
 export const rowOperationsMax = 48;
 /** A side that has sent nothing for this long counts as dead. */
 export const silenceMs = 5_000;

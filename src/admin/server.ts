@@ -34,11 +34,11 @@ import { openSocketPath, socketFile } from './socket-path.js';
 
 export interface AdminServerDeps {
   readonly context: OperationContext;
-  /** Of the product: a command of another version may send other requests. */
+  /** Version of the product: a command of another one may send other requests. */
   readonly version: string;
-  /** An operation threw what it should not. */
+  /** Called when an operation throws an error that is not expected. */
   readonly onError: (error: unknown, operation: string) => void;
-  /** The operations by name, with the check of their requests; the shipped ones unless a test sets it. */
+  /** The operations by name, with the check of their requests; default: the shipped ones. */
   readonly table?: OperationTable;
 }
 
@@ -57,7 +57,7 @@ export interface AdminServer {
   stop(): Promise<void>;
 }
 
-/** A stopped command would keep its place, and its copy of the store, for ever. */
+/** A command that reads nothing for longer is cut off: it would keep its place, and its copy of the store. */
 const unreadMsMax = 60_000;
 
 export function createAdminServer(deps: AdminServerDeps): AdminServer {
@@ -105,7 +105,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     }
   }
 
-  /** Cuts a command off that has taken nothing of what waits for it for `unreadMsMax`. */
+  /** Cuts off a command that has read nothing of the waiting bytes for `unreadMsMax`. */
   function watchReader(socket: Socket): Timer {
     let taken = 0;
     let takenAt = clock.monotonic();

@@ -79,7 +79,7 @@ function* usersOf(store: Reader): Generator<User, void, void> {
   for (const { record } of walk(store, 'users')) yield record;
 }
 
-/** Newest first. Of each user only what is newer than the oldest of those found so far is read. */
+/** Newest first. Reads of each user only the signals newer than the oldest one found so far. */
 async function newestOf(
   store: Reader,
   owners: Iterable<User>,
