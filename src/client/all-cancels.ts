@@ -1,4 +1,4 @@
-/** The client's calls that cancel all orders: once, or when the bot is no more. */
+/** The client's calls that cancel all orders: at once, or when the bot has ended. */
 import type { Clock } from '../lib/clock.js';
 import type { IdSource } from '../lib/ids.js';
 import { limits } from '../limits.js';
@@ -25,8 +25,8 @@ export interface AllCancels {
   /** As `prepareCancel`, for all open orders that the filter means. */
   prepareCancelAll(filter?: OrderFilter, options?: PrepareOptions): PreparedCancelAll;
   /**
-   * Sends it until the gateway has accepted or rejected it; retries like `send`. What may have taken effect is not
-   * sent again a day after it was prepared: it would cancel the orders of that day.
+   * Sends it until the gateway has accepted or rejected it; retries like `send`. A cancel that may have taken effect
+   * is not sent again a day after it was prepared, since it would cancel newer orders.
    */
   sendCancelAll(
     prepared: PreparedCancelAll,
@@ -96,7 +96,7 @@ export function createAllCancels(deps: {
     return run({
       request: () => ({ method: 'PUT', path: '/api/v1/cancel-after', body, limitMs: withinMs }),
       read: (answer) => readCancelAfter(answer.body),
-      // It has no key to be found by: what refuses these bytes for good has refused them at every attempt.
+      // Without an Idempotency-Key: a refusal of these bytes for good holds for every attempt.
       mutation: { resumed: false, deduplicatedUntil: Infinity },
       delaysMs: readDelaysMs,
       giveUpAfterMs: withinMs,

@@ -64,7 +64,7 @@ export function renewSwitch(
     async stop({ disarm = false } = {}) {
       isStopped = true;
       timer?.cancel();
-      // It would arm the switch again if it were sent, or repeated, behind the call that disarms it.
+      // A renewal that is sent, or repeated, after the call that disarms the switch would arm it again.
       await renewal;
       return disarm ? call(0, timeoutMs) : undefined;
     },

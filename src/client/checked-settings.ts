@@ -25,7 +25,7 @@ export function checkedIdempotencyKey(key: string): string {
 
 const targetFields = ['platform', 'instanceId', 'accountName', 'instrument'] as const;
 
-/** Of a signal or a filter: a setting that a bot has not read must not send its order to every account. */
+/** Target of a signal or a filter: a setting that the bot failed to read must not send an order to every account. */
 export function checkedTarget<T extends object>(target: T): T {
   const fields = target as { readonly [name in (typeof targetFields)[number]]?: unknown };
   const unset = targetFields.find((name) => name in fields && fields[name] === undefined);

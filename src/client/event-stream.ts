@@ -84,7 +84,7 @@ export async function* followEvents(
   }
 }
 
-/** What the chunks of a stream tell, until its end. Closes it when the reader takes no more. */
+/** Parses the chunks of a stream until its end. Closes the stream when the caller reads no further. */
 async function* partsOf(
   connection: EventConnection,
   onRetry: (ms: number) => void,

@@ -16,9 +16,9 @@ export interface HttpRequest {
   readonly path: string;
   readonly body?: string;
   readonly idempotencyKey?: string;
-  /** Milliseconds for which the gateway may hold its answer back: the attempt takes as much longer. */
+  /** Milliseconds for which the gateway may hold its answer back; added to the attempt's timeout. */
   readonly waitMs?: number;
-  /** Milliseconds after which the attempt is of no use any more, where that is less than its timeout. */
+  /** Milliseconds after which the attempt is of no use, if that is less than its timeout. */
   readonly limitMs?: number;
 }
 

@@ -11,7 +11,7 @@ import type { Failure, FailureKind, Result } from './result.js';
 import { noAnswer, notSent, ruleFor, type Retry, type RetryRule } from './retry-rules.js';
 
 export interface Operation<T> {
-  /** The request of an attempt. `leftMs`: until no further attempt starts; 0 at the last one. */
+  /** The request of an attempt. `leftMs`: time in which a further attempt may start; 0 at the last one. */
   readonly request: (leftMs: number) => HttpRequest;
   /** @returns undefined when a successful response does not have the expected shape. */
   readonly read: (answer: Answer) => T | undefined;
@@ -30,7 +30,7 @@ export interface Mutation {
   readonly resumed: boolean;
   /** Unix milliseconds until which the gateway certainly deduplicates the Idempotency-Key. */
   readonly deduplicatedUntil: number;
-  /** A repetition after that is an operation of its own: what is in doubt is then not sent again. */
+  /** Whether a repetition after that is a new operation: one in doubt is then not sent again. */
   readonly actsAnew?: boolean;
 }
 

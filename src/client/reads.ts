@@ -25,8 +25,8 @@ export interface Reads {
   /** Reads the current status of a signal. */
   status(requestId: string, options?: CallOptions): Promise<Result<SignalStatus>>;
   /**
-   * Waits until the signal is `completed` or the timeout passes: the gateway answers when it is. After the timeout
-   * it returns the last status, which is still `accepted`, or a failure.
+   * Waits until the signal is `completed` or the timeout passes: the gateway holds its answer back until then. After
+   * the timeout it returns the last status, which is still `accepted`, or a failure.
    */
   waitForResult(requestId: string, options: WaitOptions): Promise<Result<SignalStatus>>;
   /** All signals of the user that are not completed, newest first: what a bot that comes back has to know. */

@@ -1,7 +1,7 @@
 /**
  * Reads the config file: JSON with settings at its top level, and the sections `limits`, `plans` and
  * `platforms`, which `sections` reads. Unknown keys are errors, because a misspelt limit would silently not
- * apply, and so are keys that stand there twice, because one of the two would not.
+ * apply, and so are repeated keys, because only one of them would.
  */
 import { errorText } from '../lib/error-text.js';
 import { isObject } from '../lib/is-object.js';
@@ -26,7 +26,7 @@ const unreadable = {
     'cannot be read by this user. Let the group of the gateway’s user read it: mode 640, and 750 for a directory of its own.',
 } as const;
 
-/** A byte order mark, or what stands for bytes that are not UTF-8: another name would come of them. */
+/** A byte order mark, or the character that replaces bytes that are not UTF-8: both would change names. */
 const foreignText = /^\uFEFF|\uFFFD/;
 
 export function readConfigFile(
@@ -105,6 +105,6 @@ export function reportValue(
 /** A value of the file, to stand after "is". */
 export function shownValue(value: unknown): string {
   if (value === undefined) return 'missing';
-  // What 1e400 is read as has no form in JSON.
+  // JSON.parse reads 1e400 as Infinity, which has no form in JSON.
   return value === Infinity || value === -Infinity ? 'a number too large' : JSON.stringify(value);
 }

@@ -89,7 +89,7 @@ export const settingsTable = {
 
 export type SettingName = keyof typeof settingsTable;
 export const settingNames = Object.keys(settingsTable) as SettingName[];
-/** Those of `serve`, and of the commands that look at what it would do. */
+/** The settings of `serve`, and of the commands that look at what it would do. */
 export const flaggedSettings = settingNames.filter((name) => settingsTable[name].flag !== null);
 
 type ValueOf<N extends SettingName> =
