@@ -1,9 +1,9 @@
 /**
- * Reads the text of an HTTP answer up to a bound: whatever stands in the gateway's place may send one without an end,
- * and compressed, gigabytes within any timeout.
+ * Reads the text of an HTTP answer up to a bound: another server in the gateway's place may send an endless one or,
+ * compressed, gigabytes within any timeout.
  */
 
-/** @throws when there is more, without reading on. */
+/** @throws when the text is longer, without reading on. */
 export async function answerText({ body }: Response, bytesMax: number): Promise<string> {
   const received: AsyncIterable<Uint8Array> | [] = body ?? [];
   const parts: Uint8Array[] = [];

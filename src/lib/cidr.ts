@@ -54,12 +54,12 @@ export function isInRange({ network, bits }: Cidr, address: Uint8Array): boolean
 }
 
 /**
- * @returns 4 or 16 bytes; undefined for a text that is no address. Its zone (`%eth0`) is the name that some machine
- * has for a link, and is left out.
+ * @returns 4 or 16 bytes; undefined for a text that is no address. Leaves out a zone (`%eth0`), which is one
+ * machine's name of a link.
  */
 export function readAddress(text: string): Uint8Array | undefined {
   const [address = ''] = text.split('%', 1);
-  // Each of both takes texts that the other one refuses.
+  // Each of the two checks accepts texts that the other one refuses.
   if (isIP(text) === 0 || !ipaddr.isValid(address)) return undefined;
   return Uint8Array.from(ipaddr.parse(address).toByteArray());
 }

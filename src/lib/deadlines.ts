@@ -14,8 +14,8 @@ export interface Deadline {
 
 const firedPerTurnMax = 1_000;
 /**
- * A timer later than this means that the event loop was blocked or the process suspended. No more than a timer's own
- * inaccuracy: a pause of any length may end just behind a deadline.
+ * A timer later than this means that the event loop was blocked or the process suspended. No more than the
+ * inaccuracy of timers, since a pause of any length may end just after a deadline.
  */
 export const stallMs = 2;
 export const graceMsMax = 500;
@@ -90,27 +90,27 @@ export class Deadlines {
   }
 
   /**
-   * After a stall, waits as long again, half a second at most: what came in time, a heartbeat or the end of a commit,
-   * must not miss its deadline because the gateway was blocked, or its threads and its disk were suspended too.
+   * After a stall, waits as long again before it fires, half a second at most: a heartbeat or the end of a commit
+   * that came in time must not miss its deadline because the gateway was blocked, or suspended with its threads.
    */
   #wake(wakeAt: number, waitedUntil = -Infinity): void {
     const now = this.clock.monotonic();
     const lateMs = now - wakeAt;
     if (lateMs <= stallMs) return this.#fire(now);
-    // After another stall meanwhile, what has waited once waits no more: a gateway that stalls all the time would starve it.
+    // Deadlines that have waited once do not wait for another stall: constant stalls would starve them.
     this.#fire(waitedUntil);
     if (this.#heap.length === 0) return;
-    // Of many that have waited, a turn takes so many: the others do not wait again.
+    // A turn fires a bounded number of the deadlines that have waited; the others do not wait again.
     const hasMore = this.#dueAt(0) <= waitedUntil;
     const graceMs = hasMore ? 0 : Math.min(lateMs, graceMsMax);
     const until = hasMore ? waitedUntil : now;
     this.#timer?.cancel();
     this.#timer = this.clock.setTimer(graceMs, () => this.#wake(now + graceMs, until));
-    // Nothing that is added meanwhile is due earlier.
+    // Keeps a deadline that is added meanwhile from setting an earlier timer.
     this.#timerDue = -Infinity;
   }
 
-  /** @param until fires what was due then. */
+  /** @param until monotonic ms; fires the deadlines due by then. */
   #fire(until: number): void {
     this.#timerDue = Infinity;
     try {

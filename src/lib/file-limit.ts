@@ -1,4 +1,4 @@
-/** How many files a process may have open, and has: each connection is one. Linux tells. */
+/** How many files a process may have open, and has open: each connection is one. Known on Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The soft limit, which Node raises to the hard one when it starts; undefined where the system does not tell. */
@@ -13,7 +13,7 @@ export function readFileLimit(pid: number | 'self'): number | undefined {
   }
 }
 
-/** Of this process. */
+/** @throws on a system without /proc. */
 export function countOpenFiles(): number {
   return readdirSync('/proc/self/fd').length;
 }

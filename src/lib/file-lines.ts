@@ -11,7 +11,7 @@ export interface FileLine {
 }
 
 /**
- * Only lines that a line feed ends; no other character ends one, since JSON may hold the others.
+ * Yields only lines that end with a line feed; JSON may contain other line separators.
  * Throws the system's error when the file cannot be read.
  */
 export function* fileLines(path: string): Generator<FileLine, void, void> {

@@ -13,16 +13,16 @@ export interface IdSource {
   ulid(): string;
 }
 
-/** A clock that was further ahead was wrong: ids would go on from it for as long, and keep their requests as long. */
+/** A clock that was further ahead was wrong: ids that follow it would keep their requests for too long. */
 const aheadMsMax = dayMs;
 
-/** The range of a user's requests in the store that ids follow at `now`, in Unix milliseconds; the newest first. */
+/** Range of a user's stored requests that new ids have to follow at `now` (Unix milliseconds), newest first. */
 export function followedRange(userId: string, now: number) {
   const start: [string, string] = [userId, firstRequestIdAt(now + aheadMsMax + 1)];
   return { prefix: [userId] as [string], start, reverse: true };
 }
 
-/** @param newest the requestId that all ids have to follow, as one from before a restart. */
+/** @param newest the requestId that all ids have to follow, such as one from before a restart. */
 export function createIdSource(clock: Pick<Clock, 'now'>, newest?: string): IdSource {
   const draw = pooledRandom();
   let next = monotonicFactory(draw);
@@ -106,7 +106,7 @@ export function executionStretch(
 ): { readonly start: [string, string]; readonly end: [string, string] } {
   return {
     start: [userId, executionIdOf(firstRequestId, 0)],
-    // `:` follows the digits that an id ends with.
+    // `:` is the character after the digits, with which an id ends.
     end: [userId, `${executionIdOf(lastRequestId, 0).slice(0, -1)}:`],
   };
 }

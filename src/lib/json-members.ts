@@ -1,6 +1,6 @@
 /**
- * Lists the members of a JSON text. JSON.parse keeps the last of two members with one name; who reads the text
- * elsewhere may keep the first, or tell no upper case from lower.
+ * Lists the members of a JSON text. JSON.parse keeps the last of two members with one name; another reader of the
+ * text may keep the first, or ignore upper and lower case.
  */
 
 /** A member's place: names and, in a list, indexes. */
@@ -15,7 +15,7 @@ export function memberNames(text: string): string[] {
 
 /**
  * @param text an object that JSON.parse accepts.
- * @returns the members that their object has had before, at whatever depth: `plans.business`, `platforms[1].token`.
+ * @returns the members that occur twice in their object, at any depth: `plans.business`, `platforms[1].token`.
  */
 export function repeatedMembers(text: string): string[] {
   const seen = new Set<string>();

@@ -11,15 +11,15 @@ export type OpenEnum<T extends string> = TUnsafe<T> & {
 };
 
 /**
- * An enumeration in answers, to which values may be added: a client that is made from it takes others too. What the
- * gateway itself writes is one of the known values, hence the static type.
+ * An enumeration in answers, to which values may be added: a client that is generated from it accepts others, too.
+ * The gateway itself writes only known values, hence the static type.
  */
 export function openEnum<T extends string>(known: TUnsafe<T>, description: string): OpenEnum<T> {
   const anyOf = [known, { type: 'string' }] as const;
   return Type.Unsafe<T>({ anyOf, description: `${description} More may be added.` }) as OpenEnum<T>;
 }
 
-/** A shape keeps its identity, by which a document names it. */
+/** Keeps an object's schema as the same value, by which the document names it. */
 export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   const { type } = schema as { readonly type?: string };
   return Type.Unsafe<Static<S> | null>(

@@ -1,7 +1,7 @@
 /**
- * Keeps the process up until `work` has settled. A promise does not do so by itself, and a `fetch` not always: of Node
- * 20, the first one of a process holds nothing any more once its peer has closed the connection at once, and its time-out
- * never holds anything. The process would end without a word, with exit code 13.
+ * Keeps the process alive until `work` has settled. A promise alone does not, and a `fetch` not always: in Node 20
+ * the first one of a process stops doing so when its peer closes the connection at once, and its timeout never does.
+ * The process would end without a message, with exit code 13.
  */
 import { longestDelayMs } from './clock.js';
 

@@ -1,12 +1,12 @@
 /**
- * Numbers the turns of the event loop. The store tells of commits at the end of a turn, so within one turn nobody
- * can have been told of a change that a read at its begin has not seen.
+ * Numbers the turns of the event loop. The store tells of commits at the end of a turn, so a read at the begin of a
+ * turn has seen every change that a client can know of within it.
  */
 export class LoopTurns {
   #turn = 0;
   #isCounted = false;
 
-  /** A turn in which nobody asks is not counted. */
+  /** A turn in which it is not called is not counted. */
   current(): number {
     if (!this.#isCounted) {
       this.#isCounted = true;

@@ -3,8 +3,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * One by one: with `recursive`, Node's own never returns where the system makes no directory in one that is there,
- * as in /proc. @returns the outermost one that was made; undefined when all were there.
+ * Makes them one by one: with `recursive`, Node's own never returns where a directory exists and takes no new one,
+ * as /proc does. @returns the outermost one that was made; undefined when all were there.
  */
 export function makeDirectories(path: string, mode: number): string | undefined {
   const directory = resolve(path);

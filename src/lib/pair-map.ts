@@ -1,7 +1,7 @@
 /**
- * A map by two texts: an owner, and a name that the owner chose. For what comes and goes all the time: a map of V8's
- * leaves the tables that it has outgrown behind, and one that has come into the old space keeps the next one, and so
- * on, with all their keys, until a full collection (native-notes/profile.md).
+ * A map by two texts: an owner, and a name that the owner chose. For entries that come and go all the time: a Map
+ * leaves outgrown tables behind, and a table that has reached V8's old space keeps the next one, and so on, with
+ * all their keys, until a full collection (native-notes/profile.md).
  */
 import { bucketOf, hashSeed, hashWith } from './table-hash.js';
 
@@ -17,10 +17,10 @@ const firstBuckets = 64;
 
 export class PairMap<V> {
   readonly #seed = hashSeed();
-  /** As many as entries at least. */
+  /** At least as many as entries. */
   #buckets = emptyBuckets<V>(firstBuckets);
   #size = 0;
-  /** Of the last look-up. */
+  /** Name and hash of the last look-up. */
   #name = '';
   #hash = this.#seed;
 
@@ -51,7 +51,7 @@ export class PairMap<V> {
     if (before === undefined) this.#buckets[bucket] = entry.next;
     else before.next = entry.next;
     this.#size--;
-    // It may be in the old space, where it would keep both until a full collection.
+    // The entry may be in the old space, where it would keep its value and the next entry until a full collection.
     entry.value = entry.next = undefined;
   }
 

@@ -1,6 +1,6 @@
 /**
- * A timer for what may have come in time: when it fires late, because the event loop was blocked or the process
- * suspended, it first gives the loop time to read what lies in the sockets, as `Deadlines` does.
+ * A timer for an event that may have come in time: when the timer fires late, because the event loop was blocked or
+ * the process suspended, it first gives the loop time to read what lies in the sockets, as `Deadlines` does.
  */
 import type { Clock, Timer } from './clock.js';
 import { graceMsMax, stallMs } from './deadlines.js';

@@ -1,13 +1,13 @@
 /**
- * Tells when the computer has slept, as in a suspend to RAM: the monotonic clock stands still meanwhile, so that what
- * was due then would be late by the sleep. Neither the wall clock nor the uptime is believed alone: the first may be
+ * Tells when the computer has slept, as in a suspend to RAM: the monotonic clock stands still meanwhile, so that
+ * deadlines would be late by the sleep. Neither the wall clock nor the uptime is believed alone: the first may be
  * set, and containers simulate the second.
  */
 import { uptime } from 'node:os';
 import { every, type Clock, type Timer } from './clock.js';
 
 const lookMs = 1_000;
-/** Less is how clocks are kept right. */
+/** Smaller differences are corrections of the clocks. */
 const sleepMsMin = 1_000;
 
 /** @param uptimeMs milliseconds that the system has run or slept. */

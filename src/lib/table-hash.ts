@@ -1,12 +1,12 @@
-/** What tables of our own have in common, whose keys clients choose: FNV-1a, from a seed that they do not know. */
+/** Hashes for our own tables, whose keys clients choose: FNV-1a, from a seed that clients do not know. */
 import { random } from './ids.js';
 
-/** Where a table's hashes begin. Clients who knew it could choose keys of one bucket. */
+/** The start of a table's hashes. Clients who knew it could choose keys that fall into one bucket. */
 export function hashSeed(): number {
   return Math.floor(random() * 2 ** 32) | 0;
 }
 
-/** @returns the hash of what `hash` stands for and the unit behind it. */
+/** @returns the hash of the text with the hash `hash` and one more unit. */
 export function hashWith(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 16_777_619);
 }

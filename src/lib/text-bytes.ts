@@ -1,6 +1,6 @@
 /**
- * Puts a text together as bytes: one that is built from pieces would be joined, measured and copied by native code,
- * which copies bytes once. What `take` gives is valid until the next `begin`.
+ * Builds a text as bytes, which native code copies once; it would join, measure and copy a string built from
+ * pieces. The result of `take` is valid until the next `begin`.
  */
 const encoder = new TextEncoder();
 const firstBytes = 4_096;
@@ -12,17 +12,17 @@ const point = 0x2e;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** What longer texts cost native code is less than to go through them here. */
+/** Native code is faster at texts longer than this. */
 const shortMax = 64;
-/** A view of so many bytes is kept. */
+/** Views of up to this many bytes are kept. */
 const viewMax = 4_096;
 const million = 1_000_000;
-/** Below, a number's text has an exponent. */
+/** The text of a smaller number has an exponent. */
 const plainMin = 0.000001;
-/** Of a price. */
+/** Most decimals of a price. */
 const decimalsMax = 8;
 
-/** A text that all of a kind have, encoded once. */
+/** Encodes a text that is used many times. */
 export function constantBytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
@@ -32,10 +32,10 @@ export class TextBytes {
   /** The same memory, for native code that writes texts. */
   #buffer = Buffer.from(this.#bytes.buffer);
   #length = 0;
-  /** Of a time; it changes every 17 minutes. */
+  /** The millions of a time, which change every 17 minutes. */
   #latestMillions = 0;
   #millionsDigits = '0';
-  /** By length: to make one costs more than to fill it. */
+  /** Views by their length: making one costs more than filling it. */
   #views: (Uint8Array | undefined)[] = [];
 
   begin(): this {
@@ -66,7 +66,7 @@ export class TextBytes {
     return this;
   }
 
-  /** A text as JSON has it. */
+  /** A text as a JSON string. */
   json(text: string): this {
     const { length } = text;
     this.#reserve(length + 2);
@@ -85,7 +85,7 @@ export class TextBytes {
     return this;
   }
 
-  /** A header's value, in which nothing ends the line. */
+  /** A header's value; characters that would end the line become spaces. */
   line(text: string): this {
     const start = this.#length;
     this.text(text);
@@ -108,7 +108,7 @@ export class TextBytes {
     return this.text(this.#millionsDigits).#lastDigits(number - millions * million, 6);
   }
 
-  /** A value as JSON has it in a list, where what has no text is null. */
+  /** A value as an element of a JSON list, where a value that JSON does not know is null. */
   value(value: unknown): this {
     if (typeof value === 'string') return this.json(value);
     if (value === null || value === undefined) return this.#null();
@@ -141,7 +141,7 @@ export class TextBytes {
     for (let decimals = 1; decimals <= decimalsMax; decimals++) {
       scale *= 10;
       const scaled = Math.round(number * scale);
-      // A quotient is rounded as the text of its decimals is when it is read.
+      // The quotient is rounded as a reader of the decimals rounds, so an equal one means an exact text.
       if (scaled / scale !== number) continue;
       const whole = Math.floor(number);
       return this.#digits(whole).byte(point).#lastDigits(scaled - whole * scale, decimals);
@@ -161,7 +161,7 @@ export class TextBytes {
     return this;
   }
 
-  /** A list as JSON has it. */
+  /** A list as JSON text. */
   list(values: readonly unknown[]): this {
     this.byte(openBracket);
     for (let i = 0; i < values.length; i++) {

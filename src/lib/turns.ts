@@ -1,14 +1,14 @@
 /**
- * Runs long work in short steps: one step in each turn of the event loop, whatever number of jobs wait, and the
- * owners of jobs take turns. So neither the requests of others nor the jobs of others wait for one owner's. Owns
- * the jobs that are not done; they end with the process.
+ * Runs long work in short steps: one step in each turn of the event loop, however many jobs wait. The owners of
+ * jobs take turns, so that no request and no job waits for the work of another owner. Owns the jobs that are not
+ * done; they end with the process.
  */
 
 /** Who waits for a job, as an exchange does. */
 export interface Asker {
-  /** Whether nobody waits any more. */
+  /** Whether the asker has stopped waiting. */
   readonly isOver: boolean;
-  /** Runs a step, and answers what it throws, which ends the job. */
+  /** Runs a step. Answers the error that a step throws, which ends the job. */
   run(step: () => void): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Finds the top-level fields of a JSON body that its schema does not have. Such a field may be a misspelt one, so
- * it is refused, not passed over. What a client reads of them is bounded in number and in length.
+ * it is refused, not ignored. The names that a client reads are bounded in number and in length.
  */
 import { isObject } from './is-object.js';
 
