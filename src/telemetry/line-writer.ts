@@ -1,7 +1,7 @@
 /**
- * Writes lines to an output that may take none for now, such as a pipe whose reader has stopped: nothing waits
- * for it, since anybody without a credential can make the gateway log. Owns the lines that wait, in order and
- * each whole, for the life of the process; beyond `waitingBytesMax` lines are dropped and counted.
+ * Writes lines to an output that may take none for now, such as a pipe whose reader has stopped. The gateway never
+ * waits for it, since a client without a credential can make it log. Owns the lines that wait, in order and each
+ * whole, for the life of the process; beyond `waitingBytesMax` lines are dropped and counted.
  */
 import type { Clock } from '../lib/clock.js';
 
@@ -9,7 +9,7 @@ export interface LineWriterDeps {
   /** As `fs.writeSync`, without blocking. @returns how many bytes were taken; throws when none. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock: Clock;
-  /** Told once the output has taken all that waited. */
+  /** Called with the number of dropped lines, once the output has taken all that waited. */
   readonly onDropped: (lines: number) => void;
 }
 
@@ -32,7 +32,7 @@ export function createLineWriter({ write, clock, onDropped }: LineWriterDeps): L
   let dropped = 0;
   let isRetrying = false;
 
-  /** @returns the code of the error for which some of it still waits. */
+  /** @returns the code of the error that ended it, while lines still wait. */
   function drain(): string | undefined {
     try {
       for (let [first] = waiting; first !== undefined; [first] = waiting) {
@@ -42,7 +42,7 @@ export function createLineWriter({ write, clock, onDropped }: LineWriterDeps): L
         else waiting.shift();
       }
     } catch (error) {
-      // Whatever it is: a disk has space again, a reader goes on.
+      // Tried again after any error: a disk may get space, a reader may go on.
       retryLater();
       return (error as NodeJS.ErrnoException).code;
     }

@@ -36,7 +36,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   return log;
 }
 
-/** Its write errors are not told: a full disk or a closed pipe must not end the gateway. */
+/** Ignores write errors: a full disk or a closed pipe must not end the gateway. */
 function standardError(onDropped: (lines: number) => void): DestinationStream {
   const descriptor = fstatSync(2).isFile() ? 2 : nonBlockingDescriptor();
   const write = (bytes: Uint8Array): number => writeSync(descriptor, bytes);
@@ -46,7 +46,7 @@ function standardError(onDropped: (lines: number) => void): DestinationStream {
 }
 
 /**
- * Opened anew where possible: other processes may share descriptor 2, and a change of its flags is a change for
+ * Opened anew where possible: other processes may share descriptor 2, and a change of its flags would affect
  * them. A socket, or a pipe of another user, cannot be opened; then Node's stream makes it non-blocking.
  */
 function nonBlockingDescriptor(): number {

@@ -35,7 +35,7 @@ interface Answer {
 
 /** Enough for scrapers and probes; bounds the file handles. */
 export const connectionsMax = 64;
-/** Of one address; more than any loop of a monitor needs, less than delays an order. */
+/** Answers to one address: more than a monitor needs, too few to delay an order. */
 export const answersPerSecondMax = 1_000;
 /** Short, because a silent connection takes a scraper's place. */
 const requestTimeoutMs = 2_000;
@@ -43,7 +43,7 @@ const unreadTimeoutMs = 10_000;
 const timeouts = {
   headersTimeout: requestTimeoutMs,
   requestTimeout: requestTimeoutMs,
-  /** Node looks for what is due every 30 s by default. */
+  /** Node checks these timeouts every 30 s by default. */
   connectionsCheckingInterval: 1_000,
 };
 const plainText = 'text/plain; charset=utf-8';
@@ -81,7 +81,7 @@ export function createOpsServer({
     return page();
   }
 
-  /** All of its connections, since what one of them has sent is parsed before it can be cut off. */
+  /** Closes all connections of the address: the requests of each would be parsed before it could be cut off. */
   function cutOff(address: string | undefined): void {
     for (const socket of open) if (socket.remoteAddress === address) socket.destroy();
   }

@@ -13,7 +13,7 @@ export async function loadSdNotify(): Promise<Notify> {
   const sdNotify = library.func('int sd_notify(int unset_environment, const char *state)');
   return (state) =>
     new Promise((resolve) => {
-      // In a thread: it waits while a systemd that is busy has not read what was sent before.
+      // In a thread, since the call blocks until a busy systemd has read the earlier messages.
       sdNotify.async(0, state, (error: unknown, sent: number) =>
         resolve(error === null && sent > 0),
       );

@@ -7,12 +7,12 @@ import { randomHex } from '../lib/ids.js';
 
 /**
  * Neither trace id nor parent id may be all zeros. Version 00 ends with the flags; a later one may have more fields,
- * each behind a hyphen, and ff is none.
+ * each behind a hyphen. There is no version ff.
  */
 const traceparentPattern =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
-/** Hexadecimal digits of 12 bits each: to format a number anew costs ten times as much as the joining. */
+/** Hexadecimal digits of 12 bits each: formatting a number costs ten times as much as joining two of them. */
 const digits = Array.from({ length: 4_096 }, (_, bits) => bits.toString(16).padStart(3, '0'));
 const lowCounts = 4_096 * 4_096;
 
