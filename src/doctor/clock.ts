@@ -1,4 +1,4 @@
-/** Whether the wall clock can be right: TTLs, tokens and the daily quota stand on it. */
+/** Whether the wall clock can be right: TTLs, tokens and the daily quota depend on it. */
 import { spawnSync } from 'node:child_process';
 import { toIsoTime } from '../lib/clock.js';
 import type { Check } from './check.js';
@@ -28,7 +28,7 @@ export function judgeClock(now: number, isInTime: boolean | undefined): Finding 
   return report.ok(`${shown}, and is synchronized.`);
 }
 
-/** The kernel knows, whichever service keeps the time; systemd hands it on where there is systemd. */
+/** The kernel knows, whichever service keeps the time; `timedatectl` shows it where there is systemd. */
 function isSynchronized(): boolean | undefined {
   const { status, stdout } = spawnSync(
     'timedatectl',

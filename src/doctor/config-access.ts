@@ -24,7 +24,7 @@ export const checkConfigAccess: Check = async ({ settings: { dataDir }, configFi
       ),
     ];
   }
-  // One that can be entered may be everybody's, such as /etc.
+  // A directory that can be entered may be a shared one, such as /etc, and is left as it is.
   const remedy =
     closed === undefined
       ? `"chgrp ${gid} ${configFile}" and "chmod 640 ${configFile}"`

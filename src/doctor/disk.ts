@@ -4,7 +4,7 @@ import { readDiskSpace, reserveBytes } from '../store/disk-reserve.js';
 import type { Check } from './check.js';
 import { reporter } from './finding.js';
 
-/** So many times the reserve: from here on an operator has time to act. */
+/** Warns below this multiple of the reserve, while the operator still has time to act. */
 const warningReserves = 4;
 const remedy =
   'Make room on it or move the data directory to a larger disk; the gateway accepts signals ' +

@@ -15,7 +15,7 @@ interface Place {
   readonly host: string;
   readonly port: number;
   readonly flags: string;
-  /** A page that only a gateway of ours answers in this way. */
+  /** A page by whose answer `isOurs` tells a gateway from other programs. */
   readonly url: string;
   readonly isOurs: (answer: IncomingMessage) => boolean;
 }

@@ -1,4 +1,4 @@
-/** Whether the gateway’s user can come to the data directory: one above it may be closed to that user. */
+/** Whether the gateway’s user can reach the data directory: one above it may be closed to that user. */
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { asOwnerOf } from '../admin/owner.js';
@@ -7,7 +7,7 @@ import { reporter } from './finding.js';
 
 const report = reporter('permissions');
 
-/** Without a finding where all is well: the check of the permissions goes on from there. */
+/** Gives no finding when all is well: the check of the permissions follows. */
 export const checkReach: Check = async ({ settings: { dataDir } }) => {
   const closed = await closedAbove(dataDir, dataDir);
   if (closed === undefined) return [];

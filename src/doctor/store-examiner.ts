@@ -10,7 +10,7 @@ import { openStore } from '../store/lmdb-store.js';
 import { FormerFormat, NoSpace, OtherFormat, StartRefused } from '../store/refusal.js';
 import { type StoreReport, walkStore } from './store-walk.js';
 
-/** Of all but damage the store may be well. */
+/** Why the store was not examined; after any cause but damage it may be intact. */
 export type RefusalCause = 'access' | 'space' | 'former_format' | 'other_format' | 'damage';
 
 export type ExaminerMessage =
@@ -21,7 +21,7 @@ export type ExaminerMessage =
     }
   | undefined;
 
-/** By the refusal, or by the code of its error, as the system names it and as lmdb gives it. */
+/** By the class of the refusal, or by the code of its cause: a name of the system or a number of lmdb. */
 const causes: ReadonlyMap<unknown, RefusalCause> = new Map<unknown, RefusalCause>([
   [FormerFormat, 'former_format'],
   [OtherFormat, 'other_format'],

@@ -1,6 +1,6 @@
 /**
- * What holds between the records of a store: one rule a collection. A rule gives undefined where its
- * record is in order, else what is wrong with it, to be read behind the record's name.
+ * The relations between the records of a store: one rule for each collection. A rule returns undefined for a
+ * correct record, else what is wrong with it, in words that follow the record's name.
  */
 import { emailKey } from '../auth/email.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';

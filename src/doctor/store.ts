@@ -143,11 +143,11 @@ interface Examination {
 
 interface Unexamined {
   readonly unexamined: string;
-  /** Not only for want of space or of the lock. */
+  /** Whether more is wrong than a lack of space or of the lock. */
   readonly isProblem?: boolean;
 }
 
-/** A damaged page would end the gateway that reads it: its store is read in a copy. */
+/** A damaged page would end the gateway that reads it, so a copy of its store is examined. */
 async function examineCopy(settings: Settings): Promise<Examination | Unexamined> {
   const copy = await withStoreCopy(settings, runExaminer);
   if (!('refused' in copy)) return copy.used;
