@@ -44,7 +44,7 @@ export async function exportUser(
   const { userId, email, plan } = user;
   const isMove = user.moving !== undefined;
   const head = { userId, email, plan, exportedAt: clock.now(), isMove };
-  // What cancels orders meanwhile cancels some that have been read, and some that have not.
+  // A cancel of all orders meanwhile changes some that have been read, and some that have not.
   const cancels = cancelsOf(reader, userId);
   if (!(await send(head))) return 'command_gone';
   const keys: UserRow[] = [];
@@ -88,7 +88,7 @@ function* rowsOf(
       yield isWaiting ? { ...row, record: asOfCopy(row.record) } : row;
     }
   }
-  // In one turn: a user and its keys that do not fit together would be imported so.
+  // Read in one turn: a user and keys of different moments would be imported as they are.
   yield* accountRows(reader, userId);
   for (const { key, record } of walk(reader, 'sessions')) {
     if (record.userId === userId) yield { collection: 'sessions', key, record };
@@ -108,7 +108,7 @@ function accountRows(reader: Reader, userId: string): readonly (UserRow | 'chang
 
 type ApiKeyRow = Extract<UserRow, { readonly collection: 'apiKeys' }>;
 
-/** One that is revoked, or made, behind these rows would be as before on the other gateway. */
+/** Compared at the end: the other gateway would not know of a key that is made or revoked after these rows. */
 function apiKeyRows(reader: Reader, userId: string): ApiKeyRow[] {
   return reader.range('apiKeyHashes', { prefix: [userId] }).flatMap(({ record: key }) => {
     const record = reader.get('apiKeys', key);

@@ -16,7 +16,7 @@ import type { UserFileHead, UserRow } from './user-file.js';
 /** A transaction holds up the loop and all other commits while it runs. */
 const rowsPerBatch = 64;
 
-/** Nothing finds their rows while their user is not there; a purge removes the same. */
+/** Collections in which nothing finds a row while its user does not exist; a purge removes the same rows. */
 const hiddenCollections = collectionsWith('purged');
 
 export type ImportRefusal =
@@ -44,7 +44,7 @@ export interface ImportDeps {
 export type NextRow = () => Promise<{ readonly row: unknown } | 'end' | 'lost'>;
 
 interface ImportedUser extends Pick<UserFileHead, 'userId' | 'email'> {
-  /** Of its keys, in the gateway that it comes from. */
+  /** The ids of its keys in the gateway that it comes from. */
   readonly keyIds: readonly number[];
 }
 
@@ -122,12 +122,12 @@ async function writeRows(
     });
     return late ?? count;
   } finally {
-    // One that is not added after all is forgotten: the next import gives its orders other keys.
+    // A user that is not added after all is forgotten: the next import gives its orders other ids of keys.
     effects.userChanged(userId);
   }
 }
 
-/** A file of a version that had no such collection lacks its rows. */
+/** Adds the row of `unknownOrders`, which a file of an earlier version lacks. */
 function putUnknown(batch: Writer, { collection, key, record }: UserRow): void {
   if (collection !== 'finalExecutions') return;
   if (isOpenOrder(record)) batch.put('unknownOrders', key, record.updatedAt);
@@ -137,7 +137,7 @@ function isHidden({ collection }: UserRow): boolean {
   return collectionTraits[collection].purged !== null;
 }
 
-/** A row of another user, or of no collection that is exported, would change what is not imported. */
+/** Whether the row is the user's, in an exported collection: another row would change what is not imported. */
 function isOf(userId: string, { collection, key, record }: UserRow): boolean {
   if (!(collectionsWith('exported') as readonly string[]).includes(collection)) return false;
   if (collectionTraits[collection].ownedByKey) return (key as readonly unknown[])[0] === userId;
@@ -145,13 +145,13 @@ function isOf(userId: string, { collection, key, record }: UserRow): boolean {
   return (record as { readonly userId?: unknown }).userId === userId;
 }
 
-/** The hash of a key or of a session leads to one user: the secret of another one here would lead to this one. */
+/** Whether another user here has the key or session: its secret would lead to the imported user. */
 function isOfOther(reader: Reader, userId: string, { collection, key }: UserRow): boolean {
   if (collection !== 'apiKeys' && collection !== 'sessions') return false;
   return (reader.get(collection, key)?.userId ?? userId) !== userId;
 }
 
-/** Removes what a cut-off import of this user left. @returns why there is nothing of the kind, if so. */
+/** Removes what a cut-off import of this user left. @returns why nothing was removed, if so. */
 export async function discardImport(
   deps: ImportDeps,
   userId: string,
@@ -160,7 +160,7 @@ export async function discardImport(
   if (importing.has(userId)) return 'import_under_way';
   const mark = store.get('meta', importKeyOf(userId));
   if (mark === undefined) return 'nothing_to_discard';
-  // The next import would lose rows to it.
+  // An import that began meanwhile would lose rows to the discard.
   importing.add(userId);
   try {
     await clear(deps, userId);
@@ -180,7 +180,7 @@ function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusa
   return isLeft ? 'leftovers' : undefined;
 }
 
-/** Removes the rows of a cut-off import. A gateway that has started since has read its executions, and forgets them. */
+/** Removes the rows of a cut-off import. A gateway that has started since forgets the executions it has loaded. */
 async function clear({ store, effects }: ImportDeps, userId: string): Promise<void> {
   effects.userChanged(userId);
   await effects.settled();

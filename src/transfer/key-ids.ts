@@ -1,8 +1,8 @@
 /**
  * The ids of API keys belong to their gateway, so an imported user's keys get new ones, and so do the records that
- * name the key of an order. The records come before the keys: the new ids are reserved at the begin of the import, as
- * many as there are keys. More, such as one for each id up to the highest, would multiply with each move to and fro, until
- * the numbers end.
+ * name the key of an order. The records come before the keys, so the new ids are reserved at the begin of the
+ * import, as many as there are keys. One for each id up to the highest would be more with each move to and fro,
+ * until the numbers end.
  */
 import type { Reader, Writer } from '../store/store.js';
 import type { UserRow } from './user-file.js';
@@ -18,7 +18,7 @@ export function reserveKeyIds(transaction: Reader & Writer, old: readonly number
   return new Map(ascending.map((id, index) => [id, next + index]));
 }
 
-/** @returns undefined for a key that its gateway had no more. */
+/** @returns undefined for a key that its former gateway had removed. */
 function newKeyId(id: number | undefined, keyIds: KeyIds): number | undefined {
   return id === undefined ? undefined : keyIds.get(id);
 }

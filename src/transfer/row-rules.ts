@@ -1,7 +1,7 @@
 /**
- * What a row of an exported user has to be, for the hash in its last line tells only that a file is whole, not who
- * has written it. The store hands its records out unjudged: a time that is no number, or a status that no table
- * knows, would harm the gateway for as long as it has them. A member that no schema names may be of a later version.
+ * Rules for the rows of an exported user: the hash in a file's last line proves that the file is whole, not who has
+ * written it. The store does not judge the records that it returns: a time that is no number, or an unknown status,
+ * would harm the gateway for as long as it is stored. A member without a schema may be of a later version.
  */
 import Type, { type TSchema, type TUnsafe } from 'typebox';
 import { emailKey } from '../auth/email.js';
@@ -41,12 +41,12 @@ import type { Trail } from '../model/trail.js';
 import { collectionTraits, type RecordOf } from '../store/key-layout.js';
 import type { ExportedCollection, UserFileHead, UserRow } from './user-file.js';
 
-/** Beyond it, a date cannot be made of the number. */
+/** The largest number of which a date can be made. */
 const timeMax = 8_640_000_000_000_000;
 
-/** A key that begins with a longer one is none: retention, which looks for them, would fail for all users. */
+/** A longer one would make keys that the store does not take, and retention, which looks them up, would fail. */
 const userIdLengthMax = 64;
-/** Each read of a request looks for all of them, and nobody is served meanwhile. */
+/** Each read of a request looks up all of its executions in one turn, in which no one else is served. */
 const executionsMax = limits.executionsPerSignal.max;
 
 const text = Type.String();
@@ -59,7 +59,7 @@ const timeOrNull = orNull(time);
 const texts = Type.Array(text);
 const reasonOrNull = Type.Union([oneOf(reasonCodes), Type.Null()]);
 
-/** With a schema for each member that the record's type has. */
+/** A schema for an object with each member of the record's type. */
 function schemaOf<R>(members: { readonly [M in keyof R]-?: TSchema }): TUnsafe<R> {
   return Type.Unsafe<R>(Type.Object(members));
 }
@@ -72,7 +72,7 @@ const trail = {
 
 const fill = schemaOf<Fill>({ fillId: text, price: number, quantity: number, filledAt: text });
 
-/** JSON has no infinity: a sum that overflowed lies as null in the store. */
+/** JSON has no infinity: a sum that overflowed is stored as null. */
 const unlistedFills = schemaOf<UnlistedFills>({
   count,
   quantity: numberOrNull,
@@ -219,7 +219,7 @@ type Judge<C extends ExportedCollection> = (
   head: UserFileHead,
 ) => boolean;
 
-/** Whether the record belongs where its key puts it: what it names is found by the key, or by the head. */
+/** Whether the record belongs to its key: the ids in the record are those of the key, or of the head. */
 const judges: { readonly [C in ExportedCollection]?: Judge<C> } = {
   requests: ([, requestId], record) =>
     isRequestId(record.requestId) && record.requestId === requestId,
@@ -240,7 +240,7 @@ function isExecution([, key]: readonly string[], { executionId, requestId }: Exe
   );
 }
 
-/** How many parts the keys have that begin with the userId, where there are not two. */
+/** Number of parts of keys that begin with the userId, where it is not two. */
 const keyParts: { readonly [C in ExportedCollection]?: number } = { fills: 3, sources: 4 };
 
 const isHead = compileSchema(
