@@ -90,13 +90,13 @@ export function settingsFor(io: Io, options: SharedOptions): Settings | undefine
   return undefined;
 }
 
-/** The action of a command that needs the settings: what `work` makes of its arguments and options is the outcome. */
+/** The action of a command that needs the settings: `work` makes the outcome of its arguments and options. */
 export function withSettings<Given extends unknown[]>(
   io: Io,
   work: (settings: Settings, ...given: Given) => Outcome | Promise<Outcome>,
 ): (...given: [...Given, ...unknown[]]) => Promise<void> {
   return async (...given) => {
-    // commander gives the options behind the arguments, and the command itself behind these.
+    // commander passes the arguments, then the options, then the command itself.
     const options = given.at(-2) as SharedOptions;
     const settings = settingsFor(io, options);
     if (settings === undefined) return;

@@ -27,7 +27,7 @@ interface Options extends SharedOptions {
   readonly once?: boolean;
 }
 
-/** A gateway of the operator's own may have the usual ones. */
+/** The operator's own gateway may have the usual ports. */
 const anyFreePorts = { port: '0', opsPort: '0' };
 
 export function demoCommand(io: Io): Command {

@@ -5,7 +5,7 @@ import { exitCodes } from './command.js';
 export interface Ending {
   /** The first reason to end counts. */
   end(exitCode: number): void;
-  /** Keeps the process up until there is one. */
+  /** Keeps the process alive until there is a reason to end. */
   wait(): Promise<number>;
 }
 

@@ -14,7 +14,7 @@ export const passwordOption = [
   'read the password from standard input, up to the end of the input; one line break at its end is left out',
 ] as const;
 
-/** Far more than a password; what is beyond cannot make it a good one. */
+/** Far more than a password; reading on could not make it a valid one. */
 const inputLengthMax = 16 * passwordLengthMax;
 
 /** @returns the hash, or what to tell the operator. */
@@ -52,7 +52,7 @@ async function askTwice(io: Io): Promise<string | Outcome> {
   }
   const questions = openQuestions(io);
   const first = await questions.ask('Password: ');
-  // Before it is asked for again: what is too short or too long need not be typed twice.
+  // Judged before the second question: a password that is too short or too long need not be typed twice.
   const problem = first === undefined ? undefined : problemOf(first);
   const isAskedAgain = first !== undefined && problem === undefined;
   const second = isAskedAgain ? await questions.ask('The same again: ') : undefined;

@@ -99,8 +99,8 @@ export async function runProgram(
 }
 
 /**
- * @param word the command's first word; for any other, as for none, all commands are there.
- * @param member the second one, of a group in the same way.
+ * @param word first word of the command line: loads that command, or all where there is no such command.
+ * @param member second word, which selects the member of a group in the same way.
  */
 export async function createProgram(io: Io, word?: string, member?: string): Promise<Command> {
   const program = new Command('signalbox')
@@ -144,7 +144,7 @@ async function loadGroup(
   return group.addHelpText('after', examplesText([`signalbox ${name} ${first} --help`]));
 }
 
-/** commander ends with 1 for wrong usage; ours is another number, and the caller's to set. */
+/** commander ends the process with 1 for wrong usage; here the caller sets another code. */
 function prepare(command: Command, io: Io): void {
   command
     .exitOverride()

@@ -86,7 +86,7 @@ async function show(
       return refused('gateway_gone', message);
     }
     const figures = figuresOf(before, after);
-    // A scrape of somebody else: there is nothing new to show yet.
+    // The text of an earlier scrape: there is nothing new to show yet.
     if (figures.intervalSeconds === 0) continue;
     print(io, url, figures, options);
     if (options.once) break;

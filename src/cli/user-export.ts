@@ -67,7 +67,7 @@ async function write(
     );
     process.kill(process.pid, signal);
   };
-  // Before there is a file, which a signal would leave where it is.
+  // Before the file is made, which a signal would leave behind.
   for (const signal of endingSignals) process.once(signal, interrupted);
   let failure: { readonly error: unknown } | undefined;
   const attempt = (step: () => void): void => {

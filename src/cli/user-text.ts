@@ -27,7 +27,7 @@ export function yesOrNo(value: boolean): string {
   return value ? 'yes' : 'no';
 }
 
-/** Behind the text of a change. */
+/** Follows the text of a change. */
 export function movingText(isMoving: boolean): string {
   return isMoving
     ? ' The user is being moved: a file exported before does not have this change; export the user again.'
