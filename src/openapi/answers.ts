@@ -62,7 +62,7 @@ function proxyAnswerKey(status: number): string {
   return `Proxy${(STATUS_CODES[status] ?? '').replace(/\W/g, '')}`;
 }
 
-/** By key; those that the gateway gives too are with the operations. */
+/** A proxy's answers by key; statuses that the gateway answers with, too, are with the operations. */
 export function proxyAnswers(): Record<string, object> {
   return Object.fromEntries(
     proxyStatuses.map((status) => {

@@ -1,5 +1,5 @@
 /**
- * Defines the two shapes of an error body, as `Exchange.fail` writes them, and as a proxy in front writes the first.
+ * Defines the two shapes of an error body, as `Exchange.fail` writes them; a proxy in front writes the first one.
  * Clients must accept unknown codes; the examples in the document list the codes of each response.
  */
 import Type, { type Static } from 'typebox';
@@ -40,7 +40,7 @@ export const legacyErrorSchema = Type.Object({
   errors: Type.Optional(listOf(fieldErrorSchema)),
 });
 
-/** Where a proxy in front may answer with the first in place of the second. */
+/** For operations with the second shape, where a proxy in front may answer with the first. */
 export const anyErrorSchema = Type.Unsafe<object>({ anyOf: [legacyErrorSchema, errorSchema] });
 
 /** Errors with field errors, and an example of each. */

@@ -1,6 +1,6 @@
 /**
- * Derives the schemas of an order from the catalog, one for each execution type, so that a generated type has the
- * prices of its execution type and no others: generators pass over the conditions that the catalog has for that.
+ * Derives the schemas of an order from the catalog, one for each execution type, so that a generated type has only
+ * the prices of its execution type: generators ignore the conditions by which the catalog says so.
  */
 import Type, { type TSchema } from 'typebox';
 import { commands, type ExecutionType, executionTypes, pricesOf } from '../plugins/commands.js';

@@ -76,7 +76,7 @@ function signalSchemaOf(limits: Limits) {
 const { side, timeInForce } = commands['order/submit'].properties;
 const signalFilter = oneOf(pageFilters);
 
-/** In answers, each with the values that are known, as `Known…`. */
+/** Enumerations of answers; the document has the known values of each as `Known…`. */
 const openEnums = {
   SignalState: signalState,
   ExecutionStatus: executionStatus,

@@ -52,7 +52,7 @@ class Converter {
     return mapValues(schemas, (schema) => this.schema(schema as Schema));
   }
 
-  /** Null is no alternative in 3.0, but a property of the others. */
+  /** In 3.0 null is not an alternative, but a property of the others. */
   alternatives(schemas: readonly Schema[]): Schema {
     const others = schemas.filter(({ type }) => type !== 'null');
     const anyOf = this.list(others);
@@ -70,14 +70,14 @@ class Converter {
   }
 }
 
-/** Go's enumerations take any text: the generator for it is told to use that of the known values. */
+/** An enumeration of Go takes any text, so the generator for Go is told to use that of the known values. */
 function openEnum([known, other, ...more]: readonly Schema[]): Schema {
   const name = /\/(Known\w+)$/.exec((known?.['$ref'] ?? '') as string)?.[1];
   const isOpenEnum = name !== undefined && other?.['type'] === 'string' && more.length === 0;
   return isOpenEnum ? { type: 'string', 'x-go-type': name } : {};
 }
 
-/** Without a format, numbers are of 32 bits in some languages. */
+/** Without a format, numbers have 32 bits in some languages. */
 const formats: Readonly<Record<string, string>> = { number: 'double', integer: 'int64' };
 
 function typeOf(type: string): Schema {
