@@ -7,9 +7,9 @@ import type { SubmitFrame } from '../plugins/protocol.js';
 import type { Desk, Report } from './desk.js';
 import { demand, type Rule } from './rule.js';
 
-/** Far more than a command takes from the gateway to the order. */
+/** Far more time than a command takes from the gateway to the order. */
 const slowWelcomeMs = 4_000;
-/** By which a timer may be early. */
+/** Milliseconds by which a timer may be early. */
 const timerErrorMs = 100;
 
 export const commandRules = {

@@ -104,7 +104,7 @@ export const deliveryRules = {
       const from = desk.mark;
       const ids = new Set<string>();
       while (ids.size < desk.options.backlog) {
-        // Rejected: the plugin has its report at once, and the broker has nothing to do.
+        // A command that is rejected: the plugin reports it at once, and the broker has nothing to do.
         const command = desk.orders.command({ signalType: 'conformance', cmd: 'juggle' });
         ids.add(command.executionId);
         session.send(command);

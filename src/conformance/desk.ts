@@ -21,7 +21,7 @@ import { Stage } from './stage.js';
 export class Broken extends Error {}
 
 export interface DeskOptions extends OrderOptions {
-  /** Of the plugin's login. */
+  /** Password of the plugin's login. */
   readonly password: string;
   /** Longest wait for an answer of a connected plugin. */
   readonly answerMs: number;
@@ -31,7 +31,7 @@ export interface DeskOptions extends OrderOptions {
   readonly connectMs: number;
   /** How many unacknowledged reports a plugin must be able to hold. */
   readonly backlog: number;
-  /** How long the plugin may be away, as it is before each reconnect, until that is said. */
+  /** How long the plugin may be away, as before each reconnect, until `onWaiting` is called. */
   readonly awayMs: number;
   /** Called when the plugin has been away for that long: it may have to be started. */
   readonly onWaiting: () => void;
@@ -48,7 +48,7 @@ export class Desk {
   readonly clock: Clock;
   readonly stage: Stage;
   readonly seen: Seen[] = [];
-  /** What was no frame of the protocol. */
+  /** Why messages of the plugin were no valid frames. */
   readonly badFrames: string[] = [];
   readonly orders: Orders;
   /** The highest acknowledged `seq`. */
@@ -190,7 +190,7 @@ export class Desk {
     return [...fills.values()];
   }
 
-  /** Waits for what may come at any time: what is neither undefined nor false. @throws Broken when it does not come in time. */
+  /** Waits until `find` gives neither undefined nor false. @throws Broken when it does not in time. */
   until<T>(what: string, find: () => T | undefined, withinMs = this.options.answerMs): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
@@ -209,7 +209,7 @@ export class Desk {
     });
   }
 
-  /** Lets time pass, in which something must not happen. What has arrived by then has been seen. */
+  /** Lets time pass, in which something must not happen. Frames that have arrived by then are in `seen`. */
   async pause(ms: number): Promise<void> {
     await new Promise<void>((resolve) => this.clock.setTimer(ms, resolve));
     await nextTurn();

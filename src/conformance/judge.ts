@@ -25,7 +25,7 @@ export interface Verdict {
   readonly rule: RuleName;
   readonly says: string;
   readonly result: 'pass' | 'fail';
-  /** Of a failure, or of a pass of a rule that was not tried; else empty. */
+  /** The reason of a failure, or of a pass without a trial; else empty. */
   readonly why: string;
   /** File in src/plugins, and heading. */
   readonly place: string;

@@ -7,9 +7,9 @@ export interface Rule {
   readonly says: string;
   /** Heading of PROTOCOL.md or COMMANDS.md that says so. */
   readonly place: string;
-  /** A source without it is never asked. */
+  /** A source without this capability is never asked. */
   readonly capability?: PluginFrameOf<'hello'>['capabilities'][number];
-  /** Throws `Broken` when the plugin breaks the rule. What it gives counts for nothing. */
+  /** Throws `Broken` when the plugin breaks the rule. The return value is ignored. */
   readonly check: (desk: Desk) => unknown;
 }
 

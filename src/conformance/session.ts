@@ -5,13 +5,13 @@ import { decodeFrame } from '../plugins/decode-frame.js';
 
 export interface SessionListeners {
   readonly onFrame: (frame: PluginFrame) => void;
-  /** Something that is no frame of the protocol. */
+  /** Called with the reason when a message is no valid frame. */
   readonly onBadFrame: (why: string) => void;
   readonly onChange: () => void;
 }
 
 export class Session {
-  /** While true, what has a `seq` is acknowledged as it comes. */
+  /** Whether frames with a `seq` are acknowledged as they come. */
   acknowledges = true;
   isWelcomed = false;
   isClosed = false;
