@@ -23,7 +23,7 @@ export interface HashPoolOptions {
   readonly threads: number;
   /** Waiting tasks, beside those that run. */
   readonly queueMax: number;
-  /** A thread ended that had no task, as one that could not start; another takes its place. */
+  /** Called when a thread without a task has ended, such as one that could not start; another takes its place. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -17,12 +17,12 @@ export interface VerifyTask {
 const niceIncrement = 10;
 const nicest = 19;
 
-/** Not of the main thread, where commands hash, too; elsewhere it would be that of the whole process. */
+// Not in the main thread, where commands hash, too; on other systems it would change the whole process.
 if (!isMainThread && process.platform === 'linux') {
   try {
     setPriority(Math.min(nicest, getPriority() + niceIncrement));
   } catch {
-    // A filter of system calls, or a container's profile: hashing works all the same.
+    // A filter of system calls, such as a container's, forbids it: hashing works all the same.
   }
 }
 
