@@ -58,7 +58,7 @@ export function prepareDataDirectory(directory: string): string | undefined {
   }
 }
 
-/** Whether others use the directory, such as /tmp or /var/lib, and would be locked out. */
+/** Whether others use the directory, as they do /tmp or /var/lib, and would be locked out. */
 function isOfOthers(directory: string): boolean {
   if (isStoreDirectory(directory)) return false;
   const isDirectoryOfOthers = (entry: Dirent): boolean =>

@@ -41,7 +41,7 @@ export class Log {
   #proof: SegmentFile | undefined;
   readonly #segments: Segments;
 
-  /** The index holds all that was recovered, but that commit may be undone: its segments are kept until `release`. */
+  /** The index holds all that was recovered, but its commit may be undone: these segments are kept until `release`. */
   constructor(
     readonly options: LogOptions,
     found: readonly FoundSegment[],

@@ -68,7 +68,7 @@ export class Segments {
     await this.#making;
   }
 
-  /** Keeps a file whose content nothing needs for reuse, or removes it when there are enough. */
+  /** Keeps a file for reuse, since nothing needs its content; removes it when there are enough. */
   keep(file: SegmentFile): void {
     const isKept = file.bytes === this.options.segmentBytes && this.#free.length < freeMax;
     if (isKept) this.#free.push(file);
@@ -84,5 +84,5 @@ export class Segments {
 }
 
 function ignore(): void {
-  // A file is made when one is needed, and that failure is told.
+  // The making is tried again when a file is needed, and its failure is told then.
 }
