@@ -142,7 +142,7 @@ export function createPluginClient(options: PluginClientOptions): PluginClient {
     if (!isResumed) resume();
     const late = undated;
     undated = [];
-    // The gateway sends the other ones again, unless they are not wanted any more.
+    // Only the expired ones: the gateway sends the others again, unless they are not wanted any more.
     for (const submit of late) if (hasExpired(submit)) onSubmit(submit);
     flushSoon();
   }
