@@ -16,7 +16,7 @@ import { alternate, type Figures, samplesOf } from './measure/rounds.js';
 /** Median of five. */
 const shipped = { rounds: 5, seconds: 4, warmupSeconds: 2, isSmoke: false };
 const smoke = { rounds: 1, seconds: 0.3, warmupSeconds: 0.1, isSmoke: true };
-/** What is lost may be the machine's; more is the change's. */
+/** A smaller loss may be the machine's, a larger one is the change's. */
 const tolerance = 0.05;
 
 const comparable = benches.filter(({ ours }) => ours !== undefined);

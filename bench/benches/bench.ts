@@ -11,10 +11,10 @@ export interface BenchOptions {
   readonly isSmoke: boolean;
   /** Length of one measurement, without its warm-up. */
   readonly seconds: number;
-  /** Load before it that is not counted. */
+  /** Length of the load before it, which is not counted. */
   readonly warmupSeconds: number;
   readonly log: (line: string) => void;
-  /** Whose gateway is measured. */
+  /** The product whose gateway is measured. */
   readonly product: Product;
 }
 
@@ -25,8 +25,9 @@ export interface Bench {
   readonly needs: readonly Requirement[];
   run(options: BenchOptions): Promise<Row[]>;
   /**
-   * One round of the product's side alone, in fresh processes, for bench:compare. Of a figure whose
-   * name ends with PerSecond more is better, of any other less. A bench without it is not compared.
+   * One round of the product's side alone, in fresh processes, for bench:compare. A figure whose name
+   * ends with PerSecond is better when it is larger, any other when it is smaller. A bench without it
+   * is not compared.
    */
   readonly ours?: (options: BenchOptions) => Promise<Figures>;
 }

@@ -27,11 +27,11 @@ export const dispatch: Bench = {
 
 const bench = 'dispatch';
 const ratePerSecond = 400;
-/** Of the bots: far more than are needed at once, so that none waits for another's answer. */
+/** Connections of the bots: far more than are needed at once, so that none waits for another's answer. */
 const connections = 64;
 /** How much later than its acceptance a signal may be at the plugin. */
 const laterMsMax = 0.2;
-/** An acceptance that takes so long says that the machine had no time for this rate. */
+/** An acceptance that takes longer shows that the machine had no time for this rate. */
 const overloadedMs = 50;
 const program = fileURLToPath(new URL('../load/dispatch-load.js', import.meta.url));
 

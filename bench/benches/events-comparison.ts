@@ -72,7 +72,7 @@ export function comparisonRows(
   ];
 }
 
-/** The throughput alone, against a server that there is no aim for. */
+/** The throughput alone, against a server without an aim. */
 export function againstVariant(
   bench: string,
   ours: readonly Figures[],

@@ -1,8 +1,8 @@
 /**
- * Signals that are accepted, alone and beside a flood of requests that are refused: the p99 of the
- * first must not move by more than twice. The flood comes from a generator of its own, at half the
- * rate that the gateway could refuse in this run: above what it can do, every server makes everybody
- * wait. What a flood does that takes all it can get is a row without an aim.
+ * Accepted signals, alone and beside a flood of refused requests: the flood may at most double their
+ * p99. It comes from a generator of its own, at half the rate that the gateway could refuse in this
+ * run: above its capacity, every server makes all clients wait. A flood at full speed is a row
+ * without an aim.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../src/limits.js';
@@ -19,7 +19,7 @@ import type { BenchOptions } from './bench.js';
 export interface Flood {
   readonly workload: WorkloadName;
   readonly title: string;
-  /** What the gateway can refuse of it, as measured before. */
+  /** Requests a second that the gateway can refuse, as measured before. */
   readonly perSecondMax: number;
   readonly callersOf: (url: string, keys: readonly string[]) => Promise<Caller[]>;
 }
@@ -45,7 +45,7 @@ export async function floodRows(
     ratePerSecond: Math.max(1, Math.round(flood.perSecondMax * floodShare)),
   }));
   const unheld = floods.map((flood) => ({ name: `${flood.title} at full speed`, flood }));
-  // A smoke run has seen that each is refused; how a flood is run, one of them shows.
+  // A smoke run has checked that each kind is refused; one kind is enough to show how a flood runs.
   const turns: readonly Turn[] = options.isSmoke
     ? [alone, ...held.slice(0, 1)]
     : [alone, ...held, ...unheld.slice(0, 1)];
@@ -128,7 +128,7 @@ async function run(
   }
 }
 
-/** Keys that so many requests within a minute need. */
+/** Number of keys that so many requests within a minute need. */
 function keysFor(requests: number): number {
   return Math.ceil(requests / limits.keyRequestsPerMinute.value);
 }

@@ -30,7 +30,7 @@ interface Size {
 
 const aim = { is: 'at least', of: 'ratio', bound: 0.95 } as const;
 const startAim = { is: 'at most', of: 'value', bound: 5_000 } as const;
-/** Of submits, before the kill. */
+/** Time of submits before the kill. */
 const killAfterMs = 1_000;
 
 export const growth: Bench = {
@@ -114,7 +114,7 @@ async function run(options: BenchOptions): Promise<Row[]> {
   ];
 }
 
-/** A gateway is killed while it accepts; how long the next one takes on what it left. */
+/** Kills a gateway while it accepts, and measures how long the next one takes to start on its data. */
 async function startAfterKill(
   { product }: BenchOptions,
   population: Population,
@@ -131,7 +131,7 @@ async function startAfterKill(
     warmupSeconds: 0,
     seconds: (2 * killAfterMs) / 1_000,
   });
-  // The generator is told nothing of the kill, and gives up.
+  // The generator does not know of the kill, and gives up.
   await Promise.allSettled([load, ended]);
   await killed.stop();
   const begunAt = performance.now();

@@ -26,7 +26,7 @@ interface Scale {
   /** Keys over the limit at once, each of them a run. */
   readonly greedyKeys: number;
   readonly greedyWindows: number;
-  /** What a key may send in a minute, and what the greedy ones do. */
+  /** Requests that a key may send in a minute, and those that a greedy key sends. */
   readonly limit: number;
   readonly greedyRequests: number;
   /** The greedy ones' minute. */
@@ -42,7 +42,7 @@ const full: Scale = {
   greedyRequests: 1_300,
   windowSeconds: 60,
 };
-/** The minute stays a minute, so one window, shorter than it, is all that a smoke run can look at. */
+/** The limit's minute stays a minute, so a smoke run looks at one window, which is shorter. */
 const tiny: Scale = {
   ...full,
   keys: 20,
@@ -55,12 +55,12 @@ const tiny: Scale = {
 const keyRequestsPerSecond = 20;
 /** One of a user's five serves to execute the signal that the others read. */
 const keysPerUser = 4;
-/** A key's bot keeps a connection of its own; few bots may have more, so that none waits for one. */
+/** Each key's bot has a connection of its own; a few bots share at least so many, so that none waits. */
 const connectionsMin = 64;
 const warmKeys = 250;
-/** Of what a closed loop reaches, to be tried from the highest on: how many keys are served without a refusal. */
+/** Shares of the keys that a closed loop could serve, tried in order until no request is refused. */
 const triedShares = [0.95, 0.85, 0.75, 0.65, 0.55] as const;
-/** Of the highest rate without a refusal: nearer to it every server makes requests wait. */
+/** Share of the highest rate without a refusal: nearer to it every server makes requests wait. */
 const latencyShare = 0.75;
 
 export const keyLimit: Bench = {
@@ -97,7 +97,7 @@ interface AtTheLimit {
   readonly rows: Row[];
   /** Requests that were refused or had no answer. */
   readonly failed: number;
-  /** As many keys as a closed loop's throughput would serve. */
+  /** Number of keys that a closed loop's throughput would serve. */
   readonly closedLoopKeys: number;
 }
 

@@ -2,8 +2,8 @@
  * What an idle plugin and an idle stream cost in memory: 2,000 plugins, then three streams for each of
  * 1,700 users, at the gateway; as many streams at nginx with nchan. Memory is the proportional set
  * size of the serving processes, before and after, each time when nothing has happened for a while.
- * The gateway is measured as it stands then, with the garbage that the connecting has left, and again
- * after a forced collection; what it is measured from has no garbage, so that none hides the growth.
+ * The gateway is measured with the garbage that the connecting has left, and again after a forced
+ * collection; the measurement before has no garbage, which would hide the growth.
  */
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -22,11 +22,11 @@ import {
 import { type Flood, floodRows } from './flood.js';
 
 const keysPerUser = limits.activeKeysPerUserMax.value;
-/** Whose answers would otherwise all be 429: failed attempts of one client are limited as well. */
+/** Without it all answers would be 429: failed attempts of one client are limited as well. */
 const manyAttempts: GatewayConfig = {
   limits: { unauthenticatedAttemptsPerMinute: 1_000_000 },
 };
-/** Has the form of a request's id and is none. */
+/** Has the form of a requestId and belongs to no request. */
 const noRequestId = `req_${'0'.repeat(26)}`;
 
 export const refused: Bench = {

@@ -1,8 +1,8 @@
 /**
- * Whether retention that is far behind removes as fast as signals come, and what accepted signals notice of
- * it then and in the normal state, in which it is hardly behind: stores in which more signals are due to be
- * removed than are accepted meanwhile, at an even rate. Each has four records then and now: request,
- * execution, signalId and Idempotency-Key. Beside them the same load on a store without anything due.
+ * Whether retention that is far behind removes records as fast as signals come, and how it slows accepted
+ * signals then and in the normal state, in which it is hardly behind. In both stores more signals are due to be
+ * removed than are accepted meanwhile, at an even rate; each signal has four records: request, execution,
+ * signalId and Idempotency-Key. The same load runs on a store in which nothing is due.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerDoubt, loadSide } from '../load/generator-check.js';
@@ -20,9 +20,9 @@ import { connections, keysPerUser, submitUsers, withGateway } from './submit-com
 const bench = 'retention';
 const recordsPerSignal = 4;
 const pollMs = 200;
-/** As many times as much is due as is accepted, so that it lasts. */
+/** Signals that are due for each one that is accepted, so that they last. */
 const dueShare = 2;
-/** What is due, and whether the sweep finds that it is far behind. */
+/** Whether signals are due, and whether the sweep is far behind. */
 const stores = {
   far: { isDue: true, isBehind: true },
   hardly: { isDue: true },

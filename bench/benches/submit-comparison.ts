@@ -29,10 +29,10 @@ import { type SubmitAims, submitRows } from './submit-rows.js';
 
 export interface Opponent {
   readonly bench: string;
-  /** What the report calls it. */
+  /** Its name in the report. */
   readonly name: string;
   readonly aim: SubmitAims;
-  /** On an empty directory, which is removed when the server has ended. */
+  /** Starts it on an empty directory, which is removed when the server has ended. */
   readonly start: (
     dataDir: string,
     population: Population,
@@ -187,7 +187,7 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
     openLoopNote: `open loop at ${ratePerSecond} requests/s for both`,
   });
 
-  /** The same once more by a generator that is not ours; undefined where it is not installed, or in a smoke run. */
+  /** The same, measured by wrk; undefined where it is not installed, and in a smoke run. */
   async function wrkFigures() {
     if (options.isSmoke || missing(['wrk']).length > 0) return undefined;
     const wrkLoad = async (server: Side) => {

@@ -1,7 +1,7 @@
 /**
- * Each connection sends its next request when it has the last one's answer: what a server can do. A
- * measured time so short that nothing was answered in it ends with the first answer: of nothing there
- * is neither a rate nor a latency.
+ * Each connection sends its next request when it has the answer to the last one: shows what a server
+ * can do. A measured time without an answer ends with the first answer, since there would be neither
+ * a rate nor a latency.
  */
 import { Connection } from './connection.js';
 import type { LoadReportJson, LoadSpec } from './load.js';

@@ -24,7 +24,7 @@ export interface LoadSpec {
   readonly seconds: number;
   /** Open loop: whether the report lists each caller's grants. */
   readonly listsGrants?: boolean;
-  /** Whose event loop is watched. */
+  /** Process whose event loop is watched. */
   readonly serverPid?: number;
 }
 
@@ -40,7 +40,7 @@ export interface LoadReport {
   readonly unanswered: number;
   /** From the intended moment (open loop) or from the write (closed loop) to the last byte. */
   readonly latency: LatencyHistogram;
-  /** Open loop: how late requests were sent. What of it is not for want of a free connection is the generator's own. */
+  /** Open loop: how late requests were sent; unless no connection was free, the generator itself was late. */
   readonly lateness: LatencyHistogram;
   readonly seconds: number;
   /** Processor time of the generator by the wall time: near 1 it can do no more. */

@@ -56,7 +56,7 @@ export class Measurement {
     this.#grants?.[caller]?.push([intendedAt - this.startedAt, now - this.startedAt]);
   }
 
-  /** Counts with the time that was waited in vain, so that a server does not gain by not answering. */
+  /** Counts a lost request with its waiting time, so that a server does not gain by not answering. */
   lost(intendedAt: number, now: number): void {
     this.#unanswered++;
     this.latency.record(now - intendedAt);

@@ -9,13 +9,13 @@ import { Measurement } from './measurement.js';
 import type { RequestSource } from './workload.js';
 import { workloads } from './workloads.js';
 
-/** After the last request: what has no answer by then counts as unanswered. */
+/** Time after the last request: a request without an answer by then counts as unanswered. */
 const drainMs = 30_000;
 /** Timers are late by up to a millisecond or so; whatever is due sooner is waited for in naps. */
 const timerSlackMs = 2;
 /**
- * Answers wait so long to be read. To turn without a pause instead takes a whole core, which on two cores is the
- * server's: its tails were then those of the generator.
+ * Longest nap, in which answers wait to be read. Turning without a nap takes a whole core, which on two cores the
+ * server needs: its tails were then those of the generator.
  */
 const napMsMax = 0.1;
 const napping = new Int32Array(new SharedArrayBuffer(4));
@@ -33,7 +33,7 @@ export function runOpenLoop(
   const total = warmups + Math.max(1, Math.round(spec.seconds * ratePerSecond));
   const grantsOf = spec.listsGrants === true ? spec.callers.length : undefined;
   const sources = new Map<Connection, RequestSource>();
-  /** Those that can send, the longest idle first: none is left to the server's idle timeout. */
+  /** Connections that can send, the longest idle first: none is left to the server's idle timeout. */
   const free: Connection[] = [];
   let sent = 0;
   let ended = 0;

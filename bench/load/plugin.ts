@@ -1,6 +1,6 @@
 /**
  * A terminal plugin under load: the real hello of `src/plugins/PROTOCOL.md`, heartbeats as asked for,
- * frames told apart by their first letters. What a submit deserves in answer is its owner's business.
+ * frames told apart by their first letters. The owner decides how to answer a submit.
  */
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
 import { source } from './sample-event.js';

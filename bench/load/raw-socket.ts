@@ -1,7 +1,7 @@
 /**
- * A TCP connection of a load generator. All of a process read into one shared buffer, because a
- * buffer for each read costs a generator more than everything else that it does; so bytes are valid
- * only until `onBytes` returns.
+ * A TCP connection of a load generator. All connections of a process read into one shared buffer,
+ * because a buffer for each read costs a generator more than everything else that it does; so bytes
+ * are valid only until `onBytes` returns.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -9,11 +9,11 @@ const incoming = Buffer.allocUnsafe(64 * 1024);
 
 export interface RawSocketEvents {
   readonly onBytes: (bytes: Buffer) => void;
-  /** Told once, by whomever the connection was ended. */
+  /** Called once, whichever side ended the connection. */
   readonly onClosed: (reason: string) => void;
 }
 
-/** Resolves with a connected socket; rejects when there is nobody to connect to. */
+/** Resolves with a connected socket; rejects when no server listens. */
 export function connectRaw(host: string, port: number, events: RawSocketEvents): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let reason = 'the other side closed the connection';

@@ -11,7 +11,7 @@ export const numberOrigin = 1_000_000_000;
 
 const eventName = 'order_update';
 const occurredAt = '2026-01-31T12:00:00.000Z';
-/** Where the gateway itself has no part, an identifier of the same length as the gateway's. */
+/** For servers other than the gateway: an identifier of the same length as the gateway's. */
 const eventId = '0123456789ab-123456';
 
 const order = {

@@ -21,7 +21,7 @@ const nothing = Buffer.alloc(0);
 
 export class SseReader {
   events = 0;
-  /** Those that came again or behind a later one. */
+  /** Events that came again or behind a later one. */
   disordered = 0;
   bytes = 0;
   /** The newest number seen; 0 before the first event. */

@@ -74,7 +74,7 @@ export interface Stretch {
   readonly processorMs: number;
 }
 
-/** A thread that waits for a processor is not sampled; one that runs is, hardly later than it should be. */
+/** Most intervals that count as processor time: the rest is a wait for it, since a running thread is sampled. */
 const lateIntervals = 2;
 
 /**

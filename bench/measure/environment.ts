@@ -1,4 +1,4 @@
-/** What a figure is worth nothing without: the commit, the machine and how it was measured. */
+/** What a figure needs to mean anything: the commit, the machine and how it was measured. */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import type { Product } from './product.js';

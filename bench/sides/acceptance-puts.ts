@@ -1,9 +1,9 @@
 /**
  * What the product really writes and answers for one submit, found out by watching it: a gateway takes
- * some signals, and the entries that its store then has more are the puts of an acceptance. So the
- * ceiling follows the record layout, whatever it is. What is written now and then, such as a key's
- * last use, is rarer than one entry a signal and does not count; neither does an entry that is only
- * written over, which makes the ceiling's work less, never more.
+ * some signals, and the entries that its store has gained are the puts of an acceptance. So the ceiling
+ * follows the record layout. Entries written now and then, such as a key's last use, are rarer than one
+ * a signal and do not count; nor do entries that are overwritten, so the ceiling does less work, never
+ * more.
  */
 import { open } from 'lmdb';
 import { runLoad } from '../load/load.js';
@@ -61,7 +61,7 @@ export async function watchAcceptance(
 /** Collection → key (latin1) → bytes of its value. */
 type Entries = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** What a store holds that nobody has open. */
+/** The entries of a store that no process has open. */
 export async function entriesOf(dataDir: string): Promise<Entries> {
   // Read as bytes: nothing is known here of how keys and records are written.
   const binary = { keyEncoding: 'binary', encoding: 'binary' } as const;

@@ -1,6 +1,6 @@
 /**
- * Where the ceilings of `submit` write: into lmdb as the gateway did before it had a log, or into one preallocated
- * file, which is what a log takes for the same acceptances at least. Each makes a group durable with one flush.
+ * Where the ceilings of `submit` write: into lmdb, as the gateway did before it had a log, or into one preallocated
+ * file, which is the least that a log takes for the same acceptances. Each makes a group durable with one flush.
  */
 import { constants, fsyncSync, openSync, closeSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function createLmdb({ dataDir, puts, users }: DiskOptions): CeilingDisk {
   };
 }
 
-/** Numbers as keys of one size: first whose it is, last the number, so that they spread as users do. */
+/** Keys of one size: first the user, last a number, so that they spread as the keys of users do. */
 function keysOf(size: number, users: number) {
   const userDigits = 6;
   const filler = 0x5f;
@@ -76,11 +76,11 @@ function writeDigits(target: Uint8Array, start: number, end: number, number: num
 }
 
 const logBytes = 16 * 1024 * 1024;
-/** Of a frame, and of each put in it: its collection and its lengths. */
+/** Header bytes of a frame, and of each put in it for its collection and its lengths. */
 const frameBytes = 32;
 const putBytes = 8;
 
-/** Every group is one write behind the last; at the end it begins again, as with a segment that is used again. */
+/** Writes each group behind the last one; begins again at the file's end, as a log reuses a segment. */
 function createLog({ dataDir, puts }: DiskOptions): CeilingDisk {
   const path = join(dataDir, 'log');
   const made = openSync(path, 'w');

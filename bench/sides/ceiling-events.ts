@@ -1,9 +1,9 @@
 /**
- * Program: the ceiling of the event benches, the bare native server with the gateway's two doors. A
- * socket takes a plugin's events and acknowledges them, streams get them. No parsing, no checks, no
- * memory of what was: of every frame only the number is copied into prepared bytes. The argument says
- * when it writes: `each` event as it comes, as a plain handler does, or once a `turn` of the loop all
- * that has come, which is the fastest that this server can do. A bearer token names a user.
+ * Program: the ceiling of the event benches, the bare native server with two endpoints. A socket takes
+ * a plugin's events and acknowledges them, streams get them. No parsing, no checks, no replay: only the
+ * number of each frame is copied into prepared bytes. The argument says when it writes: `each` event as
+ * it comes, as a plain handler does, or all events of a `turn` of the loop at once, which is the fastest
+ * that this server can do. A bearer token names a user.
  */
 import { createApp, listen, type HttpResponse, type WebSocket } from '../../src/http/uws.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';

@@ -42,9 +42,9 @@ class Request {
 }
 
 /**
- * One flush is under way, and all that came meanwhile is the next. It begins at the end of a turn: with the first
- * request of one, 64 connections would march in step, one of them in every second flush and all others in the one
- * between, and each would wait for two.
+ * One flush is under way, and the requests that come meanwhile are the next. A flush begins at the end of a turn: if
+ * it began with the first request of a turn, one of 64 connections would be in every second flush and all others in
+ * the one between, and each would wait for two.
  */
 let waiting: Request[] = [];
 let isBusy = false;
@@ -57,8 +57,8 @@ function flush(): void {
   if (!isBusy) return;
   disk(group.length, () => {
     flush();
-    // Within another socket's callback, where lmdb may tell of it, each header of an answer would be a system
-    // call of its own (native-notes/backpressure.md).
+    // lmdb may tell of the flush within another socket's callback, where each header of an answer would be a
+    // system call of its own (native-notes/backpressure.md).
     setImmediate(() => {
       for (const request of group) request.reply();
     });

@@ -11,7 +11,7 @@ import { removeDirectory } from '../measure/workspace.js';
 import type { Population } from './population.js';
 
 export interface GatewayConfig {
-  /** Rows of the limits table that the bench needs otherwise than shipped. */
+  /** Limits that the bench needs to differ from the shipped ones. */
   readonly limits?: Readonly<Record<string, number>>;
   readonly plans?: Readonly<Record<string, object>>;
 }

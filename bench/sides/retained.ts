@@ -1,5 +1,5 @@
 /**
- * What a gateway would find in its store after a life: terminals of its users and signals that it
+ * What a gateway would find in its store after a month: terminals of its users and signals that it
  * accepted in the last month. Written by retain.ts in a process of its own, through the product's
  * store code, since another commit's may be the one to be used.
  */
@@ -19,9 +19,9 @@ export interface Retention {
   readonly population: Population;
   /** Signals in all, dealt out to the users in turn; each of them executed. */
   readonly requests: number;
-  /** All of them were accepted within a day so long ago that everything of them is due to be removed. */
+  /** Whether all were accepted within one day, so long ago that all of their records are due to be removed. */
   readonly isDue?: boolean;
-  /** Of those that are due, whether the last sweep was before all of them; otherwise it was right now. */
+  /** Whether the last sweep was before all that are due; otherwise it was just now. */
   readonly isBehind?: boolean;
 }
 
@@ -49,8 +49,8 @@ export async function retain(retention: Retention): Promise<string[]> {
 }
 
 /**
- * The same population on a store of its own, on disk to the last byte: else the first commit of
- * the next to open it would have to wait for the copy.
+ * A copy of the population with a store of its own, flushed to disk: else the first commit of the
+ * gateway that opens it would have to wait for the copy.
  */
 export function copyOf(population: Population): Population {
   const dataDir = join(newDirectory('data'), 'data');

@@ -6,7 +6,7 @@ import type { Workload } from '../workload.js';
 import { statusSource } from './status.js';
 import { submitSource } from './submit.js';
 
-/** The one who runs it makes the callers up. */
+/** The bench makes the callers up. */
 export const refused401: Workload = { expected: [401], source: statusSource };
 
 /** The keys' minutes are used up in the warm-up, so only the end of it is refused. */
