@@ -8,9 +8,9 @@ if (process.env['TAP_TIMEOUT'] === undefined) t.setTimeout(300_000);
 guardDirectories(t);
 
 /**
- * tap removes a test's directory before it runs the teardowns, unless there was one before the directory: a process
- * that works in it and is ended by a teardown could write meanwhile, so that neither would be gone. A second `testdir`
- * empties the first, under whatever works there.
+ * tap removes a test's directory before it runs the teardowns, unless a teardown was set before the directory was
+ * made: a process that a teardown ends could still write to the directory, which then could not be removed. A second
+ * `testdir` would empty the first one under a process that works there.
  */
 export function guardDirectories(test: Test): void {
   // `teardown` of a file's own test would also end it as soon as it is idle.

@@ -1,6 +1,6 @@
 /**
- * The API's document as a judge of answers: what it does not document, no gateway may answer. Headers
- * that it does not name count as mismatches too.
+ * Judges answers by the API's document: a gateway may answer nothing that is not documented. Headers
+ * that the document does not name count as mismatches too.
  */
 import { proxyErrors } from '../../src/openapi/proxy-errors.js';
 import { pluginPath } from '../../src/plugins/protocol.js';
@@ -13,7 +13,7 @@ export interface SeenRequest {
 }
 
 export interface SeenAnswer {
-  /** Undefined where a test sends bytes that are not one request each: any operation's will do. */
+  /** Undefined where a test sends bytes that are not one request each: the answer of any operation fits. */
   readonly request: SeenRequest | undefined;
   readonly status: number;
   /** Undefined for a header that is not there. */

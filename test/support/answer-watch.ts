@@ -1,6 +1,7 @@
 /**
- * Holds every answer that a test gets from a gateway's API port against the API's document. It wraps
- * the process's `fetch`, which the bot client uses; other clients tell it themselves. An answer that does not match is an error in place of the answer.
+ * Holds every answer that a test gets from a gateway's API port against the API's document. It wraps the process's
+ * `fetch`, which the bot client uses; other clients pass their answers to it. An answer that does not match is
+ * replaced by an error.
  */
 import { nextTurn } from '../../src/lib/turn.js';
 import { noteMismatch } from './mismatches.js';
@@ -9,7 +10,7 @@ import { mismatchOf, mismatchOfEvent, mismatchOfRequest, type SeenAnswer } from 
 const apiPorts = new Set<string>();
 const plainFetch = globalThis.fetch;
 
-/** From now on, answers from this gateway are looked at. @returns ends that: its port may be another's then. */
+/** Judges answers of this gateway from now on. @returns ends that, since another server may get its port. */
 export function watchAnswersOf(url: string): () => void {
   const { port } = new URL(url);
   apiPorts.add(port);
@@ -29,8 +30,8 @@ export function watchEvent(name: string, data: unknown): void {
 const watchingFetch: typeof fetch = async (input, init) => {
   const { port, pathname, search } = new URL(input instanceof Request ? input.url : input);
   const isWatched = apiPorts.has(port);
-  // A command may just have held up this process for longer than the gateway keeps an idle connection:
-  // that it is closed is noticed here, and not when the request is lost on it.
+  // A command may just have held up this process for longer than the gateway keeps an idle connection: the
+  // close is noticed in this turn, before a request is lost on the connection.
   await nextTurn();
   const response = await plainFetch(input, init);
   if (!isWatched) return response;

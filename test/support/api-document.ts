@@ -13,7 +13,7 @@ export const apiDocument = createOpenApiDocument({
   version: '0.0.0',
 });
 
-// Whether the document itself is right is for test/openapi to say.
+// test/openapi judges whether the document itself is right.
 const options = { strict: false, validateSchema: false, meta: false } as const;
 const ajv = new Ajv2020({ ...options, allErrors: true, unicode: false, logger: false });
 ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

@@ -29,8 +29,8 @@ export async function call(
   path: string,
   options: CallOptions = {},
 ): Promise<Answer> {
-  // A command may just have held up this process for longer than the gateway keeps an idle connection:
-  // that it is closed is noticed here, and not when the request is lost on it.
+  // A command may just have held up this process for longer than the gateway keeps an idle connection: the
+  // close is noticed in this turn, before a request is lost on the connection.
   await nextTurn();
   const { response, text } = await exchange(url + path, method, options);
   const status = response.statusCode as number;
@@ -53,8 +53,8 @@ export async function call(
 }
 
 /**
- * Idle connections end before the gateway ends them, after eight seconds and more of its own time, which runs while
- * a busy machine has the answer wait for this process: a request could cross that end.
+ * Closes idle connections before the gateway does so, after eight seconds and more. The gateway's time runs while an
+ * answer waits for this process on a busy machine, so a request could cross its close.
  */
 const agent = new Agent({ keepAlive: true, timeout: 1_000 });
 

@@ -1,6 +1,6 @@
 /**
- * Loaded into a gateway by NODE_OPTIONS: at SIGUSR2 every thread that lmdb may commit on waits for somebody to
- * write to a pipe, so that commits hang until `unblockPool`, as they do on a disk that does not answer.
+ * Loaded into a gateway by NODE_OPTIONS: at SIGUSR2 every thread that lmdb may commit on waits until a pipe is
+ * written to, so that commits hang until `unblockPool`, as they do on a disk that does not answer.
  */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { close, closeSync, existsSync, open, openSync, rmSync, writeFileSync } from 'node:fs';

@@ -12,10 +12,10 @@ import { guardDirectories } from './alone.js';
 import type { RunnerMessage } from './file-runner.js';
 
 const [timeoutMs, closingMs] = process.argv.slice(2).map(Number) as [number, number];
-/** Of the clock that /proc counts in: USER_HZ. */
+/** USER_HZ: the clock in which /proc counts. */
 const ticksPerSecond = 100;
 
-// It has a time limit of its own.
+// Each file has a time limit of its own.
 tap.t.setTimeout(0);
 process.on('message', (file: string) => void run(file));
 process.on('disconnect', () => process.exit());
@@ -53,7 +53,7 @@ async function neverClosed(): Promise<string | undefined> {
   return undefined;
 }
 
-/** A failure that is not in the output of the test. */
+/** @returns a failure that is not in the output of the test. */
 function failureUntold({ results }: tap.Test): string | undefined {
   if (process.exitCode !== undefined) {
     return `the exit code would be ${process.exitCode}: see standard error`;
@@ -95,7 +95,7 @@ function forwardTo(test: tap.Test): void {
   });
 }
 
-/** Of this process and of those that it has started and awaited; the latter only where /proc tells. */
+/** Processor seconds of this process and, where /proc tells, of those that it has started and awaited. */
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6 + childTicks() / ticksPerSecond;

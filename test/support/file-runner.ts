@@ -8,7 +8,7 @@ import { PassThrough, type Readable } from 'node:stream';
 
 /** What the process tells: output of the file, and its end. */
 export type RunnerMessage =
-  /** The file has so long from now: told when it begins, and when it sets another time. */
+  /** Time that the file has from now on; sent when it begins, and when it sets another time. */
   | { readonly timeMs: number }
   | { readonly tap: string }
   | { readonly ended: FileEnd & { readonly ok: boolean } }
@@ -35,7 +35,7 @@ export interface FileTimes {
   readonly timeoutMs: number;
   /** From the end of its tests until all that it opened has to be closed. */
   readonly closingMs?: number;
-  /** From the timeout until its process is killed, which does not even see that the time is over. */
+  /** From the timeout until a process that does not even notice it is killed. */
   readonly graceMs?: number;
 }
 
@@ -85,8 +85,8 @@ export class FileRunner {
 
   #start(): ChildProcess {
     const { timeoutMs, closingMs = 30_000 } = this.times;
-    // Were the variable not unset behind its back, the runner of the suite would load itself into the process
-    // and into all that it starts.
+    // Unset by `env`, where the runner of the suite cannot set the variable again: it would load itself into
+    // the process and into all that it starts.
     const command = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', program];
     return spawn('env', [...command, `${timeoutMs}`, `${closingMs}`], {
       // What it prints is no part of the output of the tests.

@@ -37,7 +37,7 @@ export function event(seq: number, fields: object = {}) {
 
 let barriers = 1_000;
 
-/** What the gateway sends before it has dealt with this is then in `frames`. */
+/** Waits until everything that the gateway sent before it handled this frame is in `frames`. */
 export function barrier(plugin: Plugin, seq = ++barriers): Promise<void> {
   return tell(plugin, event(seq));
 }

@@ -22,7 +22,7 @@ export interface GatewayOptions {
   readonly uid?: number;
   /** A program, with its arguments, that starts the gateway in its own place. */
   readonly under?: readonly string[];
-  /** Told of the process as soon as there is one, long before it is ready. */
+  /** Called with the process as soon as it is started, long before it is ready. */
   readonly onSpawn?: (process: ChildProcess) => void;
 }
 

@@ -137,8 +137,8 @@ export class TestGateway {
   }
 
   /**
-   * Repeated as a bot does it, with the same key, where a commit takes a busy machine so long that its outcome is
-   * unknown. Sooner than that nothing makes it unknown but a fault. @returns the requestId.
+   * Submits a signal; repeats it with the same key, as a bot does, when a commit takes so long on a busy machine that
+   * the outcome is unknown. An outcome that is unknown sooner is a fault. @returns the requestId.
    */
   async submit(user: TestUser, fields: object = {}): Promise<string> {
     const body = signal(fields);

@@ -16,12 +16,12 @@ export type Fate =
 
 export interface MemoryDisk extends SegmentFiles {
   readonly contents: Map<string, Buffer>;
-  /** Of the writes to come, in their order; then all are done. */
+  /** Fates of the next writes, in order; later writes are done. */
   fates: Fate[];
-  /** Files to come that cannot be made; a negative number kills the process in the middle instead. */
+  /** How many of the next files cannot be made; a negative number kills the process in the middle instead. */
   failingMakes: number;
   isKilled: boolean;
-  /** What a process finds that starts after a kill. */
+  /** Puts the disk in the state that a process finds which starts after a kill. */
   restart(): void;
   /** Brings back what was removed in the life before. */
   revive(): void;

@@ -249,7 +249,7 @@ function readerOf(rows: () => Rows): Reader {
   };
 }
 
-/** Those of a range, in its order. */
+/** The rows of a range, in its order. */
 function rowsOf<C extends Collection>(all: readonly Row[], range: Range<C>): readonly Row[] {
   const { prefix = [], start, end, limit = Infinity, reverse = false } = range;
   const [from, until] = reverse ? [end, start] : [start, end];
@@ -282,7 +282,7 @@ function firstBehind(rows: readonly Row[], key: readonly Part[]): number {
   return firstWhere(rows, ({ parts }) => compareKeys(parts, key) > 0);
 }
 
-/** Of the rows, those that pass the test come last. */
+/** Index of the first row that passes; the rows that pass come last. */
 function firstWhere(rows: readonly Row[], passes: (row: Row) => boolean): number {
   let low = 0;
   let high = rows.length;
@@ -309,7 +309,7 @@ function compareParts(a: Part, b: Part): number {
   if (a === b) return 0;
   let at = 0;
   while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  // Where the difference lies within a code point of two units, that begins one unit before.
+  // The difference may lie in the second unit of a code point, which begins one unit before.
   if (at > 0) at--;
   const [left, right] = [Array.from(a.slice(at, at + 4)), Array.from(b.slice(at, at + 4))];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {

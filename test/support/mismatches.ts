@@ -1,9 +1,9 @@
 /**
- * What a test has seen of the gateway that is not as it is documented. Whatever the test makes of it,
- * the process's exit code fails its file.
+ * Reports what the gateway does against its documents. The process's exit code then fails the file, whatever the
+ * test makes of it.
  */
 
-/** Tells it at once on standard error. @returns the error, for those who can throw it. */
+/** Writes it at once to standard error. @returns the error, for callers that can throw it. */
 export function noteMismatch(mismatch: string): Error {
   process.exitCode = 1;
   const error = new Error(`Not as documented: ${mismatch}`);

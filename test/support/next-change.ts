@@ -1,4 +1,4 @@
-/** What those await who look again at each change. */
+/** Wakes all waiters at each change, so that they look again. */
 export class NextChange {
   #wake: (() => void)[] = [];
 

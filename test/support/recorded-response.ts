@@ -32,7 +32,7 @@ export class RecordedResponse {
     return this as unknown as HttpResponse;
   }
 
-  /** Whether anybody hears when the client leaves. */
+  /** Whether there is a listener for the client's leaving. */
   get isListenedTo(): boolean {
     return this.#onAborted !== undefined;
   }

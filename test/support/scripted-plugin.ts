@@ -1,4 +1,4 @@
-/** The plugin's end of a connection: says what the test says, keeps what it hears. */
+/** The plugin's end of a connection: sends what the test tells it to, keeps what it receives. */
 import type { Connection, PluginSocket } from '../../src/plugins/connection.js';
 
 export interface HeardFrame {
@@ -14,7 +14,7 @@ export class ScriptedPlugin implements PluginSocket {
   /** While true it takes no frame, as a plugin that does not read. */
   isFull = false;
 
-  /** Frames that it still reads before what can wait should. */
+  /** Frames that it still takes before the connection counts as congested. */
   room = Infinity;
 
   endBehind(): void {
@@ -25,7 +25,7 @@ export class ScriptedPlugin implements PluginSocket {
     return this.room <= 0;
   }
 
-  /** It has read some. */
+  /** It has read some frames, and takes `room` more. */
   drain(room: number): void {
     this.room = room;
     this.connection.drained();

@@ -12,7 +12,7 @@ export interface Finding {
 
 /** As many characters of a secret are as good as all of it: the rest can be guessed, or looked up. */
 const pieceLength = 12;
-/** What no secret of the test needs to be known for: API keys beyond what lists show, and tokens. */
+/** Forms by which unknown secrets are found: API keys beyond what lists show, and tokens. */
 const shapes: Readonly<Record<string, RegExp>> = {
   'any API key': /svc_api_[\w-]{7,}/,
   'any session token': /sbs_[\w-]{12,}/,
@@ -52,7 +52,7 @@ export class SecretSearch {
   }
 }
 
-/** Of a part of a secret, wherever it stands in what is encoded. */
+/** Spellings of a part of a secret, at any offset in an encoded text. */
 function spellings(piece: string): [spelling: string, bytes: Buffer][] {
   const bytes = Buffer.from(piece);
   const escaped = JSON.stringify(piece).slice(1, -1);

@@ -23,7 +23,7 @@ export interface Shell {
 
 export interface ShellOptions {
   readonly directory: string;
-  /** All of it: nothing is recovered. */
+  /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** What commands that ask find on standard input. */
   readonly input?: string;

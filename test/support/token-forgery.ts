@@ -1,6 +1,6 @@
 /**
- * User tokens as their own gateway would sign them, but with any header and any claims, as text: what
- * somebody could make who had the secret, or a library that signs with it for another purpose.
+ * User tokens as their own gateway would sign them, but with any header and any claims, as text: tokens
+ * that a thief of the secret could make, or a library that signs with it for another purpose.
  */
 import { createHmac } from 'node:crypto';
 
