@@ -21,7 +21,7 @@ export interface JournalFile {
   readonly lines: readonly string[];
   /** Durable after the next `sync`. */
   append(line: string): void;
-  /** After a failed `sync` or `rewrite` all further ones throw: nothing may follow a torn line, or go to a nameless file. */
+  /** After a failed `sync` or `rewrite` all further ones throw: the last line may be torn, or the file nameless. */
   sync(): void;
   /** Replaces all lines atomically. */
   rewrite(lines: readonly string[]): void;
