@@ -36,7 +36,7 @@ export interface AcceptanceDeps {
   readonly dispatch: (request: SignalRequest, entries: readonly BookEntry[]) => void;
 }
 
-/** Something that waits for acceptances of a user. */
+/** A caller of `afterPending`, with the acceptances that it still waits for. */
 interface Barrier {
   readonly open: Set<PendingSignal>;
   readonly then: () => void;
@@ -64,14 +64,14 @@ export class Acceptance {
     });
   }
 
-  /** Settles, by a write to the store, what is in doubt now. */
+  /** Settles what is in doubt now, by a write to the store. */
   settleDoubts(): Promise<void> {
     return this.#doubts.look();
   }
 
   /**
-   * @returns the request that has the signalId; without a requestId while nobody knows whether it was accepted;
-   * undefined where the signalId is free.
+   * @returns the request that has the signalId, without a requestId while its acceptance is in flight or in doubt;
+   * undefined if the signalId is free.
    */
   holderOf(userId: string, signalId: string): { readonly requestId?: string } | undefined {
     if (this.#pending.get(userId, signalId) !== undefined) return {};
@@ -119,7 +119,7 @@ export class Acceptance {
     pending.answer('signal_processing_failed');
   }
 
-  /** Runs `then` when each acceptance of the user that is in flight or in doubt now is in the book, or is not accepted. */
+  /** Runs `then` once every acceptance of the user that is in flight or in doubt now has an outcome. */
   afterPending(userId: string, then: () => void): void {
     const open = new Set<PendingSignal>();
     for (const pending of this.#pending.values()) {
@@ -187,7 +187,7 @@ export class Acceptance {
     this.#end(pending);
   }
 
-  /** It has not happened: the key, the signalId and the place in the day's quota are free again. */
+  /** The signal was not accepted: frees its key, its signalId and its place in the day's quota. */
   #settleAsNothing(pending: PendingSignal): void {
     this.#settle(pending, false);
     this.#end(pending);
@@ -195,13 +195,13 @@ export class Acceptance {
 
   #settle(pending: PendingSignal, isAccepted: boolean): void {
     const { user, idempotencyKey } = pending.submission;
-    // Settled again, it would free what a retry has taken meanwhile.
+    // A doubt that stayed would be settled again, and free the key that a retry has taken meanwhile.
     this.#doubts.remove(pending);
     this.#deps.quota.decide(user.userId, pending.accepted.request.requestId, isAccepted);
     this.#deps.idempotency.settle(user.userId, idempotencyKey);
   }
 
-  /** Until the book has its orders they count here. */
+  /** Counts the signal's open orders for its API key until the book counts them. */
   #countOrders({ submission, openOrders }: PendingSignal, sign: 1 | -1): void {
     const { keyId } = submission.trail;
     if (keyId !== undefined && openOrders > 0) {

@@ -33,7 +33,7 @@ export interface Accepted {
   readonly answer: string;
 }
 
-/** Each execution has its own copy of a text of the payload, so a long one would be stored as often as it is routed. */
+/** Most characters of a payload's text that is copied to each execution: a long one would be stored for every target. */
 export const copiedTextLengthMax = 64;
 
 export function acceptedOf(

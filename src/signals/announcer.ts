@@ -1,6 +1,6 @@
 /**
- * Tells of status changes of executions and cancels: the user's event streams, clients that wait for the completion
- * of a signal, and the counters.
+ * Announces status changes of executions and cancels: to the user's event streams, to clients that wait for the
+ * completion of a signal, and to the counters.
  */
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime } from '../lib/clock.js';
@@ -19,7 +19,7 @@ export interface AnnouncerDeps {
   readonly waits: Pick<CompletionWaits, 'becameFinal'>;
 }
 
-/** Whether anybody is told of the change. */
+/** Whether `announce` announces the change: a new status, or a new cancel or cancel status. */
 export function isTold(before: Execution, after: Execution): boolean {
   return before.status !== after.status || isNewCancel(before, after);
 }

@@ -27,7 +27,7 @@ export interface SourceEntries {
   readonly entries: Map<string, BookEntry>;
 }
 
-/** For its terminal; for the confirmation once it was sent; or for a reconnect, once it is unknown. */
+/** What a cancel waits for: its terminal; the confirmation, once it was sent; a reconnect, once it is unknown. */
 export type CancelWait = 'terminal' | 'confirmation' | 'reconnect';
 
 /** Only the book changes its fields, except for the deadlines. */
@@ -48,13 +48,13 @@ export class BookEntry implements Stored, Deadline {
   /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
   countedFor: number | undefined;
   heapIndex = -1;
-  /** Undefined before the entry is in the book, null once it has left: another may then stand for its execution. */
+  /** Undefined before the entry is in the book; null once it has left, when its execution may have another entry. */
   source: SourceEntries | null | undefined;
   readonly executionId: string;
   readonly #owner: EntryOwner;
   /** Undefined while unloaded. */
   #loaded: Execution | undefined;
-  /** Where a write may have stored it: the last of `open`, `final`, `unknown`. */
+  /** The furthest place, in the order `open`, `final`, `unknown`, where a write may have stored the record. */
   #place: Place;
 
   constructor(

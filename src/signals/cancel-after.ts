@@ -1,8 +1,8 @@
 /**
  * The dead-man's switches of API keys: cancels all open orders that a key submitted, once, unless its bot calls
- * again in time. A switch fires whatever became of its key meanwhile; firing and disarming are one transaction,
- * together with the orders. Owns the switches that are armed or being written; at start they are read from the
- * store, and those whose time passed while the gateway was down fire.
+ * again in time. A switch fires whatever became of its key meanwhile; one transaction stores that it fired, that it
+ * is disarmed, and what becomes of the orders. Owns the switches that are armed or being written; a start reads them
+ * from the store, and fires those whose time passed while the gateway was down.
  */
 import { isDeleted } from '../auth/accounts.js';
 import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
@@ -42,7 +42,7 @@ export function isCancelAfterRequest(
 /** The body of the 200. */
 export const cancelAfterSchema = Type.Object({
   armed: Type.Boolean(),
-  /** 0 while it is not armed. */
+  /** 0 while the switch is not armed. */
   timeoutMs: Type.Integer({ minimum: 0 }),
   firesAt: isoTimeOrNull,
   lastFiredAt: isoTimeOrNull,
@@ -64,9 +64,9 @@ const never: CancelAfterRecord = { timeoutMs: 0, firesAt: null, lastFiredAt: nul
 
 class Switch implements Stored {
   deadline: Deadline | undefined;
-  /** Of the deadline, in monotonic ms. */
+  /** When the deadline fires, in monotonic ms. */
   due = Infinity;
-  /** Those that are due and not on disk yet. */
+  /** How often the switch has come due without that being on disk yet. */
   fires = 0;
 
   constructor(
@@ -95,7 +95,7 @@ export class CancelAfter {
       if (record.firesAt === null || isDeleted(store, key[0])) continue;
       const each = new Switch(key[0], Number(key[1]), record);
       this.#switches.set(nameOf(each), each);
-      // A clock that was set back does not extend it.
+      // A clock that was set back does not extend the wait.
       this.#arm(each, Math.min(record.firesAt - now, record.timeoutMs));
     }
   }
@@ -107,7 +107,7 @@ export class CancelAfter {
 
   /**
    * Arms the switch anew from now, or disarms it with 0. Calls `answer` after the flush, and with undefined each
-   * time the commit fails or takes long: the switch counts all the same, and is written later.
+   * time the commit fails or takes long; the switch is in force all the same, and the write is retried.
    */
   set(
     userId: string,
@@ -136,8 +136,9 @@ export class CancelAfter {
   }
 
   /**
-   * The computer slept, and its monotonic clock stood still: what was due meanwhile fires as after a pause. One that was
-   * armed since it woke, by a bot that is alive, slept through nothing: the wall clock tells, which may have been set.
+   * Takes off every armed switch the time that the computer slept, in which its monotonic clock stood still. A switch
+   * that a bot armed after the wake keeps its time, by the wall clock. One that came due in the sleep fires after
+   * `graceMsMax`, as after a pause: until then a bot that is alive may call again.
    */
   slept(ms: number): void {
     const { clock } = this.#deps;
@@ -167,7 +168,7 @@ export class CancelAfter {
       each.record.firesAt === null ? undefined : deadlines.at(each.due, () => this.#due(each));
   }
 
-  /** Orders whose commit is under way are among those that the key submitted. */
+  /** Waits for orders of the key whose commit is under way: the switch cancels them, too. */
   #due(each: Switch): void {
     each.deadline = undefined;
     each.fires++;
@@ -182,7 +183,7 @@ export class CancelAfter {
     cancelAll.run(
       { userId, isMeant: (execution) => execution.keyId === keyId, cause, trail },
       ({ cancelled: { matched } }) => {
-        // Unless it was armed anew meanwhile.
+        // Disarms the switch, unless it was armed anew meanwhile.
         const firesAt = each.deadline === undefined ? null : each.record.firesAt;
         each.record = { ...each.record, firesAt, lastFiredAt: clock.now() };
         return {
@@ -198,8 +199,8 @@ export class CancelAfter {
   }
 
   /**
-   * A switch that is not armed, and durable, is read from the store. Not while a fire waits, which writes it: one that
-   * was armed meanwhile would be another, and be overwritten.
+   * Drops a switch that is disarmed and durable: the store has it. Keeps it while a fire waits, because the fire writes
+   * this object, and would overwrite another one that was armed meanwhile.
    */
   #release(each: Switch): void {
     if (each.record.firesAt !== null || each.deadline !== undefined || each.fires > 0) return;

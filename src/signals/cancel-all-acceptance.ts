@@ -1,9 +1,8 @@
 /**
- * Accepts a bot's cancel of all orders: stores what it decides and the idempotency record in one transaction; the
- * 202 follows its flush, and the cancel frames follow it. Orders whose acceptance is under way are waited
- * for. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried
- * until it succeeds; to judge many orders may take longer. Owns how many such requests each user has made in the last
- * minute.
+ * Accepts a bot's cancel of all orders: waits for orders whose acceptance is under way, then stores the decision and
+ * the idempotency record in one transaction; the 202 follows its flush, and the cancel frames follow the 202. If the
+ * commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried until it
+ * succeeds; the time to judge many orders does not count. Owns each user's requests of the last minute.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -54,7 +53,7 @@ export class CancelAllAcceptance {
     this.#rates = new BucketMap(deps.limits.cancelAllsPerMinute, { entriesMax: Infinity });
   }
 
-  /** Takes one from the user's quota. @returns 0 when it was granted, else in how many milliseconds one is free. */
+  /** Takes one request from the user's rate. @returns 0 if it was granted, else the milliseconds until one is free. */
   take(userId: string): number {
     const now = this.#deps.clock.monotonic();
     const bucket = this.#rates.of(userId, now);
@@ -74,7 +73,7 @@ export class CancelAllAcceptance {
     let isWriting = false;
     const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
       late: () => {
-        // Before its own commit it waits for those of others, and while its orders are judged for none.
+        // Until it writes, the request waits for earlier commits or judges orders: only a stuck disk makes it late.
         if (isWriting || health.isOverdue || !health.isHealthy) answer(undefined);
         else deadline.begin();
       },

@@ -1,8 +1,7 @@
 /**
- * Cancels all open orders of a user that a filter means: denies those that have not left, and requests a cancel
- * of every other one that has none under way. All of it is decided in one moment and by one write; thousands of
- * orders are then changed over many turns of the event loop. Owns whose cancels run: those of one user follow one
- * another.
+ * Cancels all open orders of a user that match a filter: denies those that have not been sent, and requests a cancel
+ * of every other one that has none under way. One turn and one write decide on all of them; thousands of orders are
+ * then changed over many turns of the event loop. Owns the runs that are under way: a user's runs follow one another.
  */
 import type { Clock } from '../lib/clock.js';
 import { cancelAllIdOf, type IdSource } from '../lib/ids.js';
@@ -19,13 +18,13 @@ export interface CancelAllDeps extends CancelJudgeDeps {
   readonly ids: IdSource;
 }
 
-/** Changed by one write: a few milliseconds of the event loop, with all that follows its flush. */
+/** Orders changed by one write: with all that follows its flush, a few milliseconds of the event loop. */
 const ordersPerSlice = 64;
 
 export class CancelAll {
   readonly #deps: CancelAllDeps;
   readonly #judge: CancelJudge;
-  /** By userId; each ends when all it decided is on disk. */
+  /** The user's latest run, by userId; it resolves when all that it decided is on disk. */
   readonly #running = new Map<string, Promise<void>>();
   #isStopped = false;
 
@@ -34,7 +33,7 @@ export class CancelAll {
     this.#judge = new CancelJudge(deps);
   }
 
-  /** Goes on with what an earlier process decided. Call it once the book has read the orders. */
+  /** Finishes what an earlier process decided. Call it once the book has read the orders. */
   resume(debts: readonly CancelDebt[]): void {
     for (const debt of debts) {
       this.#inTurn(debt.decision.userId, async () => {
@@ -44,12 +43,12 @@ export class CancelAll {
     }
   }
 
-  /** What is decided and not finished is left to the next start. */
+  /** Leaves what is decided and not finished to the next start. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** @param write what is stored with the decision, and what follows it; called once. */
+  /** @param write called once, with the decision; returns what is stored with it and what runs after its commit. */
   run(order: CancelAllOrder, write: (result: CancelAllResult) => ApplyOptions): void {
     const { clock, ids, owed: debts } = this.#deps;
     const { userId, cause, trail = {} } = order;
@@ -67,7 +66,7 @@ export class CancelAll {
     });
   }
 
-  /** Resolves when what was asked for before is decided and applied, and all of it on disk. */
+  /** Resolves when every run that was requested before this call is decided, applied and on disk. */
   async settled(): Promise<void> {
     await Promise.all(this.#running.values());
   }
@@ -81,7 +80,7 @@ export class CancelAll {
     });
   }
 
-  /** Changes the orders, slice by slice. `options` go with the first one, which makes the decision durable. */
+  /** Changes the orders, slice by slice. `options` go with the first slice, which makes the decision durable. */
   async #finish(debt: CancelDebt, options: ApplyOptions = {}): Promise<void> {
     const executionIds = debt.orders.keys();
     const { alongside } = options;
@@ -113,7 +112,7 @@ export class CancelAll {
     });
   }
 
-  /** Never resolves once it is stopped. */
+  /** Never resolves after `stop`. */
   readonly #nextTurn = (): Promise<void> =>
     new Promise((resolve) => {
       void nextTurn().then(() => {

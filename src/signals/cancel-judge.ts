@@ -1,6 +1,6 @@
 /**
- * Judges what a cancel of all orders does to each of them. It takes as many turns of the event loop as there are
- * orders for, and its verdicts hold for the moment of its end: what changes meanwhile is judged again.
+ * Judges what a cancel of all orders does to each of them. It takes many turns of the event loop for many orders. Its
+ * verdicts hold for the turn in which it ends, because it then judges again every order that changed meanwhile.
  */
 import { cancelRequestIdOf } from '../lib/ids.js';
 import { isFinalCancel, type CancelCause } from '../model/cancellation.js';
@@ -27,14 +27,14 @@ export interface CancelAllOrder {
   readonly trail?: Trail;
 }
 
-/** What a cancel of all orders does, as of one moment. */
+/** What a cancel of all orders does, as of one turn. */
 export class Judgement {
   readonly matched = new Map<string, CancelledOrder>();
   readonly owed: OwedOrders = new Map();
-  /** Kept with each verdict: the moment of the decision is short. */
+  /** Updated with each verdict, to keep the turn of the decision short. */
   readonly counts = { requested: 0, already_requested: 0, denied: 0, not_sent: 0 };
 
-  /** @param owed undefined where the order stays as it is. */
+  /** @param owed what the order is owed, as `owes` writes it; undefined if the order stays as it is. */
   set(order: CancelledOrder, owed: string | undefined): void {
     this.delete(order.executionId);
     this.matched.set(order.executionId, order);
@@ -106,7 +106,7 @@ export class CancelJudge {
     }
     const next = cancelRequestIdOf(executionId, nextCancelAttempt(execution));
     if (this.#deps.mayCancel(userId, execution)) return give('requested', next, owes.cancel(next));
-    // Once is enough: a bot that asks again and again would write it again and again.
+    // One refusal is enough: a bot that asks again and again would have each one written.
     if (cancel?.reasonCode === 'terminal_capability_missing') {
       return give('not_sent', cancel.cancelRequestId);
     }

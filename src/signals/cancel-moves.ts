@@ -22,7 +22,7 @@ export function requestCancel(cancelRequestId: string, requestedAt: number, trai
   return (execution) => withNewCancel(execution, cancelRequestId, requestedAt, trail);
 }
 
-/** A cancel of all orders requests this one: it waits until its terminal can take it. */
+/** A cancel of all orders requests the cancel of one order, which waits until its terminal can take it. */
 export function requestWaitingCancel(
   cancelRequestId: string,
   requestedAt: number,
@@ -48,7 +48,7 @@ export function refuseCancel(
   });
 }
 
-/** Not if the order has the cancel already, as after a crash, which applies it again. */
+/** Changes nothing if the order has the cancel already: after a crash the decision is applied again. */
 function requestIfNext(
   cancelRequestId: string,
   requestedAt: number,
@@ -119,7 +119,7 @@ export interface CancelReport {
   readonly native?: NativeState;
 }
 
-/** The plugin reports on a cancel. Ignored for one that is earlier or has ended, unless it cancelled the order. */
+/** The plugin reports on a cancel. Ignored for an earlier or ended cancel, unless the report cancels the order. */
 export function reportCancel(evidence: CancelReport): Move {
   return (execution, now) => {
     if (execution.cancel === null) return undefined;
@@ -150,12 +150,12 @@ export function causeOf(cancel: Cancellation | null): CancelCause | null {
   return cancel.cause ?? defaultCause;
 }
 
-/** @returns the same cancel unless it may have been sent, and so counts as sent. */
+/** @returns the cancel as sent if it may have been sent, otherwise the same object. */
 export function recoveredCancel(cancel: Cancellation | null): Cancellation | null {
   return cancel === null || isWaiting(cancel) ? cancel : asSent(cancel);
 }
 
-/** @returns a cancel that its terminal knows: one that still waits was sent, but a restart came before that was stored. */
+/** @returns a cancel on which its terminal reports: if it still waits, a restart lost that it was sent. */
 function knownToTerminal(cancel: Cancellation): Cancellation {
   return isWaiting(cancel) ? asSent(cancel) : cancel;
 }
@@ -165,7 +165,7 @@ function asSent(cancel: Cancellation): Cancellation {
   return sent === undefined ? cancel : { ...sent, dispatchedAt: sent.requestedAt };
 }
 
-/** Of a cancel that names none. */
+/** The cause of a cancel that names none. */
 export const defaultCause: CancelCause = 'cancelled_by_api';
 
 function cancelledFor(

@@ -1,4 +1,4 @@
-/** Defines what a cancel of all orders answers: what becomes of each order that it matched. */
+/** Defines the answer to a cancel of all orders: what becomes of each order that it matched. */
 import Type, { type Static } from 'typebox';
 import { toIsoTime } from '../lib/clock.js';
 import { isoTime, listOf, oneOf, openEnum, textOrNull } from '../lib/json-types.js';
@@ -38,7 +38,7 @@ export type CancelledOrders = Static<typeof cancelledOrdersSchema>;
 export interface CancelAllResult {
   /** The answer to a bot. */
   readonly cancelled: CancelledOrders;
-  /** Of all orders, beyond those that are listed, too. */
+  /** Counts every matched order, listed or not. */
   readonly counts: Readonly<Record<CancelOutcome, number>>;
 }
 

@@ -1,13 +1,13 @@
 /**
- * The deadline of an operation whose commit is under way: first that of its answer, then that after which its
- * outcome counts as unknown. One object for both, which may be used again for the next commit: the hot path needs
- * one for each write of the log.
+ * The deadlines of an operation whose commit is under way: first for its answer, then for its outcome, which counts as
+ * unknown afterwards. One object serves both and may be reused for the next commit, because the hot path needs one
+ * for each write of the log.
  */
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { commitAnswerMs } from '../store/storage-health.js';
 
 export interface CommitEvents {
-  /** The answer must not wait any longer, unless this begins the deadline again. */
+  /** The answer must not wait any longer, unless this call begins the deadline again. */
   readonly late: () => void;
   /** After `staleProcessingMs`. */
   readonly stale: () => void;
@@ -27,13 +27,11 @@ export class CommitDeadline implements Deadline {
     return Math.min(commitAnswerMs, this.staleMs);
   }
 
-  /** The commit is under way from now on. */
   begin(): void {
     this.#isLate = false;
     this.#after(this.#answerMs);
   }
 
-  /** The commit has ended. */
   end(): void {
     this.deadlines.remove(this);
   }

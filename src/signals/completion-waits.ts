@@ -1,14 +1,14 @@
 /**
- * Clients that wait until a signal request is completed. Nobody polls: the announcer tells when an execution has
- * become final. A wait ends once: with the completion, when its time is over, when the key loses its rights, or
- * when the gateway drains. Owns the waits; they end with the process.
+ * Clients that wait until a signal request is completed. The announcer calls `becameFinal`, so nothing is polled. A
+ * wait ends once: with the completion, when its time is over, when the key loses its rights, or when the gateway
+ * drains. Owns the waits; they end with the process.
  */
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyRefusal, KeyRights } from '../auth/key-rights.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Scope } from '../model/scopes.js';
 
-/** The scope that a key needs for it. */
+/** The scope that a key needs to wait. */
 const scope: Scope = 'signals:read';
 /** A wait holds a connection and its request. The rate limit of a key allows 600 waits of 30 s at once. */
 export const waitsPerUserMax = 1_000;
@@ -19,7 +19,7 @@ export interface WaitFor {
   readonly waitMs: number;
   /** Whether every execution is final, on disk. */
   readonly isCompleted: () => boolean;
-  /** Called once. `refusal` is why the caller may not be answered any more. */
+  /** Called once. `refusal` is why the caller may no longer be answered; undefined if it may. */
   readonly end: (refusal: KeyRefusal | undefined) => void;
 }
 
@@ -46,7 +46,7 @@ export class CompletionWaits {
     return this.#count;
   }
 
-  /** @returns a function that gives the wait up, without a call of `end`; undefined if the user has too many. */
+  /** @returns a function that ends the wait without a call of `end`; undefined if the user has too many waits. */
   begin(wanted: WaitFor): (() => void) | undefined {
     const { userId } = wanted.caller.user;
     const waits = this.#waits.get(userId) ?? new Set();
@@ -77,12 +77,12 @@ export class CompletionWaits {
     for (const userId of [...this.#waits.keys()]) this.recheck(userId);
   }
 
-  /** Graceful shutdown: everybody is answered with what is known. */
+  /** Ends every wait, for a graceful shutdown: each client is answered with what is known. */
   drain(): void {
     for (const waits of [...this.#waits.values()]) for (const wait of waits) this.#end(wait);
   }
 
-  /** A key may have expired meanwhile, of which nobody tells. */
+  /** Asks for the rights again: no event tells that a key has expired. */
   #end(wait: Wait): void {
     if (this.#remove(wait)) wait.end(this.#deps.rights.refusalNow(wait.caller, scope));
   }

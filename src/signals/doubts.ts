@@ -1,7 +1,7 @@
 /**
- * Acceptances whose outcome is unknown, because their commit failed or hangs. They are looked at again by
- * themselves, every second: the store decides writes in their order, so once a later write has succeeded,
- * what the store shows of an earlier one is final. Lost with the process, as a start settles all of them.
+ * Acceptances whose outcome is unknown, because their commit failed or hangs. The store decides writes in their order,
+ * so once a later write has succeeded, what the store shows of an earlier one is final: a write every second
+ * settles them. Lost with the process; the store that the next start reads has the outcome of each.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import { StoreFailure, type Store } from '../store/store.js';
@@ -11,13 +11,13 @@ const lookIntervalMs = 1_000;
 export interface DoubtsDeps<Doubt> {
   readonly store: Store;
   readonly deadlines: Deadlines;
-  /** The store shows what became of it. Calls `remove`. */
+  /** Settles the doubt by what the store shows, and calls `remove`. */
   readonly settle: (doubt: Doubt) => void;
 }
 
 export class Doubts<Doubt> {
   readonly #deps: DoubtsDeps<Doubt>;
-  /** With the place of its write among all acceptances. */
+  /** Each doubt with the place of its write among all acceptances. */
   readonly #numbers = new Map<Doubt, number>();
   #isLooking = false;
 
@@ -35,7 +35,6 @@ export class Doubts<Doubt> {
     if (this.#numbers.size > 0) this.#settleAll((_, each) => each < number);
   }
 
-  /** Its outcome has become known. */
   remove(doubt: Doubt): void {
     if (this.#numbers.size > 0) this.#numbers.delete(doubt);
   }
@@ -58,7 +57,7 @@ export class Doubts<Doubt> {
     });
   }
 
-  /** Settles those of now, by a write of its own: on a gateway without traffic there is no other. */
+  /** Settles the present doubts by a write of its own: a gateway without traffic makes no other. */
   async look(): Promise<void> {
     const { store, deadlines } = this.#deps;
     if (this.#numbers.size === 0) return;

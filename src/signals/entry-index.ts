@@ -29,7 +29,7 @@ export class EntryIndex {
     return [...this.#sourcesOf(userId)].flatMap(({ entries }) => [...entries.values()]);
   }
 
-  /** Of all users, those that have entries. */
+  /** The sources of all users that have entries. */
   sources(): SourceEntries[] {
     return [...this.#sources.values()].flatMap((sources) => [...sources.values()]);
   }
@@ -38,7 +38,7 @@ export class EntryIndex {
     return [...(this.#sources.get(userId)?.get(source)?.entries.values() ?? [])];
   }
 
-  /** @returns false when it is there already, or has left. */
+  /** @returns false if the entry is in the index already, or has left it. */
   add(entry: BookEntry, sourceKey?: string): boolean {
     if (entry.source !== undefined) return false;
     const { userId } = entry;
@@ -59,7 +59,7 @@ export class EntryIndex {
     return true;
   }
 
-  /** @returns false when it is not there. */
+  /** @returns false if the entry is not in the index. */
   remove(entry: BookEntry): boolean {
     const { source } = entry;
     if (source == null) return false;

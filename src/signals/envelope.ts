@@ -11,7 +11,7 @@ import { unixMsMax, type Limits } from '../limits.js';
 
 export type Envelope = Static<ReturnType<typeof envelopeSchema>>;
 
-/** Whether it submits an order. */
+/** Whether the signal submits an order. */
 export function isOrder({ type, cmd }: Envelope): boolean {
   return type === 'order' && cmd === 'submit';
 }
@@ -84,12 +84,12 @@ export function createEnvelopeReader(
   knownPlatforms: ReadonlySet<string>,
 ): EnvelopeReader {
   const schema = envelopeSchema(limits);
-  // A count of the fields finds the unknown ones at less cost than the schema's look at each name.
+  // Counting the fields finds unknown ones at less cost than a schema that looks at each name.
   const hasValidFields = compileSchema(Type.Object(schema.properties));
   const requiredCount = schema.required.length;
   const rules = envelopeRules(limits, knownPlatforms).map((rule) => ({
     ...rule,
-    // One for all bodies that violate it.
+    // One object for all bodies that violate the rule.
     violation: Object.freeze({ field: rule.field, code: rule.code }),
   }));
   const contextRules = rules.filter((rule) => rule.needsContext);

@@ -1,7 +1,7 @@
 /**
  * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it to
- * the store, and publishes the change after its flush. Applies what an execution is owed before anything else sees
- * or changes it. Rebuilt at each start from the store.
+ * the store, and publishes the change after its flush. Applies what a cancel of all orders owes an execution before
+ * any other change of it. Rebuilt at each start from the store.
  */
 import { isDeleted } from '../auth/accounts.js';
 import type { Brakes } from '../auth/brakes.js';
@@ -42,18 +42,18 @@ export interface ExecutionBookDeps {
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
-  /** Called after the flush of each change that anybody is told of, and of each while a cancel waits; in order. */
+  /** Called in order, after the flush of each change that is announced, and of each change while a cancel waits. */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
-/** Read in one step of the load: a few milliseconds. */
+/** Records read in one step of the load: a few milliseconds. */
 const recordsPerStep = 256;
 
 export class ExecutionBook implements EntryOwner {
   readonly openOrders = new OpenOrders();
   readonly #deps: ExecutionBookDeps;
   readonly #index = new EntryIndex();
-  /** The executions of a user that change while someone looks. */
+  /** Each open watch, with the user's executions that have changed since it began. */
   readonly #watches = new Set<{ readonly userId: string; readonly changed: Set<string> }>();
 
   constructor(deps: ExecutionBookDeps) {
@@ -65,9 +65,9 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Reads the open executions of all users, or of one, from the store, and recovers them, in steps. Between them
-   * timeouts may change what has been read, and nobody what has not.
-   * @returns those that a stop covers, to be denied.
+   * Reads the open executions of all users, or of one, from the store, and recovers them, in steps. Between two steps a
+   * timeout may change an execution that was read; nothing may change one that was not.
+   * @returns the entries that a stop covers, for the caller to deny.
    */
   *load(ofUserId?: string): Generator<void, BookEntry[], void> {
     const { store, clock, brakes } = this.#deps;
@@ -82,7 +82,7 @@ export class ExecutionBook implements EntryOwner {
         userId = key[0];
         isGone = isDeleted(store, userId);
       }
-      // A change after the purge would bring it back.
+      // A change written after the purge would bring the record back.
       if (isGone) continue;
       const isSent = record.status !== 'queued' || record.maySend;
       const entry = this.#recover(userId, record, isSent);
@@ -94,9 +94,9 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Counts as sent what may have been sent. What a cancel of all orders has decided is left to it: it may cover so
-   * many orders that to change all of them by one write would make every other user wait.
-   * @returns undefined where nothing can come of it any more.
+   * Adds a stored execution to the book, as sent if it may have been sent. Leaves one that a cancel of all orders has
+   * decided on to that cancel, which changes orders in slices: changed here, thousands would hold up other users.
+   * @returns undefined if the execution is settled and cannot be sent again.
    */
   #recover(userId: string, record: Execution, isRecovered: boolean): BookEntry | undefined {
     const { owed, timeouts, clock } = this.#deps;
@@ -106,7 +106,7 @@ export class ExecutionBook implements EntryOwner {
     const decided = owed.decided(userId, record);
     const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
-    // Without a deadline nobody else would: what it may be sent until may have passed since it was kept.
+    // Drops the entry if its time to be sent again has just passed: it then has no deadline, and nothing else drops it.
     this.release(entry);
     return entry;
   }
@@ -128,7 +128,7 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  /** @returns the entry of an execution of this user, open or settled; none that may change no more. */
+  /** @returns the entry of an execution, open or settled; undefined if there is none or it may no longer change. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entryOfId(userId, executionId);
     if (entry !== undefined) this.settle(entry);
@@ -145,22 +145,22 @@ export class ExecutionBook implements EntryOwner {
     return this.#entryFrom(userId, record, true);
   }
 
-  /** The entries of one user, or of all, unloaded ones as they are. */
+  /** The entries of one user, or of all. Loads none. */
   entries(userId?: string): BookEntry[] {
     return this.#index.entries(userId);
   }
 
-  /** The entries of all users by source, '' where they have none, unloaded ones as they are. */
+  /** The entries of all users by source, which is '' where an execution has none. Loads none. */
   sources(): SourceEntries[] {
     return this.#index.sources();
   }
 
-  /** Entries of one source, in the order of acceptance. */
+  /** Loads the entries of one source. @returns those that exist, in the order of acceptance. */
   ofSource(userId: string, source: string): BookEntry[] {
     return this.#index.ofSource(userId, source).filter((entry) => this.#exists(entry));
   }
 
-  /** Collects the executionIds of what changes of this user from now on, until its `end`. */
+  /** Collects in `changed` the ids of the user's executions that change, until `end` is called. */
   watch(userId: string): { readonly changed: ReadonlySet<string>; readonly end: () => void } {
     const watch = { userId, changed: new Set<string>() };
     this.#watches.add(watch);
@@ -175,8 +175,8 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Applies a move: changes memory at once, queues the write, publishes after the flush. Applies it to the execution
-   * as it is now, also where the entry has left the book since it was found.
+   * Applies a move: changes memory at once, queues the write, publishes after the flush. Looks up an entry that has left
+   * the book since it was found, so that the move applies to the current state.
    * @returns the changed execution; undefined when the move does not apply and nothing changed.
    */
   apply(found: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
@@ -197,7 +197,7 @@ export class ExecutionBook implements EntryOwner {
     return after;
   }
 
-  /** The list of fills only grows: while the disk refuses, each of many reports would keep one of its own. */
+  /** Keeps no lists of fills, as many reports may wait while the disk refuses writes: the entry's list only grows. */
   #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
     const { length } = after.fills;
     const was = length === 0 ? before : { ...before, fills: [] };
@@ -209,7 +209,7 @@ export class ExecutionBook implements EntryOwner {
     };
   }
 
-  /** Of a change that nobody is told of no state is kept: while the disk refuses there may be any number. */
+  /** Keeps no state of a change that is not announced: any number may wait while the disk refuses writes. */
   #whenQuiet(entry: BookEntry, fills: number, waits: boolean, done?: () => void): () => void {
     return () => {
       const { execution } = entry;
@@ -279,7 +279,7 @@ export class ExecutionBook implements EntryOwner {
   release(entry: BookEntry): void {
     if (entry.source === null || entry.pendingWrites > 0) return;
     if (!isSettled(entry.execution)) return;
-    // A wall clock that was ahead at its last change has left it without a deadline.
+    // If the wall clock was ahead at the last change, and was set back since, the entry still needs its deadline.
     this.#deps.timeouts.arm(entry);
     if (!this.#isForBook(entry)) this.#drop(entry);
   }
@@ -312,7 +312,7 @@ export class ExecutionBook implements EntryOwner {
   #entryFrom(userId: string, record: Execution, isRecovered: boolean): BookEntry {
     const execution = fromRecord(this.#deps.store, userId, record);
     const entry = this.#entryOf(userId, execution, isRecovered);
-    // An earlier version kept all fills in the record.
+    // If `fillRows` is absent, the record may hold all fills, as in an earlier version: none has a row yet.
     if (record.fillRows !== undefined) entry.durableFills = execution.fills.length;
     return entry;
   }

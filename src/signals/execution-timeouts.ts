@@ -86,7 +86,7 @@ export class ExecutionTimeouts {
     return status === 'unknown' && delivery === 'sent' && maySend && this.maySend(entry);
   }
 
-  /** Whether a cancel without an acknowledgement may be redelivered, also once it is unknown. */
+  /** Whether a cancel without an acknowledgement may be redelivered; its status may be `unknown`. */
   maySendCancelAgain(execution: Execution): boolean {
     const sentAt = execution.cancel?.dispatchedAt ?? 0;
     return isCancelUnacknowledged(execution) && this.#deps.clock.now() - sentAt < cancelResendMs;
@@ -119,11 +119,11 @@ export class ExecutionTimeouts {
     const ends: Readonly<Record<CancelWait, readonly [ms: number, from: number, task: () => void]>> = {
       terminal:     [cancelWaitMs, requestedAt, () => apply(entry, dropCancel)],
       confirmation: [limits.cancelConfirmTimeoutMs, confirmedFrom, () => apply(entry, timeOutCancel)],
-      // By the wall clock, which may have stepped back: then it goes on.
+      // `release` asks the wall clock: if it has stepped back, the entry stays and is armed again.
       reconnect:    [cancelResendMs, sentAt, () => release(entry)],
     };
     const [ms, from, task] = ends[wait];
-    // A clock that was set back does not extend it.
+    // A clock that was set back does not extend the wait.
     const since = Math.max(0, clock.now() - from);
     entry.cancelWait = wait;
     entry.cancelDeadline = deadlines.after(ms - since, () => {

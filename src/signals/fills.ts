@@ -1,8 +1,8 @@
-/** Computes fills: deduplication, what is listed, filled and remaining quantity, average price. */
+/** Computes fills: deduplication, the list and the sums beyond it, filled and remaining quantity, average price. */
 import { digitsKept, rounded } from '../lib/decimal.js';
 import type { Execution, Fill, UnlistedFills } from '../model/execution.js';
 
-/** Of the fills that are not listed, the last so many are told from new ones by their fillId. */
+/** How many of the latest unlisted fills keep their fillId, by which a repeated report is recognised. */
 const unlistedIdsMax = 64;
 
 export type Fills = Pick<Execution, 'fills' | 'unlistedFills'>;
@@ -35,13 +35,13 @@ export function isKnown({ fills, unlistedFills }: Fills, { fillId }: Fill): bool
   return totalsOf(fills).ids.has(fillId) || unlistedFills?.lastIds.includes(fillId) === true;
 }
 
-/** A sum that also keeps what each addition loses: ten thousand times 0.1 is 1,000 to the last digit. */
+/** A sum that keeps what each addition loses to rounding: ten thousand times 0.1 is 1,000 to the last digit. */
 class Sum {
   #total = 0;
   #lost = 0;
 
   get value(): number {
-    // Beyond the largest number nothing is known of what was lost.
+    // Once the total has overflowed, `#lost` is not finite either.
     return Number.isFinite(this.#total) ? this.#total + this.#lost : this.#total;
   }
 
@@ -53,10 +53,10 @@ class Sum {
   }
 }
 
-/** What is known of a list, so that a further fill costs the same however long the list is. */
+/** The sums and ids of a list, kept so that a further fill costs the same however long the list is. */
 interface Totals {
   readonly quantity: Sum;
-  /** Of price times quantity. */
+  /** Sum of price times quantity. */
   readonly value: Sum;
   readonly ids: Set<string>;
 }
@@ -73,7 +73,7 @@ function totalsOf(fills: readonly Fill[]): Totals {
   return known;
 }
 
-/** The totals move on to the longer list; for the shorter one they would be counted anew. */
+/** Moves the totals to the longer list; `totalsOf` the shorter one counts them anew. */
 function appended(fills: readonly Fill[], fill: Fill): readonly Fill[] {
   const known = totalsOf(fills);
   const longer = [...fills, fill];
@@ -100,12 +100,12 @@ export function remainingAfter(execution: Execution, filledQuantity: number | nu
 /** What an execution becomes when nothing of its order remains. */
 export const asFilled = { status: 'filled', reasonCode: null } as const;
 
-/** Of an order for nothing, or for less, there is no last part: its terminal rejects it, or reads it in a way of its own. */
+/** An order for zero or less is never complete: its terminal rejects it, or reads the quantity in its own way. */
 export function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
   return quantity !== null && quantity > 0 && reaches(filledQuantity ?? 0, quantity);
 }
 
-/** Whether a sum of fractions is all of a quantity: the last digit decides. */
+/** Whether a sum of fractions is all of a quantity, both rounded to the digits that are kept. */
 export function reaches(sum: number, quantity: number): boolean {
   return rounded(sum) >= rounded(quantity);
 }
@@ -122,7 +122,7 @@ export function averageOf(all: Fills): number | null {
   return Number.isFinite(average) ? average : null;
 }
 
-/** To the last digit of `whole`: what lies behind it is floating-point error. */
+/** Rounds to the last digit of `whole`: what lies behind that is floating-point error. */
 function difference(whole: number, part: number): number {
   const decimals = digitsKept - 1 - Math.floor(Math.log10(Math.abs(whole)));
   const difference = rounded(whole) - rounded(part);

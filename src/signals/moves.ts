@@ -81,7 +81,7 @@ export function report(evidence: ExecutionReport, listedFillsMax: number): Move 
   };
 }
 
-/** A plugin does not know who asked for a cancel: the default, or nothing, means the cancel's cause. */
+/** A plugin does not know who asked for a cancel: the cancel's cause replaces the default reason, or none. */
 function withCause(evidence: ExecutionReport, execution: Execution): ExecutionReport {
   if (evidence.status !== 'cancelled') return evidence;
   const known = execution.status === 'cancelled' ? execution.reasonCode : null;
@@ -134,7 +134,7 @@ function afterReport(
   const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
   if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
 
-  // An order that is filled to its last part has no other end, whichever of both is reported first.
+  // A completely filled order ends as `filled`, whether the last fill or another end is reported first.
   const becomesFilled =
     isFinal(evidence.status) &&
     evidence.status !== 'filled' &&
@@ -193,7 +193,7 @@ function averageAfter(
   filled: Fills | undefined,
   filledQuantity: number | null,
 ): number | null {
-  // If fills were reported only as a total, the average of the others would be wrong.
+  // If some fills were reported only in a total, the average of the others would be wrong.
   const isWhole = filled !== undefined && reaches(sumOf(filled), filledQuantity ?? 0);
   return isWhole ? averageOf(filled) : averageFillPrice;
 }
@@ -222,7 +222,7 @@ function filledAfter(
   const known =
     filled === undefined ? filledQuantity : Math.max(sumOf(filled), filledQuantity ?? 0);
   if (evidence.status !== 'filled') return known;
-  // Without a quantity it means the whole order, whatever of it is listed. How much that is may not be known.
+  // `filled` without a quantity means the whole order, whatever fills are listed; how much that is may be unknown.
   const whole = Math.max(quantity ?? 0, known ?? 0);
   return whole > 0 ? whole : null;
 }

@@ -1,6 +1,6 @@
 /**
- * Counts for each API key its orders that are not final: those under way to the disk, and those of the book. Kept with
- * each change, so that a judgement costs one look-up. Ends with the process; loading the book counts anew.
+ * Counts for each API key its orders that are not final: those under way to the disk, and those of the book. Updated
+ * with each change, so that the limit's check is one look-up. Ends with the process; loading the book counts anew.
  */
 import { isFinal, type Execution } from '../model/execution.js';
 import type { BookEntry } from './book-entry.js';
@@ -29,7 +29,7 @@ export class OpenOrders {
   }
 }
 
-/** @returns how many open orders these executions of one signal are, as accepted. */
+/** @returns how many of these executions are open orders. */
 export function orderCount(executions: readonly Execution[]): number {
   let count = 0;
   for (const execution of executions) if (isOpen(execution)) count++;

@@ -1,4 +1,4 @@
-/** Defines which orders of a user are meant by a cancel of all of them, and validates a bot's filter. */
+/** Defines which of a user's orders a cancel of all orders covers, and validates a bot's filter. */
 import type { FieldError } from '../errors.js';
 import Type, { type Static } from 'typebox';
 import type { Limits } from '../limits.js';
@@ -68,7 +68,7 @@ export function createOrderFilterReader(
   }
 }
 
-/** An order whose instrument is not known is not among those of any instrument. */
+/** An order whose instrument is not known matches no instrument. */
 export function matches(filter: OrderFilter, execution: Execution): boolean {
   const { platform, instanceId, accountName, instrument } = filter;
   return (

@@ -1,8 +1,8 @@
 /**
- * What a cancel of all orders has decided, and the book has not applied yet. The decision is durable before it
- * counts; from then on the book applies what an order is owed before anyone changes that order, and readers see it
- * with its record, so that all of it has happened at once although it is applied bit by bit. Owns the decisions that
- * are not applied in full, at most one of each user; a start reads them from the store.
+ * What a cancel of all orders has decided, and the book has not applied yet. From the decision on, the book applies
+ * what an order is owed before any other change of that order; once the decision is durable, readers see it in every
+ * record. So it takes effect at once, although it is applied in slices. Owns the decisions that are not applied in
+ * full, at most one for each user; a start reads them from the store.
  */
 import { executionIdFromCancel } from '../lib/ids.js';
 import type { Execution } from '../model/execution.js';
@@ -18,10 +18,10 @@ export interface CancelDecision extends Omit<CancelAllRecord, 'orders'> {
   readonly cancelAllId: string;
 }
 
-/** What each order is owed, by executionId: a cancelRequestId, with a mark if it is refused, or to be denied. */
+/** What each order is owed, by executionId, as `owes` writes it: a cancel, a refused cancel or a denial. */
 export type OwedOrders = Map<string, string>;
 
-/** Text, and not an object: thousands are made, kept and written at once. */
+/** Text rather than an object: thousands are made, kept and written at once. */
 export const owes = {
   denial: (executionId: string): string => executionId,
   cancel: (cancelRequestId: string): string => cancelRequestId,
@@ -32,13 +32,13 @@ const refused = 'not_sent ';
 
 /** One decision, until each of its orders has what it is owed. */
 export class CancelDebt implements Stored {
-  /** Whether its last write left nothing owed, and so no record. */
+  /** Whether the last `put` left nothing owed, and removed the record. */
   isOver = false;
-  /** Whether its record is known to be in the store. */
+  /** Whether the decision is known to be in the store. */
   isDurable = false;
   readonly #onDurable: (() => void)[] = [];
   readonly #taken = new Set<string>();
-  /** What readers see of the records that do not show it yet. */
+  /** What readers see in place of each record that does not show the decision yet. */
   readonly #shown = new WeakMap<Execution, Execution>();
 
   /** @param orders all that was decided. */
@@ -52,7 +52,7 @@ export class CancelDebt implements Stored {
     for (const run of this.#onDurable.splice(0)) run();
   }
 
-  /** Only while it is not durable. */
+  /** Call it only while the decision is not durable. */
   onceDurable(run: () => void): void {
     this.#onDurable.push(run);
   }
@@ -64,7 +64,7 @@ export class CancelDebt implements Stored {
     return move;
   }
 
-  /** @returns the same object for the same record. */
+  /** @returns the execution as the decision leaves it; the same object for the same record. */
   decided(record: Execution): Execution {
     if (!this.isDurable) return record;
     let shown = this.#shown.get(record);
@@ -75,7 +75,7 @@ export class CancelDebt implements Stored {
     return shown;
   }
 
-  /** Where it has been applied, as before a crash, the move changes nothing. */
+  /** Applied a second time, as after a crash, the move changes nothing. */
   #moveOf(executionId: string): Move | undefined {
     const order = this.orders.get(executionId);
     if (order === undefined) return undefined;
@@ -99,7 +99,7 @@ export class CancelDebt implements Stored {
 export class OwedCancels {
   readonly #debts = new Map<string, CancelDebt>();
 
-  /** Reads what was decided and is not applied yet, for all users or for one. Call it before the book reads the orders. */
+  /** Reads the decisions that are not applied in full, of all users or of one. Call it before the book's `load`. */
   load(reader: Reader, ofUserId?: string): CancelDebt[] {
     const range = ofUserId === undefined ? {} : { prefix: [ofUserId] };
     return reader.range('cancelAlls', range).map(({ key, record: { orders, ...decision } }) => {
@@ -115,21 +115,21 @@ export class OwedCancels {
     if (debt.orders.size > 0) this.#debts.set(debt.decision.userId, debt);
   }
 
-  /** All that was decided is in the records. */
+  /** Call it when the records show all that was decided. */
   remove(debt: CancelDebt): void {
     const { userId } = debt.decision;
     if (this.#debts.get(userId) === debt) this.#debts.delete(userId);
   }
 
-  /** @returns the move that the execution is owed, and is owed no more. */
+  /** @returns the move that the execution is owed, once; undefined if it is owed none. */
   take(userId: string, executionId: string): Move | undefined {
     if (this.#debts.size === 0) return undefined;
     return this.#debts.get(userId)?.take(executionId);
   }
 
   /**
-   * Waits for a decision of the user that is not on disk yet: what was accepted after the orders that it covers must
-   * not be sent meanwhile, since after a crash they would follow.
+   * Waits for a decision of the user that is not on disk yet. An order accepted later must not be sent meanwhile: if a
+   * crash lost the decision, the orders that it covers would be sent after that one, out of order.
    * @returns false when there is none; otherwise `then` runs after its flush.
    */
   awaitDecision(userId: string, then: () => void): boolean {
@@ -139,7 +139,7 @@ export class OwedCancels {
     return true;
   }
 
-  /** @returns the execution as it is by a decision that its record does not show yet. */
+  /** @returns the execution as a durable decision leaves it, whether or not the record shows that yet. */
   decided(userId: string, record: Execution): Execution {
     return this.#debts.get(userId)?.decided(record) ?? record;
   }

@@ -1,4 +1,4 @@
-/** A signal on its way to the disk: from the decision to accept it until its outcome is known. */
+/** A signal from the decision to accept it until the outcome of its commit is known. */
 import type { Accepted, SignalSubmission } from './accepted-signal.js';
 
 /** Why there is no 202: nothing has happened and nothing will, or the outcome is unknown. */
@@ -13,7 +13,7 @@ export class PendingSignal {
     readonly submission: SignalSubmission,
     readonly accepted: Accepted,
     answer: Answer,
-    /** Its place among all acceptances. */
+    /** The place of its write among all acceptances. */
     readonly number: number,
     readonly openOrders: number,
   ) {

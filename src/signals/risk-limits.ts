@@ -19,7 +19,7 @@ export interface RiskRefusal {
   readonly retryAfter?: number;
 }
 
-/** Its payload is judged as text, too, which is what the terminal reads. */
+/** The payload is judged as text, too, because the terminal reads the text. */
 type Order = Pick<SignalSubmission, 'envelope' | 'payload' | 'targets'>;
 
 export interface RiskLimitsDeps {
@@ -37,7 +37,7 @@ export class RiskLimits {
     this.#deps = deps;
   }
 
-  /** Takes nothing yet: a signal may still be refused for something else. */
+  /** Does not count the order yet: the signal may still be refused for another reason. */
   judge(key: ApiKey, order: Order): RiskRefusal | undefined {
     const { limits } = key;
     if (limits === null || limits === undefined || !isOrder(order.envelope)) return undefined;
@@ -102,7 +102,7 @@ function payloadFaults(limits: KeyLimits, { envelope, payload }: Order): FieldEr
   return faults;
 }
 
-/** By way of the capitals: ſ has those of s, and a decoder that tells no case apart, as Go's, takes it for one. */
+/** Folds by way of upper case, where ſ becomes S: a case-insensitive decoder, such as Go's, takes ſ for s. */
 function withoutCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -1,7 +1,7 @@
 /**
  * Routes a signal to terminals: one target for each active source of the user whose platform is among the
- * tokens and whose instanceId and accountName match, and one denied target for each token without such a source. What
- * is beyond the limit is one denied target.
+ * tokens and whose instanceId and accountName match, and one denied target for each token without such a source. One
+ * more denied target stands for all that are beyond the limit.
  */
 import type { Capability } from '../model/records.js';
 import type { SourceName } from '../model/source-name.js';
@@ -25,7 +25,7 @@ export interface Target {
 
 /**
  * @param sources the user's active sources, in a stable order.
- * @param max how many targets a signal may have; beyond it is one more, denied, of the first platform affected.
+ * @param max how many targets a signal may have; one more, denied, names the first platform that is cut.
  */
 export function route(
   tokens: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The stored executions of which a command may yet be sent, or sent again: those that are open, and those whose fate
- * is unknown because the plugin has acknowledged nothing.
+ * The stored executions whose submit or cancel may yet be sent, or sent again: those that are open, and the orders that
+ * became unknown less than `cancelResendMs` ago.
  */
 import { cancelResendMs } from '../model/cancellation.js';
 import type { Execution } from '../model/execution.js';
@@ -18,7 +18,11 @@ export function asOfCopy(execution: Execution): Execution {
   return execution.status === 'queued' ? { ...execution, maySend: true } : execution;
 }
 
-/** In the order of the users, and of acceptance. @param now Unix ms. @param userId undefined for all users. */
+/**
+ * @returns the executions by user, in the order of acceptance.
+ * @param now wall time in Unix ms.
+ * @param userId undefined for all users.
+ */
 export function* sendable(
   store: Reader & Pick<Store, 'isCopy'>,
   now: number,

@@ -1,7 +1,7 @@
 /**
- * Waits for commits on behalf of the changes in them. All changes of one commit share its promise, its deadline
- * and a list: on the hot path each of its own would cost a tenth of an acceptance. Owns the changes whose commit
- * is under way.
+ * Waits for commits on behalf of the changes in them. All changes of one commit share its promise, its deadline and a
+ * list: a set for each change would cost a tenth of an acceptance on the hot path. Owns the changes whose commit is
+ * under way.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import { CommitDeadline } from './commit-deadline.js';
@@ -9,7 +9,7 @@ import { CommitDeadline } from './commit-deadline.js';
 export interface SharedCommitsDeps<Change> {
   readonly deadlines: Deadlines;
   readonly staleMs: number;
-  /** The answer must not wait any longer: counted from the first change of the commit. */
+  /** The answer must not wait any longer. The time counts from the first change of the commit. */
   readonly late: (change: Change) => void;
   /** After `staleMs`. */
   readonly stale: (change: Change) => void;
@@ -18,12 +18,12 @@ export interface SharedCommitsDeps<Change> {
 }
 
 /**
- * Used again for later commits. V8 makes a list for each of them in the old space, once most of the lists before have
- * survived a scavenge, and all that the same function makes with it: there it keeps what it refers to until the next
- * full collection, such as the commit's promise (native-notes/profile.md).
+ * Reused for later commits. Once most lists of earlier commits have survived a scavenge, V8 allocates a new one in the
+ * old space, with all that the same function allocates. There they keep what they refer to, such as the commit's
+ * promise, until the next full collection (native-notes/profile.md).
  */
 interface Commit<Change> {
-  /** Emptied when they are told. */
+  /** Emptied once each change is told the outcome. */
   readonly changes: Change[];
   stored: Promise<void> | undefined;
   readonly deadline: CommitDeadline;
@@ -40,7 +40,7 @@ export class SharedCommits<Change> {
     this.#deps = deps;
   }
 
-  /** @param stored what the store gave for the change: the same promise for all of a commit. */
+  /** @param stored what the store returned for the change: the same promise for all changes of a commit. */
   add(change: Change, stored: Promise<void>): void {
     if (this.#newest?.stored !== stored) this.#newest = this.#begin(stored);
     this.#newest.changes.push(change);

@@ -1,7 +1,6 @@
 /**
- * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full, and
- * also when it has read so much that another page should: so the work for it does not grow with what is stored.
- * Holds the texts of its requests until it is taken.
+ * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full, or at
+ * `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of its requests.
  */
 import { executionStretch, requestIdOfExecution } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
@@ -22,11 +21,11 @@ export interface PageQuery {
 
 /** Records after which a page ends, full or not: about 10 ms of work. */
 const recordsMax = 1_000;
-/** The same for the characters of its text. */
+/** Characters of text after which a page ends. */
 const textLengthMax = 256 * 1024;
 /** Records after which a step ends: about a millisecond. */
 const recordsPerStep = 64;
-/** A payload may have 96 KiB, which takes as long to read as many executions. */
+/** What a request counts, in records: its payload, of up to 96 KiB, takes as long to read as several executions. */
 const recordsPerRequest = 8;
 const keysPerRead = 64;
 
@@ -78,7 +77,7 @@ export class SignalPage {
   #look(requestId: string): void {
     const { userId, filter } = this.#query;
     this.#records++;
-    // Most of what is passed over is passed over before its payload is read.
+    // Skips most open requests before their payload is read.
     if (filter === 'completed' && this.#hasOpen(requestId)) return;
     const read = this.#reader.read(userId, requestId);
     if (read === undefined) return;
@@ -89,7 +88,7 @@ export class SignalPage {
     this.#textLength += text.length;
   }
 
-  /** Whether one of the first that the store has as open is not final. One that is may wait for its cancel. */
+  /** Whether one of the request's first rows there is not final: a final execution may lie there for its open cancel. */
   #hasOpen(requestId: string): boolean {
     const { userId } = this.#query;
     const stretch = executionStretch(userId, requestId, requestId);
@@ -104,7 +103,7 @@ export class SignalPage {
 function* candidates(store: Reader, query: PageQuery): Generator<string, void, void> {
   const { userId, filter } = query;
   const isOpen = filter === 'open';
-  // Of a million completed requests, the executions that are open lead to the few that are not.
+  // Open executions lead to the few open requests among a million completed ones.
   const collection = isOpen ? 'openExecutions' : 'requests';
   const idOf = isOpen ? requestIdOfExecution : (key: string): string => key;
   let before = query.before;

@@ -1,6 +1,6 @@
 /**
- * Reads signal requests as clients see them. Bots read the same request again and again, mostly without a change:
- * so its JSON is kept, as bytes, with the records that it was made from, for as long as the store keeps those.
+ * Reads signal requests as clients see them. Bots read the same request again and again, mostly unchanged: so its JSON
+ * is kept, as bytes, with the records that it was made from, for as long as the store keeps the request in memory.
  */
 import { executionIdOf } from '../lib/ids.js';
 import { isCompleted, type Execution } from '../model/execution.js';
@@ -15,9 +15,9 @@ export interface ReadSignal {
   readonly records: readonly Execution[];
   /** Whether every execution is final. */
   readonly isCompleted: boolean;
-  /** Whether it takes milliseconds to make the JSON. */
+  /** Whether making the JSON takes milliseconds. */
   readonly isLong: boolean;
-  /** Of the request and its executions. The bytes stay as they are. */
+  /** JSON of the request and its executions. The bytes are shared: do not change them. */
   json(): Buffer;
 }
 
@@ -25,13 +25,13 @@ export interface SignalReaderDeps {
   readonly store: Reader;
   /** Fills in one answer, of all executions together. */
   readonly fillsMax: number;
-  /** What is decided of executions whose records do not show it yet. */
+  /** Gives the decisions that the records do not show yet. */
   readonly owed?: Pick<OwedCancels, 'decided'>;
 }
 
 /**
- * A long JSON text is made anew for each reader, which costs time instead of memory. In characters, of what makes it
- * long: a fill has about so many, a terminal's text has up to 8192.
+ * A long JSON text is made anew for each reader, which costs time instead of memory. It is long from so many characters
+ * of fills, each about `fillLength`, and of terminals' texts, each up to 8192.
  */
 const longFrom = 50_000;
 const fillLength = 100;
@@ -90,7 +90,7 @@ export class SignalReader {
       const fills = firstFills(this.store, userId, record, left);
       left -= fills.length;
       const isCut = fills.length < record.fills.length + (record.fillRows ?? 0);
-      // Nearly all: to copy each would cost every read.
+      // Most records are returned as they are: a copy of each would slow down every read.
       if (!isCut && fills === record.fills) return record;
       return { ...record, fills, isCut };
     });

@@ -1,6 +1,6 @@
 /**
- * Carries out stops where no gateway runs: as `stops`, in the store itself, so that what a stop has ended stays
- * ended when the stop is over before the next start.
+ * Carries out stops where no gateway runs, as stops.ts does, but in the store itself: what a stop has ended stays
+ * ended even if the stop is over before the next start.
  */
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';

@@ -15,7 +15,7 @@ export interface StopsDeps {
   readonly book: ExecutionBook;
 }
 
-/** One commit each; a turn of the loop takes them in a few milliseconds. */
+/** Entries denied in one turn of the event loop: a few milliseconds. */
 const entriesPerTurn = 256;
 
 export class Stops {
@@ -26,7 +26,7 @@ export class Stops {
     this.#deps = deps;
   }
 
-  /** Whether no submit frame of the execution may leave. Denies it then, or ends its redelivery. */
+  /** Whether no submit frame of the execution may be sent. If so, denies it or ends its redelivery. */
   holds(entry: BookEntry): boolean {
     return this.#end(entry, () => undefined) !== 'allowed';
   }
@@ -74,7 +74,7 @@ export class Stops {
 
   #end(entry: BookEntry, settled: () => void): 'allowed' | 'held' | 'ended' {
     const { brakes, book } = this.#deps;
-    // A cancel of all orders covers it: it was denied, or has a cancel by now.
+    // A cancel of all orders covered the execution, which is now denied or has a cancel.
     if (book.settle(entry)) return 'held';
     const reason = brakes.stopOf(entry.userId, entry.execution.keyId);
     if (reason === undefined) return 'allowed';

@@ -1,6 +1,6 @@
 /**
  * How an execution lies in the store: its record has the first fills, and each further one has a row of its own,
- * written once. So a record stays small however often the order is filled, for it is rewritten with every report.
+ * written once. So the record, which every report rewrites, stays small however often the order is filled.
  */
 import { isOpenOrder, isSettled, type Execution, type Fill } from '../model/execution.js';
 import type { Reader, Writer } from '../store/store.js';
@@ -24,7 +24,7 @@ export function putFills(
 
 /**
  * Where an execution lies: in `openExecutions`, so that a start reads only the open ones, or in `finalExecutions`. A
- * settled order that may be live is in `unknownOrders` as well, by which it is found, because it is not in the book.
+ * settled order that may be live is listed in `unknownOrders` as well, because the book does not hold it.
  */
 export type Place = 'open' | 'final' | 'unknown';
 
@@ -52,7 +52,7 @@ export function putRecord(
   else if (before === 'unknown') batch.remove('unknownOrders', key);
 }
 
-/** @returns what its record holds beside the rows of its fills. */
+/** @returns the execution's record, without the fills that have rows of their own. */
 export function toRecord(execution: Execution): Execution {
   const { fills } = execution;
   if (fills.length <= inlineMax) return execution;
@@ -72,7 +72,7 @@ export function fromRecord(reader: Reader, userId: string, record: Execution): E
   return execution;
 }
 
-/** @returns the first `max` fills of a record: the record's own list where that is them. */
+/** @returns the first `max` fills of an execution: the record's own list if it holds just those. */
 export function firstFills(
   reader: Reader,
   userId: string,

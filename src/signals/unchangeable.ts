@@ -1,6 +1,6 @@
 /**
- * A completed request changes no more in the last hour before retention may remove it: what removes it sees only
- * what the index of the store holds, and so nothing of a change that is on its way there.
+ * A completed request does not change in the last hour before retention may remove it: the sweep reads only the
+ * store's index, and would not see a change that is on its way there.
  */
 import { dayMs, hourMs } from '../lib/durations.js';
 import { executionStretch, requestIdOfExecution } from '../lib/ids.js';

@@ -21,7 +21,7 @@ interface Times {
   readonly ttlMs?: unknown;
 }
 
-/** Platforms that are named at most: an operator may have any number. */
+/** Most platforms that a sentence names: an operator may have any number. */
 const platformsNamedMax = 16;
 
 export function createViolationAdvice(
@@ -29,7 +29,7 @@ export function createViolationAdvice(
   knownPlatforms: ReadonlySet<string>,
 ): ViolationAdvice {
   const { unknown_field: unknown = '', ...sentences } = sentencesWith(limits, knownPlatforms);
-  // By field and code apart: to join them would make a new text for each look-up.
+  // Keyed by field, then by code: a joined key would make a new text for each look-up.
   const byField = new Map<string, Map<string, Sentence>>();
   for (const [rule, sentence] of Object.entries(sentences)) {
     const [field = '', code = ''] = rule.split(' ');
@@ -79,7 +79,7 @@ const otherUnits: readonly (readonly [unit: string, factor: number])[] = [
   ['microseconds', 1 / 1_000],
   ['nanoseconds', 1 / 1_000_000],
 ];
-/** A time in another unit looks like a time as near to now as this. */
+/** A time that is this near to now when read in another unit is taken to be in that unit. */
 const nearMs = 400 * dayMs;
 
 function unitHint(ts: unknown, now: number): string {
