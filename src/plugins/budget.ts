@@ -46,7 +46,7 @@ export class UserBudget {
     this.#frames -= frames;
     this.#bytes -= bytes;
     if (this.#frames >= 0 && this.#bytes >= 0) return true;
-    // What is refused is not owed: otherwise a flood would bar its user for longer than the budget takes.
+    // The excess is not kept as a debt: a flood would bar its user for longer than the budget takes to refill.
     this.#frames = Math.max(0, this.#frames);
     this.#bytes = Math.max(0, this.#bytes);
     this.#barredUntil = now + burstSeconds * returnPart * 1_000;

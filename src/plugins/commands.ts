@@ -17,7 +17,7 @@ export type Side = (typeof sides)[number];
 export type ExecutionType = (typeof executionTypes)[number];
 export type TimeInForce = (typeof timesInForce)[number];
 
-/** The prices that an order has because of its type, and no other does. */
+/** The prices that an order of each type must have; it may have no other of `typePrices`. */
 export const pricesOf = {
   market: [],
   limit: ['limitPrice'],
@@ -123,7 +123,7 @@ export interface TerminalFields {
   readonly extra?: readonly string[];
 }
 
-/** @returns the command with its payload, or the first reason to reject it. Nothing in it is passed over. */
+/** @returns the command with its payload, or the first reason to reject it. Ignores no field. */
 export function readCommand(
   { signalType, cmd, payload }: Pick<SubmitFrame, 'signalType' | 'cmd' | 'payload'>,
   { without = [], extra = [] }: TerminalFields = {},

@@ -31,7 +31,7 @@ export interface PluginSocket {
   send(text: string): boolean;
   /** Backpressure: while true, a backlog should pause; `drained` follows. */
   isCongested(): boolean;
-  /** Tells the connection that it is `closed` behind the frames that wait to be handled. */
+  /** Calls the connection's `closed` once the frames that wait are handled. */
   endBehind(): void;
   close(code: number, reason: string): void;
 }
@@ -57,7 +57,6 @@ export interface ConnectionDeps {
   readonly handlers: ConnectionHandlers;
 }
 
-/** Callbacks of a connection. */
 export interface ConnectionHandlers {
   readonly onOpen: (connection: Connection) => void;
   /** @returns the source that the connection is bound to, or why the hello is rejected or the connection ends. */
@@ -74,7 +73,7 @@ export interface ConnectionHandlers {
     frame: Exclude<PluginFrame, { type: 'hello' }>,
     dataText: string | undefined,
   ) => FrameErrorCode | undefined;
-  /** A frame has arrived that is bad, or handled in a later turn. */
+  /** A frame has arrived that is bad, or that a later turn handles. */
   readonly onHeard: (source: Source) => void;
   /** The send buffer has drained. */
   readonly onDrained: (connection: Connection, source: Source) => void;
@@ -122,7 +121,7 @@ export class Connection implements SourceConnection {
     return this.#isClosed;
   }
 
-  /** Who it is, for the log. */
+  /** Identifies the connection in the log. */
   get trail(): TrailFields<'plugin_connected'> {
     const { traceId, clientAddress, userId } = this.session;
     const { connectionId, source } = this;
@@ -142,8 +141,8 @@ export class Connection implements SourceConnection {
   }
 
   /**
-   * Ends the connection because its user sends more than it may. What was admitted is handled first: otherwise a long
-   * queue that comes at once would be dropped but for its first frames, at each reconnect.
+   * Ends the connection because its user sends more than it may. Admitted frames are handled first: otherwise a plugin
+   * that sends a long queue would lose all but its first frames, at each reconnect.
    */
   tooFast(): void {
     this.#isTooFast = true;
@@ -151,7 +150,7 @@ export class Connection implements SourceConnection {
     this.#socket.endBehind();
   }
 
-  /** A frame has come that is not handled, or not yet: the plugin is not silent. */
+  /** A frame has arrived that is not handled, or not yet: the plugin is not silent. */
   heard(): void {
     if (this.#source !== undefined) this.#deps.handlers.onHeard(this.#source);
   }
@@ -200,7 +199,7 @@ export class Connection implements SourceConnection {
     this.#socket.close(closeCodes[reason], reason);
   }
 
-  /** The socket was closed by the peer or the network, or the last frame that was admitted is handled. */
+  /** The peer or the network has closed the socket, or the last admitted frame is handled. */
   closed(): void {
     if (this.#isClosed) return;
     if (!this.#isTooFast) return this.#end('terminal_left');

@@ -13,7 +13,7 @@ const isValid = compileSchemas(pluginFrames);
 export type DecodedFrame =
   | {
       readonly frame: PluginFrame;
-      /** The `data` of an event as the frame has it, in one line; absent where it has none. */
+      /** The JSON text of an event's `data`, in one line; absent where it has none. */
       readonly dataText?: string;
       readonly error?: undefined;
     }
@@ -46,12 +46,12 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   return { frame, dataText: inOneLine(utf8.decode(bytes.subarray(start, end))) };
 }
 
-/** No text within the JSON has a line break: only a backslash can stand for one there. */
+/** Line breaks in valid JSON are only between its tokens: within a text they are escaped. */
 function inOneLine(json: string): string {
   return json.replace(/[\r\n]/g, ' ').trim();
 }
 
-/** What the schemas do not say: the data of an event is that of its kind, and an ack names what it acknowledges. */
+/** Checks what the schemas do not: the data of an event is that of its kind, and an ack names what it acknowledges. */
 function isWhole(frame: PluginFrame): boolean {
   if (frame.type === 'event') return isEventData(frame.event, frame.data ?? {});
   if (frame.type !== 'ack') return true;

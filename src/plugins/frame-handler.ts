@@ -41,7 +41,7 @@ export interface FrameHandlerDeps {
   readonly writer: WriteQueue;
   readonly reportsIgnored: Counter;
   readonly fillsDuplicate: Counter;
-  /** Numbered frames that this source had been told are stored. */
+  /** Frames whose `seq` was not above `lastSeq` of the welcome. */
   readonly framesRepeated: Counter;
   /** Time from dispatch to the first report, in seconds. */
   readonly confirmLatency: Histogram;
@@ -51,14 +51,14 @@ type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
-/** Stores a `seq` and nothing else; `put` tells that it is in a commit. */
+/** A write of a source's `seq` alone. `put` tells that it has joined a commit: a later `seq` needs another write. */
 interface SeqWrite extends Stored {
   seq: number;
 }
 
 export class FrameHandler {
   readonly #deps: FrameHandlerDeps;
-  /** Of each connection, the write of its `seq` that is in no commit yet. */
+  /** By connection, the write of its `seq` that has not joined a commit. */
   readonly #waiting = new WeakMap<SourceConnection, SeqWrite>();
 
   constructor(deps: FrameHandlerDeps) {
@@ -66,7 +66,7 @@ export class FrameHandler {
   }
 
   /**
-   * @param dataText of an event, as decodeFrame gives it.
+   * @param dataText the event's data, as `decodeFrame` gives it.
    * @returns why the frame is rejected; undefined if it is accepted.
    */
   handle(
@@ -119,14 +119,14 @@ export class FrameHandler {
     this.#writeSeq(connection, source);
     if (effect !== 'none') return effect;
     if (seq > numbers.welcomed) return undefined;
-    // A plugin that begins anew would otherwise be ignored without knowing.
+    // Tells a plugin that has begun to count anew: otherwise it would not know that its frames are ignored.
     this.#deps.framesRepeated.add();
     return 'seq_repeated';
   }
 
   /**
-   * One write of a connection waits at a time: while the disk refuses, there would be one for each event. All that
-   * waits is one commit, so that a number joins also what was asked for before it.
+   * Lets one write of a connection wait at a time: while the disk refuses writes, each event would add another. All
+   * waiting writes form one commit, so a later `seq` may join a write that was requested before it.
    */
   #writeSeq(connection: SourceConnection, source: Source): void {
     const waiting = this.#waiting.get(connection);
@@ -146,8 +146,9 @@ export class FrameHandler {
   }
 
   /**
-   * Whether a frame whose number was received before is not the one that had it: a plugin without a journal goes on
-   * behind what its welcome counted. The same one has had its effect. An event that was not kept is not told again.
+   * Whether a frame differs from the one that had its `seq` on an earlier connection: a plugin without a journal counts
+   * on from its welcome. Without a digest to compare, a report counts as another, because the same one changes nothing;
+   * an event does not, because the same one would be published twice.
    */
   #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
     const { uncounted, handled } = connection.numbers;
@@ -178,7 +179,7 @@ export class FrameHandler {
     }
   }
 
-  /** Of a later connection nothing is known yet: its frame of the same number may be another one, and not on disk. */
+  /** Marks nothing durable once there is a later connection: its frame of this `seq` may be another, not on disk yet. */
   #sendAck(connection: SourceConnection, source: Source, seq: number): void {
     if (source.numbers === connection.numbers) this.#deps.registry.markDurable(source, seq);
     connection.acknowledge(seq);
@@ -274,7 +275,7 @@ export class FrameHandler {
 
   #entryOf(source: Source, executionId: string): BookEntry | undefined {
     const { book, registry } = this.#deps;
-    // What has not the form of one would be looked for in the store, and that it is not there be held in memory.
+    // For an id of another form, the store would hold in memory that it has no such record.
     if (executionIdFrom(executionId) !== executionId) return undefined;
     const entry = book.find(source.userId, executionId);
     if (entry === undefined || entry.execution.delivery === 'not_sent') return undefined;
@@ -282,8 +283,8 @@ export class FrameHandler {
   }
 
   /**
-   * @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. One that waits
-   * may have been sent before a restart: that it was sent is stored only afterwards.
+   * @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. A waiting cancel
+   * counts as sent: a restart may have come before the store had that it was.
    */
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);

@@ -1,7 +1,7 @@
 /**
- * Hands received frames to their connections, so many in one turn of the event loop: one read of a socket can
- * hold thousands, and would block everybody while they are handled. What is beyond waits, and each turn takes
- * from every waiting user alike. A close waits behind the frames that came before it. Owns what waits.
+ * Hands received frames to their connections, a limited number in each turn of the event loop: one read of a socket
+ * can hold thousands, and handling them all would block everything else. The rest waits, and each turn takes an equal
+ * share from every waiting user. A close waits behind the frames that came before it. Owns what waits.
  */
 import type { Clock } from '../lib/clock.js';
 
@@ -9,17 +9,17 @@ import type { Clock } from '../lib/clock.js';
 export interface FrameReader {
   readonly isClosed: boolean;
   readonly session: { readonly userId: string };
-  /** Frames have arrived that are handled in a later turn: told once for those of one read. */
+  /** Called once for all frames of one read that a later turn handles. */
   heard(): void;
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void;
-  /** All that came before is handled, and nothing more comes. */
+  /** Called when all frames are handled and no more can come. */
   closed(): void;
 }
 
 interface WaitingFrame {
   readonly reader: FrameReader;
-  /** Shared with the frames before and behind it. */
+  /** Shared with the frames before and after it. */
   readonly block: Uint8Array;
   readonly begin: number;
   readonly end: number;
@@ -40,18 +40,18 @@ interface WaitingUser {
 
 /** What one turn handles, in units: a small frame is one, and each KiB adds one. */
 const unitsPerTurn = 64;
-/** The same in time: an event takes longer than an ack, and the first frames of a process ten times as long. */
+/** The same in milliseconds: an event takes longer than an ack, and the first frames of a process ten times as long. */
 const msPerTurn = 1;
 const bytesPerUnit = 1_024;
-/** Handled of a user before it is the next one's turn: events that come together leave in one write. */
+/** Units handled for one user before the next one's turn: several, so that events that come together leave together. */
 const unitsPerUser = 16;
-/** What may wait in all. Above it, a user that holds more than its share is too fast. */
+/** Bytes that may wait in all. Above it, a user that holds more than its share is too fast. */
 const waitingBytesMax = 32 * 1_024 * 1_024;
-/** Frames share memory: a buffer for each would be most of what a burst of ten thousand costs. */
+/** Size of a block of frames: a buffer for each frame would be most of what a burst of ten thousand costs. */
 const blockBytes = 64 * 1_024;
 /** What the objects of a waiting frame take beside its bytes. */
 const overheadBytes = 512;
-/** Handled places at the head of a user's frames are cut off by so many at once. */
+/** How many handled places at the head of a user's frames are removed at once. */
 const placesPerCut = 1_024;
 
 export type Intaken = 'handled' | 'waiting' | 'refused';
@@ -62,9 +62,9 @@ export class Intake {
   #unitsUsed = 0;
   #msUsed = 0;
   #isScheduled = false;
-  /** The one whose frames were the last to wait in this turn. */
+  /** The reader whose frame was the last to wait in this turn. */
   #heard: FrameReader | undefined;
-  /** New frames are copied behind the used bytes. */
+  /** New frames are copied after the used bytes. */
   #block: Uint8Array = new Uint8Array(0);
   #blockUsed = 0;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -112,7 +112,7 @@ export class Intake {
     return 'waiting';
   }
 
-  /** Nothing more comes of it. Its connection ends when the frames that its user sent before are handled. */
+  /** The reader gets no more frames: its connection ends when the frames that its user sent before are handled. */
   close(reader: FrameReader): void {
     const user = this.#waiting.get(reader.session.userId);
     if (user === undefined) reader.closed();

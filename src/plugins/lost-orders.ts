@@ -1,7 +1,6 @@
 /**
- * Gives up the orders of sources that were removed because they had not been seen for so long: nobody is left to report
- * on them, so they become `unknown`, and count as open orders no more. A terminal that comes back all the same
- * corrects them. Owns its timer.
+ * Gives up the orders of sources that were removed as long unseen: no terminal is left to report on these orders, so
+ * they become `unknown`, and no longer count as open. A terminal that returns corrects them. Owns its timer.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { hourMs } from '../lib/durations.js';
@@ -18,7 +17,7 @@ export interface LostOrdersDeps {
   readonly registry: Registry;
 }
 
-/** A turn of the loop takes them in a few milliseconds. */
+/** Entries given up in one turn of the event loop: a few milliseconds. */
 const entriesPerTurn = 256;
 
 export class LostOrders {
@@ -29,7 +28,7 @@ export class LostOrders {
     this.#deps = deps;
   }
 
-  /** Begins to look for them, once an hour. */
+  /** Looks for lost orders once an hour from now on. */
   begin(): void {
     this.#timer = every(this.#deps.clock, hourMs, () => void this.#giveUp());
   }

@@ -67,8 +67,8 @@ export class Outbox {
   }
 
   /**
-   * After a hello: redelivers commands that are neither acknowledged nor expired. If the plugin reconnected
-   * without a capability, its commands wait until their TTL passes.
+   * After a hello: redelivers commands that are neither acknowledged nor expired. Commands whose capability the plugin
+   * now lacks wait until their time is over.
    */
   resume(connection: SourceConnection, source: Source): void {
     if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
@@ -132,7 +132,7 @@ export class Outbox {
     for (const entry of unmarked) book.apply(entry, allowSending, { done });
   }
 
-  /** Lets the backlog wait for a cancel of all orders that is not on disk yet. @returns whether there is one. */
+  /** Makes the backlog wait for a cancel of all orders that is not on disk yet. @returns whether there is one. */
   #awaitDecision(connection: SourceConnection, source: Source): boolean {
     const waits = this.#deps.owed.awaitDecision(source.userId, () =>
       this.#sendBacklog(connection, source),
@@ -209,7 +209,7 @@ export class Outbox {
 
   #sourceOf({ userId, execution, source }: BookEntry): Source | undefined {
     const { registry } = this.#deps;
-    // What has left the book may still have a cancel to be sent.
+    // An entry that has left the book may still have a cancel to be sent.
     return source == null
       ? registry.sourceOf(userId, execution)
       : registry.find(userId, source.source);
@@ -239,9 +239,9 @@ function sendCancelFrame(
 }
 
 /**
- * A waiting cancel follows the acknowledgement of its order, which the terminal must know to cancel it. If none
- * can come any more, because the submit frame left on an earlier connection and is not repeated for an order
- * with a cancel, or because the order has become unknown, the terminal is asked all the same.
+ * A waiting cancel follows the acknowledgement of its order: a terminal can cancel only an order that it knows. It is
+ * sent without one if none can come any more: the submit frame was sent on an earlier connection, and is not repeated
+ * for an order with a cancel, or the order has become unknown.
  */
 function mayTakeCancel(
   connection: SourceConnection,

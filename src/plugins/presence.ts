@@ -84,7 +84,7 @@ export class Presence {
     return source;
   }
 
-  /** Sends the welcome frame. */
+  /** Begins the connection's `seq`s, and sends the welcome frame. */
   welcome(connection: Connection, source: Source): void {
     const { clock, limits } = this.#deps;
     const welcomed = source.durableSeq;

@@ -14,14 +14,14 @@ import { capabilities } from '../model/records.js';
 export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';
 export const frameBytesMax = 128 * 1024;
-/** The native server closes the connection at a larger message, without a word. */
+/** At a larger message the native server closes the connection, without an `error` frame or a close code of ours. */
 export const messageBytesMax = 256 * 1024;
 export const helloTimeoutMs = 5_000;
 /** The interval in the welcome frame. A connection times out after `heartbeatWindowMs` of the limits. */
 export const heartbeatMs = 30_000;
 /**
- * A `seq` may be above the last one by this much: room for a count of milliseconds, but 2^53 − 1 by accident
- * would leave no number above it, and the source could never report again.
+ * How far a `seq` may be above the last one: room for a count of milliseconds. An accidental 2^53 − 1 would leave no
+ * number above it, and the source could never report again.
  */
 export const seqJumpMax = 2 ** 42;
 /** The connection is closed at this number of bad frames. */
@@ -55,7 +55,7 @@ export type ConnectionEnd = (typeof connectionEnds)[number];
 
 /**
  * Codes of the `error` frame. Errors with `counts` are protocol violations: at `badFramesMax` of them the
- * connection is closed. The others are well-formed frames with an unknown id.
+ * connection is closed. The others answer well-formed frames.
  */
 // oxfmt-ignore
 export const frameErrors = {
@@ -176,7 +176,7 @@ export const pluginFrames = {
 export type PluginFrameType = keyof typeof pluginFrames;
 export type PluginFrameOf<T extends PluginFrameType> = Static<(typeof pluginFrames)[T]>;
 export type PluginFrame = { [T in PluginFrameType]: PluginFrameOf<T> }[PluginFrameType];
-/** Frames of which each takes effect once. */
+/** Frames with a `seq`: each takes effect once. */
 export type NumberedFrame = Extract<PluginFrame, { seq: number }>;
 export type Evidence = Pick<PluginFrameOf<'report'>, keyof typeof evidence>;
 

@@ -28,7 +28,7 @@ const lastSeenWritesPerWindow = 8;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
 
-/** Of a source: as many as a plugin keeps for a gateway that does not acknowledge them. */
+/** Most digests kept of a source: a plugin keeps as many frames for a gateway that does not acknowledge them. */
 const receivedMax = 1_000;
 
 export interface RegistryDeps {
@@ -39,7 +39,7 @@ export interface RegistryDeps {
   readonly limits: Limits;
 }
 
-/** Of a frame of any size: what is received must not fill the memory while the disk takes nothing. */
+/** @returns a text of fixed size: whole frames would fill the memory while the disk takes no writes. */
 export function digestOf(frame: NumberedFrame): string {
   return hash('sha1', JSON.stringify(frame), 'base64');
 }
@@ -80,7 +80,7 @@ export class Registry {
     const now = clock.now();
     return store.range('sources', range).flatMap(({ key: [userId], record }) => {
       const key = sourceKey(record);
-      // Of a deleted user, what was under way is left until the purge comes to it.
+      // A deleted user's sources stay in the store until the purge removes them.
       if (this.find(userId, key) !== undefined || isDeleted(store, userId)) return [];
       return this.#insert({
         ...record,
@@ -107,8 +107,8 @@ export class Registry {
   }
 
   /**
-   * A connected source is: its connection is closed when it falls silent. By its last-seen time, all would be inactive
-   * after a pause of the gateway, until the frames that came meanwhile are read.
+   * A connected source is active: its connection is closed when it falls silent. By the last-seen time, every source
+   * would be inactive after a pause of the gateway, until the frames that came meanwhile are read.
    */
   isActive(source: Source): boolean {
     if (source.connection !== undefined) return true;
@@ -141,7 +141,7 @@ export class Registry {
     return source?.connection !== undefined && source.capabilities.includes('cancel');
   }
 
-  /** Whether the execution's terminal, connected or not, supports cancels. One that is not known may. */
+  /** Whether the execution's terminal, connected or not, supports cancels; true if the terminal is not known. */
   mayCancel(userId: string, execution: Execution): boolean {
     return this.sourceOf(userId, execution)?.capabilities.includes('cancel') !== false;
   }
@@ -150,7 +150,7 @@ export class Registry {
     for (const sources of this.#byUser.values()) yield* sources.values();
   }
 
-  /** Whether this source may become or stay active: the user's active ones are limited. */
+  /** Whether this source may become or stay active: a user's active sources are limited. */
   hasRoom(userId: string, name: SourceName): boolean {
     if (this.findActive(userId, sourceKey(name)) !== undefined) return true;
     return this.active(userId).length < this.#deps.limits.sourcesPerUser;
@@ -191,7 +191,7 @@ export class Registry {
     return { source, replaced };
   }
 
-  /** @returns false when the source has another connection meanwhile. */
+  /** @returns false if another connection has replaced this one. */
   detach(source: Source, connection: SourceConnection): boolean {
     if (source.connection !== connection) return false;
     source.connection = undefined;
@@ -208,7 +208,7 @@ export class Registry {
     source.lastSeenAt = this.#deps.clock.now();
   }
 
-  /** Records the `seq` of a frame. @returns false for a duplicate: it, or a higher one, was received before. */
+  /** Records the `seq` of a frame. @returns false if this `seq`, or a higher one, was received before. */
   receive(source: Source, frame: NumberedFrame): boolean {
     const { seq } = frame;
     if (seq <= source.lastSeq) return false;
@@ -217,7 +217,7 @@ export class Registry {
     return true;
   }
 
-  /** Until it is durable, so that a repetition is told from another frame of the same number. */
+  /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame of the same `seq`. */
   keep({ received }: Source, frame: NumberedFrame): void {
     received.set(frame.seq, digestOf(frame));
     const [oldest] = received.keys();
@@ -259,7 +259,7 @@ export class Registry {
     }
   }
 
-  /** One that connects under ever new names would otherwise fill the memory. */
+  /** Removes the source longest unseen if there are too many: ever new names would fill the memory. */
   #makeRoom(userId: string): void {
     const sources = this.#byUser.get(userId);
     if (sources === undefined) return;

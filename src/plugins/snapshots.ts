@@ -47,7 +47,7 @@ export class Snapshots {
         this.#settle(snapshotId, timedOut),
       );
       this.#open.set(snapshotId, { connection, deadline, answer: resolve });
-      // A send that finds the buffer full closes the connection, which has settled this question then.
+      // A send that finds the buffer full closes the connection, and so has settled the question.
       if (!connection.send({ type: 'snapshot', snapshotId })) this.#settle(snapshotId, unavailable);
     });
   }
@@ -58,7 +58,7 @@ export class Snapshots {
     if (this.#open.get(snapshotId)?.connection === connection) this.#settle(snapshotId, { event });
   }
 
-  /** The connection has ended: its questions get no answer any more. */
+  /** The connection has ended: its questions can get no answer. */
   closed(connection: SourceConnection): void {
     for (const [snapshotId, question] of this.#open) {
       if (question.connection === connection) this.#settle(snapshotId, unavailable);

@@ -50,7 +50,7 @@ const upgradeRefusals = {
 type UpgradeRefusal = keyof typeof upgradeRefusals;
 
 const route = `GET ${pluginPath}`;
-/** When to try again without a free connection: when one ends is not known. */
+/** `Retry-After` if no connection is free: when one will end is not known. */
 const freeConnectionMs = 10_000;
 
 interface SocketData {
@@ -83,8 +83,8 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
   };
 
   /**
-   * It ends the connection: nothing tells whether the client reads, and the native server keeps all that it does not
-   * (native-notes/backpressure.md). @param retryMs when to try again; 0 when that is not known.
+   * Answers and ends the connection: nothing tells whether the client reads, and the native server keeps every answer
+   * that it does not (native-notes/backpressure.md). @param retryMs when to try again; 0 when that is not known.
    */
   function refuseUpgrade(
     res: HttpResponse,
@@ -128,17 +128,17 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         const version = req.getHeader('sec-websocket-version');
         const extensions = req.getHeader('sec-websocket-extensions');
         const traceId = deps.nextTraceId(head.traceparent);
-        // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         const clientAddress = addressText(deps.addressOf(res, head.forwardedFor));
         const refuse = (code: UpgradeRefusal, userId?: string, retryMs = 0): void =>
           refuseUpgrade(res, code, { traceId, clientAddress, userId }, retryMs);
         if (head.isAmbiguous) {
-          // Later, as in http/server.ts: nothing behind it is read while an answer is owed.
+          // A turn later, for the reason that `refuseLater` in http/server.ts gives.
           setImmediate(guarded, () => {
             if (!isGone) refuse('bad_request');
           });
           return;
         }
+        // The native server treats every request with Sec-WebSocket-Key as an upgrade.
         if (!isUpgrade) return refuse('upgrade_required');
         const session = authenticateSession(deps.store, head.bearer, deps.clock.now());
         if (session === undefined) return refuse('invalid_session');
@@ -178,7 +178,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
         deps.connection.handlers.onOpen(connection);
       });
     },
-    // Thousands may come in one call: a closure for each would cost as much as to count it.
+    // One read may bring thousands of messages: a closure for each would cost as much as counting it.
     message(ws, message, isBinary) {
       try {
         const { connection } = ws.getUserData();
@@ -202,7 +202,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
   });
 }
 
-/** The names that a client offers may come in several headers. */
+/** Looks at all headers, as a client may offer its subprotocols in several. */
 function offers(req: HttpRequest, wanted: string): boolean {
   let isOffered = false;
   req.forEach((name, value) => {
@@ -212,7 +212,7 @@ function offers(req: HttpRequest, wanted: string): boolean {
   return isOffered;
 }
 
-/** After a close by the peer, what is sent is lost, as it is on the way. Connection checks `isClosed` first. */
+/** A frame sent after the peer has closed is lost, as one on the way is: `send` counts it as sent. */
 function socketOf(
   ws: WebSocket<SocketData>,
   data: Readonly<SocketData>,

@@ -12,11 +12,11 @@ export interface Source extends ActiveSource, Stored {
   software: SourceRecord['software'];
   /** Highest `seq` received on any connection. */
   lastSeq: number;
-  /** Highest durable `seq`, as its latest connection counts them. */
+  /** Highest durable `seq` of the latest connection. */
   durableSeq: number;
-  /** Those of its latest connection; of an earlier one's, what reaches the disk now is not counted. */
+  /** The latest connection's; a `seq` of an earlier connection that becomes durable now does not count. */
   numbers: Numbers;
-  /** Digests of the frames that are received and not yet durable, by `seq`; of very many the newest ones. */
+  /** Digests of the frames that are received and not durable yet, by `seq`; of too many, only the newest. */
   readonly received: Map<number, string>;
   /** Wall time in Unix ms. */
   lastSeenAt: number;
@@ -26,15 +26,15 @@ export interface Source extends ActiveSource, Stored {
 }
 
 /**
- * The `seq`s of one connection. A plugin without a journal goes on behind its welcome, and so gives numbers of an
- * earlier connection to other frames.
+ * The `seq`s of one connection. A plugin without a journal counts on from its welcome, and so may give the `seq`s of
+ * an earlier connection to other frames.
  */
 export interface Numbers {
   /** `lastSeq` of its welcome. */
   readonly welcomed: number;
-  /** Highest that came on it, or was told in its welcome. */
+  /** Highest `seq` that came on the connection or was in its welcome. */
   handled: number;
-  /** Digests of what was received before and its welcome did not count. */
+  /** Digests of frames that were received before the welcome and were not durable then, by `seq`. */
   readonly uncounted: ReadonlyMap<number, string>;
 }
 
@@ -51,7 +51,7 @@ export interface SourceConnection {
   readonly isClosed: boolean;
   /** Backpressure: while true, a backlog should pause. */
   readonly isCongested: boolean;
-  /** Of its user. */
+  /** The budget of its user. */
   readonly budget: Pick<UserBudget, 'reportsWaiting'>;
   numbers: Numbers;
   /** @returns false when the send buffer is full or the connection closed. */

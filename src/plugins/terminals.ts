@@ -1,4 +1,4 @@
-/** Builds the parts that serve plugins, and defines what each step of a connection sets off, in its order. */
+/** Builds the parts that serve plugins, and defines what each step of a connection calls, in order. */
 import type { TrailLog } from '../model/trail-events.js';
 import { Budgets } from './budget.js';
 import type { ConnectionDeps, ConnectionHandlers } from './connection.js';
