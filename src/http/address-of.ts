@@ -4,7 +4,7 @@ import type { HttpResponse } from './uws.js';
 
 export type AddressOf = (res: HttpResponse, forwardedFor: string) => Uint8Array;
 
-/** @param trustedCidrs the proxies that are believed. */
+/** @param trustedCidrs the proxies whose `X-Forwarded-For` is believed. */
 export function createAddressOf(trustedCidrs: readonly string[]): AddressOf {
   const clientAddress = createClientAddress(trustedCidrs);
   return (res, forwardedFor) =>

@@ -4,10 +4,10 @@ import { type Headers, statusLine } from './status-line.js';
 
 /** The headers `RateLimit-Policy` and `RateLimit`. */
 export interface RateLimit {
-  /** Both, each behind its line break, up to the requests that remain. */
+  /** Both lines, each after its line break, up to the number of requests that remain. */
   readonly start: Uint8Array;
   readonly remaining: number;
-  /** Until one more is free. */
+  /** Seconds until one more request is free. */
   readonly seconds: number;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Writes the body of a response with backpressure honoured: what the socket does not take stays here until the
- * client reads on. A native `end` would buffer it, and again for each further request that a client sends without
- * reading. While a rest is left, the native server closes the connection on the next request, and of a client that
- * takes nothing for ten seconds (native-notes/backpressure.md).
+ * Writes the body of a response and honours backpressure: what the socket does not take stays here until the client
+ * reads on. A native `end` would buffer it, for every request that a client sends without reading. While a rest is
+ * left, the native server closes the connection at its next request, or when the client takes nothing for ten seconds
+ * (native-notes/backpressure.md).
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';
 import type { HttpResponse } from './uws.js';
 
-/** How long a client may take nothing while more than the bound waits for it. */
+/** How long a client may take nothing while more than `unsentBytesMax` waits for it. */
 export const unsentMsMax = 5_000;
 
 export interface UnsentBounds {
@@ -17,13 +17,13 @@ export interface UnsentBounds {
   readonly unsentBytesMax: number;
 }
 
-/** What the socket did not take waits until the client reads. */
+/** The part of a body that waits until the client reads. */
 export interface OwedBody {
-  /** The client has left instead. */
+  /** Call it when the client has left. */
   drop(): void;
 }
 
-/** `ended`: the socket took all. `unread`: the client does not read, so that the connection must be closed. */
+/** `ended`: the socket took all. `unread`: the client does not read, and the connection must be closed. */
 export type Written = 'ended' | 'unread' | OwedBody;
 
 /** Ends the response with the body, now or as soon as the client reads. Call it in a cork. */
@@ -37,7 +37,7 @@ export function writeBody(
   const sent = res.getWriteOffset();
   // Nothing was taken: the client has not read the answers before this one.
   if (sent === 0) return 'unread';
-  // A copy, so that the part that was sent can be freed, and what is shared can be used again.
+  // A copy: the part that was sent can be freed, and the caller may use its bytes again.
   const rest = Buffer.from(Buffer.from(body as Uint8Array).subarray(sent));
   const patience = (unsent: number): Timer | undefined =>
     unsent > unsentBytesMax ? setPatientTimer(clock, unsentMsMax, () => res.close()) : undefined;

@@ -1,7 +1,7 @@
 /**
- * Keeps file descriptors in reserve: a connection to the API port beyond its share is closed at once. Otherwise a
- * flood of connections, which needs no credential, would take them all, and the log would get no next file, the
- * operator's commands and the ops port no connection. Owns the number of open connections.
+ * Keeps file descriptors in reserve: closes a connection to the API port beyond its share at once. Otherwise a flood
+ * of connections, which needs no credential, would take them all: the log could not open its next file, nor could the
+ * operator's commands and the ops port accept a connection. Owns the number of open connections.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { minuteMs } from '../lib/durations.js';
@@ -10,11 +10,11 @@ import type { TemplatedApp } from './uws.js';
 
 /** 64 connections to the ops port, 64 of commands, and the files of the log and of a backup. */
 const reserveMax = 160;
-/** Of a small limit, one in so many is the reserve. */
+/** The reserve is at most the file limit divided by this. */
 const reservePart = 4;
 
 export interface RefusedConnections {
-  /** Since this was last told. */
+  /** Refusals since the last call of `tell`. */
   readonly refused: number;
   readonly connectionsMax: number;
   readonly openFilesMax: number | undefined;
@@ -37,7 +37,7 @@ export class ConnectionLimit {
 
   constructor(readonly deps: ConnectionLimitDeps) {}
 
-  /** To be called when the process has open what it needs itself; without a limit where the system tells none. */
+  /** Sets `max`, unless the system tells no file limit. Call it when the process has opened its own files. */
   measure(): void {
     this.#openFilesMax = readFileLimit('self');
     if (this.#openFilesMax !== undefined)
@@ -48,13 +48,13 @@ export class ConnectionLimit {
     app.filter((res, change) => {
       this.#open += change;
       if (change < 0 || this.#open <= this.max) return;
-      // Counted out within the call.
+      // The native server calls this filter again within `close`, to count it out.
       res.close();
       this.#refuse();
     });
   }
 
-  /** The native server counts a WebSocket in as a connection, and not out. */
+  /** Counts a WebSocket out: the native server counts it in as a connection, but not out. */
   webSocketClosed(): void {
     this.#open--;
   }

@@ -28,7 +28,7 @@ export interface RequestContext {
   readonly query: string;
   /** Monotonic ms. */
   readonly startedAt: number;
-  /** The turn of the event loop in which it came. */
+  /** The turn of the event loop in which the request came. */
   readonly turn: number;
 }
 
@@ -36,7 +36,7 @@ export interface RequestContext {
 export interface ExchangeHost extends UnsentBounds {
   /** The client's address, of 4 or 16 bytes, from its socket and `X-Forwarded-For`. */
   readonly addressOf: AddressOf;
-  /** Whether it is still that turn. */
+  /** Whether the event loop is still in that turn. */
   isIn(turn: number): boolean;
   /** Whether an answer to a request of that turn has to wait for the next one. */
   mustWait(turn: number): boolean;
@@ -50,12 +50,12 @@ export interface ExchangeHost extends UnsentBounds {
   failed(exchange: Exchange, error: unknown): void;
 }
 
-/** A body that comes. */
+/** A body that is being received. */
 interface Reading {
   readonly bytesMax: number;
-  /** Of a larger body. */
+  /** The error for a larger body. */
   readonly refusal: ErrorCode;
-  /** As the head says; NaN or 0 where it does not. */
+  /** `Content-Length`; NaN or 0 if it is missing or no number. */
   readonly announced: number;
   /** Bytes so far. */
   length: number;
@@ -70,19 +70,19 @@ const noBytes = new Uint8Array(0);
 export class Exchange {
   /** The gate sets it once the key is known; then every response has it. */
   rateLimit: RateLimit | undefined;
-  /** Who asks, as soon as the gate or the endpoint knows it. */
+  /** The caller, once the gate or the endpoint knows it. */
   userId: string | undefined;
-  /** The API key that it asks with. */
+  /** The caller's API key. */
   keyId: number | undefined;
   readonly #res: HttpResponse;
   readonly #host: ExchangeHost;
   #isOver = false;
-  /** The native server is in a call for this request: what is written leaves with that call's end. */
+  /** The native server is in a call for this request, and sends what is written when that call returns. */
   #isCorked = false;
-  /** Nothing more can come of the native response. */
+  /** The native response is complete: it can neither drain nor be aborted. */
   #isEnded = false;
   #owed: OwedBody | undefined;
-  /** Its response waits for the next turn. */
+  /** The response waits for the next turn. */
   #isWaiting = false;
   #body: Buffer | undefined;
   #stream: SseWriter | undefined;
@@ -99,8 +99,8 @@ export class Exchange {
   }
 
   /**
-   * Runs the work of the native server's call for a new request. A client cannot leave before that call returns, but
-   * then somebody has to listen for it, unless the response is over (native-notes/request-lifetimes.md).
+   * Runs the work of the native server's call for a new request. The client cannot leave before that call returns; the
+   * native server then requires a listener for it, unless the response is over (native-notes/request-lifetimes.md).
    */
   begin(work: (exchange: this) => void): void {
     this.#isCorked = true;
@@ -133,7 +133,7 @@ export class Exchange {
     return addressText(this.address);
   }
 
-  /** Runs `task` once, when the response was sent or the client disconnected; at once if that is so. */
+  /** Runs `task` once, when the response was given or the client disconnected; at once if that has happened. */
   onOver(task: () => void): void {
     if (this.#isOver) task();
     else this.#whenOver = task;
@@ -144,7 +144,7 @@ export class Exchange {
     return partitionOf(this.address);
   }
 
-  /** The client's address, 4 or 16 bytes; empty if it is not known, as once the response is over. */
+  /** The client's address, 4 or 16 bytes; empty once the response is over. */
   get address(): Uint8Array {
     return this.#isOver ? noBytes : this.#host.addressOf(this.#res, this.head.forwardedFor);
   }
@@ -199,7 +199,7 @@ export class Exchange {
     this.run(() => then(body));
   }
 
-  /** Responds with JSON text. Bytes stay as they are until the response is written. */
+  /** Responds with JSON text. Reads bytes only during the call. */
   reply(status: number, body: string | Uint8Array, headers = noHeaders): void {
     if (!this.isOver) this.#answer(status, body, headers, undefined);
   }
@@ -207,7 +207,7 @@ export class Exchange {
   #answer(status: number, body: string | Uint8Array, headers: Headers, close: Close): void {
     this.#isWaiting = this.#host.mustWait(this.request.turn);
     if (!this.#isWaiting) return this.#write(status, body, headers, close);
-    // Bytes are shared with the next answer.
+    // The caller may use its bytes again for the next answer.
     const kept = typeof body === 'string' ? body : body.slice();
     setImmediate(() => this.#write(status, kept, headers, close));
   }
@@ -215,8 +215,8 @@ export class Exchange {
   #write(status: number, body: string | Uint8Array, headers: Headers, close: Close): void {
     if (this.#isOver) return;
     const isLast = close === 'forced' || (this.request.isHead && !this.#host.keepsAfterHead(this));
-    // The native server says it itself of what it ends at once. It cannot do so for every last request: what it ends
-    // it buffers without a bound, whether or not the client reads (native-notes/http-parser.md).
+    // For `isLast` the native server writes `Connection: close` itself. Other last requests do not end that way: for a
+    // client that does not read, the native server would buffer without a bound (native-notes/http-parser.md).
     const saysClose = !isLast && (close === 'announced' || this.head.isLastRequest);
     const head = this.#head(status, headers, body.length > 0, saysClose);
     let written: Written = 'ended';
@@ -228,7 +228,7 @@ export class Exchange {
     if (written === 'unread') this.#res.close();
   }
 
-  /** @param isLast whether the connection ends with it. */
+  /** @param isLast whether the connection ends with this response. */
   #put(head: Uint8Array, body: string | Uint8Array, isLast: boolean): Written {
     const res = this.#res;
     res.writeStatus(head);
@@ -238,7 +238,7 @@ export class Exchange {
       // A 204 must not have a Content-Length, nor may HEAD tell one of a stream.
       res.endWithoutBody();
     } else if (this.request.isHead) {
-      // With an argument it writes a length of its own.
+      // With an argument, `endWithoutBody` writes a length of its own.
       res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
     } else {
       return writeBody(res, body, this.#host);
@@ -295,7 +295,7 @@ export class Exchange {
     }
   }
 
-  /** Never the reason why there is no answer. */
+  /** Tells the host of a refusal. A failure there is logged, and must not prevent the answer. */
   #tell(code: ErrorCode): void {
     try {
       this.#host.refused(this, code);

@@ -29,10 +29,10 @@ export interface GateDeps {
   readonly keyUses: KeyUses;
 }
 
-/** In place of the limit for all requests. */
+/** Replaces the limit for all requests. */
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** Of a larger body. */
+  /** The error for a larger body. */
   readonly refusal: ErrorCode;
 }
 
@@ -40,8 +40,8 @@ export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyOwner | undefined;
   /**
-   * Passes the whole body to `then`, with the caller as it is by now: its key may have been revoked, or its
-   * account frozen, since the head came. Otherwise the request has its response. The bytes are valid only until
+   * Passes the whole body to `then`, with the caller as it is by then. If the body is refused, or the key was revoked
+   * or the account frozen since the head came, the request has its response instead. The bytes are valid only until
    * `then` returns.
    */
   readBody(
@@ -52,7 +52,7 @@ export interface Gate {
   ): void;
   /** @returns undefined when the request was rejected and has its response. */
   admitUser(exchange: Exchange): User | undefined;
-  /** Judges an admitted user again: when its body has come, and in the transaction that changes something. */
+  /** Judges an admitted user again: when the body has come, and in the transaction that makes the change. */
   userRefusal(
     reader: Reader,
     exchange: Exchange,
@@ -63,8 +63,8 @@ export interface Gate {
 
 const windowSeconds = 60;
 /**
- * A body up to this size is read as it comes. A larger one may take milliseconds, when it has thousands of members:
- * each turn of the event loop reads one of them, and the users take turns.
+ * A body up to this size is read as it comes. A larger one may take milliseconds, if it has thousands of members: each
+ * turn of the event loop reads one such body, and the users take turns.
  */
 const promptBytesMax = 4_096;
 
@@ -78,7 +78,7 @@ export function createGate(deps: GateDeps): Gate {
   const policy = `"key";q=${limits.keyRequestsPerMinute};w=${windowSeconds}`;
   const start = constantBytes(`\r\nRateLimit-Policy: ${policy}\r\nRateLimit: "key";r=`);
 
-  /** @returns false when it is one too many, and the request has its response. */
+  /** @returns false when the bucket is empty, and the request has its response. */
   function takeOne(
     exchange: Exchange,
     buckets: BucketMap<string>,
@@ -92,7 +92,7 @@ export function createGate(deps: GateDeps): Gate {
     return false;
   }
 
-  /** Counts a failed attempt to authenticate. @returns whether it is told as one. */
+  /** Counts a failed attempt to authenticate. @returns false when it is one too many, and has its response. */
   function takeAttempt(exchange: Exchange): boolean {
     return takeOne(exchange, failedAttempts, exchange.partition, 'api_rate_limited');
   }
@@ -104,7 +104,7 @@ export function createGate(deps: GateDeps): Gate {
       exchange.userId = owner.user.userId;
       exchange.keyId = owner.key.id;
       if (isAddressAllowed(owner.key, exchange)) return owner;
-      // Takes nothing from the key's rate: who stole it must not stop its owner.
+      // Takes nothing from the key's rate: a thief of the key must not use up what its owner may send.
       const now = exchange.request.startedAt;
       tellRate(exchange, keyBuckets.of(owner.key.id, now), now);
       exchange.fail('address_not_allowed');
@@ -131,7 +131,7 @@ export function createGate(deps: GateDeps): Gate {
   }
 
   function confirm(exchange: Exchange, caller: KeyOwner): KeyOwner | undefined {
-    // In the same packet as its head: nothing that changes a right can have been told in between.
+    // The body came in the same turn as the head: no right can have changed in between.
     if (exchange.isInFirstTurn) return caller;
     const owner = identify(exchange);
     if (owner === undefined) return undefined;

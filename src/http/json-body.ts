@@ -5,7 +5,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface ParsedJson {
   readonly value: unknown;
-  /** The member's value as it stands in the body, '' when it has none. */
+  /** The text of the member's value in the body; '' if it has none. */
   readonly memberText: string;
 }
 
@@ -21,7 +21,7 @@ export function parseJson(
     const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);
     if (start < 0) return { value, memberText: '' };
-    // Where each byte is a character, both count alike.
+    // If every byte is a character, positions in the bytes are positions in the text.
     const isAscii = text.length === bytes.length;
     const part = isAscii ? text.slice(start, end) : utf8.decode(bytes.subarray(start, end));
     return { value, memberText: part.trim() };

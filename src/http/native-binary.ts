@@ -1,6 +1,6 @@
 /**
- * Which native server this process runs: a binary of another's making, so its SHA-256 is held against
- * the ones that were tested. Where they come from, and how to take others: native-notes/binary.md.
+ * Tells which native server this process runs: others have built the binary, so its SHA-256 is compared with those
+ * that were tested. native-notes/binary.md tells where they come from, and how to take others.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -28,11 +28,11 @@ export interface NativeBinary {
   readonly path: string;
   /** Lower-case hex; '' without a path. */
   readonly sha256: string;
-  /** Whether it is, byte for byte, the file of this name that was tested. */
+  /** Whether the file is, byte for byte, the one of this name that was tested. */
   readonly isKnown: boolean;
 }
 
-/** Reads the file once more, some megabytes: for the start and for diagnosis. */
+/** Reads some megabytes: for the start and for diagnosis. */
 export function checkNativeBinary(path: string = loadedBinary()): NativeBinary {
   if (path === '') return { path, sha256: '', isKnown: false };
   const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -40,7 +40,7 @@ export function checkNativeBinary(path: string = loadedBinary()): NativeBinary {
   return { path, sha256, isKnown: name !== undefined && knownBinaries[name] === sha256 };
 }
 
-/** The layout of a package may change with its version, but what is loaded is in Node's cache. */
+/** Looks in Node's cache of modules, because a package's layout may change with its version. */
 function loadedBinary(): string {
   const { platform, arch, versions } = process;
   const names = ['uws.node', `uws_${platform}_${arch}_${versions.modules}.node`];

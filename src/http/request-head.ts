@@ -19,12 +19,12 @@ export class RequestHead {
   idempotencyKeyCount = 0;
   lastEventId = '';
   lastEventIdCount = 0;
-  /** Empty where there are two. */
+  /** Empty if there are several. */
   traceparent = '';
   traceparentCount = 0;
   forwardedFor = '';
   connection = '';
-  /** The first one. */
+  /** The first, if there are several. */
   expect = '';
   expectCount = 0;
 
@@ -77,9 +77,9 @@ export class RequestHead {
   }
 
   /**
-   * Framing that the native parser lets through, or refuses only after the handler has run, although
-   * two readers of it could disagree where the request ends. Such a request is refused and its
-   * connection condemned (request smuggling). Two hosts get here from the older native parser only.
+   * Whether two parsers could disagree where the request ends, and the native parser lets it through, or refuses it
+   * only after the handler has run. Such a request is refused and its connection closed, against request smuggling.
+   * Only the older native parser lets two hosts through.
    */
   get isAmbiguous(): boolean {
     return (
@@ -114,7 +114,7 @@ export class RequestHead {
     return this.transferEncodingCount > 0 || Number(this.contentLength) > 0;
   }
 
-  /** Whether the client says that it asks nothing more on its connection. */
+  /** Whether the client says that this is the last request on its connection. */
   get isLastRequest(): boolean {
     return this.connection !== '' && closeOption.test(this.connection);
   }
@@ -125,12 +125,12 @@ export class RequestHead {
   }
 }
 
-/** Several headers of a list are one, in their order. */
+/** Joins the headers of one list, in their order. */
 function joined(list: string, value: string): string {
   return list === '' ? value : `${list}, ${value}`;
 }
 
-/** One of the words, which commas separate. */
+/** `close` among words that commas separate. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 const bearerScheme = /^bearer /i;

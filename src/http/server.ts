@@ -41,20 +41,20 @@ export interface HttpServer {
 /** The native server's function for each method. */
 const verbs = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
 
-/** Where a request arrived. */
+/** The route of a request, and what is read for it. */
 interface Place {
   readonly route: Route | undefined;
   /** In the table of routes. */
   readonly index: number;
   readonly hasParameter: boolean;
-  /** Whether anybody looks at the query: to ask for it is a call into native code. */
+  /** Whether the endpoint may read the query: asking for it is a call into native code. */
   readonly hasQuery: boolean;
 }
 const nowhere: Place = { route: undefined, index: -1, hasParameter: false, hasQuery: false };
 
 /**
- * Of one address: each further answer to a HEAD ends its connection, and has the length 0. Nothing tells whether the
- * client reads them, and the native server keeps all that it does not (native-notes/backpressure.md).
+ * Answers to HEAD for one client; each further one ends its connection, and has the length 0. Nothing tells whether the
+ * client reads them, and the native server keeps those that it does not (native-notes/backpressure.md).
  */
 const headsPerMinuteMax = 600;
 
@@ -187,10 +187,10 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
 }
 
 /**
- * Prevents request smuggling: behind an ambiguous request, the native parser goes on with the rest of the segment,
- * which may hold a smuggled one. While a response is owed, it calls no handler for a further request of the
- * connection but closes it. So the refusal waits until the parser is done with the segment. Nothing is
- * remembered about the address, which other clients may share.
+ * Prevents request smuggling: after an ambiguous request, the native parser goes on with the rest of the segment,
+ * which may hold a smuggled one. While a response is owed, the parser closes the connection at a further request, and
+ * calls no handler. So the refusal waits until the parser is done with the segment. Nothing is remembered about the
+ * address, which other clients may share.
  */
 function refuseLater(exchange: Exchange): void {
   setImmediate(() => exchange.fail('bad_request', { close: 'forced' }));

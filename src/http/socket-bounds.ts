@@ -1,27 +1,27 @@
 /**
- * Bounds what the system does for a connection: what it keeps until that is read, and how long it waits for a peer
- * that has vanished. The native server reads a connection again in the same turn when a read has filled its buffer of
- * 512 KiB, so that one that sends fast enough would hold the event loop (native-notes/request-lifetimes.md). Node and
- * the native server have no such options; the package koffi, which calls the system's own function, is optional.
+ * Bounds what the system does for a connection: how much it keeps unread, and how long it waits for a peer that has
+ * vanished. When a read has filled its buffer of 512 KiB, the native server reads the connection again in the same
+ * turn, so a client that sends fast enough would hold the event loop (native-notes/request-lifetimes.md). Node and the
+ * native server have no such options; the package koffi, which calls the system's own function, is optional.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Of Linux, on x86 and ARM; a connection inherits them of the socket that accepts it. */
+/** Options of Linux on x86 and ARM; a connection inherits them from the socket that accepts it. */
 const options = [
   // SOL_SOCKET, SO_RCVBUF, in bytes. The system adds as much again for its own needs.
   { level: 1, name: 8, value: 128 * 1024 },
-  // IPPROTO_TCP, TCP_USER_TIMEOUT, in milliseconds. The system's own patience is a quarter of an hour, for which the
+  // IPPROTO_TCP, TCP_USER_TIMEOUT, in milliseconds. The system would wait a quarter of an hour, during which the
   // streams of a bot whose machine has vanished would count.
   { level: 6, name: 18, value: 45_000 },
 ] as const;
 
-/** Of a row of /proc/net/tcp. */
+/** The state and the index of the inode in a row of /proc/net/tcp. */
 const listening = '0A';
 const inodeField = 9;
 
 /**
  * Bounds the connections that this process will accept at a port it listens on.
- * @returns whether it was done.
+ * @returns whether every option was set.
  */
 export type BoundSockets = (port: number) => boolean;
 
@@ -40,7 +40,7 @@ export async function loadBoundSockets(): Promise<BoundSockets> {
   };
 }
 
-/** @returns the file descriptors of the sockets that listen there. */
+/** @returns the file descriptors of the sockets that listen at the port. */
 function listeningAt(port: number): number[] {
   const inodes = new Set(['tcp', 'tcp6'].flatMap((table) => listeningIn(table, port)));
   return readdirSync('/proc/self/fd')
@@ -57,7 +57,7 @@ function listeningIn(table: string, port: number): (string | undefined)[] {
     .map((fields) => fields[inodeField]);
 }
 
-/** Empty for the descriptor that the directory was read with, and is closed. */
+/** @returns '' for a closed descriptor, such as the one that the directory was read with. */
 function linkOf(fd: number): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);

@@ -1,7 +1,6 @@
 /**
- * The only door to uWebSockets.js: chooses its binary, so a change of its package or version touches
- * this file. Corrects what its types get wrong (listen options exist at run time, but not in the
- * typings).
+ * The only import of uWebSockets.js: chooses its binary, so that only this file depends on its package and version.
+ * Corrects its types, which lack the options of `listen`.
  */
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -65,7 +64,7 @@ export function createApp({ tlsCert, tlsKey }: Partial<TlsFiles> = {}): Template
   }
 }
 
-/** Without it a second listener on the same port would succeed and share the traffic. */
+/** Without this option a second listener on the same port would succeed and share the traffic. */
 const exclusivePort = 1;
 
 type ListenWithOptions = (
@@ -114,8 +113,8 @@ function unboundText(host: string, port: number, error: unknown): string {
 }
 
 /**
- * The native server tells no reason, and lets its own choice of a port be reused only after the last connection's
- * minute of waiting; a gateway that is started again after a crash could not have the same port.
+ * Asks Node for the port, because the native server gives no reason for a failure. Nor could a gateway that restarts
+ * after a crash have a port of the native server's choice again, until a minute after its last connection.
  * Rejects with the system's error.
  */
 async function freePort(host: string, wanted: number): Promise<number> {
