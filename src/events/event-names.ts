@@ -1,4 +1,4 @@
-/** Defines the names of the events that terminals may send. A stream has `replay_gap` besides, of the gateway itself. */
+/** Defines the names of the events that terminals may send. The gateway itself adds `replay_gap` to a stream. */
 export const pluginEventNames = [
   'command_result',
   'order_update',

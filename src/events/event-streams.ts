@@ -71,7 +71,7 @@ export class EventStreams {
   }
 
   /**
-   * @param now monotonic ms at which the ring buffer was found to hold what the subscriber is to read.
+   * @param now monotonic ms at which the ring buffer held every event that the subscriber is to read.
    * @param start sends the response head and returns its writer; undefined if the client is gone.
    */
   open(
@@ -129,7 +129,7 @@ export class EventStreams {
     }
   }
 
-  /** Keys expire by the wall clock, which may step while the deadline runs: so the deadline checks it again. */
+  /** Keys expire by the wall clock, which may step while the deadline runs: so the deadline checks the clock again. */
   #endWithKey(stream: EventStream): void {
     const { deadlines, clock } = this.#deps;
     const { key } = stream.caller;

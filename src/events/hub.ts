@@ -1,7 +1,6 @@
 /**
  * Publishes terminal events: numbers each per user, encodes it once, appends it to the user's ring buffer and
- * notifies the user's subscribers of its source. Owns the ring buffers, which end with the
- * process.
+ * notifies the user's subscribers of its source. Owns the ring buffers, which end with the process.
  */
 import { toIsoTime, type Clock } from '../lib/clock.js';
 import { randomHex } from '../lib/ids.js';
@@ -21,7 +20,7 @@ export interface HubDeps {
 
 /** Notified subscribers are pumped at the end of the turn in one write each, or after this many events. */
 const eventsPerPumpMax = 256;
-/** The same for bytes. */
+/** Bytes after which notified subscribers are pumped. */
 const bytesPerPumpMax = 256 * 1024;
 
 export class EventHub {
@@ -101,8 +100,8 @@ export class EventHub {
   }
 
   /**
-   * Evicts events above the replay age, and the ring buffers of deleted users: an event that was in flight at
-   * the deletion has created a new one.
+   * Evicts events above the replay age, and drops empty ring buffers of deleted users: an event in flight at the
+   * deletion may have created one.
    */
   age(isUser: (userId: string) => boolean): void {
     const now = this.#deps.clock.monotonic();

@@ -1,8 +1,8 @@
 /**
  * Bounds the bytes that the ring buffers of all users hold together. Above the bound, the largest ring buffers lose
- * their oldest events: so a user with many events never takes the replay from one with few, as it would if the
- * oldest event of all left. Ring buffers of about the same size (within a factor of two) share a class, so that
- * the largest is found without a search. Owns the sum and the classes, for the life of the process.
+ * their oldest events. If the oldest event of all users were evicted instead, a user with many events would take the
+ * replay from those with few. Ring buffers of about the same size (within a factor of two) share a class, so that the
+ * largest is found without a search. Owns the sum and the classes, for the life of the process.
  */
 /** The next chunk for a reader: whole SSE frames of one source. */
 export interface EventSlice {
@@ -13,9 +13,9 @@ export interface EventSlice {
   readonly remaining: number;
 }
 
-/** A ring buffer, as the memory sees it. */
+/** The part of a ring buffer that the memory needs. */
 export interface Held {
-  /** Drops its oldest event, and says so with `resized`. */
+  /** Drops the oldest event, and calls `resized`. */
   dropOldest(): void;
 }
 
@@ -31,7 +31,7 @@ export interface LatestSlice {
 const classCount = 33;
 
 export class ReplayMemory {
-  /** One for all ring buffers, so that their number does not multiply it. */
+  /** Shared by all ring buffers, so that its memory does not grow with their number. */
   latest: LatestSlice | undefined;
   #bytes = 0;
   readonly #classes = Array.from({ length: classCount }, () => new Set<Held>());
@@ -51,7 +51,7 @@ export class ReplayMemory {
     if (to > 0) this.#classes[to]?.add(ring);
   }
 
-  /** Call it after a push, whose event is not the oldest of its ring buffer unless it is the only one. */
+  /** Drops oldest events down to the bound. Call it after a push: the new event goes only if its ring has no other. */
   trim(): void {
     while (this.#bytes > this.bytesMax) {
       const largest = this.#classes.findLast((rings) => rings.size > 0);
@@ -62,7 +62,7 @@ export class ReplayMemory {
   }
 }
 
-/** The number of bits of a size: 0 for nothing. */
+/** @returns how many bits the size has; 0 for 0. */
 function classOf(bytes: number): number {
   return 32 - Math.clz32(bytes);
 }

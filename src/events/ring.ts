@@ -8,16 +8,16 @@ import { ReplayMemory, type EventSlice, type Held } from './replay-memory.js';
 export interface PublishedEvent {
   /** Counts a user's events from 1. */
   readonly seq: number;
-  /** Monotonic ms of its publication. */
+  /** Monotonic ms of the publication. */
   readonly at: number;
-  /** Key of its source. */
+  /** Key of the event's source. */
   readonly source: string;
   /** The whole SSE frame, valid during the call that passes it. */
   readonly frame: Uint8Array;
 }
 
 interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
-  /** Has its frame from `begin` to `end`, and those of the user's events before and behind it. */
+  /** Holds the event's frame from `begin` to `end`, beside the frames of the user's events before and after it. */
   readonly block: Uint8Array;
   readonly begin: number;
   readonly end: number;
@@ -25,28 +25,28 @@ interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
 
 /** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
-/** A block is a quarter of what the ring buffer holds, so that all blocks are hardly more than that. */
+/** A block is a quarter of what the ring buffer holds, so that all blocks together are hardly larger than that. */
 const blockBytesMin = 1_024;
 const blockBytesMax = 64 * 1024;
 
 export class EventRing implements Held {
   #events: (HeldEvent | undefined)[] = [];
-  /** The newest one. The garbage collector copies none of them, unlike texts. */
+  /** The newest block. The garbage collector copies no block, unlike texts. */
   #block = noBlock;
   #blockUsed = 0;
-  /** Of the frames that it holds. */
+  /** Bytes of all frames in the ring buffer. */
   #bytes = 0;
   /** Index of the oldest event; those before it are evicted and undefined. */
   #first = 0;
   #lastSeq = 0;
   /** Source → `seq` of its latest evicted event. */
   readonly #evicted = new Map<string, number>();
-  /** The same for sources that are no longer in the map. */
+  /** Of a source that is no longer in the map, no event with a higher `seq` was evicted. */
   #evictedOfAny = 0;
 
   constructor(
     readonly limits: Pick<Limits, 'replayEventsMax' | 'replayAgeMs' | 'replayBytesPerUser'>,
-    /** Tells this memory from that of an earlier process, and of a user who was deleted and has come back. */
+    /** Differs from that of an earlier process, and of an earlier user with the same id. */
     readonly epoch: string,
     readonly memory: ReplayMemory = new ReplayMemory(Infinity),
   ) {}
@@ -73,13 +73,13 @@ export class EventRing implements Held {
     return this.#first === this.#events.length;
   }
 
-  /** Evicts old events of a user without new events and without readers. */
+  /** Evicts old events, also when the user has no new events and no readers. */
   age(now: number): void {
     this.#evict(now);
     if (this.isEmpty && this.memory.latest?.ring === this) this.memory.latest = undefined;
   }
 
-  /** Drops everything, for a user that is deleted. */
+  /** Drops all events, for a deleted user. */
   clear(): void {
     while (!this.isEmpty) this.dropOldest();
     if (this.memory.latest?.ring === this) this.memory.latest = undefined;
@@ -132,7 +132,7 @@ export class EventRing implements Held {
       const oldest = this.#events[this.#first];
       if (oldest === undefined) return;
       const count = this.#events.length - this.#first;
-      // The newest is kept whatever its size: its readers have not seen it yet.
+      // Keeps the newest event whatever its size: no reader has seen it yet.
       const isWithin =
         count <= replayEventsMax && (this.#bytes <= replayBytesPerUser || count === 1);
       if (isWithin && now - oldest.at <= replayAgeMs) return;
@@ -166,7 +166,7 @@ export class EventRing implements Held {
 
 const noBlock = new Uint8Array(0);
 
-/** The frames of these events, which have so many bytes: not copied where they lie side by side. */
+/** @returns the frames of the events, `size` bytes in all; not copied if they lie side by side. */
 function joined(events: readonly HeldEvent[], size: number): Uint8Array {
   const [first] = events;
   const last = events.at(-1);

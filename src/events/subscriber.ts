@@ -1,5 +1,5 @@
 /**
- * Delivers the events of one source to one stream. It holds a position, not events, and reads the next ones
+ * Delivers the events of one source to one stream. Holds a position rather than events, and reads the next events
  * from the user's ring buffer: so replay and live events are one sequence, and a slow reader needs no memory.
  * A reader that falls behind the ring buffer is disconnected; it never skips events.
  */
@@ -35,7 +35,7 @@ export class Subscriber {
 
   /**
    * Writes until the sink applies backpressure or no events remain.
-   * @param now monotonic ms: what the ring buffer held then is not too old for this call.
+   * @param now monotonic ms; events that were not too old then are read.
    */
   pump(now = this.#deps.clock.monotonic()): void {
     const { sink } = this;

@@ -17,7 +17,7 @@ export interface TerminalEvent {
   readonly orderRef?: string | null;
   readonly rawText?: string | null;
   readonly data: object;
-  /** The JSON of `data` in one line, where it is not to be made anew: a number may have more digits than one here keeps. */
+  /** The JSON of `data` in one line, as the terminal sent it: its numbers may have more digits than JavaScript keeps. */
   readonly dataText?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export function eventJson(frame: Uint8Array): string {
 const bytes = new TextBytes();
 const dataMark = '\ndata: ';
 
-/** What stands before the values of a frame, in their order, and behind the last one. */
+/** What stands before each value of a frame, in their order, and after the last one. */
 const parts = {
   id: constantBytes('id: '),
   event: constantBytes('\nevent: '),
