@@ -31,7 +31,7 @@ export function createSetCancelAfter(deps: CancelAfterEndpointDeps): KeyEndpoint
       const parsed = parseJson(body, limits.jsonDepthMax);
       if (parsed === undefined) return exchange.fail('malformed_json');
       if (!isCancelAfterRequest(parsed.value)) return exchange.fail('invalid_timeout');
-      // A move disarms it: the bot would rely on a switch that never fires.
+      // A move disarms the switch: the bot would rely on one that never fires.
       if (refuseMoving(exchange, user)) return;
       if (storage.refuses()) return failUnstored(exchange);
       cancelAfter.set(user.userId, key.id, parsed.value.timeoutMs, (view) => {

@@ -1,4 +1,4 @@
-/** POST /api/v1/orders/cancel-all: requests the cancel of every open order of the user that the filter means. */
+/** POST /api/v1/orders/cancel-all: requests the cancel of every open order of the user that matches the filter. */
 import { hash } from 'node:crypto';
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
@@ -25,7 +25,7 @@ export interface CancelAllEndpointDeps {
   readonly storage: StorageHealth;
 }
 
-/** Of a body in chunks only its end tells that it is empty, and so needs no type. */
+/** For a body without a type, which must be empty: if it comes in chunks, only its end tells that. */
 const emptyBody: BodyBounds = { bytesMax: 0, refusal: 'unsupported_media_type' };
 
 export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
@@ -42,7 +42,7 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
-    // Its terminals are told to go to another gateway: what waits for them here is lost with the move.
+    // The user's terminals are told to leave for another gateway: a cancel that waits for them here would be lost.
     if (refuseMoving(exchange, user)) return;
     if (storage.refuses()) return failUnstored(exchange);
     const waitMs = acceptance.take(userId);

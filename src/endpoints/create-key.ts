@@ -36,14 +36,14 @@ export function createCreateKey(deps: CreateKeyDeps): UserEndpoint {
   const schema = keyRequestSchema(limits);
   const readRequest = createKeyRequestReader(limits);
 
-  /** Judged when the body has come, and in the key's transaction. */
+  /** Judges the user again, when the body has come and in the key's transaction. */
   function refusal(reader: Reader, exchange: Exchange) {
     if (exchange.isOver) return 'unanswerable';
     const refused = gate.userRefusal(reader, exchange);
     return refused ?? (isPublicApiEnabled(reader) ? undefined : 'public_api_disabled');
   }
 
-  /** @param now at which the request was found valid: the key is made as of then. */
+  /** @param now wall time at which the request was found valid, in Unix ms: the key is created as of then. */
   async function create(
     exchange: Exchange,
     user: User,
@@ -59,11 +59,11 @@ export function createCreateKey(deps: CreateKeyDeps): UserEndpoint {
       () => exchange.fail('change_not_confirmed'),
       async () => {
         const made = await createApiKey(store, wanted, (reader) => refusal(reader, exchange));
-        // Also when the answer could not wait for it.
+        // Runs also when the answer could not wait for the commit.
         if (typeof made === 'object') {
           const told = { ...origin, userId, keyId: made.key.id, by: 'user' } as const;
           trail.note('key_made', told);
-          // Nobody has learnt the secret, or ever will.
+          // No client has received the secret, or ever will.
           if (exchange.isOver && (await revokeApiKey(store, userId, made.key.id, clock.now()))) {
             trail.note('key_revoked', told);
           }

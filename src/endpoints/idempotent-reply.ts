@@ -1,4 +1,4 @@
-/** Reads the Idempotency-Key of a request, and responds to one whose key is not free, for all mutating endpoints. */
+/** Reads the Idempotency-Key of a request, and answers if the key is not free, for all mutating endpoints. */
 import type { Exchange } from '../http/exchange.js';
 import type { Limits } from '../limits.js';
 import { readIdempotencyKey, type IdempotencyState } from '../signals/idempotency.js';

@@ -51,7 +51,7 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
     if (!isVerified || user === undefined) return exchange.fail('invalid_credentials');
     if (!user.confirmed) return exchange.fail('email_not_confirmed');
     let entitled = user;
-    // Whatever becomes of the session of a login that failed: nobody has its token.
+    // A login that fails here may leave a session, which is harmless: no client has its token.
     const session = await storeChange(deps, exchange, failUnstored, () =>
       createSession(store, user, clock.now(), sessionLifetimeMs, (reader) => {
         const now = userNow(reader, user);
@@ -87,9 +87,9 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
 }
 
 /**
- * The user whose password was verified may have changed while that took its time. One that was suspended meanwhile,
- * and resumed, has another token generation.
- * @returns why it gets no session, if so.
+ * Reads the user again, who may have changed while the password was verified. A user that was suspended and resumed
+ * meanwhile has another token generation.
+ * @returns the user, or why there is no session.
  */
 function userNow(reader: Reader, { userId, passwordHash }: User) {
   const user = reader.get('users', userId);

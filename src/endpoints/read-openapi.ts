@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';
 import { BucketMap } from '../quota/token-bucket.js';
 
-/** Makes each document, once, at its first request. */
+/** Makes the documents. Each is made once, at its first request. */
 export interface ApiDocuments {
   readonly openApi31: () => object;
   readonly openApi30: () => object;

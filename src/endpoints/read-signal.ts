@@ -32,7 +32,7 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
     else turns.run(caller.user.userId, exchange, () => replyLater(exchange, caller, read));
   }
 
-  /** A turn of the event loop makes one long text of a user's. */
+  /** Makes a long text; each turn of the event loop makes one. */
   function replyLater(exchange: Exchange, caller: KeyOwner, read: ReadSignal): void {
     // The key may have been revoked meanwhile.
     const refusal = rights.refusalNow(caller, scope);
@@ -65,7 +65,7 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
       end: (refusal) =>
         exchange.run(() => {
           if (refusal !== undefined) return exchange.fail(refusal);
-          // What completed it was read for that; when the time is over there may be more than then.
+          // `isCompleted` has read a completed signal already; when the time is over, the signal may have changed since.
           const isOver = read?.isCompleted ?? true;
           answer(exchange, caller, isOver ? read : signals.read(userId, requestId));
         }),

@@ -30,7 +30,7 @@ export function createRevokeKey(deps: RevokeKeyDeps): UserEndpoint {
       gate.userRefusal(reader, exchange),
     );
     if (revoked === true) {
-      // Also when the answer could not wait for it.
+      // Runs also when the answer could not wait for the commit.
       trail.note('key_revoked', { ...origin, userId, keyId: id, by: 'user' });
       await onRevoked(userId);
     }

@@ -1,6 +1,6 @@
 /**
- * A change that a user asks for and that is answered after its commit: refused while the disk takes no
- * changes, and answered in time when the commit hangs.
+ * Makes a change that is answered after its commit: refuses it while the disk takes no changes, and answers in time
+ * when the commit hangs.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Exchange } from '../http/exchange.js';
@@ -13,13 +13,13 @@ export interface StoredChangeDeps {
   readonly storage: StorageHealth;
 }
 
-/** Nothing has happened, and nothing will: a retry is safe, with the same Idempotency-Key or a new one. */
+/** Answers that nothing was stored, or will be: a retry is safe, with the same Idempotency-Key or a new one. */
 export function failUnstored(exchange: Exchange, failure: Failure = {}): void {
   exchange.fail('storage_unavailable', { ...failure, retryAfter: probeIntervalMs / 1000 });
 }
 
 /**
- * Makes the change, unless the disk takes none now.
+ * Makes the change, unless the disk takes no changes now.
  * @param failUnconfirmed answers when the commit failed or takes too long, so that the change may still happen.
  * @param options how the change is written.
  * @returns its result, once it is on disk; undefined when the exchange has its answer.

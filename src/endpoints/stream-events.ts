@@ -20,8 +20,8 @@ export interface StreamEventsDeps {
 
 /**
  * The id in the first block, which has no data, tells where the stream begins: a client that is cut before its
- * first event resumes from there. A gap has the id itself, and not before it: a client that is cut between the two
- * must not take the gap for told.
+ * first event resumes from there. `replay_gap` has that id itself, not a block before it: a client that is cut between
+ * the two would resume without having heard of the gap.
  */
 const retry = 'retry: 1000\n';
 const replayGap = `event: replay_gap\ndata: ${JSON.stringify({ reason: 'cursor_not_available' })}\n\n`;
@@ -46,7 +46,7 @@ export function createStreamEvents(deps: StreamEventsDeps): KeyEndpoint {
     }
 
     const ring = hub.ringOf(userId);
-    // A cursor of bytes beyond ASCII comes as an empty one: the native parser cuts them off.
+    // A cursor of bytes beyond ASCII arrives empty, because the native parser cuts them off.
     const isResumed = head.lastEventIdCount > 0;
     const wanted = isResumed ? readCursor(head.lastEventId, ring.epoch) : ring.lastSeq;
     const now = clock.monotonic();
