@@ -1,7 +1,6 @@
 /**
- * What an operator does to users. Each change is one transaction; what a running gateway has open of
- * the user is looked at by who calls. Users are named by email; a change of one that does not exist
- * gives undefined.
+ * What an operator does to users. Each change is one transaction; the caller ends what a running gateway has open for
+ * the user. Users are named by email; a change returns undefined if there is no such user.
  */
 import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
@@ -20,7 +19,7 @@ export interface NewUser {
   readonly now: number;
 }
 
-/** What is left out or undefined stays as it is. */
+/** A field that is absent or undefined stays as it is. */
 export interface UserChange {
   readonly plan?: string | undefined;
   readonly frozen?: boolean | undefined;
@@ -75,7 +74,7 @@ export async function setUser(
   }, options);
 }
 
-/** Ends the user's plugin sessions; user tokens stay, for they cannot reach a terminal. */
+/** Ends the user's plugin sessions. User tokens stay valid: they give no access to a terminal. */
 export async function revokeSessions(store: Store, email: string): Promise<User | undefined> {
   return store.transact((transaction) => {
     const user = findUser(transaction, email);
@@ -93,9 +92,9 @@ export async function suspendUser(store: Store, email: string): Promise<User | u
 }
 
 /**
- * Removes the user, the email, keys and sources, and leaves a mark by which the sweep removes what may
- * be too much for one transaction. Sessions end with the user and go at their expiry.
- * @returns the user that was.
+ * Removes the user, the email, keys and sources, and leaves a mark by which the sweep removes the rest, which may be
+ * too much for one transaction. Sessions are invalid without their user, and are removed when they expire.
+ * @returns the user as it was.
  */
 export async function deleteUser(
   store: Store,

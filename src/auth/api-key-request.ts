@@ -1,6 +1,6 @@
 /**
  * Validates the body of `POST /api/api-keys` in the contract's order: name, scopes, expiration, limits. Returns
- * the first error, of the limits all.
+ * the first error; for the limits, all of their errors.
  */
 import { dayMs } from '../lib/durations.js';
 import Type from 'typebox';
@@ -20,7 +20,7 @@ export interface KeyRequest {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds; null means that the key does not expire. */
   readonly expiresAt: number | null;
-  /** Null means that the key has none. */
+  /** Null means that the key has no limits. */
   readonly limits: KeyLimits | null;
 }
 
@@ -45,7 +45,7 @@ export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
 
 export interface KeyRequestFault {
   readonly code: 'invalid_name' | 'invalid_scopes' | 'invalid_expiration' | 'invalid_limits';
-  /** Only those of the limits. */
+  /** Only for `invalid_limits`. */
   readonly details?: readonly FieldError[];
 }
 
@@ -76,7 +76,7 @@ export function createKeyRequestReader(
   };
 }
 
-/** @returns null for a key that does not expire, undefined for what is no time. */
+/** @returns Unix ms; null for a key that does not expire; undefined if the value is not a time. */
 function endOf(expiresAt: unknown): number | null | undefined {
   if (expiresAt === undefined || expiresAt === null) return null;
   return typeof expiresAt === 'string' ? parseZonedTime(expiresAt) : undefined;

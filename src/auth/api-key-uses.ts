@@ -33,7 +33,7 @@ export function createKeyUses(store: Store, clock: Clock): KeyUses {
     const batch = [...unflushed].map(([keyId, { userId, usedAt }]) => ({ keyId, userId, usedAt }));
     await store.transact((transaction) => {
       for (const { keyId, userId, usedAt } of batch) {
-        // A key that was removed meanwhile leaves nothing.
+        // Writes nothing for a key that was removed meanwhile.
         if (hasApiKey(transaction, userId, keyId)) transaction.put('apiKeyUses', keyId, usedAt);
       }
     });

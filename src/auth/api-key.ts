@@ -1,8 +1,7 @@
 /**
- * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret,
- * so a request costs one get for the key and one for its owner, and what an operation changes holds at
- * the next request. The index keeps a user's revoked keys under the negative
- * id, apart from the others, so that neither listing nor counting reads what was ever revoked.
+ * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret, so a request
+ * costs one get for the key and one for its owner, and every change takes effect at the next request. The index keeps
+ * a user's revoked keys under the negative id, so that listing and counting do not read them.
  */
 import { assert } from '../lib/assert.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
@@ -13,12 +12,12 @@ import { stopping } from './brakes.js';
 import { hashSecret, looksLikeSecret, newSecret } from './secret-hash.js';
 
 const secretPrefix = 'svc_api_';
-/** Characters of the random part that a list shows: enough to tell keys apart, 220 bits stay. */
+/** Characters of the random part that a list shows: enough to tell keys apart, while 220 bits stay secret. */
 const shownCharacters = 6;
 
-/** Of a user. The one that has been kept longest is revoked when a key is made beyond them: a list reads them all. */
+/** Expired keys that a user may keep, because a list reads them all. A new key revokes the oldest ones beyond. */
 export const expiredKeysMax = 200;
-/** So many at once at the most, of a user that had more of them from an earlier version. */
+/** Most expired keys that a new key revokes: a user may have many from an earlier version. */
 const retiredPerKeyMax = 20;
 
 /** An API key and the user that it belongs to. */
@@ -27,7 +26,7 @@ export interface KeyOwner {
   readonly key: ApiKey;
 }
 
-/** The hot path of `/api/v1/*`. @returns undefined for whatever must be answered with a 401. */
+/** On the hot path of `/api/v1/*`. @returns undefined if the answer must be a 401. */
 export function authenticateApiKey(
   reader: Reader,
   secret: string,
@@ -37,7 +36,7 @@ export function authenticateApiKey(
   return activeKey(reader, hashSecret(secret), now);
 }
 
-/** The key with this id, while it is active. */
+/** @returns the key with this id and its owner; undefined unless it is active. */
 export function findActiveKey(
   reader: Reader,
   userId: string,
@@ -65,11 +64,11 @@ export interface NewApiKey {
   readonly now: number;
 }
 
-/** Judges in the transaction of a change whether who asks for it still may; undefined when so. */
+/** Judges, in the transaction of a change, whether the caller may still make it. @returns undefined if so. */
 type Refuse<Refusal> = (reader: Reader) => Refusal | undefined;
 const refuseNothing = (): undefined => undefined;
 
-/** @returns the secret too, which exists nowhere else from here on. */
+/** @returns the key and its secret, which is stored nowhere. */
 export async function createApiKey<Refusal extends string = never>(
   store: Store,
   request: NewApiKey,
@@ -77,7 +76,7 @@ export async function createApiKey<Refusal extends string = never>(
 ): Promise<{ key: ApiKey; secret: string } | 'active_key_limit_reached' | NoInfer<Refusal>> {
   const { user, now } = request;
   const isFull = ({ active }: ListedKeys): boolean => active.length >= request.activeMax;
-  // Looked at before as well: a refusal need not hold up the commits of others.
+  // Checks before the transaction as well, so that a refusal does not hold up other commits.
   if (isFull(listed(store, user.userId, now))) return 'active_key_limit_reached';
   const secret = newSecret(secretPrefix);
   return store.transact((transaction) => {
@@ -129,7 +128,7 @@ function listed(reader: Reader, userId: string, now: number): ListedKeys {
   };
 }
 
-/** @returns whether the user has such a key, be it revoked just now or long ago. */
+/** @returns whether the user has such a key, revoked now or before. */
 export async function revokeApiKey<Refusal extends string = never>(
   store: Store,
   userId: string,
@@ -138,7 +137,7 @@ export async function revokeApiKey<Refusal extends string = never>(
   refuse: Refuse<Refusal> = refuseNothing,
 ): Promise<boolean | NoInfer<Refusal>> {
   if (!Number.isSafeInteger(id) || id < 1) return false;
-  // Looked at before as well: only a real change need hold up the commits of others.
+  // Checks before the transaction as well, so that only a real change holds up other commits.
   if (store.get('apiKeyHashes', [userId, id]) === undefined) return wasRevoked(store, userId, id);
   return store.transact((transaction) => {
     const refusal = refuse(transaction);
@@ -147,7 +146,7 @@ export async function revokeApiKey<Refusal extends string = never>(
   }, stopping);
 }
 
-/** @returns false when there is no such key, or no more. */
+/** @returns false if there is no such key, or it is revoked. */
 function revoke(transaction: Reader & Writer, userId: string, id: number, now: number): boolean {
   const hash = transaction.get('apiKeyHashes', [userId, id]);
   if (hash === undefined) return false;
@@ -164,7 +163,7 @@ export function putApiKey(writer: Writer, hash: string, key: ApiKey): void {
   writer.put('apiKeyHashes', [key.userId, key.revokedAt === null ? key.id : -key.id], hash);
 }
 
-/** @param place of the key in the index. */
+/** @param place the key's place in the index. */
 export function removeApiKey(writer: Writer, place: KeyOf<'apiKeyHashes'>, hash: string): void {
   writer.remove('apiKeys', hash);
   writer.remove('apiKeyHashes', place);
@@ -176,7 +175,7 @@ export function hasApiKey(reader: Reader, userId: string, id: number): boolean {
   return reader.get('apiKeyHashes', [userId, id]) !== undefined || wasRevoked(reader, userId, id);
 }
 
-/** Reads the index of all users: for the operator's shell alone. */
+/** Reads the index of all users: only for the operator's commands. */
 export function findApiKeyOwner(reader: Reader, id: number): string | undefined {
   return reader.range('apiKeyHashes').find(({ key }) => Math.abs(key[1]) === id)?.key[0];
 }

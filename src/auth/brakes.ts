@@ -1,13 +1,13 @@
 /**
- * Decides whether orders may leave: not while the gateway is halted, the user is frozen, or once the key that
- * submitted them is revoked. Reads the store at every question, so that a stop counts from its commit on, for
+ * Decides whether orders may be sent: not while the gateway is halted or the user is frozen, nor once the key that
+ * submitted them is revoked. Reads the store for every decision, so that a stop counts from its commit on, for
  * requests and frames alike.
  */
 import { toIsoTime } from '../lib/clock.js';
 import type { Switches } from '../model/records.js';
 import type { Reader, TransactOptions, Writer } from '../store/store.js';
 
-/** Why an order may not leave; also the error of a new signal, except for a revoked key. */
+/** Why an order may not be sent; also the error of a new signal, except for a revoked key. */
 export type Stop = 'account_frozen' | 'trading_halted' | 'key_revoked';
 
 const goingOn: Switches['halt'] = { halted: false, reason: null, since: null };
@@ -23,10 +23,10 @@ export function haltText({ halted, reason, since }: Switches['halt']): string | 
   return `ready, trading halted since ${time}${reason === null ? '' : `: ${reason}`}`;
 }
 
-/** How a stop is written: it must not wait until there is room on a disk. */
+/** How a stop is written: it must not wait for room on a full disk. */
 export const stopping: TransactOptions = { usesReserve: true };
 
-/** Of a halt that goes on, the time stays; a reason that is given replaces the one before. */
+/** Halts trading. A halt in force keeps its time; a new reason replaces the old one. */
 export function halt(transaction: Reader & Writer, reason: string | null, now: number) {
   const before = readHalt(transaction);
   const halted = before.halted

@@ -1,6 +1,6 @@
 /**
  * The limits of an API key: which bodies of `limits` are valid, and which addresses a key may be used from.
- * Keeps the parsed ranges of a key with its record, which the gateway holds as the same object until it changes.
+ * Caches a key's parsed ranges by its record, which stays the same object until it changes.
  */
 import type { FieldError } from '../errors.js';
 import { type Cidr, isCidr, isInRange, parseCidr } from '../lib/cidr.js';
@@ -15,7 +15,7 @@ const listLengths = {
   allowedInstruments: { minItems: 1, maxItems: 64 },
 } as const;
 const instrumentLengths = { minLength: 1, maxLength: 128 } as const;
-/** Of all together, as JSON: a user may have hundreds of keys, and the list of them shows their limits. */
+/** For all instruments together, as JSON: a user may have hundreds of keys, and a list of keys shows their limits. */
 const instrumentsBytesMax = 4_096;
 const ordersPerSecond = { minimum: 1, maximum: 1_000 } as const;
 
@@ -63,7 +63,7 @@ const rules: Readonly<Record<Name, Rule>> = {
   },
 };
 
-/** @returns the limits, null where there are none, or every violated rule, known members first. */
+/** @returns the limits, null if there are none, or every violated rule, known members first. */
 export function parseKeyLimits(value: unknown): KeyLimits | null | FieldError[] {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) return [{ field: 'limits', code: 'object_required' }];
@@ -83,7 +83,7 @@ export function parseKeyLimits(value: unknown): KeyLimits | null | FieldError[] 
 
 const rangesOf = new WeakMap<ApiKey, readonly Cidr[]>();
 
-/** @param client with its address, of 4 or 16 bytes; of any other length it is not known, and in no range. */
+/** @param client its address has 4 or 16 bytes; one of any other length is not known, and in no range. */
 export function isAddressAllowed(key: ApiKey, client: { readonly address: Uint8Array }): boolean {
   const allowed = key.limits?.allowedIps;
   if (allowed === undefined) return true;

@@ -27,7 +27,7 @@ interface StateChange {
   readonly confirmed?: boolean | undefined;
 }
 
-/** A change to a suspended user is one to the user as it was, and `frozen: false` ends the suspension alone. */
+/** Changes a suspended user as it was before the suspension; `frozen: false` only ends the suspension. */
 export function withState(user: User, { frozen, confirmed }: StateChange): User {
   if (user.moving === undefined) {
     return { ...user, frozen: frozen ?? user.frozen, confirmed: confirmed ?? user.confirmed };
@@ -39,7 +39,7 @@ export function withState(user: User, { frozen, confirmed }: StateChange): User 
   return frozen === false ? resumed({ ...user, moving }) : { ...user, moving };
 }
 
-/** The user as it was before the suspension, and as it is on the gateway that it moves to. */
+/** @returns the user as it was before the suspension, and as it will be on the other gateway. */
 export function resumed({ moving, ...user }: User): User {
   return moving === undefined ? user : { ...user, ...moving };
 }
