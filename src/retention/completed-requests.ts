@@ -13,7 +13,7 @@ import { eachUser, type Pass, type RetentionLimits, rowsPerStep, type Slice } fr
 
 type RequestRow = Entry<'requests'>;
 
-/** Of the requests of a step, unless one alone has more. */
+/** Most executions of the requests in a step, unless the first request alone has more. */
 const executionsPerStep = 64;
 const fillsPerStep = 256;
 
@@ -45,7 +45,7 @@ function step(
     const isOver =
       !isOpen.has(request.requestId) && executions.every(({ updatedAt }) => updatedAt <= cutoff);
     if (isOver) {
-      // An execution may have thousands, which go before their request.
+      // An execution may have thousands of fills, which are removed before their request.
       if (!executions.every((execution) => removeFills(slice, userId, execution))) return key;
       for (const { executionId } of executions) {
         slice.remove('finalExecutions', [userId, executionId]);
@@ -58,7 +58,7 @@ function step(
   return keyAfter((rows.at(-1) as RequestRow).key);
 }
 
-/** The first rows, with not too many executions. */
+/** @returns the first rows that have at most `executionsPerStep` executions; at least one row, if there is one. */
 function few(rows: readonly RequestRow[]): readonly RequestRow[] {
   let executions = 0;
   const over = rows.findIndex(({ record }) => {
@@ -68,7 +68,7 @@ function few(rows: readonly RequestRow[]): readonly RequestRow[] {
   return over < 0 ? rows : rows.slice(0, Math.max(1, over));
 }
 
-/** Read as ranges: by their keys they would be looked up one by one, and displace what bots read. */
+/** Reads ranges: look-ups by key would be one for each, and displace what bots read. */
 function executionsOf(slice: Slice, userId: string, rows: readonly RequestRow[]) {
   const [first, last] = [rows[0] as RequestRow, rows.at(-1) as RequestRow];
   const stretch = executionStretch(userId, first.key[1], last.key[1]);
@@ -85,7 +85,7 @@ function executionsOf(slice: Slice, userId: string, rows: readonly RequestRow[])
   return { isOpen, isUnknown, finalOnes };
 }
 
-/** @returns whether it has none left. */
+/** @returns whether the execution has no fills left. */
 function removeFills(slice: Slice, userId: string, { executionId, fillRows }: Execution): boolean {
   if (fillRows === undefined) return true;
   const keys = slice.keys('fills', { prefix: [userId, executionId], limit: fillsPerStep });
@@ -93,7 +93,7 @@ function removeFills(slice: Slice, userId: string, { executionId, fillRows }: Ex
   return keys.length < fillsPerStep;
 }
 
-/** What a newer request has taken stays. */
+/** Keeps a signalId or an Idempotency-Key that a newer request has taken. */
 function removeRequest(
   slice: Slice,
   userId: string,

@@ -1,4 +1,4 @@
-/** Removes what has expired and is small: sessions, idempotency records, switches of keys that are no more. */
+/** Removes what has expired and is small: sessions, idempotency records, switches of removed keys. */
 import { hasApiKey } from '../auth/api-key.js';
 import { minuteMs } from '../lib/durations.js';
 import { firstRequestIdAt, firstUlidAt } from '../lib/ids.js';
@@ -38,7 +38,7 @@ export function* expiredIdempotency(slice: Slice, now: number, limits: Retention
   if (scanned > 0) slice.put('meta', positionKey, reached);
 }
 
-/** How long ago was due what the last complete pass has removed; 0 before the first one. */
+/** @returns the milliseconds by which the last complete pass is behind; 0 before the first one. */
 export function idempotencyLagMs(
   records: Pick<Reader, 'get'>,
   now: number,
@@ -49,7 +49,7 @@ export function idempotencyLagMs(
   return Math.max(0, now - limits.idempotencyRetentionMs - lagMs - Number(position));
 }
 
-/** The records of cancels: `requests` does not lead to their Idempotency-Keys. */
+/** Removes the idempotency records of cancels, which no request refers to. */
 export function expiredCancelKeys(slice: Slice, now: number, limits: RetentionLimits): Pass {
   const reached = firstUlidAt(now - limits.idempotencyRetentionMs);
   return eachUser(slice, (userId) => {
@@ -61,7 +61,7 @@ export function expiredCancelKeys(slice: Slice, now: number, limits: RetentionLi
 }
 
 /**
- * A newer operation may have taken the key: its record stays until that one has expired, too.
+ * Removes the key's record, unless it is of a newer operation that has taken the key and has not expired.
  * @returns whether nothing is stored at the key any more.
  */
 function removeExpired(slice: Slice, userId: string, idempotencyKey: string, now: number): boolean {
@@ -71,12 +71,12 @@ function removeExpired(slice: Slice, userId: string, idempotencyKey: string, now
   return true;
 }
 
-/** The switches of API keys that are no more. One that is armed fires first. */
+/** Removes the switches of removed API keys. An armed one fires first. */
 export function orphanedSwitches(slice: Slice): Pass {
   return eachRow(slice, 'cancelAfters', {}, ({ key, record }) => {
     const [userId, id] = key;
     const isKept = record.firesAt !== null || hasApiKey(slice, userId, Number(id));
-    // Without its key, nobody can arm it again.
+    // Without its key, a switch cannot be armed again.
     if (!isKept) slice.remove('cancelAfters', key);
   });
 }

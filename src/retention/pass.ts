@@ -1,7 +1,7 @@
 /**
  * Defines the passes of the retention sweep. A pass goes through the store in steps: each searches a few rows, removes
- * what is due among them, and ends with a yield. What one step has read is not used in the next one: between
- * them there may be other writes.
+ * what is due among them, and ends with a yield. A step uses nothing that an earlier step has read: there may be
+ * other writes between steps.
  */
 import type { Entry, Range, Reader, Writer } from '../store/store.js';
 import type { SweepOrder } from '../store/sweeper.js';
@@ -40,7 +40,7 @@ export function* eachRow<C extends Walkable>(
   }
 }
 
-/** For each user in turn, one pass. */
+/** Runs one pass for each user, one after the other. */
 export function* eachUser(slice: Slice, passOf: (userId: string) => Pass): Pass {
   for (let start = ''; ;) {
     const userIds = slice.keys('users', { start, limit: idsPerStep });

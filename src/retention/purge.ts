@@ -37,7 +37,7 @@ function* removeRows(slice: Slice, collection: CollectionsWith<'purged'>, key: s
   }
 }
 
-/** Between two steps an import may have begun, which brings the user's rows again. */
+/** Whether the user is still deleted: an import between two steps may bring the rows back. */
 function isGone(slice: Slice, key: string): boolean {
   return slice.get('meta', key) !== undefined && slice.get('users', userIdOf(key)) === undefined;
 }

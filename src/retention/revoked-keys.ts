@@ -1,10 +1,10 @@
-/** Removes API keys that were revoked long enough ago, or are too many: their ids are never given again. */
+/** Removes API keys that were revoked long enough ago, or are too many. Their ids are never given again. */
 import { removeApiKey } from '../auth/api-key.js';
 import { dayMs, hourMs } from '../lib/durations.js';
 import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
 export const revokedKeyRetentionDays = 30;
-/** Of a user: keys are held in memory. Beyond these the first ones made go sooner, when nothing of theirs can wait. */
+/** Revoked keys of a user, which memory holds. Those beyond, by age, go once no signal of theirs can wait any more. */
 export const revokedKeysMax = 1_000;
 const settledMs = hourMs;
 
@@ -12,7 +12,7 @@ export function revokedKeys(slice: Slice, now: number): Pass {
   const cutoff = now - revokedKeyRetentionDays * dayMs;
   return eachUser(slice, function* (userId) {
     let kept = 0;
-    // The index has them under the negative id, the newest first.
+    // The index has revoked keys under the negative id, the newest first.
     for (let start = -Number.MAX_SAFE_INTEGER; ;) {
       const rows = slice.range('apiKeyHashes', {
         prefix: [userId],

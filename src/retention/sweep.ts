@@ -1,8 +1,8 @@
 /**
  * Removes expired records and the rows of deleted users. A cycle of passes over the store runs in slices, in the
- * thread that fills the store's index; the next one begins a minute after its end. A slice takes processor time
- * from what is accepted meanwhile, and what is due can wait: so each is followed by a rest, which is the longer the
- * less the sweep is behind. Owns the number of the current cycle, which a restart begins anew.
+ * thread that fills the store's index; the next cycle begins a minute after its end. A slice takes processor time from
+ * acceptances, and removals can wait: so a rest follows each slice, the longer the less the sweep is behind. Owns the
+ * number of the current cycle, which a restart begins anew.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { minuteMs } from '../lib/durations.js';
@@ -27,39 +27,39 @@ export interface Sweep {
   /** Runs one slice. Must not be called while another one runs. @returns whether it completed a cycle. */
   slice(): Promise<boolean>;
   /**
-   * How far it is behind, in milliseconds: all that was due as long ago as this has been removed. At the start it is
-   * what the idempotency records of the last process show.
+   * How far the sweep is behind, in milliseconds: all that was due longer ago has been removed. At the start, as far as
+   * the idempotency pass of the last process was.
    */
   lagMs(): number;
   /** Records that were removed since the start. */
   removals(): number;
 }
 
-/** For `openStore`: where the sweeper is. */
+/** URL of the sweeper's module, for `openStore`. */
 export const sweeperModule = new URL('./sweeper.js', import.meta.url).href;
 
 const cycleIntervalMs = minuteMs;
-/** A rest is so many times as long as the slice before it, up to the first lag, from the second one on, and in between. */
+/** How many times as long as its slice a rest is: `easy` up to its lag, `full` from its lag on, between them a mix. */
 const paces = {
   easy: { lagMs: 2 * minuteMs, restFactor: 9 },
   // The alert fires after an hour.
   full: { lagMs: 20 * minuteMs, restFactor: 1 },
 } as const;
-/** After a slice that the machine has held up. */
+/** Longest rest, as after a slice that the machine has held up. */
 const restMsMax = 1_000;
 const sliceGapMsMin = 1;
 const sliceGapMsMax = 20;
-/** What the index lacks fills memory that all writes share. */
+/** No slice begins while the index lags by more: what it lacks fills memory that all writes share. */
 const indexLagMsMax = 1_000;
 
 export function createSweep(deps: SweepDeps): Sweep {
   const { store, clock, retentionClock, limits, onError } = deps;
   let cycles = 0;
-  /** The one under way, with its begin: `now` in Unix time, `begunAt` monotonic. */
+  /** The cycle under way, with its begin: `now` in Unix time, `begunAt` monotonic. */
   let cycle:
     | { readonly number: number; readonly now: number; readonly begunAt: number }
     | undefined;
-  /** Monotonic begin of the last one that was completed. */
+  /** Monotonic begin of the last completed cycle. */
   let completedUpTo = clock.monotonic() - idempotencyLagMs(store, retentionClock.now(), limits);
   let removals = 0;
   let spentMs = 0;
@@ -79,7 +79,7 @@ export function createSweep(deps: SweepDeps): Sweep {
       cycle = undefined;
       return true;
     } catch (error) {
-      // A new cycle finds the rows again. To continue could store a position behind them.
+      // A new cycle finds the rows again. The old one, continued, could store a position beyond them.
       cycle = undefined;
       throw error;
     }
@@ -100,7 +100,7 @@ export function createSweep(deps: SweepDeps): Sweep {
 
   function run(): void {
     if (isUnderWay) return runLater(sliceGapMsMax);
-    // What it would remove can wait, and is told elsewhere.
+    // While the store refuses writes, which others report, removals can wait.
     if (store.refusal() !== undefined) return runLater(cycleIntervalMs);
     if (store.index().lagMs > indexLagMsMax) return runLater(sliceGapMsMax);
     isUnderWay = true;

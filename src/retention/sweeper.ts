@@ -16,15 +16,15 @@ import type { Pass, Slice } from './pass.js';
 import { deletedUsers } from './purge.js';
 import { revokedKeys } from './revoked-keys.js';
 
-/** Some 25 ms, in which what is accepted waits to get into the index. */
+/** Removals after which a slice ends: some 25 ms, in which accepted signals wait to enter the index. */
 const removalsPerSlice = 2_048;
-/** Where there is little to remove, or the machine has little time for the thread. */
+/** Time after which a slice ends that has little to remove, or gets little processor time. */
 const sliceBudgetMs = 100;
 
 export function createSweeper(clock: Pick<Clock, 'monotonic'> = systemClock): Sweeper {
   let cycle: Pass | undefined;
   let number: number | undefined;
-  /** Of the slice that runs now. */
+  /** The index, the begin and the removals of the slice that runs now. */
   let index: Reader & Writer;
   let begunAt = 0;
   let removals = 0;
