@@ -89,9 +89,9 @@ export interface Execution {
   readonly filledQuantity: number | null;
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
-  /** Those that are listed, at most `fillsPerExecution` of the limits. */
+  /** The listed fills, at most `fillsPerExecution` of the limits. */
   readonly fills: readonly Fill[];
-  /** The fills beyond those that are listed; absent while there are none. */
+  /** The fills beyond the listed ones; absent while there are none. */
   readonly unlistedFills?: UnlistedFills;
   /** Only in the store: how many of the fills have a row of their own. */
   readonly fillRows?: number;
@@ -130,7 +130,7 @@ export function isFinal(status: ExecutionStatus): boolean {
   return executionStates[status].final;
 }
 
-/** Whether a signal with these executions is. */
+/** Whether a signal with these executions is completed: every one is final. */
 export function isCompleted(executions: readonly Execution[]): boolean {
   return executions.every(({ status }) => isFinal(status));
 }
@@ -152,14 +152,14 @@ export function isOpenOrder(execution: Execution): boolean {
   return !isFinal(execution.status) || isCancellable(execution);
 }
 
-/** Whether its cancel was sent, is not stored by the plugin as far as is known, and its order may be live. */
+/** Whether the cancel was sent and not acknowledged, and the order may be live. */
 export function isCancelUnacknowledged(execution: Execution): boolean {
   const { cancel } = execution;
   if (cancel === null || cancel.acknowledged || cancel.dispatchedAt === null) return false;
   return (cancel.status === 'dispatched' || cancel.status === 'unknown') && isOpenOrder(execution);
 }
 
-/** What a report leaves out of the order's identity and state stays known; code and text are of one report. */
+/** Keeps the order's id and state if a report leaves them out; code and text are always those of the latest report. */
 export function nativeAfter(
   known: NativeState | null,
   told: NativeState | undefined,

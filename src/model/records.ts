@@ -24,7 +24,7 @@ export interface User {
   readonly moving?: { readonly frozen: boolean; readonly confirmed: boolean };
 }
 
-/** What an order of a key must keep to, and where the key may be used from. A member that is absent bounds nothing. */
+/** Bounds the orders of a key, and the addresses that may use it. A member that is absent bounds nothing. */
 export interface KeyLimits {
   /** Addresses and CIDR ranges. */
   readonly allowedIps?: readonly string[];
@@ -85,11 +85,11 @@ export interface SignalRequest extends Trail {
   readonly idempotencyKey: string;
   readonly executionCount: number;
   /**
-   * Signals of the user accepted on this UTC day, this one included: restores the daily quota. Those from
-   * `undecidedFrom` on are not in it, since their outcome was not known then.
+   * Signals of the user accepted on this UTC day, this one included: restores the daily quota. Does not count earlier
+   * ones from `undecidedFrom` on, whose outcome was not known.
    */
   readonly signalsToday: number;
-  /** The id of the oldest of those; absent if there were none. */
+  /** Id of the oldest request whose outcome was not known; absent if there was none. */
   readonly undecidedFrom?: string | undefined;
 }
 
@@ -102,7 +102,7 @@ export interface CancelAfterRecord {
   readonly lastFiredAt: number | null;
 }
 
-/** A cancel of many orders that was decided, until each of them has what it is owed. */
+/** What a cancel of all orders decided; kept until each of them has what it is owed. */
 export interface CancelAllRecord {
   readonly cause: CancelCause;
   /** Unix ms. */

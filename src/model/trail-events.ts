@@ -1,7 +1,7 @@
 /**
  * The lines of the log that lead from a trace id, a key, a user or an address to what happened: their events
- * and fields, and the port through which every room notes them. No field holds a secret or a payload. What
- * is not known is `undefined` and missing from the line. `telemetry/trail` writes them.
+ * and fields, and the port through which all modules note them. No field holds a secret or a payload. A field
+ * that is not known is `undefined`, and missing from the line. `telemetry/trail` writes the lines.
  */
 
 /** The type of each field, the same in every event. */
@@ -55,13 +55,13 @@ export const trailEvents = {
 
 export type TrailEvent = keyof typeof trailEvents;
 
-/** What a line of the event holds; `undefined` for what is not known. */
+/** The fields of a line of the event; `undefined` if not known. */
 export type TrailFields<E extends TrailEvent> = {
   readonly [F in (typeof trailEvents)[E]['fields'][number]]: FieldTypes[F] | undefined;
 };
 
 export interface TrailLog {
-  /** @param fields a function where they cost something: it is called only if the line is written. */
+  /** @param fields the fields, or a function that makes them and is called only if the line is written. */
   note<E extends TrailEvent>(event: E, fields: TrailFields<E> | (() => TrailFields<E>)): void;
 }
 

@@ -13,7 +13,7 @@ import { TokenBucket } from './token-bucket.js';
 
 const windowMs = 60_000;
 
-/** Read back for a plan that grows later; more only where the plan of the time grants more. */
+/** Acceptances read back at most, unless the plan grants more a minute: the plan may grow later. */
 const acceptedKeptMin = 1_000;
 const keysPerRead = 64;
 
@@ -22,13 +22,13 @@ interface Account {
   bucket: TokenBucket;
   /** Days since 1970, UTC. */
   day: number;
-  /** Of the day, for certain. */
+  /** Requests of the day that were accepted for certain. */
   accepted: number;
   /** Requests of the day that are in flight or in doubt, oldest first; mostly decided in that order. */
   undecided: string[];
 }
 
-/** What a request keeps of the day's count, as the record says. */
+/** The part of the day's count that the record of a request keeps. */
 export type CountOfDay = Pick<SignalRequest, 'signalsToday' | 'undecidedFrom'>;
 
 export type QuotaVerdict =
@@ -47,7 +47,7 @@ export class AccountQuota {
     readonly clock: Clock,
   ) {}
 
-  /** Takes one signal from the quota per minute, unless that of the day is used up; `count` takes it from the day. */
+  /** Takes one signal from the quota per minute, unless the day's is used up; `count` takes it from the day's. */
   take(userId: string, plan: Plan, now: number): QuotaVerdict {
     const account = this.#accountOf(userId, plan, now);
     const day = Math.floor(now / dayMs);
@@ -55,7 +55,7 @@ export class AccountQuota {
       account.accepted = 0;
       account.undecided = [];
     }
-    // After a step back of the clock the count stays, and ends at the next midnight of that clock.
+    // After a step back of the clock the count stays until the next midnight of that clock.
     account.day = day;
     if (account.accepted + account.undecided.length >= plan.signalsPerDay) {
       const retryAfterMs = (account.day + 1) * dayMs - now;
@@ -77,10 +77,10 @@ export class AccountQuota {
     return { signalsToday: accepted + 1, undecidedFrom };
   }
 
-  /** One that was not accepted after all is refunded for the day; the quota per minute stays used. */
+  /** Refunds the day's quota for a request that was not accepted; the quota per minute stays used. */
   decide(userId: string, requestId: string, isAccepted: boolean): void {
     const account = this.#accounts.get(userId);
-    // Of an earlier day, or of a user who was deleted meanwhile.
+    // -1 for a request of an earlier day, or of a user who was deleted meanwhile.
     const place = account?.undecided.indexOf(requestId) ?? -1;
     if (account === undefined || place < 0) return;
     account.undecided.splice(place, 1);
@@ -99,7 +99,7 @@ export class AccountQuota {
       account = this.#read(userId, capacity, now);
       this.#accounts.set(userId, account);
     } else if (account.capacity !== capacity) {
-      // Not restored from the store, which does not yet have the signals in flight.
+      // Does not read the store, which does not yet have the signals in flight.
       account.bucket = account.bucket.resized(capacity);
       account.capacity = capacity;
     }
@@ -119,9 +119,9 @@ export class AccountQuota {
   }
 
   /**
-   * What was undecided when the request was accepted is in the store by now, or was not accepted.
-   * @param countMax of those, as many as a minute grants: a commit that hangs for longer has new signals refused. A
-   * record in an imported file may name the user's first request, and a count of all would hold everybody up.
+   * Counts the requests that were undecided when this one was accepted: they are in the store by now, or were refused.
+   * @param countMax most of them, as many as a minute grants: while a commit hangs for longer, new signals are refused.
+   * An imported record may name the user's first request, and counting all since then would hold up every user.
    */
   #countAt(
     userId: string,
@@ -138,8 +138,7 @@ export class AccountQuota {
   }
 
   /**
-   * The newest that the window has, and more than the capacity: if the plan grows later, they count. Goes back until
-   * one is older than the window.
+   * Reads the newest acceptances of the window, also beyond the capacity: they count if the plan grows later.
    * @returns Unix milliseconds of each acceptance, the newest first.
    */
   #acceptedInWindow(userId: string, now: number, countMax: number): number[] {
@@ -151,7 +150,7 @@ export class AccountQuota {
     return accepted;
   }
 
-  /** Passes over ids that are not followed: a minute later they would still count as of now. */
+  /** Skips ids that `followedRange` leaves out, dated far ahead: a minute later they would still count as of now. */
   *#acceptedBackFrom(userId: string, now: number): Generator<number, void, void> {
     const followed = followedRange(userId, now);
     let start: [string, string] | undefined = followed.start;

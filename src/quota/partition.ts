@@ -62,7 +62,7 @@ export function addressText(bytes: Uint8Array): string {
 let latestIpv4 = -1;
 let latestText = '';
 
-/** Keeps the last text: who is refused again and again has one address. */
+/** Keeps the last text: a client that is refused again and again has one address. */
 function ipv4(bytes: Uint8Array, at: number): string {
   const a = bytes[at]!;
   const b = bytes[at + 1]!;
