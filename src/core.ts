@@ -168,7 +168,7 @@ export class Core {
     const stopped = yield* this.book.load();
     this.cancelAll.resume(debts);
     void this.stops.resume(stopped);
-    // Behind the writes of what was recovered.
+    // Follows the writes of what was recovered.
     if (this.#store.isCopy()) {
       this.writer.write({ records: [], done: () => this.#store.endCopy() });
     }
@@ -184,7 +184,7 @@ export class Core {
   userChanged(userId: string): void {
     const { registry, presence, budgets } = this.terminals;
     const isGone = this.#store.get('users', userId) === undefined;
-    // First: a connection that closes writes down its source while that is known.
+    // Comes first: a connection that closes writes its source to the store while the registry knows that.
     if (isGone) registry.forget(userId);
     presence.recheck(userId);
     this.streams.recheck(userId);
@@ -195,8 +195,8 @@ export class Core {
   }
 
   /**
-   * Denies what was accepted and not sent, as far as a stop covers it, also what is in doubt. Resolves when that is
-   * on disk, or the disk refuses it.
+   * Denies the executions that a stop covers and that were not sent, after settling what is in doubt. Resolves when the
+   * denials are on disk, or the disk refuses them.
    */
   async endUnsent(userId?: string): Promise<void> {
     await this.acceptance.settleDoubts();
@@ -212,8 +212,8 @@ export class Core {
   }
 
   /**
-   * Cancels open orders of a user. Rejects when the commit fails, which is retried until it succeeds, or takes long:
-   * it may have to wait for an earlier one of the user that the disk refuses.
+   * Cancels open orders of a user. Rejects when the commit fails or takes long, as when it waits for an earlier cancel
+   * of the user that the disk refuses; the commit is retried until it succeeds.
    */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> {
     const { deadlines } = this;
@@ -239,14 +239,14 @@ export class Core {
   }
 
   /**
-   * Resolves when every write that was requested before the call is on disk, and all that a cancel of all orders does.
-   * Rejects while the disk refuses them.
+   * Resolves when every write that was requested before the call is on disk, and every cancel of all orders applied.
+   * Rejects while the disk refuses writes.
    */
   async settled(): Promise<void> {
-    // A transaction comes after all writes before it, and shows that the disk takes what it has refused.
+    // A transaction follows all earlier writes, and its success shows that the disk takes writes again.
     await this.#store.transact(() => undefined);
     this.writer.retry();
-    // A cancel of all orders waits for what is in doubt.
+    // A cancel of all orders waits for acceptances in doubt.
     await this.acceptance.settleDoubts();
     await this.cancelAll.settled();
     await this.writer.settled();
@@ -267,9 +267,9 @@ export class Core {
     this.stops.stop();
     this.terminals.lostOrders.stop();
     this.terminals.registry.stop();
-    // Nobody else asks for it any more.
+    // Nothing else will ask for a retry.
     this.writer.retry();
-    // What follows a flush may be written, too; with the ports closed that comes to an end.
+    // A flush may lead to further writes; with the ports closed, they come to an end.
     do await this.writer.settled();
     while (this.writer.isBusy);
     this.deadlines.stop();

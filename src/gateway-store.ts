@@ -1,4 +1,4 @@
-/** Opens the store of a gateway. What happens to its log, its index and the disk is told in log and metrics. */
+/** Opens the store of a gateway. Reports what happens to its log, its index and the disk, in log and metrics. */
 import { every, type Clock } from './lib/clock.js';
 import { minuteMs } from './lib/durations.js';
 import { sweeperModule } from './retention/sweep.js';
@@ -22,7 +22,7 @@ export interface GatewayStoreDeps {
 export interface GatewayStore {
   readonly store: Store;
   readonly health: StorageHealth;
-  /** Before the store is closed: ends the look for a commit that hangs, and the tries after a failure. */
+  /** Ends the checks for a commit that hangs, and the retries after a failure. Call it before the store is closed. */
   stopLooking(): void;
 }
 
@@ -41,7 +41,7 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
     },
   });
   let toldAt = -Infinity;
-  /** Each minute at most: it is tried every second. */
+  /** Logs once a minute at most: the store tries every second. */
   function tellIndexFailed(reason: string): void {
     const now = clock.monotonic();
     if (now - toldAt < minuteMs) return;
@@ -80,7 +80,7 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
   return { store, health, stopLooking };
 }
 
-/** Why the gateway is not ready, as far as its store is concerned. */
+/** @returns why the gateway is not ready, as far as its store is concerned; undefined if it is. */
 export function obstacleOf({ store, health }: GatewayStore): string | undefined {
   if (health.isOverdue) return 'a commit hangs';
   if (!health.isHealthy) return 'the last commit failed';

@@ -232,7 +232,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
     lock.release();
   }
 
-  /** Opens the API port last: every answer comes from a gateway that has read what it held. */
+  /** Opens the API port last, so that every answer comes from a gateway that has read its store. */
   async function open() {
     const opsUrl = await ops.listen();
     // The ops port answers meanwhile.

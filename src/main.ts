@@ -31,7 +31,7 @@ export async function main(
     log.fatal({ err: error }, 'unexpected error; the gateway ends');
     process.exit(exitCodes.failed);
   });
-  // The parent process may close the pipe after the ready line, or its disk be full: the gateway serves.
+  // The gateway goes on if the parent process closes the pipe after the ready line, or its disk is full.
   process.stdout
     .removeAllListeners('error')
     .on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'));

@@ -120,7 +120,7 @@ function configFileOf(
   return path === undefined ? { path: '', root: {} } : readConfigFile(path, readFile, report);
 }
 
-/** Otherwise a misspelt variable would silently leave the default in force. */
+/** Reports unknown variables: a misspelt one would silently leave the default in force. */
 function reportUnknownEnvironment(
   environment: SettingsSources['environment'],
   report: Report,
