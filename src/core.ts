@@ -184,7 +184,7 @@ export class Core {
   userChanged(userId: string): void {
     const { registry, presence, budgets } = this.terminals;
     const isGone = this.#store.get('users', userId) === undefined;
-    // Comes first: a connection that closes writes its source to the store while the registry knows that.
+    // Comes first: a connection that closes writes its source to the store while the registry still knows it.
     if (isGone) registry.forget(userId);
     presence.recheck(userId);
     this.streams.recheck(userId);
@@ -195,8 +195,8 @@ export class Core {
   }
 
   /**
-   * Denies the executions that a stop covers and that were not sent, after settling what is in doubt. Resolves when the
-   * denials are on disk, or the disk refuses them.
+   * Denies the executions that a stop covers and that were not sent, after settling what is in doubt.
+   * Resolves when the denials are on disk, or the disk refuses them.
    */
   async endUnsent(userId?: string): Promise<void> {
     await this.acceptance.settleDoubts();
@@ -212,8 +212,8 @@ export class Core {
   }
 
   /**
-   * Cancels open orders of a user. Rejects when the commit fails or takes long, as when it waits for an earlier cancel
-   * of the user that the disk refuses; the commit is retried until it succeeds.
+   * Cancels open orders of a user. Rejects when the commit fails or takes long, as when it waits for an
+   * earlier cancel of the user that the disk refuses; the commit is retried until it succeeds.
    */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> {
     const { deadlines } = this;
@@ -239,8 +239,8 @@ export class Core {
   }
 
   /**
-   * Resolves when every write that was requested before the call is on disk, and every cancel of all orders applied.
-   * Rejects while the disk refuses writes.
+   * Resolves when every write that was requested before the call is on disk, and every cancel of all orders
+   * applied. Rejects while the disk refuses writes.
    */
   async settled(): Promise<void> {
     // A transaction follows all earlier writes, and its success shows that the disk takes writes again.

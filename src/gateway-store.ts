@@ -1,4 +1,4 @@
-/** Opens the store of a gateway. Reports what happens to its log, its index and the disk, in log and metrics. */
+/** Opens the store of a gateway. Reports what happens to its log, its index and the disk. */
 import { every, type Clock } from './lib/clock.js';
 import { minuteMs } from './lib/durations.js';
 import { sweeperModule } from './retention/sweep.js';
@@ -22,7 +22,7 @@ export interface GatewayStoreDeps {
 export interface GatewayStore {
   readonly store: Store;
   readonly health: StorageHealth;
-  /** Ends the checks for a commit that hangs, and the retries after a failure. Call it before the store is closed. */
+  /** Ends the checks for a hanging commit and the retries after a failure. Call it before the store closes. */
   stopLooking(): void;
 }
 

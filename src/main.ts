@@ -19,8 +19,8 @@ const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 const stopTimeoutMs = 9_000;
 
 /**
- * Runs until the process exits; never resolves. A refused start is told with `tellRefusal` and exits with 1.
- * @throws anything else.
+ * Runs until the process exits; never resolves. Reports a refused start with `tellRefusal`, and exits with 1.
+ * @throws any other error.
  */
 export async function main(
   settings: Settings,

@@ -1,6 +1,6 @@
 /**
- * What an operator does to users. Each change is one transaction; the caller ends what a running gateway has open for
- * the user. Users are named by email; a change returns undefined if there is no such user.
+ * What an operator does to users. Each change is one transaction; the caller ends what a running gateway has
+ * open for the user. Users are named by email; a change returns undefined if there is no such user.
  */
 import type { IdSource } from '../lib/ids.js';
 import { purgeKeyOf } from '../store/key-layout.js';
@@ -92,8 +92,9 @@ export async function suspendUser(store: Store, email: string): Promise<User | u
 }
 
 /**
- * Removes the user, the email, keys and sources, and leaves a mark by which the sweep removes the rest, which may be
- * too much for one transaction. Sessions are invalid without their user, and are removed when they expire.
+ * Removes the user, the email, keys and sources, and leaves a mark by which the sweep removes the rest, which
+ * may be too much for one transaction. Sessions are invalid without their user, and are removed when they
+ * expire.
  * @returns the user as it was.
  */
 export async function deleteUser(

@@ -1,7 +1,7 @@
 /**
- * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret, so a request
- * costs one get for the key and one for its owner, and every change takes effect at the next request. The index keeps
- * a user's revoked keys under the negative id, so that listing and counting do not read them.
+ * Public API keys: made, checked, listed, revoked. The record's store key is the hash of the secret, so a
+ * request costs one get for the key and one for its owner, and every change takes effect at the next request.
+ * The index keeps a user's revoked keys under the negative id, so that listing and counting do not read them.
  */
 import { assert } from '../lib/assert.js';
 import type { ApiKey, KeyLimits, User } from '../model/records.js';
@@ -15,7 +15,7 @@ const secretPrefix = 'svc_api_';
 /** Characters of the random part that a list shows: enough to tell keys apart, while 220 bits stay secret. */
 const shownCharacters = 6;
 
-/** Expired keys that a user may keep, because a list reads them all. A new key revokes the oldest ones beyond. */
+/** Expired keys that a user may keep, as a list reads them all. A new key revokes the oldest beyond. */
 export const expiredKeysMax = 200;
 /** Most expired keys that a new key revokes: a user may have many from an earlier version. */
 const retiredPerKeyMax = 20;

@@ -1,7 +1,7 @@
 /**
- * Decides whether orders may be sent: not while the gateway is halted or the user is frozen, nor once the key that
- * submitted them is revoked. Reads the store for every decision, so that a stop counts from its commit on, for
- * requests and frames alike.
+ * Decides whether orders may be sent: not while the gateway is halted or the user is frozen, nor once the key
+ * that submitted them is revoked. Reads the store for every decision, so that a stop counts from its commit
+ * on, for requests and frames alike.
  */
 import { toIsoTime } from '../lib/clock.js';
 import type { Switches } from '../model/records.js';

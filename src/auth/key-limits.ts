@@ -15,7 +15,7 @@ const listLengths = {
   allowedInstruments: { minItems: 1, maxItems: 64 },
 } as const;
 const instrumentLengths = { minLength: 1, maxLength: 128 } as const;
-/** For all instruments together, as JSON: a user may have hundreds of keys, and a list of keys shows their limits. */
+/** For all instruments as JSON: a user may have hundreds of keys, and a list of keys shows their limits. */
 const instrumentsBytesMax = 4_096;
 const ordersPerSecond = { minimum: 1, maximum: 1_000 } as const;
 

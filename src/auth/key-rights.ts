@@ -51,7 +51,7 @@ export class KeyRights {
     return scope === null || key.scopes.includes(scope) ? undefined : 'insufficient_scope';
   }
 
-  /** Repeats all checks, for an open stream or a request that has waited: reads key and owner from the store. */
+  /** Repeats all checks for an open stream or a request that has waited. Reads key and owner anew. */
   refusalNow({ user, key }: KeyOwner, scope: Scope | null): KeyRefusal | undefined {
     const { store, clock } = this.#deps;
     if (!isPublicApiEnabled(store)) return 'public_api_disabled';

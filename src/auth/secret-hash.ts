@@ -1,7 +1,7 @@
 /**
  * Creates and hashes API keys and session tokens. The store holds only their SHA-256. A salt or a slow hash
  * is not needed for 256 random bits; the hash before the lookup prevents timing attacks. Runs inline, because
- * a round trip to a worker costs more (native-notes).
+ * a round trip to a worker costs more (native-notes/hashing.md).
  */
 import { hash } from 'node:crypto';
 import { randomSecret } from '../lib/ids.js';

@@ -1,6 +1,6 @@
 /**
- * Issues and verifies session tokens for terminal plugins: opaque, stored as a hash. Sessions can be revoked
- * one by one or, by the user's session generation, all at once.
+ * Issues and verifies session tokens for terminal plugins: opaque, stored as a hash. The user's session
+ * generation revokes all sessions of the user at once.
  */
 import { dayMs } from '../lib/durations.js';
 import type { Session, User } from '../model/records.js';

@@ -1,8 +1,8 @@
 /**
  * Issues and verifies the user token (JWT) for the key endpoints. Stateless except for the user's token
- * generation: a password change or the user's deletion revokes it. A token is valid only if it equals, byte
- * for byte, what `issue` would create from its claims: this rejects other tokens signed with the same secret,
- * unexpected headers and alternative encodings.
+ * generation: a password change, a suspension or the user's deletion revokes it. A token is valid only if it
+ * equals, byte for byte, what `issue` would create from its claims: this rejects other tokens signed with the
+ * same secret, unexpected headers and alternative encodings.
  */
 import { createSigner, createVerifier, TokenError } from 'fast-jwt';
 import type { Clock } from '../lib/clock.js';
@@ -68,7 +68,7 @@ export function createUserTokens(options: {
       const { sub, gen, iat, until } = claimsOf(read, token) ?? {};
       if (typeof sub !== 'string' || typeof gen !== 'number') return undefined;
       if (!isTime(iat) || !isTime(until)) return undefined;
-      // Not a timing attack: the signature is already verified.
+      // The comparison allows no timing attack: the signature is already verified.
       if (token !== write({ sub, gen, iat, until })) return undefined;
       return until <= clock.now() ? undefined : { userId: sub, generation: gen };
     },

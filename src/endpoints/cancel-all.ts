@@ -1,4 +1,4 @@
-/** POST /api/v1/orders/cancel-all: requests the cancel of every open order of the user that matches the filter. */
+/** POST /api/v1/orders/cancel-all: requests the cancel of each of the user's open orders that match the filter. */
 import { hash } from 'node:crypto';
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyEndpoint } from '../http/endpoint.js';
@@ -42,7 +42,7 @@ export function createCancelAll(deps: CancelAllEndpointDeps): KeyEndpoint {
     if (parsed === undefined) return exchange.fail('malformed_json');
     const filter = filters.read(parsed.value);
     if (Array.isArray(filter)) return exchange.fail('invalid_filter', { details: filter });
-    // The user's terminals are told to leave for another gateway: a cancel that waits for them here would be lost.
+    // The user's terminals leave for another gateway: a cancel that waits for them here would be lost.
     if (refuseMoving(exchange, user)) return;
     if (storage.refuses()) return failUnstored(exchange);
     const waitMs = acceptance.take(userId);

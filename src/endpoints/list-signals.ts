@@ -1,6 +1,6 @@
 /**
- * GET /api/v1/signals: a user's signal requests, newest first, page by page. The work for a page is bounded, so a page
- * may have fewer requests than asked for, even none, while `next` is set.
+ * GET /api/v1/signals: a user's signal requests, newest first, page by page. The work for a page is bounded,
+ * so a page may have fewer requests than asked for, even none, while `next` is set.
  */
 import Type from 'typebox';
 import type { KeyRights } from '../auth/key-rights.js';

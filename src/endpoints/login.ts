@@ -87,8 +87,8 @@ export function createLogin(deps: LoginDeps): OpenEndpoint {
 }
 
 /**
- * Reads the user again, who may have changed while the password was verified. A user that was suspended and resumed
- * meanwhile has another token generation.
+ * Reads the user again, who may have changed while the password was verified. A user that was suspended and
+ * resumed meanwhile has another token generation.
  * @returns the user, or why there is no session.
  */
 function userNow(reader: Reader, { userId, passwordHash }: User) {

@@ -65,7 +65,7 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
       end: (refusal) =>
         exchange.run(() => {
           if (refusal !== undefined) return exchange.fail(refusal);
-          // `isCompleted` has read a completed signal already; when the time is over, the signal may have changed since.
+          // `isCompleted` has read a completed signal; if the time is over, the signal may have changed since.
           const isOver = read?.isCompleted ?? true;
           answer(exchange, caller, isOver ? read : signals.read(userId, requestId));
         }),

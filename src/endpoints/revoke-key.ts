@@ -15,7 +15,7 @@ export interface RevokeKeyDeps extends StoredChangeDeps {
   readonly clock: Clock;
   readonly gate: Gate;
   readonly trail: TrailLog;
-  /** Ends the open event streams of the user's revoked keys, and denies what they submitted and was not sent. */
+  /** Ends the streams and waits of the user's revoked keys, and denies what they submitted and was not sent. */
   readonly onRevoked: (userId: string) => Promise<void>;
 }
 

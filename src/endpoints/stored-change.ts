@@ -1,6 +1,6 @@
 /**
- * Makes a change that is answered after its commit: refuses it while the disk takes no changes, and answers in time
- * when the commit hangs.
+ * Makes a change that is answered after its commit: refuses it while the disk takes no changes, and answers
+ * in time when the commit hangs.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import type { Exchange } from '../http/exchange.js';

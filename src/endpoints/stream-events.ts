@@ -19,9 +19,9 @@ export interface StreamEventsDeps {
 }
 
 /**
- * The id in the first block, which has no data, tells where the stream begins: a client that is cut before its
- * first event resumes from there. `replay_gap` has that id itself, not a block before it: a client that is cut between
- * the two would resume without having heard of the gap.
+ * The id in the first block, which has no data, tells where the stream begins: a client that is cut before
+ * its first event resumes from there. `replay_gap` has that id itself, not a block before it: a client that
+ * is cut between the two would resume without having heard of the gap.
  */
 const retry = 'retry: 1000\n';
 const replayGap = `event: replay_gap\ndata: ${JSON.stringify({ reason: 'cursor_not_available' })}\n\n`;

@@ -1,4 +1,4 @@
-/** Defines the names of the events that terminals may send. The gateway itself adds `replay_gap` to a stream. */
+/** Defines the names of the events that terminals may send. Only the gateway sends `replay_gap`. */
 export const pluginEventNames = [
   'command_result',
   'order_update',

@@ -129,7 +129,7 @@ export class EventStreams {
     }
   }
 
-  /** Keys expire by the wall clock, which may step while the deadline runs: so the deadline checks the clock again. */
+  /** Keys expire by the wall clock, which may step while the deadline runs: so it checks that clock again. */
   #endWithKey(stream: EventStream): void {
     const { deadlines, clock } = this.#deps;
     const { key } = stream.caller;

@@ -100,8 +100,8 @@ export class EventHub {
   }
 
   /**
-   * Evicts events above the replay age, and drops empty ring buffers of deleted users: an event in flight at the
-   * deletion may have created one.
+   * Evicts events above the replay age, and drops empty ring buffers of deleted users: an event in flight at
+   * the deletion may have created one.
    */
   age(isUser: (userId: string) => boolean): void {
     const now = this.#deps.clock.monotonic();

@@ -1,8 +1,9 @@
 /**
- * Bounds the bytes that the ring buffers of all users hold together. Above the bound, the largest ring buffers lose
- * their oldest events. If the oldest event of all users were evicted instead, a user with many events would take the
- * replay from those with few. Ring buffers of about the same size (within a factor of two) share a class, so that the
- * largest is found without a search. Owns the sum and the classes, for the life of the process.
+ * Bounds the bytes that the ring buffers of all users hold together. Above the bound, the largest ring
+ * buffers lose their oldest events. If the oldest event of all users were evicted instead, a user with many
+ * events would take the replay from those with few. Ring buffers of about the same size (within a factor of
+ * two) share a class, so that the largest is found without a search. Owns the sum and the classes, for the
+ * life of the process.
  */
 /** The next chunk for a reader: whole SSE frames of one source. */
 export interface EventSlice {
@@ -51,7 +52,7 @@ export class ReplayMemory {
     if (to > 0) this.#classes[to]?.add(ring);
   }
 
-  /** Drops oldest events down to the bound. Call it after a push: the new event goes only if its ring has no other. */
+  /** Drops events down to the bound. Call it after a push: a new event goes only if its ring has no other. */
   trim(): void {
     while (this.#bytes > this.bytesMax) {
       const largest = this.#classes.findLast((rings) => rings.size > 0);

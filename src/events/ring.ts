@@ -17,7 +17,7 @@ export interface PublishedEvent {
 }
 
 interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
-  /** Holds the event's frame from `begin` to `end`, beside the frames of the user's events before and after it. */
+  /** Holds the event's frame from `begin` to `end`, and the frames of the user's events around it. */
   readonly block: Uint8Array;
   readonly begin: number;
   readonly end: number;
@@ -25,7 +25,7 @@ interface HeldEvent extends Omit<PublishedEvent, 'frame'> {
 
 /** Size after which a slice ends: bounds the bytes that a writer buffers when its socket blocks. */
 const sliceBytesMax = 64 * 1024;
-/** A block is a quarter of what the ring buffer holds, so that all blocks together are hardly larger than that. */
+/** A block is a quarter of what the ring buffer holds, so that all blocks are hardly larger than that. */
 const blockBytesMin = 1_024;
 const blockBytesMax = 64 * 1024;
 

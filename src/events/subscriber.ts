@@ -1,7 +1,7 @@
 /**
- * Delivers the events of one source to one stream. Holds a position rather than events, and reads the next events
- * from the user's ring buffer: so replay and live events are one sequence, and a slow reader needs no memory.
- * A reader that falls behind the ring buffer is disconnected; it never skips events.
+ * Delivers the events of one source to one stream. Holds a position rather than events, and reads the next
+ * events from the user's ring buffer: so replay and live events are one sequence, and a slow reader needs no
+ * memory. A reader that falls behind the ring buffer is disconnected; it never skips events.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Limits } from '../limits.js';

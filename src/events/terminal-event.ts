@@ -17,7 +17,7 @@ export interface TerminalEvent {
   readonly orderRef?: string | null;
   readonly rawText?: string | null;
   readonly data: object;
-  /** The JSON of `data` in one line, as the terminal sent it: its numbers may have more digits than JavaScript keeps. */
+  /** The JSON of `data` in one line, as sent: its numbers may have more digits than JavaScript keeps. */
   readonly dataText?: string | undefined;
 }
 

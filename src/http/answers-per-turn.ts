@@ -1,8 +1,9 @@
 /**
- * Bounds how many requests one turn of the event loop answers: a client may send thousands in one segment, and the
- * native server handles them one after the other. An answer beyond the bound waits for the next turn; the native server
- * closes its connection if further requests have come on it (native-notes/http-parser.md). So a client that has one
- * request under way at a time is answered at most a turn later, and a flood gets no further.
+ * Bounds how many requests one turn of the event loop answers: a client may send thousands in one segment,
+ * and the native server handles them one after the other. An answer beyond the bound waits for the next turn;
+ * the native server closes its connection if further requests have come on it (native-notes/http-parser.md).
+ * So a client that has one request under way at a time is answered at most a turn later, and a flood gets no
+ * further.
  */
 import { LoopTurns } from '../lib/loop-turns.js';
 
@@ -19,7 +20,7 @@ export class AnswersPerTurn {
     return this.#turns.current();
   }
 
-  /** Counts an answer. @returns whether it has to wait: its request came in this turn, which has given its share. */
+  /** Counts an answer. @returns whether it must wait: its request came in this turn, which has given its share. */
   isUsedUp(requestTurn: number): boolean {
     const turn = this.#turns.current();
     if (requestTurn !== turn) return false;

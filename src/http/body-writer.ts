@@ -1,8 +1,8 @@
 /**
- * Writes the body of a response and honours backpressure: what the socket does not take stays here until the client
- * reads on. A native `end` would buffer it, for every request that a client sends without reading. While a rest is
- * left, the native server closes the connection at its next request, or when the client takes nothing for ten seconds
- * (native-notes/backpressure.md).
+ * Writes the body of a response and honours backpressure: what the socket does not take stays here until the
+ * client reads on. A native `end` would buffer it, for every request that a client sends without reading.
+ * While a rest is left, the native server closes the connection at its next request, or when the client takes
+ * nothing for ten seconds (native-notes/backpressure.md).
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { setPatientTimer } from '../lib/patient-timer.js';

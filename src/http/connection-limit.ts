@@ -1,7 +1,8 @@
 /**
- * Keeps file descriptors in reserve: closes a connection to the API port beyond its share at once. Otherwise a flood
- * of connections, which needs no credential, would take them all: the log could not open its next file, nor could the
- * operator's commands and the ops port accept a connection. Owns the number of open connections.
+ * Keeps file descriptors in reserve: closes a connection to the API port beyond its share at once. Otherwise
+ * a flood of connections, which needs no credential, would take them all: the log could not open its next
+ * file, nor could the operator's commands and the ops port accept a connection. Owns the number of open
+ * connections.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { minuteMs } from '../lib/durations.js';

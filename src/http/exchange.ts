@@ -99,8 +99,9 @@ export class Exchange {
   }
 
   /**
-   * Runs the work of the native server's call for a new request. The client cannot leave before that call returns; the
-   * native server then requires a listener for it, unless the response is over (native-notes/request-lifetimes.md).
+   * Runs the work of the native server's call for a new request. The client cannot leave before that call
+   * returns; the native server then requires a listener for it, unless the response is over
+   * (native-notes/request-lifetimes.md).
    */
   begin(work: (exchange: this) => void): void {
     this.#isCorked = true;
@@ -215,8 +216,8 @@ export class Exchange {
   #write(status: number, body: string | Uint8Array, headers: Headers, close: Close): void {
     if (this.#isOver) return;
     const isLast = close === 'forced' || (this.request.isHead && !this.#host.keepsAfterHead(this));
-    // For `isLast` the native server writes `Connection: close` itself. Other last requests do not end that way: for a
-    // client that does not read, the native server would buffer without a bound (native-notes/http-parser.md).
+    // For `isLast` the native server writes `Connection: close` itself. Other last requests do not end that way:
+    // for a client that does not read, it would buffer without a bound (native-notes/http-parser.md).
     const saysClose = !isLast && (close === 'announced' || this.head.isLastRequest);
     const head = this.#head(status, headers, body.length > 0, saysClose);
     let written: Written = 'ended';

@@ -40,9 +40,9 @@ export interface Gate {
   /** @returns undefined when the request was rejected and has its response. */
   admitKey(exchange: Exchange, route: Route): KeyOwner | undefined;
   /**
-   * Passes the whole body to `then`, with the caller as it is by then. If the body is refused, or the key was revoked
-   * or the account frozen since the head came, the request has its response instead. The bytes are valid only until
-   * `then` returns.
+   * Passes the whole body to `then`, with the caller as it is by then. If the body is refused, or the key was
+   * revoked or the account frozen since the head came, the request has its response instead. The bytes are
+   * valid only until `then` returns.
    */
   readBody(
     exchange: Exchange,
@@ -63,8 +63,8 @@ export interface Gate {
 
 const windowSeconds = 60;
 /**
- * A body up to this size is read as it comes. A larger one may take milliseconds, if it has thousands of members: each
- * turn of the event loop reads one such body, and the users take turns.
+ * A body up to this size is read as it comes. A larger one may take milliseconds, if it has thousands of
+ * members: each turn of the event loop reads one such body, and the users take turns.
  */
 const promptBytesMax = 4_096;
 

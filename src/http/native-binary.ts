@@ -1,6 +1,6 @@
 /**
- * Tells which native server this process runs: others have built the binary, so its SHA-256 is compared with those
- * that were tested. native-notes/binary.md tells where they come from, and how to take others.
+ * Tells which native server this process runs: others have built the binary, so its SHA-256 is compared with
+ * those that were tested. native-notes/binary.md tells where they come from, and how to take others.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -77,9 +77,9 @@ export class RequestHead {
   }
 
   /**
-   * Whether two parsers could disagree where the request ends, and the native parser lets it through, or refuses it
-   * only after the handler has run. Such a request is refused and its connection closed, against request smuggling.
-   * Only the older native parser lets two hosts through.
+   * Whether two parsers could disagree where the request ends, and the native parser lets it through, or
+   * refuses it only after the handler has run. Such a request is refused and its connection closed, against
+   * request smuggling. Only the older native parser lets two hosts through.
    */
   get isAmbiguous(): boolean {
     return (

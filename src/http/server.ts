@@ -53,8 +53,9 @@ interface Place {
 const nowhere: Place = { route: undefined, index: -1, hasParameter: false, hasQuery: false };
 
 /**
- * Answers to HEAD for one client; each further one ends its connection, and has the length 0. Nothing tells whether the
- * client reads them, and the native server keeps those that it does not (native-notes/backpressure.md).
+ * Answers to HEAD for one client; each further one ends its connection, and has the length 0. Nothing tells
+ * whether the client reads them, and the native server keeps those that it does not
+ * (native-notes/backpressure.md).
  */
 const headsPerMinuteMax = 600;
 
@@ -187,10 +188,10 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
 }
 
 /**
- * Prevents request smuggling: after an ambiguous request, the native parser goes on with the rest of the segment,
- * which may hold a smuggled one. While a response is owed, the parser closes the connection at a further request, and
- * calls no handler. So the refusal waits until the parser is done with the segment. Nothing is remembered about the
- * address, which other clients may share.
+ * Prevents request smuggling: after an ambiguous request, the native parser goes on with the rest of the
+ * segment, which may hold a smuggled one. While a response is owed, the parser closes the connection at a
+ * further request, and calls no handler. So the refusal waits until the parser is done with the segment.
+ * Nothing is remembered about the address, which other clients may share.
  */
 function refuseLater(exchange: Exchange): void {
   setImmediate(() => exchange.fail('bad_request', { close: 'forced' }));

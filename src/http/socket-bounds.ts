@@ -1,8 +1,9 @@
 /**
- * Bounds what the system does for a connection: how much it keeps unread, and how long it waits for a peer that has
- * vanished. When a read has filled its buffer of 512 KiB, the native server reads the connection again in the same
- * turn, so a client that sends fast enough would hold the event loop (native-notes/request-lifetimes.md). Node and the
- * native server have no such options; the package koffi, which calls the system's own function, is optional.
+ * Bounds what the system does for a connection: how much it keeps unread, and how long it waits for a peer
+ * that has vanished. When a read has filled its buffer of 512 KiB, the native server reads the connection
+ * again in the same turn, so a client that sends fast enough would hold the event loop
+ * (native-notes/request-lifetimes.md). Node and the native server have no such options; the package koffi,
+ * which calls the system's own function, is optional.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
@@ -10,8 +11,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const options = [
   // SOL_SOCKET, SO_RCVBUF, in bytes. The system adds as much again for its own needs.
   { level: 1, name: 8, value: 128 * 1024 },
-  // IPPROTO_TCP, TCP_USER_TIMEOUT, in milliseconds. The system would wait a quarter of an hour, during which the
-  // streams of a bot whose machine has vanished would count.
+  // IPPROTO_TCP, TCP_USER_TIMEOUT, in milliseconds. The system waits a quarter of an hour, during which
+  // the streams of a bot whose machine has vanished count.
   { level: 6, name: 18, value: 45_000 },
 ] as const;
 

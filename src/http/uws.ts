@@ -1,6 +1,6 @@
 /**
- * The only import of uWebSockets.js: chooses its binary, so that only this file depends on its package and version.
- * Corrects its types, which lack the options of `listen`.
+ * The only import of uWebSockets.js: chooses its binary, so that only this file depends on its package and
+ * version. Corrects its types, which lack the options of `listen`.
  */
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -113,9 +113,9 @@ function unboundText(host: string, port: number, error: unknown): string {
 }
 
 /**
- * Asks Node for the port, because the native server gives no reason for a failure. Nor could a gateway that restarts
- * after a crash have a port of the native server's choice again, until a minute after its last connection.
- * Rejects with the system's error.
+ * Asks Node for the port, because the native server gives no reason for a failure. Nor could a gateway that
+ * restarts after a crash have a port of the native server's choice again, until a minute after its last
+ * connection. Rejects with the system's error.
  */
 async function freePort(host: string, wanted: number): Promise<number> {
   const probe = createServer();

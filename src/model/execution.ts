@@ -61,7 +61,7 @@ export interface UnlistedFills {
   readonly lastIds: readonly string[];
 }
 
-/** The order's state as the terminal reports it; null where it has not told a field. */
+/** The order's state as the terminal reports it; a field is null if it was not reported. */
 export interface NativeState {
   readonly orderId: string | null;
   readonly state: string | null;
@@ -159,7 +159,7 @@ export function isCancelUnacknowledged(execution: Execution): boolean {
   return (cancel.status === 'dispatched' || cancel.status === 'unknown') && isOpenOrder(execution);
 }
 
-/** Keeps the order's id and state if a report leaves them out; code and text are always those of the latest report. */
+/** Keeps the order's id and state if a report leaves them out; code and text are those of the latest report. */
 export function nativeAfter(
   known: NativeState | null,
   told: NativeState | undefined,

@@ -15,9 +15,9 @@ export interface User {
   readonly passwordHash: string;
   readonly confirmed: boolean;
   readonly frozen: boolean;
-  /** Incremented when the password changes: user tokens of an earlier generation are rejected. */
+  /** Incremented by a new password and by a suspension: user tokens of an earlier generation are rejected. */
   readonly tokenGeneration: number;
-  /** Incremented by `session revoke` and when the password changes: the same for session tokens. */
+  /** Incremented by a new password and by `session revoke`: sessions of an earlier generation end. */
   readonly sessionGeneration: number;
   readonly createdAt: number;
   /** Present while the user is being moved to another gateway: the values to restore if the move is undone. */
@@ -85,8 +85,8 @@ export interface SignalRequest extends Trail {
   readonly idempotencyKey: string;
   readonly executionCount: number;
   /**
-   * Signals of the user accepted on this UTC day, this one included: restores the daily quota. Does not count earlier
-   * ones from `undecidedFrom` on, whose outcome was not known.
+   * Signals of the user accepted on this UTC day, this one included: restores the daily quota. Does not count
+   * earlier ones from `undecidedFrom` on, whose outcome was not known.
    */
   readonly signalsToday: number;
   /** Id of the oldest request whose outcome was not known; absent if there was none. */

@@ -63,7 +63,7 @@ const orderFields = {
   ),
 };
 
-/** That an order has the prices of its type and no others. */
+/** Requires the prices of an order's type, and forbids the others. */
 const priceConditions = executionTypes.map((type) => ({
   if: { type: 'object', properties: { executionType: { const: type } } },
   then: {

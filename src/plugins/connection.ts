@@ -141,8 +141,8 @@ export class Connection implements SourceConnection {
   }
 
   /**
-   * Ends the connection because its user sends more than it may. Admitted frames are handled first: otherwise a plugin
-   * that sends a long queue would lose all but its first frames, at each reconnect.
+   * Ends the connection because its user sends more than it may. Admitted frames are handled first: otherwise
+   * a plugin that sends a long queue would lose all but its first frames, at each reconnect.
    */
   tooFast(): void {
     this.#isTooFast = true;

@@ -51,7 +51,7 @@ function inOneLine(json: string): string {
   return json.replace(/[\r\n]/g, ' ').trim();
 }
 
-/** Checks what the schemas do not: the data of an event is that of its kind, and an ack names what it acknowledges. */
+/** Checks what the schemas do not: an event has the data of its kind, and an ack names what it acknowledges. */
 function isWhole(frame: PluginFrame): boolean {
   if (frame.type === 'event') return isEventData(frame.event, frame.data ?? {});
   if (frame.type !== 'ack') return true;

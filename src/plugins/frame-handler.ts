@@ -51,7 +51,7 @@ type Frame = Exclude<PluginFrame, { type: 'hello' }>;
 /** `changed`: an execution changed, and the same transaction stores the `seq`. Otherwise the error, if any. */
 type Effect = 'changed' | 'none' | FrameErrorCode;
 
-/** A write of a source's `seq` alone. `put` tells that it has joined a commit: a later `seq` needs another write. */
+/** A write of a source's `seq` alone. Once `put` is called, a commit has it: a later `seq` needs another write. */
 interface SeqWrite extends Stored {
   seq: number;
 }
@@ -125,8 +125,9 @@ export class FrameHandler {
   }
 
   /**
-   * Lets one write of a connection wait at a time: while the disk refuses writes, each event would add another. All
-   * waiting writes form one commit, so a later `seq` may join a write that was requested before it.
+   * Lets one write of a connection wait at a time: while the disk refuses writes, each event would add
+   * another. All waiting writes form one commit, so a later `seq` may join a write that was requested before
+   * it.
    */
   #writeSeq(connection: SourceConnection, source: Source): void {
     const waiting = this.#waiting.get(connection);
@@ -146,9 +147,9 @@ export class FrameHandler {
   }
 
   /**
-   * Whether a frame differs from the one that had its `seq` on an earlier connection: a plugin without a journal counts
-   * on from its welcome. Without a digest to compare, a report counts as another, because the same one changes nothing;
-   * an event does not, because the same one would be published twice.
+   * Whether a frame differs from the one that had its `seq` on an earlier connection: a plugin without a
+   * journal counts on from its welcome. Without a digest to compare, a report counts as another, because the
+   * same one changes nothing; an event does not, because the same one would be published twice.
    */
   #isOther(connection: SourceConnection, source: Source, frame: NumberedFrame): boolean {
     const { uncounted, handled } = connection.numbers;
@@ -179,7 +180,7 @@ export class FrameHandler {
     }
   }
 
-  /** Marks nothing durable once there is a later connection: its frame of this `seq` may be another, not on disk yet. */
+  /** Marks nothing durable once there is a later connection, whose frame of this `seq` may be another. */
   #sendAck(connection: SourceConnection, source: Source, seq: number): void {
     if (source.numbers === connection.numbers) this.#deps.registry.markDurable(source, seq);
     connection.acknowledge(seq);
@@ -283,8 +284,8 @@ export class FrameHandler {
   }
 
   /**
-   * @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. A waiting cancel
-   * counts as sent: a restart may have come before the store had that it was.
+   * @returns the execution of a cancel, the latest or an earlier one, that was sent to the source. A waiting
+   * cancel counts as sent: a restart may have come before the store had that it was.
    */
   #entryOfCancel(source: Source, cancelRequestId: string): BookEntry | undefined {
     const executionId = executionIdFromCancel(cancelRequestId);

@@ -1,7 +1,8 @@
 /**
- * Hands received frames to their connections, a limited number in each turn of the event loop: one read of a socket
- * can hold thousands, and handling them all would block everything else. The rest waits, and each turn takes an equal
- * share from every waiting user. A close waits behind the frames that came before it. Owns what waits.
+ * Hands received frames to their connections, a limited number in each turn of the event loop: one read of a
+ * socket can hold thousands, and handling them all would block everything else. The rest waits, and each turn
+ * takes an equal share from every waiting user. A close waits behind the frames that came before it. Owns
+ * what waits.
  */
 import type { Clock } from '../lib/clock.js';
 
@@ -40,10 +41,10 @@ interface WaitingUser {
 
 /** What one turn handles, in units: a small frame is one, and each KiB adds one. */
 const unitsPerTurn = 64;
-/** The same in milliseconds: an event takes longer than an ack, and the first frames of a process ten times as long. */
+/** The same in milliseconds: an event takes longer than an ack, and a new process ten times as long. */
 const msPerTurn = 1;
 const bytesPerUnit = 1_024;
-/** Units handled for one user before the next one's turn: several, so that events that come together leave together. */
+/** Units handled for one user before the next: several, so that events that come together leave together. */
 const unitsPerUser = 16;
 /** Bytes that may wait in all. Above it, a user that holds more than its share is too fast. */
 const waitingBytesMax = 32 * 1_024 * 1_024;
@@ -112,7 +113,7 @@ export class Intake {
     return 'waiting';
   }
 
-  /** The reader gets no more frames: its connection ends when the frames that its user sent before are handled. */
+  /** No more frames come: the connection ends when the frames that its user sent before are handled. */
   close(reader: FrameReader): void {
     const user = this.#waiting.get(reader.session.userId);
     if (user === undefined) reader.closed();

@@ -1,6 +1,7 @@
 /**
- * Gives up the orders of sources that were removed as long unseen: no terminal is left to report on these orders, so
- * they become `unknown`, and no longer count as open. A terminal that returns corrects them. Owns its timer.
+ * Gives up the orders of sources that were removed as long unseen: no terminal is left to report on these
+ * orders, so they become `unknown`, and no longer count as open. A terminal that returns corrects them. Owns
+ * its timer.
  */
 import { every, type Clock, type Timer } from '../lib/clock.js';
 import { hourMs } from '../lib/durations.js';

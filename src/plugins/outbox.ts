@@ -67,8 +67,8 @@ export class Outbox {
   }
 
   /**
-   * After a hello: redelivers commands that are neither acknowledged nor expired. Commands whose capability the plugin
-   * now lacks wait until their time is over.
+   * After a hello: redelivers commands that are neither acknowledged nor expired. Commands whose capability
+   * the plugin now lacks wait until their time is over.
    */
   resume(connection: SourceConnection, source: Source): void {
     if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
@@ -132,7 +132,7 @@ export class Outbox {
     for (const entry of unmarked) book.apply(entry, allowSending, { done });
   }
 
-  /** Makes the backlog wait for a cancel of all orders that is not on disk yet. @returns whether there is one. */
+  /** Lets the backlog wait for a cancel of all orders that is not on disk. @returns whether there is one. */
   #awaitDecision(connection: SourceConnection, source: Source): boolean {
     const waits = this.#deps.owed.awaitDecision(source.userId, () =>
       this.#sendBacklog(connection, source),
@@ -239,9 +239,9 @@ function sendCancelFrame(
 }
 
 /**
- * A waiting cancel follows the acknowledgement of its order: a terminal can cancel only an order that it knows. It is
- * sent without one if none can come any more: the submit frame was sent on an earlier connection, and is not repeated
- * for an order with a cancel, or the order has become unknown.
+ * A waiting cancel follows the acknowledgement of its order: a terminal can cancel only an order that it
+ * knows. It is sent without one if none can come any more: the submit frame was sent on an earlier
+ * connection, and is not repeated for an order with a cancel, or the order has become unknown.
  */
 function mayTakeCancel(
   connection: SourceConnection,

@@ -14,14 +14,14 @@ import { capabilities } from '../model/records.js';
 export const subprotocol = 'signalbox.plugin.v1';
 export const pluginPath = '/plugin/v1';
 export const frameBytesMax = 128 * 1024;
-/** At a larger message the native server closes the connection, without an `error` frame or a close code of ours. */
+/** At a larger message the native server closes the connection itself, with no code of ours. */
 export const messageBytesMax = 256 * 1024;
 export const helloTimeoutMs = 5_000;
 /** The interval in the welcome frame. A connection times out after `heartbeatWindowMs` of the limits. */
 export const heartbeatMs = 30_000;
 /**
- * How far a `seq` may be above the last one: room for a count of milliseconds. An accidental 2^53 − 1 would leave no
- * number above it, and the source could never report again.
+ * How far a `seq` may be above the last one: room for a count of milliseconds. An accidental 2^53 − 1 would
+ * leave no number above it, and the source could never report again.
  */
 export const seqJumpMax = 2 ** 42;
 /** The connection is closed at this number of bad frames. */

@@ -28,7 +28,7 @@ const lastSeenWritesPerWindow = 8;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
 
-/** Most digests kept of a source: a plugin keeps as many frames for a gateway that does not acknowledge them. */
+/** Most digests kept of a source: a plugin keeps as many unacknowledged frames. */
 const receivedMax = 1_000;
 
 export interface RegistryDeps {
@@ -107,8 +107,8 @@ export class Registry {
   }
 
   /**
-   * A connected source is active: its connection is closed when it falls silent. By the last-seen time, every source
-   * would be inactive after a pause of the gateway, until the frames that came meanwhile are read.
+   * A connected source is active: its connection is closed when it falls silent. By the last-seen time, every
+   * source would be inactive after a pause of the gateway, until the frames that came meanwhile are read.
    */
   isActive(source: Source): boolean {
     if (source.connection !== undefined) return true;
@@ -141,7 +141,7 @@ export class Registry {
     return source?.connection !== undefined && source.capabilities.includes('cancel');
   }
 
-  /** Whether the execution's terminal, connected or not, supports cancels; true if the terminal is not known. */
+  /** Whether the execution's terminal, connected or not, supports cancels; true if it is not known. */
   mayCancel(userId: string, execution: Execution): boolean {
     return this.sourceOf(userId, execution)?.capabilities.includes('cancel') !== false;
   }
@@ -217,7 +217,7 @@ export class Registry {
     return true;
   }
 
-  /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame of the same `seq`. */
+  /** Keeps the frame's digest until its `seq` is durable, to tell a repetition from another frame. */
   keep({ received }: Source, frame: NumberedFrame): void {
     received.set(frame.seq, digestOf(frame));
     const [oldest] = received.keys();

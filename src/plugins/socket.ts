@@ -83,8 +83,9 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
   };
 
   /**
-   * Answers and ends the connection: nothing tells whether the client reads, and the native server keeps every answer
-   * that it does not (native-notes/backpressure.md). @param retryMs when to try again; 0 when that is not known.
+   * Answers and ends the connection: nothing tells whether the client reads, and the native server keeps
+   * every answer that it does not (native-notes/backpressure.md). @param retryMs when to try again; 0 when
+   * that is not known.
    */
   function refuseUpgrade(
     res: HttpResponse,

@@ -26,8 +26,8 @@ export interface Source extends ActiveSource, Stored {
 }
 
 /**
- * The `seq`s of one connection. A plugin without a journal counts on from its welcome, and so may give the `seq`s of
- * an earlier connection to other frames.
+ * The `seq`s of one connection. A plugin without a journal counts on from its welcome, and so may give the
+ * `seq`s of an earlier connection to other frames.
  */
 export interface Numbers {
   /** `lastSeq` of its welcome. */

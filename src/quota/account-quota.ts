@@ -47,7 +47,7 @@ export class AccountQuota {
     readonly clock: Clock,
   ) {}
 
-  /** Takes one signal from the quota per minute, unless the day's is used up; `count` takes it from the day's. */
+  /** Takes one signal from the minute's quota, unless the day's is used up; `count` takes it from the day's. */
   take(userId: string, plan: Plan, now: number): QuotaVerdict {
     const account = this.#accountOf(userId, plan, now);
     const day = Math.floor(now / dayMs);
@@ -119,9 +119,11 @@ export class AccountQuota {
   }
 
   /**
-   * Counts the requests that were undecided when this one was accepted: they are in the store by now, or were refused.
-   * @param countMax most of them, as many as a minute grants: while a commit hangs for longer, new signals are refused.
-   * An imported record may name the user's first request, and counting all since then would hold up every user.
+   * Counts the requests that were undecided when this one was accepted: they are in the store by now, or were
+   * refused.
+   * @param countMax most of them, as many as a minute grants: while a commit hangs for longer, new signals
+   * are refused. An imported record may name the user's first request, and counting all since then would hold
+   * up every user.
    */
   #countAt(
     userId: string,
@@ -150,7 +152,7 @@ export class AccountQuota {
     return accepted;
   }
 
-  /** Skips ids that `followedRange` leaves out, dated far ahead: a minute later they would still count as of now. */
+  /** Skips ids dated too far ahead (`followedRange`): a minute later they would still count as of now. */
   *#acceptedBackFrom(userId: string, now: number): Generator<number, void, void> {
     const followed = followedRange(userId, now);
     let start: [string, string] | undefined = followed.start;

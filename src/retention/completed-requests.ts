@@ -58,7 +58,7 @@ function step(
   return keyAfter((rows.at(-1) as RequestRow).key);
 }
 
-/** @returns the first rows that have at most `executionsPerStep` executions; at least one row, if there is one. */
+/** @returns the first rows, with at most `executionsPerStep` executions unless the first row has more. */
 function few(rows: readonly RequestRow[]): readonly RequestRow[] {
   let executions = 0;
   const over = rows.findIndex(({ record }) => {

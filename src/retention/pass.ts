@@ -1,7 +1,7 @@
 /**
- * Defines the passes of the retention sweep. A pass goes through the store in steps: each searches a few rows, removes
- * what is due among them, and ends with a yield. A step uses nothing that an earlier step has read: there may be
- * other writes between steps.
+ * Defines the passes of the retention sweep. A pass goes through the store in steps: each searches a few
+ * rows, removes what is due among them, and ends with a yield. A step uses nothing that an earlier step has
+ * read: there may be other writes between steps.
  */
 import type { Entry, Range, Reader, Writer } from '../store/store.js';
 import type { SweepOrder } from '../store/sweeper.js';

@@ -4,7 +4,7 @@ import { dayMs, hourMs } from '../lib/durations.js';
 import { eachUser, type Pass, rowsPerStep, type Slice } from './pass.js';
 
 export const revokedKeyRetentionDays = 30;
-/** Revoked keys of a user, which memory holds. Those beyond, by age, go once no signal of theirs can wait any more. */
+/** Revoked keys kept for a user, in memory. Older ones go once none of their signals can wait. */
 export const revokedKeysMax = 1_000;
 const settledMs = hourMs;
 

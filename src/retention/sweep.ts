@@ -1,8 +1,8 @@
 /**
- * Removes expired records and the rows of deleted users. A cycle of passes over the store runs in slices, in the
- * thread that fills the store's index; the next cycle begins a minute after its end. A slice takes processor time from
- * acceptances, and removals can wait: so a rest follows each slice, the longer the less the sweep is behind. Owns the
- * number of the current cycle, which a restart begins anew.
+ * Removes expired records and the rows of deleted users. A cycle of passes over the store runs in slices, in
+ * the thread that fills the store's index; the next cycle begins a minute after its end. A slice takes
+ * processor time from acceptances, and removals can wait: so a rest follows each slice, the longer the less
+ * the sweep is behind. Owns the number of the current cycle, which a restart begins anew.
  */
 import type { Clock, Timer } from '../lib/clock.js';
 import { minuteMs } from '../lib/durations.js';
@@ -27,8 +27,8 @@ export interface Sweep {
   /** Runs one slice. Must not be called while another one runs. @returns whether it completed a cycle. */
   slice(): Promise<boolean>;
   /**
-   * How far the sweep is behind, in milliseconds: all that was due longer ago has been removed. At the start, as far as
-   * the idempotency pass of the last process was.
+   * How far the sweep is behind, in milliseconds: all that was due longer ago has been removed. At the start,
+   * as far as the idempotency pass of the last process was.
    */
   lagMs(): number;
   /** Records that were removed since the start. */
@@ -39,7 +39,7 @@ export interface Sweep {
 export const sweeperModule = new URL('./sweeper.js', import.meta.url).href;
 
 const cycleIntervalMs = minuteMs;
-/** How many times as long as its slice a rest is: `easy` up to its lag, `full` from its lag on, between them a mix. */
+/** Ratio of a rest to its slice: `easy` up to its lag, `full` from its lag on, in proportion between them. */
 const paces = {
   easy: { lagMs: 2 * minuteMs, restFactor: 9 },
   // The alert fires after an hour.

@@ -70,8 +70,8 @@ export class Acceptance {
   }
 
   /**
-   * @returns the request that has the signalId, without a requestId while its acceptance is in flight or in doubt;
-   * undefined if the signalId is free.
+   * @returns the request that has the signalId, without a requestId while its acceptance is in flight or in
+   * doubt; undefined if the signalId is free.
    */
   holderOf(userId: string, signalId: string): { readonly requestId?: string } | undefined {
     if (this.#pending.get(userId, signalId) !== undefined) return {};

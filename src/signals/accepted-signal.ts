@@ -33,7 +33,7 @@ export interface Accepted {
   readonly answer: string;
 }
 
-/** Most characters of a payload's text that is copied to each execution: a long one would be stored for every target. */
+/** Longest text of a payload that is copied to each execution: a long one would be stored for every target. */
 export const copiedTextLengthMax = 64;
 
 export function acceptedOf(

@@ -27,7 +27,7 @@ export interface SourceEntries {
   readonly entries: Map<string, BookEntry>;
 }
 
-/** What a cancel waits for: its terminal; the confirmation, once it was sent; a reconnect, once it is unknown. */
+/** What a cancel waits for: its terminal; once sent, the confirmation; once unknown, a reconnect. */
 export type CancelWait = 'terminal' | 'confirmation' | 'reconnect';
 
 /** Only the book changes its fields, except for the deadlines. */
@@ -48,7 +48,7 @@ export class BookEntry implements Stored, Deadline {
   /** The API key whose open orders it is counted among; only `OpenOrders` changes it. */
   countedFor: number | undefined;
   heapIndex = -1;
-  /** Undefined before the entry is in the book; null once it has left, when its execution may have another entry. */
+  /** Undefined before the entry is in the book; null once it has left: the execution may have another entry. */
   source: SourceEntries | null | undefined;
   readonly executionId: string;
   readonly #owner: EntryOwner;

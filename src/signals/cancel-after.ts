@@ -1,8 +1,8 @@
 /**
- * The dead-man's switches of API keys: cancels all open orders that a key submitted, once, unless its bot calls
- * again in time. A switch fires whatever became of its key meanwhile; one transaction stores that it fired, that it
- * is disarmed, and what becomes of the orders. Owns the switches that are armed or being written; a start reads them
- * from the store, and fires those whose time passed while the gateway was down.
+ * The dead-man's switches of API keys: cancels all open orders that a key submitted, once, unless its bot
+ * calls again in time. A switch fires whatever became of its key meanwhile; one transaction stores that it
+ * fired, that it is disarmed, and what becomes of the orders. Owns the switches that are armed or being
+ * written; a start reads them from the store, and fires those whose time passed while the gateway was down.
  */
 import { isDeleted } from '../auth/accounts.js';
 import { toIsoTime, toIsoTimeOrNull, type Clock } from '../lib/clock.js';
@@ -136,9 +136,9 @@ export class CancelAfter {
   }
 
   /**
-   * Takes off every armed switch the time that the computer slept, in which its monotonic clock stood still. A switch
-   * that a bot armed after the wake keeps its time, by the wall clock. One that came due in the sleep fires after
-   * `graceMsMax`, as after a pause: until then a bot that is alive may call again.
+   * Takes off every armed switch the time that the computer slept, in which its monotonic clock stood still.
+   * A switch that a bot armed after the wake keeps its time, by the wall clock. One that came due in the
+   * sleep fires after `graceMsMax`, as after a pause: until then a bot that is alive may call again.
    */
   slept(ms: number): void {
     const { clock } = this.#deps;
@@ -199,8 +199,8 @@ export class CancelAfter {
   }
 
   /**
-   * Drops a switch that is disarmed and durable: the store has it. Keeps it while a fire waits, because the fire writes
-   * this object, and would overwrite another one that was armed meanwhile.
+   * Drops a switch that is disarmed and durable: the store has it. Keeps it while a fire waits, because the
+   * fire writes this object, and would overwrite another one that was armed meanwhile.
    */
   #release(each: Switch): void {
     if (each.record.firesAt !== null || each.deadline !== undefined || each.fires > 0) return;

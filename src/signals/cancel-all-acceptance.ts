@@ -1,8 +1,9 @@
 /**
- * Accepts a bot's cancel of all orders: waits for orders whose acceptance is under way, then stores the decision and
- * the idempotency record in one transaction; the 202 follows its flush, and the cancel frames follow the 202. If the
- * commit fails or takes too long, the bot gets the error "outcome unknown", and the write is retried until it
- * succeeds; the time to judge many orders does not count. Owns each user's requests of the last minute.
+ * Accepts a bot's cancel of all orders: waits for orders whose acceptance is under way, then stores the
+ * decision and the idempotency record in one transaction; the 202 follows its flush, and the cancel frames
+ * follow the 202. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the
+ * write is retried until it succeeds; the time to judge many orders does not count. Owns each user's requests
+ * of the last minute.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -53,7 +54,7 @@ export class CancelAllAcceptance {
     this.#rates = new BucketMap(deps.limits.cancelAllsPerMinute, { entriesMax: Infinity });
   }
 
-  /** Takes one request from the user's rate. @returns 0 if it was granted, else the milliseconds until one is free. */
+  /** Takes one request from the user's rate. @returns 0 if granted, else the milliseconds until one is free. */
   take(userId: string): number {
     const now = this.#deps.clock.monotonic();
     const bucket = this.#rates.of(userId, now);
@@ -73,7 +74,7 @@ export class CancelAllAcceptance {
     let isWriting = false;
     const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
       late: () => {
-        // Until it writes, the request waits for earlier commits or judges orders: only a stuck disk makes it late.
+        // Before its write, the request waits for others or judges orders: only a stuck disk makes it late.
         if (isWriting || health.isOverdue || !health.isHealthy) answer(undefined);
         else deadline.begin();
       },

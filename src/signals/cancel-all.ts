@@ -1,7 +1,8 @@
 /**
- * Cancels all open orders of a user that match a filter: denies those that have not been sent, and requests a cancel
- * of every other one that has none under way. One turn and one write decide on all of them; thousands of orders are
- * then changed over many turns of the event loop. Owns the runs that are under way: a user's runs follow one another.
+ * Cancels all open orders of a user that match a filter: denies those that have not been sent, and requests a
+ * cancel of every other one that has none under way. One turn and one write decide on all of them; thousands
+ * of orders are then changed over many turns of the event loop. Owns the runs that are under way: a user's
+ * runs follow one another.
  */
 import type { Clock } from '../lib/clock.js';
 import { cancelAllIdOf, type IdSource } from '../lib/ids.js';
@@ -48,7 +49,7 @@ export class CancelAll {
     this.#isStopped = true;
   }
 
-  /** @param write called once, with the decision; returns what is stored with it and what runs after its commit. */
+  /** @param write called once, with the decision; returns what is stored with it and what runs afterwards. */
   run(order: CancelAllOrder, write: (result: CancelAllResult) => ApplyOptions): void {
     const { clock, ids, owed: debts } = this.#deps;
     const { userId, cause, trail = {} } = order;

@@ -1,6 +1,7 @@
 /**
- * Judges what a cancel of all orders does to each of them. It takes many turns of the event loop for many orders. Its
- * verdicts hold for the turn in which it ends, because it then judges again every order that changed meanwhile.
+ * Judges what a cancel of all orders does to each of them. It takes many turns of the event loop for many
+ * orders. Its verdicts hold for the turn in which it ends, because it then judges again every order that
+ * changed meanwhile.
  */
 import { cancelRequestIdOf } from '../lib/ids.js';
 import { isFinalCancel, type CancelCause } from '../model/cancellation.js';

@@ -119,7 +119,7 @@ export interface CancelReport {
   readonly native?: NativeState;
 }
 
-/** The plugin reports on a cancel. Ignored for an earlier or ended cancel, unless the report cancels the order. */
+/** The plugin reports on a cancel. Ignored for an earlier or ended cancel, unless it cancelled the order. */
 export function reportCancel(evidence: CancelReport): Move {
   return (execution, now) => {
     if (execution.cancel === null) return undefined;

@@ -1,7 +1,7 @@
 /**
- * The deadlines of an operation whose commit is under way: first for its answer, then for its outcome, which counts as
- * unknown afterwards. One object serves both and may be reused for the next commit, because the hot path needs one
- * for each write of the log.
+ * The deadlines of an operation whose commit is under way: first for its answer, then for its outcome, which
+ * counts as unknown afterwards. One object serves both and may be reused for the next commit, because the hot
+ * path needs one for each write of the log.
  */
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import { commitAnswerMs } from '../store/storage-health.js';

@@ -1,7 +1,7 @@
 /**
- * Clients that wait until a signal request is completed. The announcer calls `becameFinal`, so nothing is polled. A
- * wait ends once: with the completion, when its time is over, when the key loses its rights, or when the gateway
- * drains. Owns the waits; they end with the process.
+ * Clients that wait until a signal request is completed. The announcer calls `becameFinal`, so nothing is
+ * polled. A wait ends once: with the completion, when its time is over, when the key loses its rights, or
+ * when the gateway drains. Owns the waits; they end with the process.
  */
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyRefusal, KeyRights } from '../auth/key-rights.js';
@@ -46,7 +46,7 @@ export class CompletionWaits {
     return this.#count;
   }
 
-  /** @returns a function that ends the wait without a call of `end`; undefined if the user has too many waits. */
+  /** @returns a function that ends the wait without calling `end`; undefined if the user has too many. */
   begin(wanted: WaitFor): (() => void) | undefined {
     const { userId } = wanted.caller.user;
     const waits = this.#waits.get(userId) ?? new Set();

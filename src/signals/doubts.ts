@@ -1,7 +1,8 @@
 /**
- * Acceptances whose outcome is unknown, because their commit failed or hangs. The store decides writes in their order,
- * so once a later write has succeeded, what the store shows of an earlier one is final: a write every second
- * settles them. Lost with the process; the store that the next start reads has the outcome of each.
+ * Acceptances whose outcome is unknown, because their commit failed or hangs. The store decides writes in
+ * their order, so once a later write has succeeded, what the store shows of an earlier one is final: a write
+ * every second settles them. Lost with the process; the store that the next start reads has the outcome of
+ * each.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import { StoreFailure, type Store } from '../store/store.js';

@@ -1,7 +1,7 @@
 /**
- * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it to
- * the store, and publishes the change after its flush. Applies what a cancel of all orders owes an execution before
- * any other change of it. Rebuilt at each start from the store.
+ * Holds the open executions, and is the only module that changes one: updates the state in memory, writes it
+ * to the store, and publishes the change after its flush. Applies what a cancel of all orders owes an
+ * execution before any other change of it. Rebuilt at each start from the store.
  */
 import { isDeleted } from '../auth/accounts.js';
 import type { Brakes } from '../auth/brakes.js';
@@ -42,7 +42,7 @@ export interface ExecutionBookDeps {
   readonly brakes: Pick<Brakes, 'stopOf'>;
   readonly owed: Pick<OwedCancels, 'take' | 'decided'>;
   readonly timeouts: Pick<ExecutionTimeouts, 'begin' | 'arm' | 'disarm' | 'due' | 'mayBeSentAgain'>;
-  /** Called in order, after the flush of each change that is announced, and of each change while a cancel waits. */
+  /** Called in order after the flush of each change that is announced, and of any change while a cancel waits. */
   readonly onChange: (entry: BookEntry, before: Execution, after: Execution) => void;
 }
 
@@ -65,8 +65,8 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Reads the open executions of all users, or of one, from the store, and recovers them, in steps. Between two steps a
-   * timeout may change an execution that was read; nothing may change one that was not.
+   * Reads the open executions of all users, or of one, from the store, and recovers them, in steps. Between
+   * two steps a timeout may change an execution that was read; nothing may change one that was not.
    * @returns the entries that a stop covers, for the caller to deny.
    */
   *load(ofUserId?: string): Generator<void, BookEntry[], void> {
@@ -94,8 +94,8 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Adds a stored execution to the book, as sent if it may have been sent. Leaves one that a cancel of all orders has
-   * decided on to that cancel, which changes orders in slices: changed here, thousands would hold up other users.
+   * Adds a stored execution to the book, as sent if it may have been sent. Does not change one that a cancel
+   * of all orders covers, which changes them in slices: changing thousands here would hold up other users.
    * @returns undefined if the execution is settled and cannot be sent again.
    */
   #recover(userId: string, record: Execution, isRecovered: boolean): BookEntry | undefined {
@@ -106,7 +106,7 @@ export class ExecutionBook implements EntryOwner {
     const decided = owed.decided(userId, record);
     const isLeft = decided !== record && recover(decided, clock.now()) === undefined;
     if (isLeft || this.apply(entry, recover) === undefined) timeouts.arm(entry);
-    // Drops the entry if its time to be sent again has just passed: it then has no deadline, and nothing else drops it.
+    // Drops the entry if its time to be sent again has just passed: without a deadline, nothing else does.
     this.release(entry);
     return entry;
   }
@@ -128,7 +128,7 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  /** @returns the entry of an execution, open or settled; undefined if there is none or it may no longer change. */
+  /** @returns the entry of an execution, open or settled; undefined if it is unknown or may no longer change. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entryOfId(userId, executionId);
     if (entry !== undefined) this.settle(entry);
@@ -175,8 +175,8 @@ export class ExecutionBook implements EntryOwner {
   }
 
   /**
-   * Applies a move: changes memory at once, queues the write, publishes after the flush. Looks up an entry that has left
-   * the book since it was found, so that the move applies to the current state.
+   * Applies a move: changes memory at once, queues the write, publishes after the flush. Looks up an entry
+   * that has left the book since it was found, so that the move applies to the current state.
    * @returns the changed execution; undefined when the move does not apply and nothing changed.
    */
   apply(found: BookEntry, move: Move, options: ApplyOptions = {}): Execution | undefined {
@@ -197,7 +197,7 @@ export class ExecutionBook implements EntryOwner {
     return after;
   }
 
-  /** Keeps no lists of fills, as many reports may wait while the disk refuses writes: the entry's list only grows. */
+  /** Keeps no lists of fills: many reports may wait while the disk refuses writes, and the list only grows. */
   #whenTold(entry: BookEntry, before: Execution, after: Execution, done?: () => void): () => void {
     const { length } = after.fills;
     const was = length === 0 ? before : { ...before, fills: [] };
@@ -279,7 +279,7 @@ export class ExecutionBook implements EntryOwner {
   release(entry: BookEntry): void {
     if (entry.source === null || entry.pendingWrites > 0) return;
     if (!isSettled(entry.execution)) return;
-    // If the wall clock was ahead at the last change, and was set back since, the entry still needs its deadline.
+    // If the wall clock was set back since the last change, the entry may still need its deadline.
     this.#deps.timeouts.arm(entry);
     if (!this.#isForBook(entry)) this.#drop(entry);
   }

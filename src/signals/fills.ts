@@ -1,4 +1,4 @@
-/** Computes fills: deduplication, the list and the sums beyond it, filled and remaining quantity, average price. */
+/** Computes fills: deduplication, list and sums, filled and remaining quantity, average price. */
 import { digitsKept, rounded } from '../lib/decimal.js';
 import type { Execution, Fill, UnlistedFills } from '../model/execution.js';
 
@@ -73,7 +73,7 @@ function totalsOf(fills: readonly Fill[]): Totals {
   return known;
 }
 
-/** Moves the totals to the longer list; `totalsOf` the shorter one counts them anew. */
+/** Moves the totals to the longer list; a later use of the shorter one counts anew. */
 function appended(fills: readonly Fill[], fill: Fill): readonly Fill[] {
   const known = totalsOf(fills);
   const longer = [...fills, fill];
@@ -100,7 +100,7 @@ export function remainingAfter(execution: Execution, filledQuantity: number | nu
 /** What an execution becomes when nothing of its order remains. */
 export const asFilled = { status: 'filled', reasonCode: null } as const;
 
-/** An order for zero or less is never complete: its terminal rejects it, or reads the quantity in its own way. */
+/** An order for zero or less is never complete: its terminal rejects it, or reads it in its own way. */
 export function isComplete({ quantity }: Execution, filledQuantity: number | null): boolean {
   return quantity !== null && quantity > 0 && reaches(filledQuantity ?? 0, quantity);
 }

@@ -1,7 +1,7 @@
 /**
- * Allows one operation per Idempotency-Key and user. Stored records answer retries. Owns the operations in progress or
- * in doubt, in memory, from the write to the store until its outcome is known. A request that is refused before its
- * write leaves its key free.
+ * Allows one operation per Idempotency-Key and user. Stored records answer retries. Owns the operations in
+ * progress or in doubt, in memory, from the write to the store until its outcome is known. A request that is
+ * refused before its write leaves its key free.
  */
 import { PairMap } from '../lib/pair-map.js';
 import type { IdempotencyRecord } from '../model/records.js';
@@ -21,8 +21,9 @@ interface Unsettled {
 }
 
 /**
- * @returns the trimmed key; undefined when the header is missing, repeated or invalid. U+FFFD is invalid: different
- * bytes that are not UTF-8 arrive as it (native-notes/http-parser.md), and two keys would count as one.
+ * @returns the trimmed key; undefined when the header is missing, repeated or invalid. U+FFFD is invalid:
+ * different bytes that are not UTF-8 arrive as it (native-notes/http-parser.md), and two keys would count as
+ * one.
  */
 export function readIdempotencyKey(
   value: string,
@@ -44,8 +45,8 @@ export class Idempotency {
   constructor(readonly store: Reader) {}
 
   /**
-   * `now`: wall time in Unix ms. Calls `fingerprintOf` only if the key is bound: a free key, such as that of a request
-   * which is then refused, costs no hash of the body.
+   * `now`: wall time in Unix ms. Calls `fingerprintOf` only if the key is bound: a free key, such as that of
+   * a request which is then refused, costs no hash of the body.
    */
   lookUp(userId: string, key: string, fingerprintOf: () => string, now: number): IdempotencyState {
     const unsettled = this.#unsettled.get(userId, key);
@@ -76,7 +77,8 @@ export class Idempotency {
 }
 
 /**
- * What the commit of a cancel stores for its key. No request refers to the record: retention finds it by its own row.
+ * What the commit of a cancel stores for its key. No request refers to the record: retention finds it by its
+ * own row.
  * @param ulid of the time of the cancel.
  */
 export function boundToCancel(

@@ -222,7 +222,7 @@ function filledAfter(
   const known =
     filled === undefined ? filledQuantity : Math.max(sumOf(filled), filledQuantity ?? 0);
   if (evidence.status !== 'filled') return known;
-  // `filled` without a quantity means the whole order, whatever fills are listed; how much that is may be unknown.
+  // `filled` without a quantity means the whole order, whose quantity may be unknown, whatever is listed.
   const whole = Math.max(quantity ?? 0, known ?? 0);
   return whole > 0 ? whole : null;
 }

@@ -1,6 +1,7 @@
 /**
- * Counts for each API key its orders that are not final: those under way to the disk, and those of the book. Updated
- * with each change, so that the limit's check is one look-up. Ends with the process; loading the book counts anew.
+ * Counts for each API key its orders that are not final: those under way to the disk, and those of the book.
+ * Updated with each change, so that the limit's check is one look-up. Ends with the process; loading the book
+ * counts anew.
  */
 import { isFinal, type Execution } from '../model/execution.js';
 import type { BookEntry } from './book-entry.js';

@@ -1,8 +1,8 @@
 /**
- * What a cancel of all orders has decided, and the book has not applied yet. From the decision on, the book applies
- * what an order is owed before any other change of that order; once the decision is durable, readers see it in every
- * record. So it takes effect at once, although it is applied in slices. Owns the decisions that are not applied in
- * full, at most one for each user; a start reads them from the store.
+ * What a cancel of all orders has decided, and the book has not applied yet. From the decision on, the book
+ * applies what an order is owed before any other change of that order; once the decision is durable, readers
+ * see it in every record. So it takes effect at once, although it is applied in slices. Owns the decisions
+ * that are not applied in full, at most one for each user; a start reads them from the store.
  */
 import { executionIdFromCancel } from '../lib/ids.js';
 import type { Execution } from '../model/execution.js';
@@ -99,7 +99,7 @@ export class CancelDebt implements Stored {
 export class OwedCancels {
   readonly #debts = new Map<string, CancelDebt>();
 
-  /** Reads the decisions that are not applied in full, of all users or of one. Call it before the book's `load`. */
+  /** Reads what is decided and not applied in full, of all users or of one. Call it before the book's `load`. */
   load(reader: Reader, ofUserId?: string): CancelDebt[] {
     const range = ofUserId === undefined ? {} : { prefix: [ofUserId] };
     return reader.range('cancelAlls', range).map(({ key, record: { orders, ...decision } }) => {
@@ -128,8 +128,8 @@ export class OwedCancels {
   }
 
   /**
-   * Waits for a decision of the user that is not on disk yet. An order accepted later must not be sent meanwhile: if a
-   * crash lost the decision, the orders that it covers would be sent after that one, out of order.
+   * Waits for a decision of the user that is not on disk yet. A later order must not be sent meanwhile: if a
+   * crash lost the decision, the earlier orders that it covers would be sent after the later one.
    * @returns false when there is none; otherwise `then` runs after its flush.
    */
   awaitDecision(userId: string, then: () => void): boolean {

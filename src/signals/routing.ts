@@ -1,7 +1,7 @@
 /**
  * Routes a signal to terminals: one target for each active source of the user whose platform is among the
- * tokens and whose instanceId and accountName match, and one denied target for each token without such a source. One
- * more denied target stands for all that are beyond the limit.
+ * tokens and whose instanceId and accountName match, and one denied target for each token without such a
+ * source. One more denied target stands for all that are beyond the limit.
  */
 import type { Capability } from '../model/records.js';
 import type { SourceName } from '../model/source-name.js';

@@ -1,7 +1,7 @@
 /**
- * Waits for commits on behalf of the changes in them. All changes of one commit share its promise, its deadline and a
- * list: a set for each change would cost a tenth of an acceptance on the hot path. Owns the changes whose commit is
- * under way.
+ * Waits for commits on behalf of the changes in them. All changes of one commit share its promise, its
+ * deadline and a list: a set for each change would cost a tenth of an acceptance on the hot path. Owns the
+ * changes whose commit is under way.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import { CommitDeadline } from './commit-deadline.js';
@@ -18,9 +18,9 @@ export interface SharedCommitsDeps<Change> {
 }
 
 /**
- * Reused for later commits. Once most lists of earlier commits have survived a scavenge, V8 allocates a new one in the
- * old space, with all that the same function allocates. There they keep what they refer to, such as the commit's
- * promise, until the next full collection (native-notes/profile.md).
+ * Reused for later commits. Once most lists of earlier commits have survived a scavenge, V8 allocates a new
+ * one in the old space, with all that the same function allocates. There they keep what they refer to, such
+ * as the commit's promise, until the next full collection (native-notes/profile.md).
  */
 interface Commit<Change> {
   /** Emptied once each change is told the outcome. */

@@ -1,6 +1,7 @@
 /**
- * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full, or at
- * `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of its requests.
+ * Collects one page of a user's signal requests, newest first, in short steps. A page ends when it is full,
+ * or at `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of
+ * its requests.
  */
 import { executionStretch, requestIdOfExecution } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
@@ -25,7 +26,7 @@ const recordsMax = 1_000;
 const textLengthMax = 256 * 1024;
 /** Records after which a step ends: about a millisecond. */
 const recordsPerStep = 64;
-/** What a request counts, in records: its payload, of up to 96 KiB, takes as long to read as several executions. */
+/** What a request counts, in records: its payload, of up to 96 KiB, takes as long as several executions. */
 const recordsPerRequest = 8;
 const keysPerRead = 64;
 
@@ -88,7 +89,7 @@ export class SignalPage {
     this.#textLength += text.length;
   }
 
-  /** Whether one of the request's first rows there is not final: a final execution may lie there for its open cancel. */
+  /** Whether an open row of the request is not final: a final execution lies there while its cancel is open. */
   #hasOpen(requestId: string): boolean {
     const { userId } = this.#query;
     const stretch = executionStretch(userId, requestId, requestId);
@@ -122,7 +123,7 @@ function* candidates(store: Reader, query: PageQuery): Generator<string, void, v
   }
 }
 
-/** Where to start downwards: for executions, below all of the request's. */
+/** Where a descending read starts that is to find earlier requests only, or their executions. */
 function keyBefore(userId: string, requestId: string, isOpen: boolean): [string, string] {
   return [userId, isOpen ? executionsFrom(requestId) : requestId];
 }

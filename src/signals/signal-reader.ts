@@ -1,6 +1,7 @@
 /**
- * Reads signal requests as clients see them. Bots read the same request again and again, mostly unchanged: so its JSON
- * is kept, as bytes, with the records that it was made from, for as long as the store keeps the request in memory.
+ * Reads signal requests as clients see them. Bots read the same request again and again, mostly unchanged: so
+ * its JSON is kept, as bytes, with the records that it was made from, for as long as the store keeps the
+ * request in memory.
  */
 import { executionIdOf } from '../lib/ids.js';
 import { isCompleted, type Execution } from '../model/execution.js';
@@ -30,8 +31,8 @@ export interface SignalReaderDeps {
 }
 
 /**
- * A long JSON text is made anew for each reader, which costs time instead of memory. It is long from so many characters
- * of fills, each about `fillLength`, and of terminals' texts, each up to 8192.
+ * A long JSON text is made anew for each reader, which costs time instead of memory. Counts the characters of
+ * fills, about `fillLength` each, and of terminals' texts, up to 8192 each.
  */
 const longFrom = 50_000;
 const fillLength = 100;
@@ -83,7 +84,7 @@ export class SignalReader {
     };
   }
 
-  /** With their fills, as far as the answer has room. */
+  /** Adds the fills to the records, as far as the answer has room. */
   #withFills(userId: string, records: readonly Execution[]): ShownExecution[] {
     let left = this.#deps.fillsMax;
     return records.map((record) => {

@@ -1,6 +1,6 @@
 /**
- * Carries out stops where no gateway runs, as stops.ts does, but in the store itself: what a stop has ended stays
- * ended even if the stop is over before the next start.
+ * Carries out stops where no gateway runs, as stops.ts does, but in the store itself: what a stop has ended
+ * stays ended even if the stop is over before the next start.
  */
 import { Brakes } from '../auth/brakes.js';
 import type { Clock } from '../lib/clock.js';
@@ -25,7 +25,7 @@ export async function enforceOnDisk(store: Store, clock: Clock, userId?: string)
         const found = recordOf(transaction, ...key);
         const stop = found && brakes.stopOf(key[0], found.keyId);
         if (found === undefined || stop === undefined) continue;
-        // As the execution book does: first what a cancel of all orders has decided.
+        // Applies what a cancel of all orders has decided first, as the execution book does.
         const move = owed.take(...key);
         const read = isCopy ? asOfCopy(found) : found;
         const decided = (move && applyMove(read, move, clock.now())) ?? read;
