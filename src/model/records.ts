@@ -102,7 +102,7 @@ export interface CancelAfterRecord {
   readonly lastFiredAt: number | null;
 }
 
-/** What a cancel of all orders decided; kept until each of them has what it is owed. */
+/** What a cancel of all orders decided; kept until every order has what it is owed. */
 export interface CancelAllRecord {
   readonly cause: CancelCause;
   /** Unix ms. */

@@ -41,7 +41,7 @@ interface WaitingUser {
 
 /** What one turn handles, in units: a small frame is one, and each KiB adds one. */
 const unitsPerTurn = 64;
-/** The same in milliseconds: an event takes longer than an ack, and a new process ten times as long. */
+/** The same in milliseconds: an event takes longer than an ack, a process's first frames ten times as long. */
 const msPerTurn = 1;
 const bytesPerUnit = 1_024;
 /** Units handled for one user before the next: several, so that events that come together leave together. */

@@ -28,7 +28,7 @@ const lastSeenWritesPerWindow = 8;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
 
-/** Most digests kept of a source: a plugin keeps as many unacknowledged frames. */
+/** Most digests kept of a source. Without its digest, a repeated report is applied again, and changes nothing. */
 const receivedMax = 1_000;
 
 export interface RegistryDeps {

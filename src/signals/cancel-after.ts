@@ -136,7 +136,7 @@ export class CancelAfter {
   }
 
   /**
-   * Takes off every armed switch the time that the computer slept, in which its monotonic clock stood still.
+   * Shortens every armed switch by the time that the computer slept, in which its monotonic clock stood still.
    * A switch that a bot armed after the wake keeps its time, by the wall clock. One that came due in the
    * sleep fires after `graceMsMax`, as after a pause: until then a bot that is alive may call again.
    */

@@ -155,7 +155,7 @@ export function recoveredCancel(cancel: Cancellation | null): Cancellation | nul
   return cancel === null || isWaiting(cancel) ? cancel : asSent(cancel);
 }
 
-/** @returns a cancel on which its terminal reports: if it still waits, a restart lost that it was sent. */
+/** @returns a reported cancel as sent: if it still waits, the gateway restarted before it stored the sending. */
 function knownToTerminal(cancel: Cancellation): Cancellation {
   return isWaiting(cancel) ? asSent(cancel) : cancel;
 }

@@ -128,7 +128,7 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  /** @returns the entry of an execution, open or settled; undefined if it is unknown or may no longer change. */
+  /** @returns the entry of an execution, open or settled; undefined if there is none or it can change no more. */
   find(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#entryOfId(userId, executionId);
     if (entry !== undefined) this.settle(entry);

@@ -123,7 +123,7 @@ function* candidates(store: Reader, query: PageQuery): Generator<string, void, v
   }
 }
 
-/** Where a descending read starts that is to find earlier requests only, or their executions. */
+/** @returns the start of a descending read of the requests before this one, or of their executions. */
 function keyBefore(userId: string, requestId: string, isOpen: boolean): [string, string] {
   return [userId, isOpen ? executionsFrom(requestId) : requestId];
 }
