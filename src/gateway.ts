@@ -55,7 +55,7 @@ export interface Gateway {
 
 /** Logins that may wait for the hash pool: a second or two of work for its threads. */
 const hashQueueMax = 64;
-/** Longest wait at shutdown for answers that are still owed. */
+/** Longest wait at shutdown for answers that are owed, in whole or in part. */
 const drainMs = 5_000;
 
 export async function createGateway(settings: Settings, log: Log): Promise<Gateway> {
@@ -276,7 +276,8 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
       sleep.cancel();
       const openCount = (): number => http.openExchanges + admin.operationsUnderWay;
       const drained = await waitUntil(clock, () => openCount() === 0, drainMs);
-      if (!drained) log.warn({ open: openCount() }, 'some requests got no answer in time');
+      if (!drained)
+        log.warn({ open: openCount() }, 'some requests did not get their whole answer in time');
       await keyUses.stop().catch((error: unknown) => {
         log.warn({ err: error }, 'the last uses of API keys could not be written');
       });

@@ -15,6 +15,8 @@ export interface UnsentBounds {
   readonly clock: Clock;
   /** Bytes of an answer that may wait for a client that does not read. */
   readonly unsentBytesMax: number;
+  /** Holds each answer of which a part waits for its client, so that a stop can wait for them. */
+  readonly owed: Set<OwedBody>;
 }
 
 /** The part of a body that waits until the client reads. */
@@ -30,7 +32,7 @@ export type Written = 'ended' | 'unread' | OwedBody;
 export function writeBody(
   res: HttpResponse,
   body: string | Uint8Array,
-  { clock, unsentBytesMax }: UnsentBounds,
+  { clock, unsentBytesMax, owed }: UnsentBounds,
 ): Written {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (isDone(res.tryEnd(body, length))) return 'ended';
@@ -42,13 +44,21 @@ export function writeBody(
   const patience = (unsent: number): Timer | undefined =>
     unsent > unsentBytesMax ? setPatientTimer(clock, unsentMsMax, () => res.close()) : undefined;
   let timer = patience(rest.length);
+  const owing: OwedBody = {
+    drop() {
+      timer?.cancel();
+      owed.delete(owing);
+    },
+  };
+  owed.add(owing);
   res.onWritable((offset) => {
     timer?.cancel();
-    const [isTaken] = res.tryEnd(rest.subarray(offset - sent), length);
-    timer = isTaken ? undefined : patience(length - res.getWriteOffset());
+    const isTaken = isDone(res.tryEnd(rest.subarray(offset - sent), length));
+    if (isTaken) owing.drop();
+    else timer = patience(length - res.getWriteOffset());
     return isTaken;
   });
-  return { drop: () => timer?.cancel() };
+  return owing;
 }
 
 function isDone([, done]: readonly [boolean, boolean]): boolean {

@@ -8,6 +8,7 @@ import type { Route } from '../routes.js';
 import type { AddressOf } from './address-of.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import { AnswersPerTurn } from './answers-per-turn.js';
+import type { OwedBody } from './body-writer.js';
 import { Exchange, type ExchangeHost } from './exchange.js';
 import { RequestHead } from './request-head.js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.js';
@@ -33,7 +34,7 @@ export interface HttpServerDeps {
 }
 
 export interface HttpServer {
-  /** Exchanges without a response yet. */
+  /** Exchanges without a response yet, or with one of which a part waits for the client to read on. */
   readonly openExchanges: number;
   register(app: TemplatedApp): void;
 }
@@ -66,6 +67,7 @@ const apiPrefix = /^\/api\/v1(?:\/|$)/;
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let openExchanges = 0;
+  const owed = new Set<OwedBody>();
   const answers = new AnswersPerTurn();
   const heads = new BucketMap<string>(headsPerMinuteMax);
 
@@ -73,6 +75,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     addressOf: deps.addressOf,
     clock: deps.clock,
     unsentBytesMax: deps.unsentBytesMax,
+    owed,
     isIn: (turn) => turn === answers.current(),
     mustWait: (turn) => answers.isUsedUp(turn),
     keepsAfterHead(exchange) {
@@ -139,7 +142,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   return {
     get openExchanges() {
-      return openExchanges;
+      return openExchanges + owed.size;
     },
     register(app) {
       for (const [path, methods] of methodsByPath(deps.routes)) {

@@ -1,6 +1,6 @@
 /** Bodies of responses whose client reads late, or never. */
 import t from 'tap';
-import { unsentMsMax, writeBody, type Written } from '../../src/http/body-writer.js';
+import { type OwedBody, unsentMsMax, writeBody, type Written } from '../../src/http/body-writer.js';
 import { bearer } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -24,7 +24,7 @@ function write({ takes = Infinity, bytes = body, unsentBytesMax = 150 }: WriteOp
   const response = new RecordedResponse();
   response.takes = takes;
   const clock = new SimulatedClock();
-  const written = writeBody(response.native, bytes, { clock, unsentBytesMax });
+  const written = writeBody(response.native, bytes, { clock, unsentBytesMax, owed: new Set() });
   return { response, clock, written };
 }
 
@@ -140,13 +140,14 @@ t.test('an answer far above the bound reaches a client that reads, and no other'
   // The system takes some 10 MB for a reader that does not read.
   const bytes = Buffer.alloc(30_000_000, 'x');
   const clock = new SimulatedClock();
+  const bounds = { clock, unsentBytesMax: 1_000_000, owed: new Set<OwedBody>() };
   const { url } = await serve(t, (app) => {
     app.get('/', (res) => {
       let written: Written = 'ended';
       res.onAborted(() => {
         if (typeof written === 'object') written.drop();
       });
-      res.cork(() => (written = writeBody(res, bytes, { clock, unsentBytesMax: 1_000_000 })));
+      res.cork(() => (written = writeBody(res, bytes, bounds)));
     });
   });
   const answer = await fetch(url);

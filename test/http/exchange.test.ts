@@ -35,6 +35,7 @@ function setUp(
     {
       clock,
       unsentBytesMax: 100,
+      owed: new Set(),
       addressOf: () => Uint8Array.of(192, 0, 2, 1),
       isIn: () => true,
       mustWait: (turn) => turn === usedUpTurn,

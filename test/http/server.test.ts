@@ -1,4 +1,5 @@
 import t from 'tap';
+import { unsentMsMax } from '../../src/http/body-writer.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { createHttpServer } from '../../src/http/server.js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from '../../src/http/uws.js';
@@ -14,6 +15,8 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly parameter?: string;
   readonly peer?: readonly number[];
+  /** Bytes of a body that the socket takes at once. */
+  readonly takes?: number;
 }
 
 /** The server on an app that only keeps the handlers; `handle` answers 200 unless it is replaced. */
@@ -55,8 +58,10 @@ function setUp(
   server.register(app as unknown as TemplatedApp);
 
   /** Calls the handler that the native router would choose. */
-  function ask({ method, path, headers = {}, parameter = '', peer }: Request): RecordedResponse {
+  function ask(asked: Request): RecordedResponse {
+    const { method, path, headers = {}, parameter = '', peer, takes = Infinity } = asked;
     const response = new RecordedResponse(peer);
+    response.takes = takes;
     const request: Partial<HttpRequest> = {
       forEach(take) {
         for (const [name, value] of Object.entries(headers)) take(name, value);
@@ -144,6 +149,31 @@ t.test('exchanges are open until they are answered or the client is gone', async
     ['list-keys', 0, 7],
   ]);
 });
+
+t.test(
+  'an exchange is open until its client has read so much that the socket has taken its answer',
+  async (t) => {
+    const { server, clock, ask, ended } = setUp((exchange) =>
+      exchange.reply(200, 'x'.repeat(1_002)),
+    );
+    const slow = (): RecordedResponse => ask({ method: 'get', path: '/api/api-keys', takes: 1 });
+    const [reads, leaves, stalls] = [slow(), slow(), slow()];
+    t.equal(ended.length, 3, 'they are answered');
+    t.equal(server.openExchanges, 3);
+    reads.takes = 1_000;
+    reads.drain();
+    t.equal(server.openExchanges, 3, 'one byte is left');
+    reads.drain();
+    t.equal(server.openExchanges, 2);
+    leaves.abort();
+    t.equal(server.openExchanges, 1);
+    clock.advance(unsentMsMax);
+    t.ok(stalls.isClosed);
+    // As the native server does when it closes.
+    stalls.abort();
+    t.equal(server.openExchanges, 0);
+  },
+);
 
 t.test('an ambiguous request is owed its refusal until its segment has been parsed', async (t) => {
   const { ask, handled } = setUp();

@@ -44,7 +44,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'waitMsMax', file: 'endpoints/read-signal.ts', unit: 'milliseconds', why: 'how long a read of a signal may wait for its completion' },
   { constant: 'waitsPerUserMax', file: 'signals/completion-waits.ts', unit: 'reads', why: 'of a user that wait at once; one more gets 429 `api_rate_limited`' },
   { constant: 'snapshotTimeoutMs', file: 'plugins/snapshots.ts', unit: 'milliseconds', why: 'how long a terminal that is asked for a snapshot may take' },
-  { constant: 'drainMs', file: 'gateway.ts', unit: 'milliseconds', why: 'how long a stop waits for answers that are still owed' },
+  { constant: 'drainMs', file: 'gateway.ts', unit: 'milliseconds', why: 'how long a stop waits for answers that are owed, in whole or in part' },
   { constant: 'stopTimeoutMs', file: 'main.ts', unit: 'milliseconds', why: 'when a stop that hangs is ended by force' },
   { constant: 'probeIntervalMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how often a failed disk is tried again' },
   { constant: 'commitOverdueMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'age of a commit, while the event loop runs, after which the gateway is not ready and takes no further change' },
