@@ -42,16 +42,15 @@ t.test('a clock set back lets it live as long as its key', async (t) => {
   t.equal(ends(), 1);
 });
 
-t.test('a socket that is blocked for half a minute on end counts as dead', async (t) => {
-  const { clock, socket } = openStream();
-  for (const isBlocked of [true, true, false, true, true]) {
-    socket.isBlocked = isBlocked;
-    clock.advance(keepAliveMs);
-  }
-  t.equal(socket.aborts, 0, 'it was writable in between');
-  clock.advance(keepAliveMs);
-  t.equal(socket.aborts, 1);
-});
+t.test(
+  'a slow reader, whose socket is full whenever a keep-alive is due, is not cut off',
+  async (t) => {
+    const { clock, socket } = openStream();
+    socket.isBlocked = true;
+    clock.advance(10 * keepAliveMs);
+    t.equal(socket.aborts, 0);
+  },
+);
 
 t.test('nothing is left of a stream that has ended', async (t) => {
   const { clock, deadlines, hub, streams } = openStream();

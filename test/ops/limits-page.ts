@@ -39,7 +39,6 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'idleTimeoutSeconds', file: 'plugins/socket.ts', unit: 'seconds', why: 'after which a plugin’s machine that answers no ping is given up' },
   { constant: 'unsentMsMax', file: 'http/body-writer.ts', unit: 'milliseconds', why: 'how long a client may take nothing of its answer while more than `unsentBytesPerConnection` of it waits; 10 seconds while less does' },
   { constant: 'keepAliveMs', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'silence after which an event stream gets a comment' },
-  { constant: 'blockedMsMax', file: 'events/event-streams.ts', unit: 'milliseconds', why: 'how long a reader of an event stream may take nothing' },
   { constant: 'answerBytesMax', file: 'client/answer.ts', unit: 'bytes', why: 'of an answer that the bot clients read; a longer one counts as none. More than any at the default limits: a higher `fillsPerExecution` or `executionsPerSignal` can exceed it' },
   { constant: 'waitMsMax', file: 'endpoints/read-signal.ts', unit: 'milliseconds', why: 'how long a read of a signal may wait for its completion' },
   { constant: 'waitsPerUserMax', file: 'signals/completion-waits.ts', unit: 'reads', why: 'of a user that wait at once; one more gets 429 `api_rate_limited`' },
