@@ -57,8 +57,10 @@ export class Outbox {
       const connection = connectionFor('submit', source);
       if (source === undefined || connection === undefined) entry.unload();
       else if (this.hasBacklog(connection) || this.#awaitDecision(connection, source)) continue;
-      else if (entry.execution.maySend) this.#send(connection, entry, request);
-      else this.#sendBacklog(connection, source);
+      // A burst must wait, too, or it would close the connection of a plugin that reads over a slow link.
+      else if (connection.isCongested || !entry.execution.maySend)
+        this.#sendBacklog(connection, source);
+      else this.#send(connection, entry, request);
     }
   }
 

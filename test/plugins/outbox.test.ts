@@ -301,6 +301,23 @@ t.test('a backlog leaves as fast as the plugin reads, and new signals behind it'
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
 });
 
+t.test('a burst of new signals leaves as fast as a connected plugin reads', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  plugin.room = 2;
+  for (let i = 0; i < 4; i++) await gateway.submit();
+  t.strictSame(plugin.submitted, ['s1', 's2']);
+  const [late = ''] = await gateway.submit({ ttlMs: 5_000 });
+  await gateway.pass(5_000);
+  plugin.drain(1);
+  t.strictSame(plugin.submitted, ['s1', 's2', 's3']);
+  plugin.drain(Infinity);
+  t.strictSame(plugin.submitted, ['s1', 's2', 's3', 's4']);
+  t.match(gateway.durable(late), { status: 'expired', delivery: 'not_sent' });
+  await gateway.submit();
+  t.equal(plugin.submitted.at(-1), 's6', 'and then at once');
+});
+
 t.test('what is marked but not yet on disk does not leave on a newer connection', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();
