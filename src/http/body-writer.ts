@@ -25,8 +25,8 @@ export interface OwedBody {
   drop(): void;
 }
 
-/** `ended`: the socket took all. `unread`: the client does not read, and the connection must be closed. */
-export type Written = 'ended' | 'unread' | OwedBody;
+/** `ended`: the socket took all. */
+export type Written = 'ended' | OwedBody;
 
 /** Ends the response with the body, now or as soon as the client reads. Call it in a cork. */
 export function writeBody(
@@ -36,9 +36,8 @@ export function writeBody(
 ): Written {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (isDone(res.tryEnd(body, length))) return 'ended';
+  // Over TLS, 0 until everything is sent: OpenSSL remembers how far it came, and must be given the same bytes again.
   const sent = res.getWriteOffset();
-  // Nothing was taken: the client has not read the answers before this one.
-  if (sent === 0) return 'unread';
   // A copy: the part that was sent can be freed, and the caller may use its bytes again.
   const rest = Buffer.from(Buffer.from(body as Uint8Array).subarray(sent));
   const patience = (unsent: number): Timer | undefined =>

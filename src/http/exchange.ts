@@ -225,8 +225,7 @@ export class Exchange {
     else this.#res.cork(() => (written = this.#put(head, body, isLast)));
     if (typeof written === 'object') this.#owed = written;
     else this.#isEnded = true;
-    this.#end(written === 'unread' ? 0 : status);
-    if (written === 'unread') this.#res.close();
+    this.#end(status);
   }
 
   /** @param isLast whether the connection ends with this response. */

@@ -143,21 +143,6 @@ t.test('who has no whole answer at the end of the call is listened for', async (
   t.ok(failed.response.isListenedTo);
 });
 
-t.test(
-  'an answer that its client does not read closes the connection and counts as none',
-  async (t) => {
-    for (const isNew of [true, false]) {
-      const { exchange, response, statuses } = setUp({ isNew });
-      response.takes = 0;
-      const work = (): void => exchange.reply(200, '{}');
-      if (isNew) response.inCall(() => exchange.begin(work));
-      else work();
-      t.equal(response.isClosed, true);
-      t.strictSame(statuses, [0]);
-    }
-  },
-);
-
 t.test('a client that leaves while much of its answer waits is not closed later', async (t) => {
   const { exchange, response, clock, statuses } = setUp();
   response.takes = 1;
