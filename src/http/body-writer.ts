@@ -25,17 +25,17 @@ export interface OwedBody {
   drop(): void;
 }
 
-/** `ended`: the socket took all. */
-export type Written = 'ended' | OwedBody;
-
-/** Ends the response with the body, now or as soon as the client reads. Call it in a cork. */
+/**
+ * Ends the response with the body, now or as soon as the client reads. Call it in a cork.
+ * @returns undefined if the socket took all.
+ */
 export function writeBody(
   res: HttpResponse,
   body: string | Uint8Array,
   { clock, unsentBytesMax, owed }: UnsentBounds,
-): Written {
+): OwedBody | undefined {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-  if (isDone(res.tryEnd(body, length))) return 'ended';
+  if (isDone(res.tryEnd(body, length))) return undefined;
   // Over TLS, 0 until everything is sent: OpenSSL remembers how far it came, and must be given the same bytes again.
   const sent = res.getWriteOffset();
   // A copy: the part that was sent can be freed, and the caller may use its bytes again.

@@ -11,7 +11,7 @@ import type { WriterCallbacks } from '../events/event-writer.js';
 import type { AddressOf } from './address-of.js';
 import { answerHead, type RateLimit } from './answer-head.js';
 import { errorBody, type Failure } from './error-body.js';
-import { type OwedBody, type UnsentBounds, type Written, writeBody } from './body-writer.js';
+import { type OwedBody, type UnsentBounds, writeBody } from './body-writer.js';
 import { SseWriter } from './sse-writer.js';
 import type { RequestHead } from './request-head.js';
 import { type Headers, headersOfStatus, noHeaders } from './status-line.js';
@@ -220,16 +220,14 @@ export class Exchange {
     // for a client that does not read, it would buffer without a bound (native-notes/http-parser.md).
     const saysClose = !isLast && (close === 'announced' || this.head.isLastRequest);
     const head = this.#head(status, headers, body.length > 0, saysClose);
-    let written: Written = 'ended';
-    if (this.#isCorked) written = this.#put(head, body, isLast);
-    else this.#res.cork(() => (written = this.#put(head, body, isLast)));
-    if (typeof written === 'object') this.#owed = written;
-    else this.#isEnded = true;
+    if (this.#isCorked) this.#put(head, body, isLast);
+    else this.#res.cork(() => this.#put(head, body, isLast));
+    this.#isEnded = this.#owed === undefined;
     this.#end(status);
   }
 
   /** @param isLast whether the connection ends with this response. */
-  #put(head: Uint8Array, body: string | Uint8Array, isLast: boolean): Written {
+  #put(head: Uint8Array, body: string | Uint8Array, isLast: boolean): void {
     const res = this.#res;
     res.writeStatus(head);
     if (isLast) {
@@ -241,9 +239,8 @@ export class Exchange {
       // With an argument, `endWithoutBody` writes a length of its own.
       res.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody();
     } else {
-      return writeBody(res, body, this.#host);
+      this.#owed = writeBody(res, body, this.#host);
     }
-    return 'ended';
   }
 
   /**
