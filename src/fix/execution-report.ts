@@ -67,8 +67,8 @@ const fillIdLengthMax = 128;
 export interface ReportContext {
   readonly order: SentOrder;
   readonly known: KnownExecution | undefined;
-  /** The gateway has asked for its cancel. */
-  readonly isCancelAsked: boolean;
+  /** The gateway has asked for its cancel, and was not refused. */
+  readonly isCancelAsked: () => boolean;
   readonly nowMs: number;
 }
 
@@ -242,12 +242,12 @@ function reasonOf(
   status: ReportableStatus,
   rejReason: string | undefined,
   { timeInForce }: SentOrder,
-  isCancelAsked: boolean,
+  isCancelAsked: () => boolean,
 ): ReasonCode | undefined {
   if (status === 'rejected') return rejectReasons[rejReason ?? ''] ?? 'broker_rejected';
   if (status === 'expired') return 'time_in_force_expired';
   if (status !== 'cancelled') return undefined;
-  if (isCancelAsked) return 'cancelled_by_api';
+  if (isCancelAsked()) return 'cancelled_by_api';
   return timeInForce === 'ioc' || timeInForce === 'fok'
     ? 'time_in_force_expired'
     : 'cancelled_by_broker';

@@ -125,6 +125,13 @@ export class FixJournal {
     return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
   }
 
+  /** By a cancel that is not settled, or settled as unknown: the venue may have carried it out. */
+  mayBeCancelled(executionId: string): boolean {
+    return [...this.#cancels.values(), ...this.#settled.values()].some(
+      (cancel) => cancel.executionId === executionId && cancel.cancelRequestId !== undefined,
+    );
+  }
+
   noteOrder(order: Omit<SentOrder, 'sentAt'>): void {
     this.#note({ kind: 'order', order: { ...order, sentAt: this.#clock.now() } });
   }

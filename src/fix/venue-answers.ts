@@ -70,8 +70,10 @@ export class VenueAnswers {
     if (known === undefined)
       return this.#say('The venue reports on an order that has left the journal.', message);
     const nowMs = clock.now();
-    const isOfCancel = journal.cancelled(valueOf(message, tags.ClOrdID) ?? '') !== undefined;
-    const context = { order, known, isCancelAsked: isOfCancel || cancels.length > 0, nowMs };
+    const isCancelAsked = (): boolean =>
+      journal.cancelled(valueOf(message, tags.ClOrdID) ?? '') !== undefined ||
+      journal.mayBeCancelled(executionId);
+    const context = { order, known, isCancelAsked, nowMs };
     const read = readReport(message, context);
     const { evidence, isUndo, isCancelPending, isTaken, isRevived } = read;
     if (isTaken) journal.noteTaken(order);

@@ -420,6 +420,20 @@ t.test('a cancel that the venue says nothing of is unknown: it may be on its way
 });
 
 t.test(
+  'the end of an order whose cancel is unknown is by that cancel; refused, it is not',
+  async (t) => {
+    const ended = `35=8|37=V1|17=E1|150=I|39=4|11=${name}|14=0|151=0|6=0`;
+    const carriedOut = unknownCancel(t);
+    carriedOut.receive(ended);
+    t.strictSame(carriedOut.taken().told, ['cancelled, cancelled_by_api, 0 filled']);
+    const refused = unknownCancel(t);
+    refused.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`);
+    refused.receive(ended);
+    t.equal(refused.taken().told.at(-1), 'cancelled, cancelled_by_broker, 0 filled');
+  },
+);
+
+t.test(
   'the end under the name of a settled cancel alone is that of its order, also after restarts',
   async (t) => {
     const last = unknownCancel(t);
