@@ -88,7 +88,9 @@ export class VenueAnswers {
     if (isRevived) {
       this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
     }
-    if (evidence !== undefined) plugin.report(executionId, evidence);
+    // Asked for at each logon, an order that the venue has forgotten would never grow old.
+    const isRepeated = evidence?.status === 'unknown' && known.status === 'unknown';
+    if (evidence !== undefined && !isRepeated) plugin.report(executionId, evidence);
     const ended = cancelOutcomes[plugin.known(executionId)?.status ?? 'working'];
     const askedBy = isStatusAnswer(message) ? doubts.takeAnswered(clOrdId) : undefined;
     for (const cancel of cancels) {

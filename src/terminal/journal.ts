@@ -4,6 +4,7 @@
  * Held in memory; survives a restart only with a file.
  */
 import type { Clock } from '../lib/clock.js';
+import { dayMs } from '../lib/durations.js';
 import { limits } from '../limits.js';
 import { isFinal } from '../model/execution.js';
 import type { SubmitFrame } from '../plugins/protocol.js';
@@ -38,6 +39,8 @@ type Entry =
  * than a day.
  */
 const keepMs = limits.ttlMsMax.max + limits.futureSkewMsMax.max;
+/** An order that is unknown may yet be carried out, as after a weekend: as long as the gateway takes reports on it. */
+const keepUnknownMs = limits.executionRetentionDays.value * dayMs;
 /** Above this number, executions that can no longer be redelivered are dropped earlier. */
 const keptExecutionsMax = 100_000;
 
@@ -213,7 +216,8 @@ export class Journal {
     for (const { executionId, submit, status, updatedAt } of this.#executions.values()) {
       if (!isFinal(status) || unacknowledged.has(executionId)) continue;
       const repeatableUntil = Date.parse(submit.expiresAt);
-      const isOld = now - updatedAt > keepMs && now - repeatableUntil > keepMs;
+      const keptMs = status === 'unknown' ? keepUnknownMs : keepMs;
+      const isOld = now - updatedAt > keptMs && now - repeatableUntil > keepMs;
       const isExcess = excess > 0 && now - repeatableUntil > limits.futureSkewMsMax.max;
       if (!isOld && !isExcess) continue;
       this.#executions.delete(executionId);

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/limits.js';
+import type { ReportableStatus } from '../../src/model/execution.js';
 import { openJournal, type JournalFile } from '../../src/terminal/journal-file.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { ReportFrame } from '../../src/terminal/journal-state.js';
@@ -21,7 +22,7 @@ import { journalIn, source, startTime, submitFrame } from './desk.js';
 
 const clock = new SimulatedClock(startTime);
 
-function reportOf(executionId: string, status: 'working' | 'filled', fillId?: string): ReportFrame {
+function reportOf(executionId: string, status: ReportableStatus, fillId?: string): ReportFrame {
   return {
     type: 'report',
     executionId,
@@ -349,6 +350,31 @@ t.test('what is unfinished is never forgotten, and what ended lately not yet', (
   );
   t.end();
 });
+
+t.test(
+  'what is unknown is kept for 30 days: it may yet be carried out, and is then forgotten',
+  (t) => {
+    const directory = t.testdir();
+    const later = new SimulatedClock(startTime);
+    const journal = open(directory, later);
+    journal.noteSubmit(submitFrame('exe_1'));
+    journal.noteReport(reportOf('exe_1', 'unknown'), 1);
+    journal.noteAcknowledged(1);
+    journal.flush();
+    journal.close();
+    const daysMs = limits.executionRetentionDays.value * 86_400_000;
+    for (const [ms, isKnown] of [
+      [daysMs, true],
+      [1, false],
+    ] as const) {
+      later.advance(ms);
+      const again = open(directory, later);
+      t.equal(again.execution('exe_1') !== undefined, isKnown);
+      again.close();
+    }
+    t.end();
+  },
+);
 
 t.test('what the gateway has not acknowledged is never forgotten', (t) => {
   const directory = t.testdir();
