@@ -41,6 +41,9 @@ const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially
 /** Calculated: done for the day, with what that has cost. */
 const doneForDay: readonly string[] = ['DoneForDay', 'Calculated'];
 
+/** ExecType (150) of an end; OrdStatus may go on naming what ranks above it: suspended, stopped, done for the day. */
+const endTypes: readonly string[] = ['4', 'C'];
+
 /** OrdRejReason (103); any other is `broker_rejected`. */
 const rejectReasons: Readonly<Record<string, ReasonCode>> = {
   '1': 'unknown_instrument',
@@ -188,6 +191,8 @@ function evidenceOf(
 ): Evidence {
   const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
   const meaning = ordStatuses[ordStatus] ?? { state: ordStatus, status: 'working' };
+  const execType = valueOf(message, tags.ExecType) ?? '';
+  const end = endTypes.includes(execType) ? ordStatuses[execType]?.status : undefined;
   const rejReason = valueOf(message, tags.OrdRejReason);
   // The venue took the order once, and does not know it now: nor what was filled of it.
   const isForgotten =
@@ -198,7 +203,7 @@ function evidenceOf(
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
   const listed = rounded((known === undefined ? 0 : filledOf(known)) + newlyFilled);
-  const status = isForgotten ? 'unknown' : statusOf(meaning, order, listed, filled, left);
+  const status = isForgotten ? 'unknown' : statusOf(meaning, end, order, listed, filled, left);
   const rests = resting.includes(status) && (known === undefined || !isDefinitive(known));
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   // Of a forgotten order it means nothing, and NONE is no number: requests on the order go on naming it by the last one.
@@ -218,10 +223,12 @@ function evidenceOf(
 
 /**
  * What rests is partially filled once something is filled, and has ended where nothing is open.
+ * @param end by ExecType.
  * @param listed what is known as filled, and the fill of this report: for a report without a CumQty.
  */
 function statusOf(
   { state, status }: Meaning,
+  end: ReportableStatus | undefined,
   { quantity, timeInForce }: SentOrder,
   listed: number,
   cumQty: number | undefined,
@@ -233,6 +240,7 @@ function statusOf(
   if (!resting.includes(status)) return status;
   // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
   if ((left ?? 0) === 0 && filled >= Number(quantity)) return 'filled';
+  if ((left ?? 0) === 0 && end !== undefined) return end;
   // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
   if (left === 0 && doneForDay.includes(state) && timeInForce === 'day') return 'expired';
   return status === 'working' && filled > 0 ? 'partially_filled' : status;
