@@ -15,19 +15,27 @@ const weights = {
   question: { ignore: 25, refuseTheMessage: 8, answer: 67 },
   // oxfmt-ignore
   resting: {
-    trade: 40, suspendOrGoOn: 14, rename: 12, repeat: 8, expire: 6, cancel: 6, reject: 3, endTheDay: 4, nothing: 16,
+    trade: 40, suspendOrGoOn: 14, rename: 12, repeat: 8, expire: 6, cancel: 6, reject: 3, endTheDay: 4, takeBack: 4,
+    nothing: 16,
   },
   pending: { carryOutTheCancel: 24, rejectTheCancel: 16, trade: 24, repeat: 8, nothing: 31 },
-  ended: { tradeLate: 14, repeat: 4, nothing: 82 },
+  ended: { tradeLate: 14, takeBack: 4, repeat: 4, nothing: 78 },
 };
 const day = '0';
 const ioc = '3';
 
+interface Trade {
+  readonly quantity: number;
+  readonly price: number;
+}
+
 class VenueOrder {
   /** What reports call it: another ClOrdID once people at the venue have changed the order. */
   name: string;
-  traded = 0;
-  value = 0;
+  trades: Trade[] = [];
+  /** The quantity of all trades, also of those that were taken back or corrected since. */
+  everTraded = 0;
+  isUndone = false;
   /** It rests, or has rested. */
   isTaken = false;
   /** Its message was refused. */
@@ -50,6 +58,14 @@ class VenueOrder {
     readonly timeInForce: string,
   ) {
     this.name = clOrdId;
+  }
+
+  get traded(): number {
+    return this.trades.reduce((sum, { quantity }) => sum + quantity, 0);
+  }
+
+  get value(): number {
+    return this.trades.reduce((sum, { quantity, price }) => sum + quantity * price, 0);
   }
 
   /** By the precedence of the specification: PendingCancel goes before Filled. */
@@ -136,7 +152,7 @@ export class SimulatedVenue {
     /** Where quantities are left out, nothing but the name would tell a trade from one that is repeated. */
     rename: (order: VenueOrder) => {
       const { chance, habits } = this.#world;
-      if (habits.amounts !== 'all') return;
+      if (habits.amounts !== 'all' || order.isUndone) return;
       const isNumbered = this.#heard.has(`${types.ExecutionReport} ${order.orderId}`);
       const OrigClOrdID = !isNumbered || chance.happens(0.7) ? order.name : undefined;
       order.name = `X${++this.#renamed}`;
@@ -148,6 +164,24 @@ export class SimulatedVenue {
       if (reports.length === 0 || order.isForgotten) return;
       const report = this.#world.chance.pick(reports);
       this.#say({ PossResend: 'Y', ...report });
+    },
+    /**
+     * A bust, or a correction of quantity and price. Nothing but the ExecID tells the trades of such an order apart, and
+     * nothing but its name tells that it rests again.
+     */
+    takeBack: (order: VenueOrder) => {
+      const { chance, habits } = this.#world;
+      const isTold = habits.amounts === 'all' && habits.execIds === Infinity;
+      if (!isTold || order.trades.length === 0 || order.name !== order.clOrdId) return;
+      const at = chance.between(0, order.trades.length - 1);
+      const { quantity, price } = order.trades.splice(at, 1)[0] as Trade;
+      const isBust = chance.happens(0.5);
+      const left = { quantity: chance.between(1, quantity), price: price + 0.1 };
+      if (!isBust) order.trades.push(left);
+      order.isUndone = true;
+      if (order.end === '2' && order.traded < order.quantity) order.end = order.endedAt = undefined;
+      const { quantity: LastQty, price: LastPx } = isBust ? { quantity, price } : left;
+      this.#report(order, { ExecType: isBust ? 'H' : 'G', LastQty, LastPx });
     },
     expire: (order: VenueOrder) => this.#end(order, 'C'),
     cancel: (order: VenueOrder) => this.#end(order, '4'),
@@ -282,8 +316,8 @@ export class SimulatedVenue {
     const open = order.quantity - order.traded;
     const quantity = chance.happens(0.3) ? open : chance.between(1, open);
     const price = 1 + chance.between(0, 9) / 10;
-    order.traded += quantity;
-    order.value += quantity * price;
+    order.trades.push({ quantity, price });
+    order.everTraded += quantity;
     if (order.traded === order.quantity) order.end = '2';
     const at = order.endedAt === undefined ? {} : { TransactTime: toFixTime(order.endedAt) };
     this.#report(order, { ExecType: 'F', LastQty: quantity, LastPx: price, ...at });
@@ -291,9 +325,12 @@ export class SimulatedVenue {
   }
 
   #end(order: VenueOrder, end: '4' | '8' | 'C', named: Said = {}): void {
+    const { aside } = order;
     order.end = end;
     order.aside = undefined;
-    this.#report(order, { ExecType: end, ...named });
+    // Both are right: what it is aside from ranks above its end.
+    const isHidden = aside !== undefined && end !== '8' && this.#world.chance.happens(0.5);
+    this.#report(order, { ExecType: end, ...(isHidden ? { OrdStatus: aside } : {}), ...named });
   }
 
   #rejectPending(order: VenueOrder, CxlRejReason: string): void {
@@ -357,6 +394,8 @@ export class SimulatedVenue {
     const { ExecType, OrdStatus } = report;
     if (!this.#world.habits.isBefore44) return report;
     if (ExecType === 'I') return { ...report, ExecType: OrdStatus, ExecTransType: '3' };
+    if (ExecType === 'H') return { ...report, ExecType: OrdStatus, ExecTransType: '1' };
+    if (ExecType === 'G') return { ...report, ExecType: OrdStatus, ExecTransType: '2' };
     const traded = OrdStatus === '2' ? '2' : '1';
     return { ...report, ExecType: ExecType === 'F' ? traded : ExecType, ExecTransType: '0' };
   }

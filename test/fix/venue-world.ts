@@ -60,14 +60,24 @@ const ends = {
 interface Truth {
   readonly end: keyof typeof ends | undefined;
   readonly traded: number;
+  readonly everTraded: number;
   readonly value: number;
+  /** A trade was taken back or corrected. */
+  readonly isUndone: boolean;
   /** The venue may yet carry out a cancel of it. */
   readonly isConsidered: boolean;
   /** The desk's note of it was lost, or the venue has forgotten it. */
   readonly isGone: boolean;
 }
 
-const nowhere = { end: 'none', traded: 0, value: 0, isForgotten: false } as const;
+const nowhere = {
+  end: 'none',
+  traded: 0,
+  everTraded: 0,
+  value: 0,
+  isUndone: false,
+  isForgotten: false,
+} as const;
 
 export class VenueWorld {
   readonly #world: Surroundings;
@@ -201,11 +211,13 @@ export class VenueWorld {
   #compare(execution: Execution): void {
     const { executionId, status, reasonCode, filledQuantity, cancel } = execution;
     const order = this.#venue.find(clOrdIdOf(executionId, Infinity));
-    const { end, traded, value, isForgotten } = order ?? nowhere;
+    const { end, traded, everTraded, value, isUndone, isForgotten } = order ?? nowhere;
     const truth: Truth = {
       end: end === '8' && traded > 0 ? '8 after a trade' : end,
       traded,
+      everTraded,
       value,
+      isUndone,
       isConsidered: order?.cancel !== undefined,
       isGone: this.#lost.has(executionId) || isForgotten,
     };
@@ -222,31 +234,37 @@ export class VenueWorld {
   }
 
   /** Nobody knows what became of an order where the venue cannot be asked, or that the terminal has not stored. */
-  #isTrue({ status, confirmedAt }: Execution, { end, traded, isGone }: Truth): boolean {
+  #isTrue({ status, confirmedAt, quantity }: Execution, truth: Truth): boolean {
+    const { end, traded, everTraded, isGone, isUndone } = truth;
     const { answersQuestions } = this.#world.habits;
     if (status === 'unknown') {
       return isGone || !answersQuestions || (confirmedAt === null && end === 'none');
     }
+    // What was once filled stays so, and no quantity falls.
+    if (isUndone && status === 'filled') return everTraded >= (quantity ?? 0);
+    if (isUndone && status === 'partially_filled') return end === undefined;
     if (end !== undefined) return ends[end].includes(status);
     const resting = traded > 0 ? 'partially_filled' : 'working';
     return status === resting || (status === 'submitted' && !answersQuestions);
   }
 
-  #isCounted(execution: Execution, { traded, value, isGone }: Truth): boolean {
+  #isCounted(execution: Execution, truth: Truth): boolean {
+    const { traded, everTraded, value, isUndone, isGone } = truth;
     const { status, filledQuantity, remainingQuantity, averageFillPrice, fills } = execution;
     const { losesReports } = this.#world.habits;
     const filled = filledQuantity ?? 0;
     const listed = fills.reduce((sum, { quantity }) => sum + quantity, 0);
-    if (listed > traded || filled > traded) return false;
+    if (listed > everTraded || filled > everTraded) return false;
     if (isGone || status === 'unknown') return true;
-    const isListed = losesReports || listed === traded;
+    const isListed = losesReports || listed === everTraded;
+    if (isUndone) return isListed && filled >= traded;
     const isPriced = traded === 0 || Math.abs((averageFillPrice ?? 0) - value / traded) < 1e-6;
     const left = (execution.quantity ?? 0) - traded;
     const isLeft = isFinal(status) || remainingQuantity === left;
     return filled === traded && isListed && isPriced && isLeft;
   }
 
-  #isEnded({ cancel }: Execution, { end, isConsidered, isGone }: Truth): boolean {
+  #isEnded({ cancel }: Execution, { end, isConsidered, isGone, isUndone }: Truth): boolean {
     if (cancel === null) return true;
     const { losesReports } = this.#world.habits;
     const decided = this.#venue.cancels.get(clOrdIdOf(cancel.cancelRequestId, Infinity));
@@ -256,7 +274,7 @@ export class VenueWorld {
       case 'rejected':
         return decided !== 'cancelled';
       case 'too_late':
-        return end !== undefined;
+        return end !== undefined || isUndone;
       case 'unknown':
         return isGone || losesReports || decided !== 'rejected' || end !== undefined;
       default:
