@@ -69,7 +69,7 @@ const fillIdLengthMax = 128;
 
 export interface ReportContext {
   readonly order: SentOrder;
-  readonly known: KnownExecution | undefined;
+  readonly known: KnownExecution;
   /** The gateway has asked for its cancel, and was not refused. */
   readonly isCancelAsked: () => boolean;
   readonly nowMs: number;
@@ -95,12 +95,12 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const wasTaken = hasTaken(context);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
   const evidence = evidenceOf(message, context, wasTaken, fill?.fill.quantity ?? 0);
-  const isBackward = known?.isReported === true && goesBack(known, evidence);
+  const isBackward = goesBack(known, evidence);
   const read = {
     isUndo,
     isCancelPending,
     isTaken: wasTaken || evidence.status !== 'rejected',
-    isRevived: known?.status === 'rejected' && lives(evidence),
+    isRevived: known.status === 'rejected' && lives(evidence),
   };
   if (isUndo) return read;
   if (!isBackward) return { ...read, evidence: { ...evidence, ...fill } };
@@ -157,7 +157,7 @@ function withoutFilled(evidence: Evidence): Evidence {
 
 /** Of journals that did not note it, an order that goes on tells. */
 function hasTaken({ order, known }: ReportContext): boolean {
-  return order.isTaken === true || (known?.isReported === true && !isFinal(known.status));
+  return order.isTaken === true || (known.isReported && !isFinal(known.status));
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
@@ -202,9 +202,9 @@ function evidenceOf(
   const filled = isForgotten ? undefined : cumQtyOf(message, meaning);
   const left = isForgotten ? undefined : amountOf(message, tags.LeavesQty);
   const average = priceOf(message, tags.AvgPx);
-  const listed = rounded((known === undefined ? 0 : filledOf(known)) + newlyFilled);
+  const listed = rounded(filledOf(known) + newlyFilled);
   const status = isForgotten ? 'unknown' : statusOf(meaning, end, order, listed, filled, left);
-  const rests = resting.includes(status) && (known === undefined || !isDefinitive(known));
+  const rests = resting.includes(status) && !isDefinitive(known);
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
   // Of a forgotten order it means nothing, and NONE is no number: requests on the order go on naming it by the last one.
   const saidId = valueOf(message, tags.OrderID);
@@ -272,7 +272,7 @@ function fillOf(
   if (fillId === undefined || price === undefined || quantity === undefined || quantity === 0) {
     return undefined;
   }
-  const isNamed = known?.fills.some((fill) => fill.fillId === fillId) === true;
+  const isNamed = known.fills.some((fill) => fill.fillId === fillId);
   const cumQty = amountOf(message, tags.CumQty) ?? 0;
   // An ExecID that a venue gives again, as on another day: a repetition begins within what was filled, another trade after it.
   if (isNamed && rounded(cumQty - quantity) < filledOf(known)) return undefined;

@@ -44,7 +44,7 @@ export class FixDesk {
   readonly #doubts: Doubts;
   readonly #answers: VenueAnswers;
   /** Asked for while there was no session. */
-  #waiting: CancelRequest[] = [];
+  readonly #waiting: CancelRequest[] = [];
 
   constructor(options: FixDeskOptions) {
     this.#options = options;
@@ -118,11 +118,11 @@ export class FixDesk {
     const known = plugin.known(executionId);
     if (order === undefined) {
       // Where the order was lost with the file, a cancel of an earlier process may have left, too.
-      const isLost = known?.isReported === true && known.status === 'unknown';
+      const isLost = known?.status === 'unknown';
       const never = { status: 'rejected', reasonCode: 'order_unknown_at_terminal' } as const;
       return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : never);
     }
-    const ended = known?.isReported === true ? cancelOutcomes[known.status] : undefined;
+    const ended = known && cancelOutcomes[known.status];
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);
     const clOrdId = clOrdIdOf(cancelRequestId, rules.venue.clOrdIdLengthMax);
     // It left in an earlier process: the order's status will tell what became of it.
@@ -137,9 +137,7 @@ export class FixDesk {
   /** A session stands: what an earlier one has left open is asked for, then the cancels that waited leave. */
   loggedOn(): void {
     this.#askForAll();
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const request of waiting) this.cancel(request);
+    for (const request of this.#waiting.splice(0)) this.cancel(request);
   }
 
   /** The venue has not taken the messages with these numbers: orders, cancels, and questions on them. */
@@ -150,7 +148,6 @@ export class FixDesk {
       life === journal.life && isMissed(seq);
     this.#doubts.missed(isMissed);
     for (const order of journal.orders()) {
-      if (!this.#answers.isOpen(order.executionId)) continue;
       const isDoubted = isSentNow(order) || journal.cancelsOf(order.executionId).some(isSentNow);
       if (isDoubted) this.#doubts.add(order.clOrdId, 0);
     }
@@ -167,16 +164,12 @@ export class FixDesk {
     if (message.type === types.Logon) return this.#askForAll();
     const orders =
       message.type === types.SequenceReset ? journal.orders() : this.#answers.ordersOf(message);
-    for (const { executionId, clOrdId } of orders) {
-      if (this.#answers.isOpen(executionId)) this.#doubts.suspect(clOrdId);
-    }
+    for (const { clOrdId } of orders) this.#doubts.suspect(clOrdId);
   }
 
   #askForAll(): void {
     this.#doubts.forgetQuestions();
-    for (const { executionId, clOrdId } of this.#options.journal.orders()) {
-      if (this.#answers.isOpen(executionId)) this.#doubts.add(clOrdId, 0);
-    }
+    for (const { clOrdId } of this.#options.journal.orders()) this.#doubts.add(clOrdId, 0);
   }
 
   /** To be called about once a second. */

@@ -45,7 +45,7 @@ export class VenueAnswers {
   /** Whether evidence may still come on an order. */
   isOpen(executionId: string): boolean {
     const known = this.#options.plugin.known(executionId);
-    return known !== undefined && !(known.isReported && isDefinitive(known));
+    return known !== undefined && !isDefinitive(known);
   }
 
   received(message: ReceivedMessage): void {
@@ -168,7 +168,6 @@ export class VenueAnswers {
       ? orders.findLast((sent) => isNumbered(sent) || isNamed(sent))
       : undefined;
     if (order !== undefined && this.isOpen(order.executionId)) {
-      doubts.delete(order.clOrdId);
       return plugin.report(order.executionId, {
         status: 'rejected',
         reasonCode: 'broker_rejected',
