@@ -1099,3 +1099,167 @@ t.test(
     t.strictSame(lost.taken(), { sent: [], told: [`${cancelId} unknown`] });
   },
 );
+
+t.test(
+  'what is missed is asked for, and nothing that left before, after, or in an earlier life',
+  async (t) => {
+    const desk = new MemoryDesk();
+    // Numbers 2 to 4.
+    for (const each of [1, 2, 3]) desk.submit(`exe_01KGA2M5000000000000000001_${each}`);
+    desk.taken();
+    desk.desk.missed(3, 3);
+    desk.pass(1);
+    t.match(desk.taken().sent, [/^H .*11=01KGA2M5000000000000000001_2 /]);
+    desk.journal.noteReset();
+    desk.desk.missed(2, 4);
+    desk.pass(1);
+    t.strictSame(desk.taken().sent, []);
+  },
+);
+
+t.test('a doubt waits for the session', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.isLoggedOn = false;
+  desk.taken();
+  desk.pass(20);
+  t.strictSame(desk.taken().sent, []);
+  desk.isLoggedOn = true;
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [ask]);
+});
+
+t.test('a doubt that was given up does not hide the next one', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.pass(120);
+  t.strictSame(desk.taken().sent, [order, ask, ask, ask]);
+  desk.desk.unread(message(`35=8|11=${name}|14=1|14=2`));
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [ask]);
+});
+
+t.test(
+  'a question on an order leaves also when the order itself must not leave any more',
+  async (t) => {
+    const desk = new MemoryDesk();
+    desk.submit(id);
+    desk.clock.advance(60_000);
+    t.equal(desk.desk.mayLeave(message(`35=H|11=${name}`)), true);
+    t.strictSame(desk.taken().told, []);
+  },
+);
+
+t.test('an order that the venue cannot carry is refused, and does not leave', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id, { ...limitOrder, stopLoss: 1 });
+  t.strictSame(desk.taken(), { sent: [], told: ['rejected, invalid_field'] });
+  t.match(desk.plugin.execution(id)?.native, { state: 'Rejected', text: /stopLoss/ });
+});
+
+t.test('a refused question is asked no more', async (t) => {
+  const desk = working();
+  desk.desk.loggedOn();
+  desk.pass(1);
+  desk.receive(`35=j|45=3|372=H|379=${name}|380=3|58=no`);
+  desk.taken();
+  desk.pass(120);
+  t.strictSame(desk.taken().sent, []);
+});
+
+t.test('while a cancel is pending the order is asked for after 30 seconds', async (t) => {
+  const desk = working();
+  desk.desk.cancel(request);
+  desk.pass(5);
+  desk.receive(`35=8|37=V1|17=E1|150=6|39=6|11=${cancelName}|41=${name}|14=0|151=100|6=0`);
+  desk.taken();
+  desk.pass(29);
+  t.strictSame(desk.taken().sent, []);
+  desk.pass(1);
+  t.strictSame(desk.taken().sent, [askKnown]);
+});
+
+t.test(
+  'a cancel at a venue that answers no questions is unknown, and says what to ask for',
+  async (t) => {
+    const desk = new MemoryDesk({ venue: venues.bybit, timeInForce: 'gtc' });
+    const natives: unknown[] = [];
+    const { note } = desk;
+    desk.note = (frame) => {
+      natives.push(frame.native);
+      note(frame);
+    };
+    desk.submit(id);
+    desk.receive(isNew);
+    desk.desk.cancel(request);
+    desk.pass(10);
+    t.equal(desk.taken().told.at(-1), `${cancelId} unknown`);
+    t.match(natives.at(-1), { text: new RegExp(`Ask the venue for ClOrdID ${name}`) });
+  },
+);
+
+t.test('a report without a number, under a name that is not ours, is on no order', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive('35=8|17=E1|150=F|39=1|11=B2|55=EUR/USD|54=1|14=40|151=60|6=1.1|31=1.1|32=40');
+  t.strictSame(named(desk.taken().told), ['event']);
+});
+
+t.test('a rejection that comes again warns of nothing', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  for (let time = 0; time < 2; time++) desk.receive(forgets);
+  t.strictSame(desk.taken().told, ['rejected, broker_rejected, 0 filled']);
+});
+
+t.test('a warning names order, trade and number', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=E2|150=H|39=0|11=${name}|14=0|151=100`);
+  desk.receive('35=3|45=9|58=no');
+  t.strictSame(
+    desk.taken().told.map((said) => JSON.parse(said.replace('event ', ''))),
+    [
+      {
+        level: 'warning',
+        text:
+          'The venue takes back or corrects a trade: check the position and the order. ' +
+          `11=${name} 17=E2 37=V1`,
+      },
+      { level: 'warning', text: 'The venue refuses a message: no 45=9' },
+    ],
+  );
+});
+
+t.test('a report on an order that has left the journal of the plugin is said', async (t) => {
+  const before = working();
+  const after = new MemoryDesk({}, memoryFile(before.content()), undefined, before.clock);
+  after.receive(isPartlyFilled);
+  t.match(after.taken().told, [/^event .*has left the journal.* 17=E1/]);
+});
+
+t.test(
+  'without the journal of the plugin: forgotten is what the venue had taken, and not what it had rejected',
+  async (t) => {
+    for (const [report, told] of [
+      [isNew, 'unknown'],
+      [forgets, 'rejected, broker_rejected, 0 filled'],
+    ] as const) {
+      const before = new MemoryDesk();
+      before.submit(id);
+      before.receive(report);
+      const after = new MemoryDesk({}, memoryFile(before.content()), undefined, before.clock);
+      after.submit(id);
+      after.receive(forgets);
+      t.strictSame(after.taken(), { sent: [], told: [told] });
+    }
+  },
+);
+
+t.test('a long ExecID is cut to what a frame carries', async (t) => {
+  const desk = working();
+  desk.receive(isPartlyFilled.replace('17=E1', `17=${'E'.repeat(200)}`));
+  const [fill] = desk.plugin.execution(id)?.fills ?? [];
+  t.equal(fill?.fillId, 'E'.repeat(128));
+});

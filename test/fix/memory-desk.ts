@@ -126,9 +126,14 @@ export class MemoryDesk {
     });
   }
 
+  /** Of the session's journal. */
+  content(): string[] {
+    return this.#file.content?.() ?? [];
+  }
+
   /** The next process: it has the journals of this one. */
   restarted(): MemoryDesk {
-    return new MemoryDesk({}, memoryFile(this.#file.content?.()), this.plugin, this.clock);
+    return new MemoryDesk({}, memoryFile(this.content()), this.plugin, this.clock);
   }
 
   submit(executionId: string, payload: object = limitOrder, cmd = 'submit'): void {

@@ -1,12 +1,30 @@
 /** What an order becomes at which venue, and what is refused instead of passed over. */
 import fc from 'fast-check';
 import t from 'tap';
-import { clOrdIdOf, newOrder, type OrderRules } from '../../src/fix/order-message.js';
+import type { SentOrder } from '../../src/fix/fix-journal.js';
+import type { Field } from '../../src/fix/message.js';
+import {
+  cancelRequest,
+  clOrdIdOf,
+  newOrder,
+  statusRequest,
+  type OrderRules,
+} from '../../src/fix/order-message.js';
 import { tags } from '../../src/fix/tags.js';
-import { venues } from '../../src/fix/venues.js';
+import { venues, type TimeInForce } from '../../src/fix/venues.js';
 import { limitOrder, rules } from './memory-desk.js';
 
 const now = Date.UTC(2026, 0, 31, 12);
+const sent: SentOrder = {
+  executionId: 'exe_1',
+  clOrdId: 'id',
+  seq: 2,
+  life: 1,
+  instrument: 'EUR/USD',
+  side: '1',
+  quantity: '100',
+  timeInForce: 'day',
+};
 
 function written(payload: object, changed: Partial<OrderRules> = {}): string {
   const order = newOrder(payload as Record<string, unknown>, 'id', { ...rules, ...changed }, now);
@@ -34,6 +52,31 @@ t.test('each kind of order', async (t) => {
     `${head} 40=4 44=${limitPrice} 99=1.2 59=1 58=a b`,
   );
 });
+
+t.test('each side and each time in force, by the value that the standard has for it', async (t) => {
+  for (const [side, value] of Object.entries({ buy: '1', sell: '2' })) {
+    t.match(written({ ...limitOrder, side }), ` 54=${value} `);
+  }
+  for (const [timeInForce, value] of Object.entries({ day: '0', gtc: '1', ioc: '3', fok: '4' })) {
+    t.match(written({ ...limitOrder, timeInForce }), new RegExp(` 59=${value}$`));
+    const asked = written(limitOrder, { timeInForce: timeInForce as TimeInForce });
+    t.match(asked, new RegExp(` 59=${value}$`), 'of an order that does not say');
+  }
+});
+
+t.test(
+  'requests on an order repeat its side and instrument, and say when they were made',
+  async (t) => {
+    const sell = { ...sent, side: '2', instrument: 'EUR/USD' };
+    const shown = (fields: readonly Field[]): string =>
+      fields.map(([tag, value]) => `${tag}=${value}`).join(' ');
+    t.equal(
+      shown(cancelRequest(sell, 'c', 'V1', rules, now)),
+      '41=id 37=V1 11=c 1=A1 55=EUR/USD 54=2 60=20260131-12:00:00.000 38=100',
+    );
+    t.equal(shown(statusRequest(sell, undefined, rules)), '11=id 1=A1 55=EUR/USD 54=2');
+  },
+);
 
 t.test('an instrument that no symbol names goes through as it is', async (t) => {
   t.match(written({ ...limitOrder, instrument: 'ES' }), / 55=ES /);
@@ -63,6 +106,10 @@ t.test('what cannot be carried is refused, and named', async (t) => {
       ...limitOrder,
       stopLoss: 1,
     },
+    'invalid_field: The terminal does not take the field "takeProfit".': {
+      ...limitOrder,
+      takeProfit: 2,
+    },
     'invalid_field: The terminal does not take the field "__proto__".': JSON.parse(
       JSON.stringify(limitOrder).replace('{', '{"__proto__":1,'),
     ) as object,
@@ -89,6 +136,11 @@ t.test('what cannot be carried is refused, and named', async (t) => {
     'invalid_price: limitPrice must be a number of up to 20 decimals.': {
       ...limitOrder,
       limitPrice: 4e-21,
+    },
+    'invalid_price: stopPrice must be a number of up to 20 decimals.': {
+      ...market,
+      executionType: 'stop',
+      stopPrice: 4e-21,
     },
   };
   for (const [expected, payload] of Object.entries(refused)) t.equal(written(payload), expected);
@@ -133,7 +185,11 @@ t.test('no text of a bot makes a field of its own', async () => {
 
 t.test('an id becomes a name of at most the venue’s length, another id another name', async (t) => {
   t.equal(clOrdIdOf('exe_01KGA2M5000000000000000001_0', 36), '01KGA2M5000000000000000001_0');
+  t.equal(clOrdIdOf('exe_01KGA2M5000000000000000001_0', 28), '01KGA2M5000000000000000001_0');
+  t.match(clOrdIdOf('exe_01KGA2M5000000000000000001_0', 27), /^[0-9a-f]{27}$/);
   t.equal(clOrdIdOf('exe_01KGA2M5000000000000000001_0', 20).length, 20);
+  t.match(clOrdIdOf('exe_a b', 36), /^[0-9a-f]{36}$/);
+  t.match(clOrdIdOf('id_of_another', 36), /^[0-9a-f]{36}$/);
   t.equal(clOrdIdOf('x'.repeat(128), 36).length, 36);
   fc.assert(
     fc.property(

@@ -4,6 +4,9 @@
  * where they decide, since every venue has fields and values of its own.
  */
 import t from 'tap';
+import type { Field } from '../../src/fix/message.js';
+import { bodyRefusal } from '../../src/fix/session-rules.js';
+import { tags } from '../../src/fix/tags.js';
 import { logon, playCases, type Cases } from './session-transcript.js';
 
 const cases: Cases = {
@@ -154,3 +157,50 @@ const cases: Cases = {
 };
 
 playCases(t, cases);
+
+t.test('a report that says twice what decides is refused, by each field', async (t) => {
+  const { ClOrdID, OrdStatus, ExecID, ExecType, CumQty, LeavesQty, AvgPx, LastQty, LastPx } = tags;
+  const decisive = [
+    ClOrdID,
+    OrdStatus,
+    ExecID,
+    ExecType,
+    CumQty,
+    LeavesQty,
+    AvgPx,
+    LastQty,
+    LastPx,
+  ];
+  const fields = decisive.map((tag): Field => [tag, '1']);
+  const report = { beginString: 'FIX.4.4', type: '8' };
+  t.equal(bodyRefusal({ ...report, fields }), undefined);
+  for (const tag of decisive) {
+    const twice = { ...report, fields: [...fields, [tag, '2'] as Field] };
+    t.strictSame(bodyRefusal(twice), { reason: 'tagRepeated', tag });
+  }
+  t.equal(bodyRefusal({ ...report, fields: [...fields, [58, 'a'], [58, 'b']] }), undefined);
+});
+
+t.test('what a message must have is missed, each by its tag', async (t) => {
+  const { TestReqID, BeginSeqNo, EndSeqNo, NewSeqNo, OrdStatus, ClOrdID } = tags;
+  const required: Record<string, number[]> = {
+    '1': [TestReqID],
+    '2': [BeginSeqNo, EndSeqNo],
+    '4': [NewSeqNo],
+    '8': [OrdStatus],
+    '9': [ClOrdID],
+  };
+  for (const [type, all] of Object.entries(required)) {
+    for (const tag of all) {
+      const fields = all.filter((each) => each !== tag).map((each): Field => [each, '1']);
+      const refusal = bodyRefusal({ beginString: 'FIX.4.4', type, fields });
+      t.strictSame(refusal, { reason: 'requiredTagMissing', tag });
+    }
+  }
+  const text: Field[] = [
+    [BeginSeqNo, '1'],
+    [EndSeqNo, 'x'],
+  ];
+  const refusal = bodyRefusal({ beginString: 'FIX.4.4', type: '2', fields: text });
+  t.strictSame(refusal, { reason: 'wrongDataFormat', tag: EndSeqNo });
+});
