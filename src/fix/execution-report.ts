@@ -77,7 +77,7 @@ export interface ReportContext {
 
 export interface ReadReport {
   /** Undefined when the report says nothing new. */
-  readonly evidence?: Evidence;
+  readonly evidence: Evidence | undefined;
   /** A trade was taken back or corrected: quantities of the gateway never fall, so people have to know. */
   readonly isUndo: boolean;
   /** The venue is working on a cancel. */
@@ -91,27 +91,30 @@ export interface ReadReport {
 export function readReport(message: ReceivedMessage, context: ReportContext): ReadReport {
   const { known } = context;
   const isUndo = undoesTrade(message);
-  const isCancelPending = valueOf(message, tags.OrdStatus) === '6';
-  const wasTaken = hasTaken(context);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
-  const evidence = evidenceOf(message, context, wasTaken, fill?.fill.quantity ?? 0);
-  const isBackward = goesBack(known, evidence);
-  const read = {
+  const evidence = evidenceOf(message, context, fill?.fill.quantity ?? 0);
+  return {
+    evidence: isUndo ? undefined : newsOf(known, evidence, fill),
     isUndo,
-    isCancelPending,
-    isTaken: wasTaken || evidence.status !== 'rejected',
+    isCancelPending: valueOf(message, tags.OrdStatus) === '6',
+    isTaken: evidence.status !== 'rejected',
     isRevived: known.status === 'rejected' && lives(evidence),
   };
-  if (isUndo) return read;
-  if (!isBackward) return { ...read, evidence: { ...evidence, ...fill } };
+}
+
+function newsOf(
+  known: KnownExecution,
+  evidence: Evidence,
+  fill: Pick<Evidence, 'fill'> | undefined,
+): Evidence | undefined {
+  if (!goesBack(known, evidence)) return { ...evidence, ...fill };
   // After a trade that was taken back: what the order is is told all the same, and quantities of the gateway never fall.
-  if (isNews(known, evidence))
-    return { ...read, evidence: { ...withoutFilled(evidence), ...fill } };
+  if (isNews(known, evidence)) return { ...withoutFilled(evidence), ...fill };
   // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
-  if (fill === undefined) return read;
+  if (fill === undefined) return undefined;
   const { status } = known;
   const { filledQuantity, remainingQuantity } = evidence;
-  const late = {
+  return {
     status,
     // Where the trade does not say it, the gateway adds up the fills.
     ...(filledQuantity === undefined
@@ -121,7 +124,6 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
     ...(isFinal(status) && remainingQuantity === 0 ? { remainingQuantity } : {}),
     ...fill,
   };
-  return { ...read, evidence: late };
 }
 
 export function isTrade(message: ReceivedMessage): boolean {
@@ -185,10 +187,10 @@ function rank(status: ReportableStatus): number {
 
 function evidenceOf(
   message: ReceivedMessage,
-  { order, known, isCancelAsked }: ReportContext,
-  wasTaken: boolean,
+  context: ReportContext,
   newlyFilled: number,
 ): Evidence {
+  const { order, known, isCancelAsked } = context;
   const ordStatus = valueOf(message, tags.OrdStatus) ?? '';
   const meaning = ordStatuses[ordStatus] ?? { state: ordStatus, status: 'working' };
   const execType = valueOf(message, tags.ExecType) ?? '';
@@ -196,7 +198,7 @@ function evidenceOf(
   const rejReason = valueOf(message, tags.OrdRejReason);
   // The venue took the order once, and does not know it now: nor what was filled of it.
   const isForgotten =
-    wasTaken &&
+    hasTaken(context) &&
     meaning.status === 'rejected' &&
     (rejReason === unknownOrder || isStatusAnswer(message));
   const filled = isForgotten ? undefined : cumQtyOf(message, meaning);

@@ -1,5 +1,6 @@
 /** What the statuses of FIX become at the gateway: each value of OrdStatus and OrdRejReason, and the tables of appendix D. */
 import t from 'tap';
+import { toIsoTime } from '../../src/lib/clock.js';
 import { limitOrder, MemoryDesk } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
@@ -316,3 +317,125 @@ for (const [table, { timeInForce = 'day', lines, ends }] of Object.entries(stori
     t.equal(parts.join('; '), ends);
   });
 }
+
+const report = `35=8|37=V1|11=${name}`;
+const isNew = `${report}|17=E0|150=0|39=0|14=0|151=100|6=0`;
+const isPartlyFilled = `${report}|17=E1|150=F|39=1|14=40|151=60|6=1.1|31=1.1|32=40`;
+
+function reported(...reports: string[]): MemoryDesk {
+  const desk = submitted('gtc');
+  for (const each of reports) desk.receive(each);
+  desk.taken();
+  return desk;
+}
+
+t.test('FIX 4.2 says by ExecTransType that a trade is taken back or corrected', async (t) => {
+  for (const transType of ['1', '2']) {
+    const desk = reported(isPartlyFilled);
+    desk.receive(`${report}|17=E2|20=${transType}|150=1|39=1|14=20|151=80|6=1.1|31=1.1|32=20`);
+    const { told } = desk.taken();
+    t.equal(told.length, 1);
+    t.match(told[0], /^event .*takes back or corrects a trade/);
+    t.equal(desk.plugin.execution(id)?.fills.length, 1);
+  }
+});
+
+t.test('a report that is no trade tells no fill, though it repeats the last one', async (t) => {
+  for (const fields of [
+    '150=I|39=1|14=40|151=60',
+    '150=D|39=1|14=40|151=60',
+    '150=4|39=4|14=40|151=0',
+  ]) {
+    const desk = reported(isPartlyFilled);
+    desk.receive(`${report}|17=E2|${fields}|6=1.1|31=1.1|32=40`);
+    t.match(desk.plugin.execution(id), { filledQuantity: 40, fills: [{ fillId: 'E1' }] });
+    t.equal(desk.plugin.execution(id)?.fills.length, 1, fields);
+  }
+});
+
+t.test('where a trade says no CumQty it counts beside what was filled before', async (t) => {
+  const isAnswered = `${report}|17=0|150=I|39=1|14=40|151=60|6=1.1`;
+  for (const before of [isPartlyFilled, isAnswered]) {
+    const desk = reported(before);
+    desk.receive(`${report}|17=E2|150=F|39=6|31=1.1|32=60`);
+    t.match(desk.plugin.execution(id), { status: 'filled' });
+  }
+});
+
+t.test('a late fill says what was open then: of an order that has ended nothing is', async (t) => {
+  const desk = reported(isNew, `${report}|17=E2|150=4|39=4|14=40|151=0|6=1.1`);
+  desk.receive(isPartlyFilled);
+  t.match(desk.plugin.execution(id), { status: 'cancelled', filledQuantity: 40 });
+  t.not(desk.plugin.execution(id)?.remainingQuantity, 60);
+});
+
+t.test(
+  'after a bust the trades that follow count, up to what was filled before, too',
+  async (t) => {
+    const desk = reported(isPartlyFilled);
+    desk.receive(`${report}|17=E2|150=H|39=0|14=0|151=100|6=0|31=1.1|32=40`);
+    desk.taken();
+    desk.receive(`${report}|17=E3|150=F|39=1|14=40|151=60|6=1.2|31=1.2|32=40`);
+    desk.receive(`${report}|17=E4|150=F|39=1|14=50|151=50|6=1.2|31=1.2|32=10`);
+    t.strictSame(desk.taken().told, [
+      'partially_filled, 40 filled, E3: 40 at 1.2',
+      'partially_filled, 50 filled, E4: 10 at 1.2',
+    ]);
+  },
+);
+
+t.test(
+  'an end after a bust is told, and a trade of an order that was forgotten counts',
+  async (t) => {
+    const bust = `${report}|17=E2|150=H|39=0|14=0|151=100|6=0|31=1.1|32=40`;
+    const ended = reported(isPartlyFilled, bust);
+    ended.receive(`${report}|17=E3|150=C|39=C|14=0|151=0|6=0`);
+    t.strictSame(ended.taken().told, ['expired, time_in_force_expired']);
+    const forgotten = reported(isPartlyFilled, bust, `${report}|17=0|150=8|39=8|103=5|14=0|151=0`);
+    forgotten.receive(`${report}|17=E3|150=F|39=1|14=20|151=80|6=1.2|31=1.2|32=20`);
+    t.strictSame(forgotten.taken().told, ['partially_filled, E3: 20 at 1.2']);
+  },
+);
+
+t.test(
+  'a cancelled order that turns out filled is filled; what is older changes nothing',
+  async (t) => {
+    const desk = reported(isNew, `${report}|17=E2|150=4|39=4|14=0|151=0|6=0`);
+    desk.receive(`${report}|17=E3|150=I|39=2|14=100|151=0|6=1.1`);
+    t.strictSame(desk.taken().told, ['filled, 100 filled']);
+    const working = reported(isNew);
+    working.receive(`${report}|17=E4|150=A|39=A|14=0|151=100|6=0`);
+    t.strictSame(working.taken().told, []);
+  },
+);
+
+t.test('an order that was rejected and turns out filled is said', async (t) => {
+  const desk = reported(`${report}|17=E0|150=8|39=8|103=1|14=0|151=0|6=0`);
+  desk.receive(`${report}|17=E1|150=F|39=2|14=100|151=0|6=1.1|31=1.1|32=100`);
+  const { told } = desk.taken();
+  t.match(told[0], /^event .*an order that it has rejected/);
+  t.equal(told[1], 'rejected, 100 filled, E1: 100 at 1.1');
+});
+
+t.test(
+  'an answer alone tells that an order is forgotten, and its OrderID means nothing',
+  async (t) => {
+    const desk = reported(isNew);
+    desk.receive(`35=8|37=0|11=${name}|17=0|150=I|39=8|14=0|151=0|6=0`);
+    t.match(desk.plugin.execution(id), { status: 'unknown', native: { orderId: 'V1' } });
+  },
+);
+
+t.test('a fill in the first or the last year that a frame can carry was filled then', async (t) => {
+  for (const [time, filledAt] of Object.entries({
+    '10000101-00:00:00': '1000-01-01T00:00:00.000Z',
+    '29991231-23:59:59.999': '2999-12-31T23:59:59.999Z',
+  })) {
+    const desk = reported(`${isPartlyFilled}|60=${time}`);
+    t.match(desk.plugin.execution(id)?.fills, [{ filledAt }]);
+  }
+  for (const time of ['09991231-23:59:59.999', '30000101-00:00:00']) {
+    const desk = reported(`${isPartlyFilled}|60=${time}`);
+    t.match(desk.plugin.execution(id)?.fills, [{ filledAt: toIsoTime(desk.clock.now()) }]);
+  }
+});
