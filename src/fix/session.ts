@@ -78,7 +78,6 @@ export class FixSession {
     const { resetOnLogon } = this.#options;
     this.#state = 'logon_sent';
     this.#in.clear();
-    this.#confirmation = undefined;
     this.#pulse.heard();
     if (resetOnLogon) this.#intake.reset(1, 1);
     this.#out.logOn(resetOnLogon);

@@ -3,7 +3,10 @@
  * name them; an initiator is on the other side of each. Cases that need bytes are in frame-reader.test.ts.
  */
 import t from 'tap';
-import { logon, playCases, type Cases } from './session-transcript.js';
+import { toFixTime } from '../../src/fix/fix-time.js';
+import { tags } from '../../src/fix/tags.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { incoming, logon, names, newSession, playCases, type Cases } from './session-transcript.js';
 
 const logout = (theirs: number, ours: number): string => `
   < 35=5|34=${theirs}
@@ -78,7 +81,8 @@ const cases: Cases = {
       > 35=A|34=1|98=0|108=30
       < 35=A|34=1|98=0|108=30
       > 35=1|34=2|112=T2
-      + 10
+      + 9
+      + 1
       = end silent`,
     options: { confirmsLogon: true },
   },
@@ -88,6 +92,22 @@ const cases: Cases = {
       > 35=A|34=1|98=0|108=30
       < 35=5|34=1|58=Invalid username or password
       = end refused`,
+  },
+  '1 a logon that a Reject refuses, whose number is taken': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      < 35=3|34=1|45=1
+      = end refused`,
+    in: 2,
+  },
+  '1 a refusal whose number is too high: what is missing is asked for later': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      < 35=5|34=3
+      = end refused`,
+    in: 1,
   },
   '1 refused logon, because our number is too low': {
     text: `
@@ -100,7 +120,8 @@ const cases: Cases = {
     text: `
       ! connect
       > 35=A|34=1|98=0|108=30
-      + 10
+      + 9
+      + 1
       = end silent`,
   },
   '1c invalid SenderCompID at logon': {
@@ -284,8 +305,9 @@ const cases: Cases = {
       + 36
       > 35=0|34=4
       > 35=1|34=5|112=T5
-      + 36
+      + 35
       > 35=0|34=6
+      + 1
       = end silent`,
   },
   '6 after a pause of its own a counterparty is tested, not given up': {
@@ -443,8 +465,58 @@ const cases: Cases = {
     text: `${logon}
       ! log out
       > 35=5|34=2
-      + 2
+      + 1
+      + 1
       = end logged_out`,
+  },
+  '13 logout of our own before the logon is answered': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      ! log out
+      = end logged_out`,
+    out: 2,
+  },
+  'a logon after a long time without a connection has its own time': {
+    text: `${logon}
+      ! lose
+      ~ 100
+      ! connect
+      > 35=A|34=2|98=0|108=30
+      + 9
+      < 35=A|34=2|98=0|108=30
+      = logged_on`,
+  },
+  'a connection that is lost says nothing more': {
+    text: `${logon}
+      ! lose
+      < 35=1|34=2|112=HELLO
+      + 100`,
+    in: 2,
+  },
+  'what had come ahead is nothing to a counterparty that begins anew': {
+    text: `${logon}
+      < 35=8|34=4|39=0
+      > 35=2|34=2|7=2|16=0
+      ! lose
+      ! connect
+      > 35=A|34=3|98=0|108=30
+      < 35=A|34=1|98=0|108=30|141=Y
+      = reset
+      = logged_on
+      < 35=0|34=2
+      < 35=0|34=3
+      < 35=8|34=5|39=0
+      > 35=2|34=2|7=4|16=0
+      < 35=A|34=1|98=0|108=30|141=Y
+      = unread
+      = reset
+      > 35=A|34=1|98=0|108=30|141=Y
+      < 35=0|34=2
+      < 35=0|34=3
+      < 35=0|34=4
+      < 35=0|34=5`,
+    in: 6,
   },
   '20 simultaneous resend requests': {
     text: `${logon}
@@ -507,3 +579,24 @@ const cases: Cases = {
 };
 
 playCases(t, cases);
+
+t.test('every message says who sends it to whom, and when', async (t) => {
+  const clock = new SimulatedClock();
+  const session = newSession(clock, { headerFields: [[50, 'DESK']] });
+  session.connected();
+  session.received(incoming('35=A|34=1', clock));
+  const header = {
+    [tags.SenderCompID]: names.senderCompId,
+    [tags.TargetCompID]: names.targetCompId,
+    [tags.SendingTime]: toFixTime(clock.now()),
+    [tags.SenderSubID]: 'DESK',
+  };
+  const sent = [
+    ...session.send('D', []),
+    ...session.received(incoming('35=2|34=2|7=1|16=0', clock)),
+  ];
+  const [order, fill] = sent.flatMap((action) => (action.kind === 'send' ? action.message : []));
+  t.match(Object.fromEntries(order?.fields ?? []), header);
+  const first = { [tags.OrigSendingTime]: toFixTime(clock.now()) };
+  t.match(Object.fromEntries(fill?.fields ?? []), { ...header, ...first });
+});
