@@ -242,7 +242,7 @@ export class VenueAnswers {
       .filter(([, value]) => value !== undefined)
       .map(([tag, value]) => `${tag}=${value}`);
     const event = 'terminal_message';
-    const data = { level: 'warning', text: `${text} ${about.join(' ')}`.trim() };
+    const data = { level: 'warning', text: [text, ...about].join(' ') };
     this.#options.plugin.event(withoutUndefined({ event, data, executionId }));
   }
 }

@@ -1263,3 +1263,119 @@ t.test('a long ExecID is cut to what a frame carries', async (t) => {
   const [fill] = desk.plugin.execution(id)?.fills ?? [];
   t.equal(fill?.fillId, 'E'.repeat(128));
 });
+
+t.test(
+  'the end under the name of a cancel is by it, also where it was refused before',
+  async (t) => {
+    const desk = working();
+    desk.desk.cancel(request);
+    desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|39=0|102=2`);
+    desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${cancelName}|41=${name}|14=0|151=0|6=0`);
+    t.equal(desk.taken().told.at(-1), 'cancelled, cancelled_by_api, 0 filled');
+  },
+);
+
+t.test(
+  'an answer tells of a cancel from before a reset; a report that is no answer does not',
+  async (t) => {
+    const desk = working();
+    desk.desk.cancel(request);
+    desk.reset();
+    desk.receive(isNew);
+    t.strictSame(desk.taken().told, ['working, 0 filled']);
+    desk.pass(1);
+    desk.receive(rests);
+    t.strictSame(desk.taken().told, ['working, 0 filled', `${cancelId} unknown`]);
+  },
+);
+
+t.test('an answer that a cancel is pending does not make it unknown', async (t) => {
+  const desk = working();
+  desk.desk.cancel(request);
+  desk.pass(10);
+  desk.taken();
+  desk.receive(rests.replace('39=0', '39=6'));
+  t.strictSame(desk.taken().told, ['working, 0 filled', `${cancelId} pending`]);
+});
+
+t.test('an answer ends the question on its own order, and on no other', async (t) => {
+  const desk = new MemoryDesk();
+  const other = '01KGA2M5000000000000000002_0';
+  desk.submit(`exe_${other}`);
+  desk.pass(10);
+  desk.submit(id);
+  desk.receive(isNew);
+  desk.desk.cancel(request);
+  desk.pass(10);
+  t.match(desk.taken().sent.at(-1), askKnown);
+  desk.receive(rests);
+  t.equal(desk.taken().told.at(-1), `${cancelId} unknown`, 'it was asked for after the cancel');
+});
+
+t.test('a refusal by the type and the name of an order ends it also after a report', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive(`35=8|37=V1|17=E0|150=A|39=A|11=${name}|14=0|151=100|6=0`);
+  desk.receive(`35=j|372=D|379=${name}|380=4|58=no`);
+  t.equal(desk.taken().told.at(-1), 'rejected, broker_rejected');
+  t.match(desk.plugin.execution(id)?.native, { state: 'Rejected', code: '4', text: 'no' });
+  desk.receive(`35=j|372=D|379=${name}|380=4|58=no`);
+  t.match(desk.taken().told, [/^event .*refuses a message/], 'it has ended');
+});
+
+t.test('the code of a Reject is told, too', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive('35=3|45=2|58=no|373=5');
+  t.match(desk.plugin.execution(id)?.native, { code: '5' });
+});
+
+t.test('the name of an order in another field of a report does not name it', async (t) => {
+  const desk = working();
+  desk.receive(`35=8|37=V2|17=E1|150=F|39=1|11=other|58=${name}|14=40|151=60|31=1|32=40`);
+  t.match(desk.taken().told, [/^event .*not of this terminal/]);
+});
+
+t.test('by its number an order that has ended is meant by a trade alone', async (t) => {
+  const desk = working();
+  const before = toFixTime(desk.clock.now() - 1_000);
+  desk.receive(`35=8|37=V1|17=E1|150=4|39=4|11=${name}|14=0|151=0|6=0`);
+  desk.taken();
+  desk.receive(`35=8|37=V1|17=E2|150=D|39=0|11=B2|55=EUR/USD|54=1|14=0|151=100|60=${before}`);
+  t.match(desk.taken().told, [/^event .*not of this terminal/]);
+});
+
+t.test('an answer to the last question that is refused late is not asked for again', async (t) => {
+  const desk = working();
+  desk.desk.loggedOn();
+  desk.pass(61);
+  t.strictSame(desk.taken().sent, [askKnown, askKnown, askKnown]);
+  desk.pass(20);
+  desk.desk.unread(message(`35=8|150=I|11=${name}|14=1|14=2`));
+  desk.pass(9);
+  t.strictSame(desk.taken().sent, []);
+});
+
+t.test(
+  'a question that was answered, or that the venue has not taken, is none any more',
+  async (t) => {
+    const answered = working();
+    answered.desk.loggedOn();
+    answered.pass(1);
+    answered.receive(rests);
+    answered.desk.cancel(request);
+    answered.pass(10);
+    answered.receive(rests);
+    t.equal(answered.taken().told.at(-1), `${cancelId} unknown`);
+
+    const missed = working();
+    missed.desk.loggedOn();
+    missed.pass(1);
+    missed.desk.cancel(request);
+    // The question alone: the cancel is number 4.
+    missed.desk.missed(3, 3);
+    missed.pass(1);
+    missed.receive(rests);
+    t.equal(missed.taken().told.at(-1), `${cancelId} unknown`);
+  },
+);
