@@ -121,7 +121,7 @@ function newsOf(
       ? {}
       : { filledQuantity: Math.max(known.filledQuantity ?? 0, filledQuantity) }),
     // Of an order that has ended nothing is open; a report from before that says what was open then.
-    ...(isFinal(status) && remainingQuantity === 0 ? { remainingQuantity } : {}),
+    ...(remainingQuantity === 0 ? { remainingQuantity } : {}),
     ...fill,
   };
 }
@@ -245,7 +245,7 @@ function statusOf(
   if ((left ?? 0) === 0 && end !== undefined) return end;
   // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
   if (left === 0 && doneForDay.includes(state) && timeInForce === 'day') return 'expired';
-  return status === 'working' && filled > 0 ? 'partially_filled' : status;
+  return filled > 0 ? 'partially_filled' : status;
 }
 
 function reasonOf(

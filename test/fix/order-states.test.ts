@@ -1,6 +1,7 @@
 /** What the statuses of FIX become at the gateway: each value of OrdStatus and OrdRejReason, and the tables of appendix D. */
 import t from 'tap';
 import { toIsoTime } from '../../src/lib/clock.js';
+import { withoutUndefined } from '../../src/lib/without-undefined.js';
 import { limitOrder, MemoryDesk } from './memory-desk.js';
 
 const id = 'exe_01KGA2M5000000000000000001_0';
@@ -38,10 +39,9 @@ t.test('each OrdStatus of an order that rests, or has ended, is its status', asy
   for (const [ordStatus, [state, status]] of Object.entries(statuses)) {
     const desk = submitted('day');
     desk.receive(`35=8|37=V1|17=E1|150=0|39=${ordStatus}|11=${name}|14=0|151=100|6=0|58=why`);
-    t.match(desk.plugin.execution(id), {
-      status,
-      native: { orderId: 'V1', state, text: 'why' },
-    });
+    const known = desk.plugin.execution(id);
+    t.equal(known?.status, status);
+    t.strictSame(known?.native, { orderId: 'V1', state, text: 'why' });
   }
 });
 
@@ -358,7 +358,7 @@ t.test('where a trade says no CumQty it counts beside what was filled before', a
   for (const before of [isPartlyFilled, isAnswered]) {
     const desk = reported(before);
     desk.receive(`${report}|17=E2|150=F|39=6|31=1.1|32=60`);
-    t.match(desk.plugin.execution(id), { status: 'filled' });
+    t.equal(desk.plugin.execution(id)?.status, 'filled');
   }
 });
 
@@ -422,7 +422,11 @@ t.test(
   async (t) => {
     const desk = reported(isNew);
     desk.receive(`35=8|37=0|11=${name}|17=0|150=I|39=8|14=0|151=0|6=0`);
-    t.match(desk.plugin.execution(id), { status: 'unknown', native: { orderId: 'V1' } });
+    const known = { status: 'unknown', remainingQuantity: 100, native: { orderId: 'V1' } };
+    t.match(desk.plugin.execution(id), known);
+    const before44 = reported(isNew);
+    before44.receive(`35=8|37=0|11=${name}|17=0|20=3|150=8|39=8|14=0|151=0|6=0`);
+    t.match(before44.plugin.execution(id), known);
   },
 );
 
@@ -439,3 +443,119 @@ t.test('a fill in the first or the last year that a frame can carry was filled t
     t.match(desk.plugin.execution(id)?.fills, [{ filledAt: toIsoTime(desk.clock.now()) }]);
   }
 });
+
+t.test('a report tells what is filled, what remains, and at what average', async (t) => {
+  const told: Record<string, object> = {
+    '39=1|14=40|151=60|6=1.1': { filledQuantity: 40, remainingQuantity: 60, averageFillPrice: 1.1 },
+    '39=1|14=0.5|151=99.5|6=-0.5': {
+      filledQuantity: 0.5,
+      remainingQuantity: 99.5,
+      averageFillPrice: -0.5,
+    },
+    // A price of what is not filled is none.
+    '39=0|14=0|151=100|6=1.1': { filledQuantity: 0, remainingQuantity: 100 },
+    '39=0|151=100|6=1.1': { remainingQuantity: 100 },
+    '39=0|14=x|151=-1|6=1e5': {},
+  };
+  for (const [fields, amounts] of Object.entries(told)) {
+    const desk = reported(`${report}|17=E1|150=I|${fields}`);
+    const known = desk.plugin.execution(id);
+    const { filledQuantity, remainingQuantity, averageFillPrice } = known ?? {};
+    const said = withoutUndefined({ filledQuantity, remainingQuantity, averageFillPrice });
+    t.strictSame(said, amounts, fields);
+  }
+});
+
+t.test('less than 1 of an order counts as any other quantity', async (t) => {
+  const little = `${report}|17=E1|150=F|39=1|14=0.5|151=99.5|6=1.1|31=1.1|32=0.5`;
+  const desk = reported(little);
+  t.match(desk.plugin.execution(id), { status: 'partially_filled', fills: [{ quantity: 0.5 }] });
+  desk.receive(`${report}|17=E2|150=8|39=8|103=0|151=0|6=1.1`);
+  t.equal(desk.plugin.execution(id)?.status, 'cancelled');
+  const resting = reported(`${report}|17=E1|150=D|39=0|14=0.5|151=99.5|6=1.1`);
+  t.equal(resting.plugin.execution(id)?.status, 'partially_filled');
+});
+
+t.test(
+  'an order that the venue has made larger is not filled while something is open',
+  async (t) => {
+    const desk = reported(`${report}|17=E1|150=D|39=1|14=120|151=80|6=1.1`);
+    t.equal(desk.plugin.execution(id)?.status, 'partially_filled');
+  },
+);
+
+t.test(
+  'a trade without an ExecID, a price or a quantity tells no fill, and what is filled',
+  async (t) => {
+    for (const field of ['17=E1', '31=1.1', '32=40']) {
+      const desk = reported(isPartlyFilled.replace(`|${field}`, ''));
+      t.match(desk.plugin.execution(id), { filledQuantity: 40, remainingQuantity: 60 });
+      t.strictSame(desk.plugin.execution(id)?.fills, [], field);
+    }
+    const nothing = reported(isPartlyFilled.replace('32=40', '32=0'));
+    t.strictSame(nothing.plugin.execution(id)?.fills, []);
+  },
+);
+
+t.test('a long ExecID that is given again makes an id that a frame carries', async (t) => {
+  const long = `17=${'E'.repeat(200)}`;
+  const desk = reported(isPartlyFilled.replace('17=E1', long));
+  desk.receive(`${report}|${long}|150=F|39=2|14=100|151=0|6=1.1|31=1.1|32=60`);
+  const ids = desk.plugin.execution(id)?.fills.map(({ fillId }) => fillId);
+  t.strictSame(ids, ['E'.repeat(128), `${'E'.repeat(124)}/100`]);
+});
+
+t.test('a cancel of an order that has ended tells how it ended', async (t) => {
+  const request = { cancelRequestId: cancelId, executionId: id };
+  const ends: Record<string, string> = {
+    '150=8|39=8|103=1|14=0': 'too_late, already_cancelled',
+    '150=C|39=C|14=0': 'too_late, already_cancelled',
+    '150=4|39=4|14=0': 'cancelled',
+    '150=2|39=2|14=100': 'too_late, already_filled',
+  };
+  for (const [fields, told] of Object.entries(ends)) {
+    const ended = reported(`${report}|17=E1|${fields}|151=0`);
+    ended.desk.cancel(request);
+    t.strictSame(ended.taken(), { sent: [], told: [`${cancelId} ${told}`] });
+    const asked = reported();
+    asked.desk.cancel(request);
+    asked.receive(`${report}|17=E1|${fields}|151=0`);
+    t.equal(asked.taken().told.at(-1), `${cancelId} ${told}`);
+  }
+});
+
+t.test(
+  'a refused cancel tells code and text, and too late alone means that it is filled',
+  async (t) => {
+    const refusals: Record<string, object> = {
+      '102=0': {
+        status: 'too_late',
+        reasonCode: 'already_filled',
+        native: { code: '0', text: 'no' },
+      },
+      '102=0|39=C': {
+        status: 'too_late',
+        reasonCode: 'already_cancelled',
+        native: { code: '0', text: 'no' },
+      },
+      '102=1|39=8': {
+        status: 'rejected',
+        reasonCode: 'order_unknown_at_terminal',
+        native: { code: '1', text: 'no' },
+      },
+      '102=2|39=0': {
+        status: 'rejected',
+        reasonCode: 'unable_to_cancel',
+        native: { code: '2', text: 'no' },
+      },
+    };
+    for (const [fields, evidence] of Object.entries(refusals)) {
+      const desk = reported(isNew);
+      desk.desk.cancel({ cancelRequestId: cancelId, executionId: id });
+      const frames: object[] = [];
+      desk.note = (frame) => void frames.push(frame);
+      desk.receive(`35=9|37=V1|11=${cancelName}|41=${name}|434=1|${fields}|58=no`);
+      t.strictSame(frames, [{ type: 'cancel_report', cancelRequestId: cancelId, ...evidence }]);
+    }
+  },
+);
