@@ -77,6 +77,7 @@ const cases: Cases = {
   },
   '1 a logon that is not confirmed': {
     text: `
+      ~ 100
       ! connect
       > 35=A|34=1|98=0|108=30
       < 35=A|34=1|98=0|108=30
@@ -518,6 +519,38 @@ const cases: Cases = {
       < 35=0|34=5`,
     in: 6,
   },
+  '13 a logout whose number is too high is answered all the same': {
+    text: `${logon}
+      < 35=5|34=5
+      > 35=5|34=2
+      = end logged_out`,
+    in: 2,
+  },
+  '11 a sequence reset that does not say to which number': {
+    text: `${logon}
+      < 35=4|34=2|123=N
+      > 35=3|34=2|45=2|58=Required tag missing|371=36|372=4|373=1
+      < 35=0|34=2`,
+    in: 3,
+  },
+  '8 a resend request ahead that does not say up to which number: nothing is filled': {
+    text: `${logon}
+      < 35=2|34=5|7=1
+      > 35=2|34=2|7=2|16=0`,
+    in: 2,
+  },
+  'a bad message ahead takes no number': {
+    text: `${logon}
+      < 35=8|34=5|39=0|52=x
+      > 35=3|34=2|45=5|58=Incorrect data format for value|371=52|372=8|373=6
+      < 35=0|34=2`,
+    in: 3,
+  },
+  'a flag of a logon in another message begins nothing anew': {
+    text: `${logon}
+      < 35=0|34=2|141=Y`,
+    in: 3,
+  },
   '20 simultaneous resend requests': {
     text: `${logon}
       ! order-1
@@ -579,6 +612,51 @@ const cases: Cases = {
 };
 
 playCases(t, cases);
+
+t.test('a session counts as logged on from its confirmation to its end', async (t) => {
+  const clock = new SimulatedClock();
+  const session = newSession(clock, { confirmsLogon: true });
+  const steps: readonly [act: () => unknown, isLoggedOn: boolean][] = [
+    [() => session.connected(), false],
+    [() => session.received(incoming('35=A|34=1', clock)), false],
+    [() => session.received(incoming('35=0|34=2|112=other', clock)), false],
+    [() => session.received(incoming('35=0|34=3|112=T2', clock)), true],
+    [() => session.logOut(), false],
+    [() => session.received(incoming('35=5|34=4', clock)), false],
+    [() => session.connected(), false],
+    [() => session.received(incoming('35=A|34=5', clock)), false],
+    [() => session.lost(), false],
+  ];
+  t.equal(session.isLoggedOn, false);
+  for (const [act, isLoggedOn] of steps) {
+    act();
+    t.equal(session.isLoggedOn, isLoggedOn);
+  }
+});
+
+t.test(
+  'the end of a session says why, in the words of the counterparty where it has some',
+  async (t) => {
+    const clock = new SimulatedClock();
+    const said: Record<string, string> = {
+      '35=5|34=2|58=closed for today': 'closed for today',
+      '35=5|34=2': 'the counterparty has logged out',
+    };
+    for (const [logout, text] of Object.entries(said)) {
+      const session = newSession(clock);
+      session.connected();
+      session.received(incoming('35=A|34=1', clock));
+      t.match(session.received(incoming(logout, clock)).at(-1), { kind: 'end', text });
+    }
+    const silent = newSession(clock);
+    silent.connected();
+    silent.received(incoming('35=A|34=1', clock));
+    clock.advance(36_000);
+    silent.tick();
+    clock.advance(36_000);
+    t.match(silent.tick().at(-1), { kind: 'end', text: 'nothing has come for 72 s' });
+  },
+);
 
 t.test('every message says who sends it to whom, and when', async (t) => {
   const clock = new SimulatedClock();
