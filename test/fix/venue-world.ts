@@ -213,7 +213,7 @@ export class VenueWorld {
     const order = this.#venue.find(clOrdIdOf(executionId, Infinity));
     const { end, traded, everTraded, value, isUndone, isForgotten } = order ?? nowhere;
     const truth: Truth = {
-      end: end === '8' && traded > 0 ? '8 after a trade' : end,
+      end: end === '8' && everTraded > 0 ? '8 after a trade' : end,
       traded,
       everTraded,
       value,
