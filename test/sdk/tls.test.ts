@@ -67,6 +67,18 @@ async function tradesBehindTls(
   t.equal(body.executions[0].status, 'filled');
 }
 
+const noOpenssl = missing('openssl', ['version']);
+
+t.test(
+  'the certificates are valid by the strict rules of Python 3.13',
+  { skip: noOpenssl },
+  (t) => {
+    const args = ['verify', '-x509_strict', '-CAfile', authority, certificate];
+    t.match(execFileSync('openssl', args, { encoding: 'utf8' }), /: OK$/m);
+    t.end();
+  },
+);
+
 await t.test('Python', { skip: noPython }, (t) =>
   tradesBehindTls(t, [String(python), `${sdk}/examples/paper_terminal.py`], (authority) => ({
     ...environment,
@@ -86,6 +98,6 @@ function monoTrusting(authority: string): Environment {
   return { HOME: home, XDG_CONFIG_HOME: join(home, '.config') };
 }
 
-await t.test('.NET', { skip: noMono || missing('openssl', ['version']) }, (t) =>
+await t.test('.NET', { skip: noMono || noOpenssl }, (t) =>
   tradesBehindTls(t, compile(directory, 'paper'), monoTrusting),
 );
