@@ -10,7 +10,7 @@ import { demand, type Rule } from './rule.js';
 /** Far more time than a command takes from the gateway to the order. */
 const slowWelcomeMs = 4_000;
 /** Milliseconds by which a timer may be early. */
-const timerErrorMs = 100;
+export const timerErrorMs = 100;
 
 export const commandRules = {
   ack_first: {

@@ -1,6 +1,6 @@
 /** How a plugin connects, greets and comes back. */
-import { frameBytesMax, subprotocol } from '../plugins/protocol.js';
-import { execute } from './command-rules.js';
+import { frameBytesMax, subprotocol, type CloseReason } from '../plugins/protocol.js';
+import { execute, timerErrorMs } from './command-rules.js';
 import type { Desk } from './desk.js';
 import { demand, type Rule } from './rule.js';
 import type { Session } from './session.js';
@@ -23,11 +23,13 @@ export const connectingRules = {
     says: 'sends hello as its first frame, within 5 seconds, and can submit',
     place: 'PROTOCOL.md#hello',
     async check(desk) {
-      await (await desk.session()).cut();
-      const session = await desk.nextHello();
-      const tookMs = Math.round(desk.clock.monotonic() - session.openedAt);
-      desk.welcome(session);
-      demand(tookMs < desk.options.helloMs, `Its first frame came after ${tookMs} ms.`);
+      const { helloMs } = desk.options;
+      let { session, tookMs } = await greeted(desk);
+      // Late once is whatever stands still for a moment: the gateway lets it come back.
+      for (let again = 2; again > 0 && tookMs >= helloMs; again--) {
+        ({ session, tookMs } = await greeted(desk));
+      }
+      demand(tookMs < helloMs, `Its first frame came after ${tookMs} ms.`);
       const [first] = desk.framesOf(session);
       demand(first?.type === 'hello', `The first frame was ${first?.type}.`);
       if (first?.type !== 'hello') return;
@@ -80,17 +82,14 @@ export const connectingRules = {
       const [first, second] = await attemptsAfterCut(desk, session);
       await desk.session();
       const waitedMs = Math.round(second.at - first.at);
-      demand(waitedMs >= 5_000, `It came back after ${waitedMs} ms instead of 5 s.`);
+      demand(waitedMs >= 5_000 - timerErrorMs, `It came back after ${waitedMs} ms instead of 5 s.`);
     },
   },
   draining: {
     says: 'comes back after 4001, and works again',
     place: 'PROTOCOL.md#ends-of-a-connection',
     async check(desk) {
-      const session = await desk.session();
-      session.close('server_draining');
-      await desk.until('close of the connection', () => session.isClosed);
-      await execute(desk);
+      await comesBack(desk, await desk.session(), 'server_draining');
     },
   },
   late_hello: {
@@ -98,10 +97,7 @@ export const connectingRules = {
     place: 'PROTOCOL.md#ends-of-a-connection',
     async check(desk) {
       await (await desk.session()).cut();
-      const session = await desk.nextHello();
-      session.close('bad_protocol');
-      await desk.until('close of the connection', () => session.isClosed);
-      await execute(desk);
+      await comesBack(desk, await desk.nextHello(), 'bad_protocol');
     },
   },
   heartbeat: {
@@ -163,6 +159,28 @@ export const connectingRules = {
     },
   },
 } as const satisfies Record<string, Rule>;
+
+/** By itself: one that was started again, as the judge asks for after a while, has logged in anew. */
+async function comesBack(desk: Desk, session: Session, reason: CloseReason): Promise<void> {
+  const { token, attempts } = desk.stage;
+  const from = attempts.length;
+  const closedAt = desk.clock.monotonic();
+  session.close(reason);
+  await desk.until('close of the connection', () => session.isClosed);
+  await execute(desk);
+  const back = attempts[from];
+  const isSoon = back !== undefined && back.at - closedAt < desk.options.awayMs;
+  demand(isSoon || back?.token === token, 'It came back only when it was started again.');
+}
+
+/** A new connection, and how long its first frame took. */
+async function greeted(desk: Desk): Promise<{ session: Session; tookMs: number }> {
+  await (await desk.session()).cut();
+  const session = await desk.nextHello();
+  const tookMs = Math.round(desk.clock.monotonic() - session.openedAt);
+  desk.welcome(session);
+  return { session, tookMs };
+}
 
 async function goesOnAfter(desk: Desk, frame: object): Promise<void> {
   const session = await desk.session();

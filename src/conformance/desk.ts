@@ -53,6 +53,8 @@ export class Desk {
   readonly orders: Orders;
   /** The highest acknowledged `seq`. */
   lastSeq = 0;
+  /** Connections that were lost, so that a rule that waited in vain has not been tried. */
+  losses = 0;
   readonly #ids;
   readonly #waiting = new Set<() => void>();
   readonly #unwelcomed: Session[] = [];
@@ -98,6 +100,7 @@ export class Desk {
   /** The next connection, once its hello is there; it has got no welcome. */
   async nextHello(): Promise<Session> {
     const { clock, awayMs, onWaiting, connectMs } = this.options;
+    this.#current = undefined;
     const notice = clock.setTimer(awayMs, onWaiting);
     const isThere = (): Session | undefined =>
       this.#unwelcomed.find((session) => !session.isClosed && this.framesOf(session).length > 0);
@@ -190,20 +193,28 @@ export class Desk {
     return [...fills.values()];
   }
 
-  /** Waits until `find` gives neither undefined nor false. @throws Broken when it does not in time. */
+  /**
+   * Waits until `find` gives neither undefined nor false.
+   * @throws Broken when it does not in time, or the connection is lost.
+   */
   until<T>(what: string, find: () => T | undefined, withinMs = this.options.answerMs): Promise<T> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = find();
-        if (found === undefined || found === false) return;
+      const end = (): void => {
         timer.cancel();
         this.#waiting.delete(look);
-        resolve(found);
       };
-      const timer = setPatientTimer(this.clock, withinMs, () => {
-        this.#waiting.delete(look);
-        reject(new Broken(`There was no ${what.replace(/^an? /, '')} within ${withinMs} ms.`));
-      });
+      const fail = (until: string): void => {
+        end();
+        reject(new Broken(`There was no ${what.replace(/^an? /, '')} ${until}.`));
+      };
+      const look = (): void => {
+        const found = find();
+        if (found !== undefined && found !== false) {
+          end();
+          resolve(found);
+        } else if (this.#current?.isLost === true) fail('before the connection was lost');
+      };
+      const timer = setPatientTimer(this.clock, withinMs, () => fail(`within ${withinMs} ms`));
       this.#waiting.add(look);
       look();
     });
@@ -221,6 +232,7 @@ export class Desk {
       onFrame: (frame) => this.#received(frame, session),
       onBadFrame: (why) => void this.badFrames.push(why),
       onChange: () => this.#changed(),
+      onLost: () => void this.losses++,
     });
     this.#unwelcomed.push(session);
     this.#changed();

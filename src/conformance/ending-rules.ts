@@ -2,8 +2,10 @@
  * What a plugin does when it is sent away, and what held for everything that it has sent. A plugin that stops has
  * to be started again, so these rules come last.
  */
+import type { CloseReason } from '../plugins/protocol.js';
 import type { Desk } from './desk.js';
 import { demand, type Rule } from './rule.js';
+import type { Session } from './session.js';
 
 /** Longer than the first two delays of the backoff: within it, an automatic reconnect shows. */
 const silenceMs = 4_500;
@@ -52,7 +54,7 @@ export const endingRules = {
       const session = await desk.session();
       const { token } = desk.stage;
       desk.stage.revoke(token);
-      const later = await attemptsAfterClose(desk, () => session.close('session_revoked'));
+      const later = await attemptsAfterClose(desk, session, 'session_revoked');
       const isBack = later.some((attempt) => attempt.token === token);
       demand(!isBack, 'It tried the revoked token again.');
     },
@@ -62,15 +64,17 @@ export const endingRules = {
     place: 'PROTOCOL.md#ends-of-a-connection',
     async check(desk) {
       const session = await desk.session();
-      const later = await attemptsAfterClose(desk, () => session.close('replaced'));
+      const later = await attemptsAfterClose(desk, session, 'replaced');
       demand(later.length === 0, 'It connected again, and would replace its replacement.');
     },
   },
 } as const satisfies Record<string, Rule>;
 
-async function attemptsAfterClose(desk: Desk, close: () => void) {
+/** What comes once the plugin has been told: it may have stood still, or the line to it be long. */
+async function attemptsAfterClose(desk: Desk, session: Session, reason: CloseReason) {
   const from = desk.stage.attempts.length;
-  close();
+  session.close(reason);
+  await desk.until('close of the connection', () => session.isClosed);
   await desk.pause(silenceMs);
   return desk.stage.attempts.slice(from);
 }

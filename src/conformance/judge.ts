@@ -10,6 +10,12 @@ import { Broken, Desk, type DeskOptions } from './desk.js';
 import { endingRules } from './ending-rules.js';
 import type { Rule } from './rule.js';
 
+/**
+ * Of a rule during which a connection was lost: a line may break, and a plugin that it takes along is not at fault. One
+ * that goes for what it was sent goes each time.
+ */
+const triesMax = 3;
+
 /** In the order in which they are judged. */
 export const rules = {
   ...connectingRules,
@@ -63,7 +69,9 @@ export async function openJudge(options: JudgeOptions): Promise<Judge> {
     }
   }
 
-  async function resultOf({ capability, check }: Rule): Promise<Pick<Verdict, 'result' | 'why'>> {
+  async function resultOf(rule: Rule, tries = 1): Promise<Pick<Verdict, 'result' | 'why'>> {
+    const { capability, check } = rule;
+    const { losses } = desk;
     try {
       if (capability !== undefined && !(await desk.canDo(capability))) {
         return { result: 'pass', why: `Not tried: the hello has no capability "${capability}".` };
@@ -73,6 +81,7 @@ export async function openJudge(options: JudgeOptions): Promise<Judge> {
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
       await desk.drop();
+      if (desk.losses > losses && tries < triesMax) return resultOf(rule, tries + 1);
       return { result: 'fail', why: error.message };
     }
   }

@@ -3,11 +3,16 @@ import type { WebSocket } from 'ws';
 import { closeCodes, type CloseReason, type PluginFrame } from '../plugins/protocol.js';
 import { decodeFrame } from '../plugins/decode-frame.js';
 
+/** Of a connection that ended without the close frame of the plugin. */
+const brokenCode = 1_006;
+
 export interface SessionListeners {
   readonly onFrame: (frame: PluginFrame) => void;
   /** Called with the reason when a message is no valid frame. */
   readonly onBadFrame: (why: string) => void;
   readonly onChange: () => void;
+  /** Before `onChange`. */
+  readonly onLost: () => void;
 }
 
 export class Session {
@@ -15,6 +20,10 @@ export class Session {
   acknowledges = true;
   isWelcomed = false;
   isClosed = false;
+  /** It has ended, and the plugin may not know what the judge wanted: the line broke, or the plugin went by itself. */
+  isLost = false;
+  #isCut = false;
+  #isSentAway = false;
   pongs = 0;
 
   constructor(
@@ -34,8 +43,11 @@ export class Session {
       this.pongs++;
       listeners.onChange();
     });
-    socket.on('close', () => {
+    socket.on('close', (code) => {
       this.isClosed = true;
+      const hasHeard = this.#isSentAway && code !== brokenCode;
+      this.isLost = !this.#isCut && !hasHeard;
+      if (this.isLost) listeners.onLost();
       listeners.onChange();
     });
     socket.on('error', () => undefined);
@@ -48,6 +60,7 @@ export class Session {
 
   /** Ends the connection without a close frame, once what was sent is on its way. */
   cut(): Promise<void> {
+    this.#isCut = true;
     return new Promise((resolve) => {
       this.socket.once('close', () => resolve());
       if (this.isClosed) resolve();
@@ -56,6 +69,7 @@ export class Session {
   }
 
   close(reason: CloseReason): void {
+    this.#isSentAway = true;
     this.socket.close(closeCodes[reason], reason);
   }
 }
