@@ -19,6 +19,16 @@ export const fastClock: Clock = {
   setTimer: (delayMs, task) => systemClock.setTimer(delayMs / speed, task),
 };
 
+/** What a plugin waits for its welcome, at the least. */
+const patienceMs = 15_000;
+
+/** Plugin and judge live in one process, which a loaded machine holds up for seconds: the plugin's patience stays long. */
+const pluginClock: Clock = {
+  ...fastClock,
+  setTimer: (delayMs, task) =>
+    delayMs < patienceMs ? fastClock.setTimer(delayMs, task) : systemClock.setTimer(delayMs, task),
+};
+
 /** After it the plugin has to be started again whenever the judge waits for it. */
 const firstEnding: RuleName = 'unauthorized';
 
@@ -71,7 +81,7 @@ export async function judged(
       url: wire.url,
       token: () => login.sessionToken,
       source: { platform, instanceId: 'desk-1', accountName },
-      clock: fastClock,
+      clock: pluginClock,
       observer({ kind }) {
         if (kind === 'refused') refusedIn ??= verdicts.length;
       },
