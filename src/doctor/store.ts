@@ -6,7 +6,12 @@ import { toIsoTime } from '../lib/clock.js';
 import { asOwnerOf } from '../admin/owner.js';
 import { withStoreCopy } from '../admin/store-copy.js';
 import type { Settings } from '../settings.js';
-import { isStoreDirectory, isUnfinishedBackup } from '../store/data-directory.js';
+import {
+  isStoreDirectory,
+  isUnfinishedBackup,
+  lacksData,
+  withoutData,
+} from '../store/data-directory.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import { storeFormat } from '../store/key-layout.js';
 import { StoreRefused } from '../store/refusal.js';
@@ -54,6 +59,7 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
       ),
     ];
   }
+  if (lacksData(dataDir)) return [refusals.damage(withoutData(dataDir))];
   if (!isStoreDirectory(dataDir)) {
     return [
       report.problem(

@@ -94,12 +94,26 @@ function isUnfinishedStore(directory: string): boolean {
   return !existsSync(log) || readdirSync(log).length === 0;
 }
 
+/** Whether its log is there alone: a new store beside it would take it for another store's. */
+export function lacksData(directory: string): boolean {
+  const log = join(directory, logDirectory);
+  return !existsSync(join(directory, dataFile)) && existsSync(log) && readdirSync(log).length > 0;
+}
+
+export function withoutData(directory: string): string {
+  return (
+    `The file ${join(directory, dataFile)} is missing, and the log of its store is there. Put it back; if it is ` +
+    'lost, start from the newest backup (ops/backup.md tells how).'
+  );
+}
+
 /**
  * To be called before lmdb makes the file. lmdb does not flush the first pages, and a power cut may leave any
  * part of them; the mark tells this from a damaged store. Nothing is acknowledged while the mark exists.
  */
 export function beginStore(directory: string): void {
   if (isStoreDirectory(directory)) return;
+  if (lacksData(directory)) throw new StoreRefused(withoutData(directory));
   for (const file of [dataFile, storeLockFile]) rmSync(join(directory, file), { force: true });
   putMark(directory, unfinishedStore);
 }

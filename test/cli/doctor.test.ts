@@ -116,7 +116,11 @@ t.test(
 );
 
 t.test('no directory, and a directory without a store, are problems', async (t) => {
-  const directory = t.testdir({ empty: {}, cut: { unfinished: { 'data.mdb': '' } } });
+  const directory = t.testdir({
+    empty: {},
+    cut: { unfinished: { 'data.mdb': '' } },
+    bare: { log: { '00000001.log': '' } },
+  });
   const missing = await diagnose(join(directory, 'missing'));
   t.equal(missing.code, 1);
   t.match(missing.of('permissions'), [{ level: 'problem', message: /no data directory/ }]);
@@ -126,6 +130,11 @@ t.test('no directory, and a directory without a store, are problems', async (t) 
   const cut = await diagnose(join(directory, 'cut'));
   t.equal(cut.code, 1);
   t.match(cut.of('store'), [{ level: 'problem', message: /backup that was cut off/ }]);
+  const bare = await diagnose(join(directory, 'bare'));
+  t.equal(bare.code, 1);
+  t.match(bare.of('store'), [
+    { level: 'problem', message: /data\.mdb is missing.*Put it back/, remedy: /newest backup/ },
+  ]);
 });
 
 t.test('settings that are wrong are findings, all of them, and the only ones', async (t) => {

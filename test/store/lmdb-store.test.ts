@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -229,6 +230,19 @@ t.test('an order of the former format that may be live is found after the takeov
   const store = openStore(directory);
   t.strictSame(store.range('unknownOrders'), [{ key: ['u', 'live'], record: 2 }]);
   await store.close();
+});
+
+t.test('a log without its store is refused, and nothing is made beside it', async (t) => {
+  const directory = t.testdir();
+  const store = openStore(directory);
+  await store.write((batch) => batch.put('meta', 'a', 1));
+  await store.close();
+  rmSync(join(directory, 'data.mdb'));
+  t.throws(() => openStore(directory), {
+    name: 'StoreRefused',
+    message: /data\.mdb is missing.*Put it back.*newest backup/,
+  });
+  t.strictSame(existsSync(join(directory, 'data.mdb')), false);
 });
 
 t.test('a store without its log is refused, and with that of another store as well', async (t) => {
