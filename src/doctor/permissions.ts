@@ -1,7 +1,8 @@
 /** Who owns the data directory and its files, and which other users can read them. */
-import { readdirSync, statSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { othersMask } from '../lib/private-modes.js';
+import { secretFile } from '../store/jwt-secret.js';
 import type { Check } from './check.js';
 import { type Finding, reporter } from './finding.js';
 import { deniedAccess, lacksOwnerRights, openedPaths, storeDirectories } from './store-access.js';
@@ -31,7 +32,7 @@ export const checkPermissions: Check = ({ settings }) => {
       .filter((path) => statSync(path).uid !== directory.uid)
       .map((path) => foreign(path, directory)),
     ...directories
-      .flatMap(filesIn)
+      .flatMap((path) => filesIn(path, [...opened, join(dataDir, secretFile)]))
       .flatMap(([path, file]) => [
         ...(file.uid === directory.uid ? [] : [foreign(path, directory)]),
         ...(opened.includes(path) ? rightsFindings(path, file) : []),
@@ -43,10 +44,15 @@ export const checkPermissions: Check = ({ settings }) => {
   return findings.length === 0 ? [report.ok(well)] : findings;
 };
 
-function filesIn(directory: string): [string, Stats][] {
+/**
+ * @param own files of the gateway. Of others a link is not followed: its target may have to be open to all, and what is
+ * advised here would close it.
+ */
+function filesIn(directory: string, own: readonly string[]): [string, Stats][] {
   return readdirSync(directory).flatMap((name): [string, Stats][] => {
     const path = join(directory, name);
-    const file = statSync(path, { throwIfNoEntry: false });
+    const look = own.includes(path) ? statSync : lstatSync;
+    const file = look(path, { throwIfNoEntry: false });
     return file?.isFile() === true ? [[path, file]] : [];
   });
 }

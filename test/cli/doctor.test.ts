@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -81,6 +82,24 @@ t.test('every finding that is not ok has a remedy in a sentence', async (t) => {
   t.ok(stdout, 'the store is opened by the look at it, which closes its files');
   t.equal(statSync(join(dataDir, 'data.mdb')).mode & 0o777, 0o600);
 });
+
+t.test(
+  'the target of a link is not to be closed, unless it is a file of the gateway',
+  async (t) => {
+    const dataDir = await aDataDir(t);
+    const shared = join(dataDir, '..', 'hosts');
+    const secret = join(dataDir, 'jwt-secret');
+    writeFileSync(shared, '');
+    chmodSync(shared, 0o644);
+    symlinkSync(shared, join(dataDir, 'link'));
+    const { of } = await diagnose(dataDir);
+    t.match(of('permissions'), [{ level: 'ok' }]);
+    rmSync(secret, { force: true });
+    symlinkSync(shared, secret);
+    const { of: told } = await diagnose(dataDir);
+    t.match(told('permissions'), [{ level: 'problem', message: /jwt-secret \(mode 644\)/ }]);
+  },
+);
 
 t.test('a directory that others can read, and a key of TLS, are told of', async (t) => {
   const dataDir = await aDataDir(t);
