@@ -150,16 +150,20 @@ async function demandOneExecution(
   demand(filled === wanted, `Its fills are ${filled} of ${wanted}.`);
 }
 
-function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promise<boolean> {
+/** Each report has its own time: on a slow disk all of them take longer than one answer. */
+async function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promise<void> {
   const missing = new Set(ids);
   let at = from;
-  return desk.until(`report on each of ${ids.size} commands`, () => {
-    for (; at < desk.seen.length; at++) {
-      const frame = desk.seen[at]?.frame;
-      if (frame?.type === 'report') missing.delete(frame.executionId);
-    }
-    return missing.size === 0;
-  });
+  while (missing.size > 0) {
+    const left = missing.size;
+    await desk.until(`report on ${left} of ${ids.size} commands`, () => {
+      for (; at < desk.seen.length; at++) {
+        const frame = desk.seen[at]?.frame;
+        if (frame?.type === 'report') missing.delete(frame.executionId);
+      }
+      return missing.size < left;
+    });
+  }
 }
 
 type Numbered = Extract<PluginFrame, { seq: number }>;

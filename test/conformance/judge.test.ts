@@ -33,17 +33,19 @@ t.test('a plugin whose line breaks once in a rule is judged by another try', asy
 });
 
 const awayMs = 300_000;
+const answerMs = 600_000;
+const backlog = 3;
 
 /** A judge by a simulated clock, and connections to it. */
 async function open(t: Test, ...only: RuleName[]) {
   const clock = new SimulatedClock();
   const bounds = {
-    answerMs: 600_000,
+    answerMs,
     connectMs: 600_000,
     awayMs,
     helloMs: helloTimeoutMs,
   };
-  const orders = { instrument: 'ES', quantity: 1, limitPrice: 1, backlog: 1 };
+  const orders = { instrument: 'ES', quantity: 1, limitPrice: 1, backlog };
   const judge = await openJudge({
     clock,
     ...bounds,
@@ -167,6 +169,37 @@ t.test('a plugin whose timer is a little early waits as long as Retry-After says
   clock.elapse(4_950);
   const back = await connect(judge);
   back.send(hello);
+  t.match(await verdict, { value: { result: 'pass' } });
+});
+
+t.test('a plugin whose reports come one by one, each in time, keeps its backlog', async (t) => {
+  const { clock, judge } = await open(t, 'backlog');
+  const verdict = judge.verdicts().next();
+  const token = await tokenOf(judge);
+  const reports: string[] = [];
+  const first = await connect(judge, token);
+  const tell = async (socket: WebSocket, frame: string): Promise<void> => {
+    clock.advance(answerMs / 2 + 1);
+    socket.send(frame);
+    socket.ping();
+    await Promise.race([once(socket, 'pong'), verdict]);
+  };
+  const taken = new Promise<void>((resolve) => {
+    first.on('message', (data: Buffer) => {
+      const { type, executionId } = JSON.parse(data.toString()) as Record<string, unknown>;
+      if (type !== 'submit') return;
+      const seq = reports.length + 1;
+      reports.push(JSON.stringify({ type: 'report', seq, executionId, status: 'rejected' }));
+      if (seq === backlog) resolve();
+    });
+  });
+  first.send(hello);
+  await taken;
+  for (const frame of reports) await tell(first, frame);
+  const next = await connect(judge, token);
+  next.send(hello);
+  await Promise.race([once(next, 'message'), verdict]);
+  for (const frame of reports) await tell(next, frame);
   t.match(await verdict, { value: { result: 'pass' } });
 });
 
