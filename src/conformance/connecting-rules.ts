@@ -25,7 +25,7 @@ export const connectingRules = {
     async check(desk) {
       const { helloMs } = desk.options;
       let { session, tookMs } = await greeted(desk);
-      // Late once is whatever stands still for a moment: the gateway lets it come back.
+      // A machine that stood still for a moment may be late once or twice: the gateway lets its plugin come back.
       for (let again = 2; again > 0 && tookMs >= helloMs; again--) {
         ({ session, tookMs } = await greeted(desk));
       }
@@ -160,7 +160,7 @@ export const connectingRules = {
   },
 } as const satisfies Record<string, Rule>;
 
-/** By itself: one that was started again, as the judge asks for after a while, has logged in anew. */
+/** Demands that the plugin comes back by itself. One that was restarted, as `onWaiting` asks for, has a new token. */
 async function comesBack(desk: Desk, session: Session, reason: CloseReason): Promise<void> {
   const { token, attempts } = desk.stage;
   const from = attempts.length;
@@ -173,7 +173,7 @@ async function comesBack(desk: Desk, session: Session, reason: CloseReason): Pro
   demand(isSoon || back?.token === token, 'It came back only when it was started again.');
 }
 
-/** A new connection, and how long its first frame took. */
+/** Cuts the connection. @returns the next one, and after how many milliseconds its first frame came. */
 async function greeted(desk: Desk): Promise<{ session: Session; tookMs: number }> {
   await (await desk.session()).cut();
   const session = await desk.nextHello();

@@ -150,7 +150,7 @@ async function demandOneExecution(
   demand(filled === wanted, `Its fills are ${filled} of ${wanted}.`);
 }
 
-/** Each report has its own time: on a slow disk all of them take longer than one answer. */
+/** Waits for a report on each command. Each has the time of an answer: on a slow disk all of them take longer. */
 async function allReported(desk: Desk, ids: ReadonlySet<string>, from: number): Promise<void> {
   const missing = new Set(ids);
   let at = from;

@@ -53,7 +53,7 @@ export class Desk {
   readonly orders: Orders;
   /** The highest acknowledged `seq`. */
   lastSeq = 0;
-  /** Connections that were lost, so that a rule that waited in vain has not been tried. */
+  /** Counts lost connections: a rule that failed during a loss proves nothing. */
   losses = 0;
   readonly #ids;
   readonly #waiting = new Set<() => void>();

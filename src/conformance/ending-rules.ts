@@ -70,7 +70,7 @@ export const endingRules = {
   },
 } as const satisfies Record<string, Rule>;
 
-/** What comes once the plugin has been told: it may have stood still, or the line to it be long. */
+/** @returns the attempts to connect after the plugin has received the close: it or the line may be slow. */
 async function attemptsAfterClose(desk: Desk, session: Session, reason: CloseReason) {
   const from = desk.stage.attempts.length;
   session.close(reason);

@@ -11,8 +11,8 @@ import { endingRules } from './ending-rules.js';
 import type { Rule } from './rule.js';
 
 /**
- * Of a rule during which a connection was lost: a line may break, and a plugin that it takes along is not at fault. One
- * that goes for what it was sent goes each time.
+ * Tries of a rule during which a connection is lost: a right plugin is not at fault when the line breaks. A plugin that
+ * disconnects because of what it was sent does so each time.
  */
 const triesMax = 3;
 

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import { closeCodes, type CloseReason, type PluginFrame } from '../plugins/protocol.js';
 import { decodeFrame } from '../plugins/decode-frame.js';
 
-/** Of a connection that ended without the close frame of the plugin. */
+/** The close code of a connection that ended without a close frame of the plugin. */
 const brokenCode = 1_006;
 
 export interface SessionListeners {
@@ -20,7 +20,7 @@ export class Session {
   acknowledges = true;
   isWelcomed = false;
   isClosed = false;
-  /** It has ended, and the plugin may not know what the judge wanted: the line broke, or the plugin went by itself. */
+  /** The line broke or the plugin disconnected, before it could know what the judge wanted. */
   isLost = false;
   #isCut = false;
   #isSentAway = false;

@@ -45,8 +45,8 @@ export const checkPermissions: Check = ({ settings }) => {
 };
 
 /**
- * @param own files of the gateway. Of others a link is not followed: its target may have to be open to all, and what is
- * advised here would close it.
+ * @param own files of the gateway. Another file's link is not followed: its target may have to be readable by all users,
+ * and the advice here would make it private.
  */
 function filesIn(directory: string, own: readonly string[]): [string, Stats][] {
   return readdirSync(directory).flatMap((name): [string, Stats][] => {

@@ -94,7 +94,7 @@ function isUnfinishedStore(directory: string): boolean {
   return !existsSync(log) || readdirSync(log).length === 0;
 }
 
-/** Whether its log is there alone: a new store beside it would take it for another store's. */
+/** Whether the directory has a log but no `data.mdb`. A new store would refuse that log as another store's. */
 export function lacksData(directory: string): boolean {
   const log = join(directory, logDirectory);
   return !existsSync(join(directory, dataFile)) && existsSync(log) && readdirSync(log).length > 0;
@@ -102,7 +102,7 @@ export function lacksData(directory: string): boolean {
 
 export function withoutData(directory: string): string {
   return (
-    `The file ${join(directory, dataFile)} is missing, and the log of its store is there. Put it back; if it is ` +
+    `The file ${join(directory, dataFile)} is missing, but the log of its store is there. Put the file back; if it is ` +
     'lost, start from the newest backup (ops/backup.md tells how).'
   );
 }

@@ -152,7 +152,11 @@ t.test('no directory, and a directory without a store, are problems', async (t) 
   const bare = await diagnose(join(directory, 'bare'));
   t.equal(bare.code, 1);
   t.match(bare.of('store'), [
-    { level: 'problem', message: /data\.mdb is missing.*Put it back/, remedy: /newest backup/ },
+    {
+      level: 'problem',
+      message: /data\.mdb is missing.*Put the file back/,
+      remedy: /newest backup/,
+    },
   ]);
 });
 

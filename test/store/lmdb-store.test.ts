@@ -240,7 +240,7 @@ t.test('a log without its store is refused, and nothing is made beside it', asyn
   rmSync(join(directory, 'data.mdb'));
   t.throws(() => openStore(directory), {
     name: 'StoreRefused',
-    message: /data\.mdb is missing.*Put it back.*newest backup/,
+    message: /data\.mdb is missing.*Put the file back.*newest backup/,
   });
   t.strictSame(existsSync(join(directory, 'data.mdb')), false);
 });
