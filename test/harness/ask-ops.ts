@@ -1,6 +1,6 @@
 /**
- * What the ops port says to a Prometheus. On a connection of its own each time: one that is kept may
- * be closed by the gateway at the moment at which a busy test writes to it again.
+ * Asks the ops port as a Prometheus does, on a new connection each time: the gateway may close a kept
+ * connection just as a busy test writes to it again.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /** Which lines of a gateway's log belong to a run in which nothing goes wrong. */
 
-/** A machine that is busy may hold a flush for seconds; what the gateway answers meanwhile is judged by the answers. */
+/** A busy machine may hold a flush for seconds; the gateway's answers meanwhile are checked on their own. */
 const ofTheMachine: ReadonlySet<string> = new Set([
   'a commit hangs: nothing is accepted until it has ended',
   'the commit that hung has ended',

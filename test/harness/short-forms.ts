@@ -14,7 +14,7 @@ interface ShortForm {
   readonly lastLine: RegExp;
 }
 
-/** Then a program is killed, and its test fails: several times what the slowest takes on two cores. */
+/** A program that runs longer is killed, and its test fails. Several times what the slowest takes on two cores. */
 const timeoutMs = 280_000;
 
 // oxfmt-ignore

@@ -22,7 +22,7 @@ export interface BehaviourWeights {
 export interface TerminalWatch {
   /** `helloAt`: monotonic ms just before the hello of the connection that carried the frame. */
   readonly onSubmit?: (frame: Frame, helloAt: number) => void;
-  /** With every reported status of an execution, its end by a cancel included. */
+  /** Gets every reported status of an execution, its end by a cancel included. */
   readonly onReported?: (executionId: string, status: string) => void;
   /** `isOwn`: the terminal closed the connection itself. */
   readonly onClosed?: (code: number, isOwn: boolean) => void;
@@ -33,7 +33,7 @@ const restMsMax = 5_000;
 export class TradingTerminal {
   submits = 0;
   #plugin: Plugin | undefined;
-  /** What was kept has been sent on this connection: what has a higher number may follow. */
+  /** The kept reports were sent on this connection: frames with higher numbers may follow. */
   #isWelcomed = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #hasLeft = false;

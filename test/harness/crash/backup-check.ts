@@ -111,7 +111,7 @@ export class BackupCheck {
     await this.#openApi(directory, this.#gateway.url);
     await acknowledged.inspect(this.#gateway.url, traders, ledger.verdict);
     for (const [tenant, state] of tenants) {
-      // A change since the backup began may be in it or not.
+      // The backup may or may not hold a change that was made since it began.
       if (!tenant.isCertain || tenant.state !== state) continue;
       await tenant.inspect(this.#gateway.url, 'a copy has what the operator did before');
     }

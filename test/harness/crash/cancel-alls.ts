@@ -1,6 +1,6 @@
 /**
- * The cancels of all orders in the run: by a bot, the operator or a key's switch. Which orders each means, what
- * it answered, and those whose outcome is not known. Kept over all restarts of the gateway.
+ * The cancel-alls of the run, by bots, the operator and key switches: which orders each matches, and what it
+ * answered, if an answer came. Kept over all restarts of the gateway.
  */
 import type { Operation } from './operation.js';
 import type { ExecutionView } from './request-history.js';
@@ -18,13 +18,13 @@ export interface CancelAllAnswer {
 
 interface CancelAll {
   readonly user: string;
-  /** Reason code of the orders that it ends. */
+  /** Reason code of the orders that the cancel-all ends. */
   readonly cause: string;
   /** Fields of an execution and their values. */
   readonly filter: Readonly<Record<string, string>>;
-  /** Wall time in Unix ms before it was sent first. */
+  /** Wall time in Unix ms before its first attempt. */
   readonly sentAt: number;
-  /** Wall time of its end; Infinity while it may still come. */
+  /** Wall time of its answer; Infinity before an answer has come. */
   endedAt: number;
   isConfirmed: boolean;
 }
@@ -65,14 +65,14 @@ export class CancelAlls {
     );
   }
 
-  /** Whether it was accepted before a cancel of all orders was sent that means it. */
+  /** Whether a confirmed cancel-all that was sent after `acceptedAt` matches the execution. */
   covers(view: ExecutionView, { name }: Operation, acceptedAt: number): boolean {
     return this.#all.some(
       (each) => each.isConfirmed && acceptedAt < each.sentAt && isMeant(each, name.user, view),
     );
   }
 
-  /** Whether one without an answer may have requested cancels of it. */
+  /** Whether a cancel-all without an answer may have requested a cancel of the execution. */
   mayHaveCancelled(view: ExecutionView, { name }: Operation): boolean {
     return this.#all.some((each) => !each.isConfirmed && isMeant(each, name.user, view));
   }

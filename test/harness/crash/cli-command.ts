@@ -16,7 +16,7 @@ export class CliCommand {
   hasEnded = false;
   isKilled = false;
 
-  /** Of `args`, the first is the command's name. */
+  /** `args`: the command's name comes first. */
   constructor(dataDir: string, args: readonly string[], input = '') {
     this.#name = args[0] as string;
     const flags = ['--data-dir', dataDir, '--config', `${dataDir}.config.json`];

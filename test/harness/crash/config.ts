@@ -23,7 +23,7 @@ const limits = {
 };
 const business = { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 1_000_000_000 };
 
-/** With all terminals idle, every timeout of the gateway has passed by then. */
+/** With all terminals idle, every timeout of the gateway has passed within this time. */
 export const settledWithinMs = 20_000;
 
 export function configOf(signalsPerDay: number): object {

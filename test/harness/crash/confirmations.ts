@@ -17,7 +17,7 @@ export class Confirmations {
   readonly #bySeq = new Map<number, Confirm>();
   #openAcks: OpenAck[] = [];
 
-  /** `connection`: on which it was sent at once; undefined when it was kept for the next one. */
+  /** `connection`: the one that carried the frame at once; undefined if the frame waits for the next one. */
   said(seq: number, connection: number | undefined, confirm: Confirm): void {
     this.saidSeq = seq;
     this.#bySeq.set(seq, confirm);

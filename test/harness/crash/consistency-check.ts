@@ -51,7 +51,7 @@ export class ConsistencyCheck {
     for (const seen of observations) this.#logs.get(seen.terminal)?.read(seen);
   }
 
-  /** Only accepted signals may have reached a terminal. No operation may be open. */
+  /** Checks that only accepted signals have reached a terminal. Call it when no operation is open. */
   inspectDeliveries(): void {
     for (const record of [...this.#logs.values()].flatMap(({ fresh }) => fresh.splice(0))) {
       const request = this.ledger.requests.get(requestIdOf(record.executionId));

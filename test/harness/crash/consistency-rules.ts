@@ -1,14 +1,14 @@
 /**
  * Rules that compare the gateway's view of an execution with what its terminal received and reported.
- * The longer nothing can happen, the stricter: after the crash what was confirmed must be in effect, at
- * rest exactly what was reported, in the end a matching outcome.
+ * Each phase is stricter than the one before: after the crash, what was confirmed must be in effect; at rest,
+ * exactly what was reported; in the end, an outcome that matches it.
  */
 import type { ExecutionRecord } from './execution-record.js';
 import { attemptOf, isCancelOpen, type ExecutionView } from './request-history.js';
 import { definitiveEnds } from './state-tables.js';
 
 export type Phase = 'after the crash' | 'at rest' | 'in the end';
-/** Of an execution without a report that has arrived. */
+/** Statuses of an execution of which no report has arrived. */
 const silentStatuses = ['queued', 'dispatched', 'submitted', 'unknown'];
 const unsentStatuses = [...silentStatuses, 'expired', 'denied'];
 
@@ -19,15 +19,15 @@ interface Finding {
   readonly isDelivered: boolean;
   /** The newest cancel that was accepted. */
   readonly cancelRequestId: string | undefined;
-  /** Since when a stop covers it, in Unix ms; Infinity for never. */
+  /** Unix ms from which on a stop covers the execution; Infinity if none does. */
   readonly stoppedAt: number;
-  /** Whether a stop, or a cancel of all orders, may have denied it for this reason. */
+  /** Whether a stop, or a cancel-all, may have denied the execution for this reason. */
   readonly mayDeny: (reason: string) => boolean;
-  /** A cancel of all orders was sent after it was accepted, and confirmed. */
+  /** A cancel-all that matches the execution was sent after its acceptance, and confirmed. */
   readonly isInCancelAll: boolean;
-  /** An answer called it denied. */
+  /** An answer listed the execution as denied. */
   readonly isDenied: boolean;
-  /** A cancel may have been requested that nobody was told of. */
+  /** A cancel may have been requested without an answer that names it. */
   readonly mayHaveNewerCancel: boolean;
   /** Its newest cancel waits for its terminal. */
   readonly isCancelWaiting: boolean;

@@ -32,7 +32,7 @@ export class DeliveryCheck {
   readonly fresh: ExecutionRecord[] = [];
   /** The latest submit relative to its TTL, in ms; negative when all came in time. */
   latestMs = -Infinity;
-  /** seq of the newest event it sent. */
+  /** seq of the newest event that the terminal sent. */
   lastEventSeq = 0;
   /** signalId → its execution. */
   readonly #orders = new Map<string, string>();
@@ -105,7 +105,7 @@ export class DeliveryCheck {
         after: this.#newestRequest,
       });
       this.#newestRequest = requestId;
-      // With another executionId the same order would be executed twice.
+      // Under another executionId the terminal would execute the same order twice.
       const isOne = !this.#orders.has(seen.signalId);
       this.#hold('a terminal gets one order of a signal', isOne, {
         ...evidence,

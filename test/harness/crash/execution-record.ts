@@ -13,11 +13,11 @@ interface Sent {
 }
 
 export interface CancelRecord {
-  /** Connections on which it came. */
+  /** Connections on which the cancel came. */
   readonly connections: Set<number>;
   /** The end that the terminal reported. */
   said: string | undefined;
-  /** The gateway has confirmed an acknowledgement or a report of it. */
+  /** The gateway has confirmed an acknowledgement or a report of the cancel. */
   isConfirmed: boolean;
 }
 

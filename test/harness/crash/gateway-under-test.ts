@@ -121,12 +121,12 @@ export class GatewayUnderTest {
     );
   }
 
-  /** Not once it is killed: others may see that before its end is told here. */
+  /** False from the kill on: other actors may notice the end before this process learns of it. */
   get isAlive(): boolean {
     return !this.#isKilled && isAlive(this.#running.process);
   }
 
-  /** Whether lmdb has ended the process, as it may once a disk was dead under it. */
+  /** Whether lmdb has aborted the process, as it may after the disk died. */
   get hasAborted(): boolean {
     return this.#isDiskBroken && isNativeAbort(this.#running.process);
   }

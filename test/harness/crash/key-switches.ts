@@ -1,6 +1,6 @@
 /**
- * The dead-man's switches of the run's API keys: the calls that set each, in order, and when it was seen to have
- * fired. A switch that is due fires once, over all restarts of the gateway. Times are wall times in Unix ms.
+ * The dead-man's switches of the run's API keys: the calls that set each, in order, and when a read showed that
+ * it fired. A switch that is due fires once, over all restarts of the gateway. Times are wall times in Unix ms.
  */
 import type { Operation } from './operation.js';
 
@@ -14,15 +14,15 @@ interface Setting {
   readonly sentAt: number;
   /** Infinity: no answer came. */
   answeredAt: number;
-  /** Infinity: disarmed. Without an answer it is the earliest. */
+  /** Infinity: disarmed. The earliest time possible until the answer gives the exact one. */
   firesAt: number;
-  /** When it was seen to have fired; Infinity: not yet. */
+  /** When this setting fired, by a read; Infinity: not yet. */
   firedAt: number;
 }
 
-/** From the deadline, or a start after it, to a durable cancel of its orders on a busy machine. */
+/** Longest time from the deadline, or from a start after it, until the cancels are durable on a busy machine. */
 const settledMs = 3_000;
-/** Timers count in whole milliseconds of another clock. */
+/** A timer may be early by the wall clock: it counts whole milliseconds of another clock. */
 const earlyMs = 20;
 
 export class KeySwitch {
@@ -49,26 +49,26 @@ export class KeySwitch {
     this.#settings.splice(this.#settings.indexOf(setting), 1);
   }
 
-  /** When the last of its calls is settled; 0 if nothing is due. */
+  /** When the last setting that may fire has taken effect; 0 if none may. */
   get settledAt(): number {
     const due = this.#settings.filter((each) => each.firesAt < Infinity && this.#mayFire(each));
     return Math.max(0, ...due.map(({ firesAt }) => firesAt + settledMs));
   }
 
-  /** Whether it may have cancelled what was accepted then. */
+  /** Whether the switch may have cancelled an order that was accepted at `acceptedAt`. */
   mayCancel(acceptedAt: number): boolean {
     return this.#settings.some(
       (each) => each.firesAt <= Date.now() && this.#mayFire(each) && acceptedAt <= each.firedAt,
     );
   }
 
-  /** Whether it has surely cancelled what was accepted then. */
+  /** Whether the switch must have cancelled an order that was accepted at `acceptedAt`. */
   hasCancelled(acceptedAt: number, upSince: number): boolean {
     const last = this.#settings.at(-1);
     return last !== undefined && this.#isOverdue(last, upSince) && acceptedAt < last.firesAt;
   }
 
-  /** @returns each rule with whether a read holds to it. */
+  /** @returns each rule with whether `view` obeys it. */
   judge(view: SwitchView, upSince: number): [string, boolean][] {
     const firedAt = view.lastFiredAt === null ? 0 : Date.parse(view.lastFiredAt);
     const last = this.#settings.at(-1);
@@ -97,7 +97,7 @@ export class KeySwitch {
     return rules;
   }
 
-  /** Not if a later call was answered before it was due. */
+  /** False if a later call was answered before this setting was due. */
   #mayFire(setting: Setting): boolean {
     const later = this.#settings.slice(this.#settings.indexOf(setting) + 1);
     return !later.some(({ answeredAt }) => answeredAt < setting.firesAt);
@@ -128,7 +128,7 @@ export class KeySwitches {
     return [...apiKeys].some((key) => this.byKey.get(key)?.mayCancel(acceptedAt) === true);
   }
 
-  /** Of two keys that sent a signal it is not known which one submitted it. */
+  /** False for a signal that two keys sent: either may have submitted it. */
   hasCancelled({ apiKeys }: Operation, acceptedAt: number): boolean {
     const [key = '', ...others] = apiKeys;
     const isSure = others.length === 0;

@@ -1,6 +1,6 @@
 /**
- * The harness's log of every operation with its answers, every accepted request and cancel. Later
- * answers are compared with it. Kept over all restarts of the gateway.
+ * Logs every operation with its answers, and every accepted request and cancel, to compare later answers with
+ * them. Kept over all restarts of the gateway.
  */
 import { codeOf, type Answer } from '../../support/api.js';
 import { isOlderBinary } from '../../support/older-binary.js';
@@ -13,7 +13,7 @@ import { refusals, type Conditions } from './refusals.js';
 import { KeySwitches } from './key-switches.js';
 import { Stops } from './stops.js';
 
-/** Of the orders of a cancel-all, by the contract. */
+/** Most orders that the answer to a cancel-all lists, by the contract. */
 const listedMax = 1_000;
 
 export interface AcceptedRequest {
@@ -153,7 +153,7 @@ export class Ledger {
     this.noteCancelled(each, fields as CancelAllAnswer);
   }
 
-  /** The answer to a cancel of all orders. */
+  /** Takes the answer to a cancel-all. */
   noteCancelled(each: ReturnType<CancelAlls['begin']>, answer: CancelAllAnswer): void {
     this.cancelAlls.confirm(each, answer);
     const { matched, truncated, orders } = answer;
@@ -201,7 +201,7 @@ export class Ledger {
     this.verdict.hold('only a signalId that is used is refused as used', hasRival, () => operation);
   }
 
-  /** Open operations may have been counted too. */
+  /** The daily count may include operations that are still open. */
   #refusedByQuota(operation: Operation): void {
     const { user } = operation.name;
     const quota = this.quotas.get(user);

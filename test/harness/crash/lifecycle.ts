@@ -8,8 +8,8 @@ export async function startNextWithReaders(run: TestRun): Promise<void> {
 }
 
 /**
- * Without its stream readers. The daily limit of the new process is a little above the number of
- * signals that may have been accepted, so that the run reaches it.
+ * Starts the process without its stream readers. Its daily limit is a little above the number of signals that
+ * may have been accepted, so that the run reaches it.
  */
 export async function startNext({
   chance,
@@ -31,7 +31,7 @@ export async function startNext({
   await operator.stops.inspect();
 }
 
-/** Of terminals, readers, bots and the operator at the same time. */
+/** Starts the load of terminals, readers, bots and the operator at the same time. */
 export function startLoad({ terminals, readers, load, operator }: TestRun): void {
   terminals.startLoad();
   readers.startLoad();

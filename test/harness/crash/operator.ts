@@ -134,7 +134,7 @@ export class Operator {
     tenant.begin(change.next);
     const ending = await this.#send(new CliCommand(gateway.dataDir, change.args, change.input));
     tenant.end(ending);
-    // What was cut off may still be under way in the gateway; its next start shows what became of it.
+    // A command that was cut off may still run in the gateway; the next start shows its outcome.
     if (ending !== 'cut off' && gateway.isAlive)
       await tenant.inspect(gateway.url, 'a command is in effect when it ends');
   }

@@ -10,7 +10,7 @@ const ttlMs: Readonly<Record<keyof typeof lifetimes, readonly [number, number]>>
 const platforms = ['terminal_a', 'terminal_a', 'terminal_b', 'terminal_a, terminal_b'];
 const instances = [undefined, undefined, undefined, 'desk-1', 'desk-9'];
 
-/** Of a cancel of all orders; undefined: without a body. */
+/** Filters of a cancel-all; undefined: without a body. */
 export const orderFilters: readonly (Readonly<Record<string, string>> | undefined)[] = [
   undefined,
   {},

@@ -24,7 +24,7 @@ const always = (): boolean => true;
 const never = (): boolean => false;
 const isCancel = ({ name }: Operation): boolean => name.kind === 'cancel';
 
-/** A stop. Another attempt under way may be accepted yet. */
+/** Refusal by a stop. It is final unless another attempt is under way, which may still be accepted. */
 const stopped = (code: string): Refusal => ({
   settles: ({ underWay }) => underWay === 0,
   mayCome: (operation, { stops }) =>
@@ -34,13 +34,13 @@ const stopped = (code: string): Refusal => ({
 /** The ledger checks the daily limit itself. */
 export const refusals: Readonly<Record<string, Refusal>> = {
   request_in_progress: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
-  // An attempt before it was answered with `signal_processing_failed`.
+  // An earlier attempt was answered with `signal_processing_failed`.
   idempotency_outcome_unknown: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
   signal_processing_failed: {
     settles: never,
     mayCome: ({ firstSentAt }, now) => now.isDiskDead || Date.now() - firstSentAt >= commitAnswerMs,
   },
-  // A commit that takes longer than that on a busy machine counts as one that hangs.
+  // On a busy machine a commit may take longer than `commitAnswerMs` and count as one that hangs.
   storage_unavailable: { settles: never, mayCome: () => true },
   shutting_down: { settles: never, mayCome: (_, now) => now.isDraining },
   invalid_signal: { settles: always, mayCome: ({ name }) => Date.now() >= name.expiresAt },
@@ -50,7 +50,7 @@ export const refusals: Readonly<Record<string, Refusal>> = {
   cancel_already_in_progress: { settles: always, mayCome: isCancel },
   [stopKinds.halt.refusal]: stopped(stopKinds.halt.refusal),
   [stopKinds.freeze.refusal]: stopped(stopKinds.freeze.refusal),
-  // An earlier attempt with this key may have been accepted before.
+  // Final for a first attempt only: an earlier one may have been accepted before the revocation.
   [stopKinds.revocation.refusal]: {
     ...stopped(stopKinds.revocation.refusal),
     settles: ({ attempts }) => attempts === 1,

@@ -28,7 +28,7 @@ export class ResumingReader {
   #cursor: { readonly id: string; readonly startNumber: number } | undefined;
   #reader: EventReader | undefined;
   #connectedTo = 0;
-  /** Attempts in a row that found nobody. */
+  /** Failed attempts in a row. */
   #failures = 0;
   #wake: (() => void) | undefined;
 
@@ -41,7 +41,7 @@ export class ResumingReader {
     return this.#deps.identity;
   }
 
-  /** It is connected to the current gateway process. */
+  /** Whether the reader is connected to the current gateway process. */
   get isReading(): boolean {
     return this.#reader?.ended === undefined && this.#connectedTo === this.#startNumber;
   }
@@ -61,7 +61,7 @@ export class ResumingReader {
         () => true,
         () => false,
       );
-      // Nobody listens at the port of a gateway that is gone.
+      // A refused connection is no violation: the gateway may be gone.
       this.#failures = hasRead || began !== this.#startNumber ? 0 : this.#failures + 1;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -70,7 +70,7 @@ export class ResumingReader {
     }
   }
 
-  /** Rejects when nobody listens. */
+  /** Rejects when no program listens at the port. */
   async #readOnce(): Promise<void> {
     const { identity, key, log, conditions, gateway } = this.#deps;
     const reading: Reading = {
@@ -109,7 +109,7 @@ export class ResumingReader {
   #cutAtRandom(): void {
     setTimeout(
       () => {
-        // One that was not told where the stream begins would miss what comes while it is away.
+        // Without an id to resume from, the reader would miss the events that come while it is away.
         if (this.cutsConnections && this.#reader?.lastId !== '') this.#reader?.close();
         this.#cutAtRandom();
       },

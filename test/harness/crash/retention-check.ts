@@ -52,13 +52,13 @@ export class RetentionCheck {
     this.#verdict = verdict;
   }
 
-  /** No gateway may run. */
+  /** Seeds a batch. Call it while no gateway runs. */
   async seed(): Promise<void> {
     const leaver = `leaver-${this.#seeded.length}@example.com`;
     await this.#withStore(async (store) => {
       this.#keeper ??= await addOwner(store, 'keeper@example.com');
       const leaverId = await addOwner(store, leaver);
-      // Of the expired keys the sweep visits only those after its last position.
+      // The sweep continues after its last position: earlier expired keys would never be visited.
       this.#keyExpiredAt = Math.max(
         this.#keyExpiredAt,
         Number(store.get('meta', 'sweep:idempotency') ?? 0),
@@ -81,7 +81,7 @@ export class RetentionCheck {
     this.#isSwept = false;
   }
 
-  /** Holds at any time: a signal is complete, or removed as its case says, and never partial. */
+  /** Checks what holds at any time: a signal is complete, or removed as its case says, and never partial. */
   async inspect(): Promise<void> {
     if (this.#isSwept) return;
     await this.#withStore((store) => {
@@ -122,7 +122,7 @@ export class RetentionCheck {
     });
   }
 
-  /** No gateway may run. */
+  /** Call it while no gateway runs. */
   async #withStore(work: (store: Store) => void | Promise<void>): Promise<void> {
     const lock = await lockDirectory(this.#dataDir, 'command');
     const store = openStore(this.#dataDir);

@@ -43,7 +43,7 @@ export async function runRound(run: TestRun, fault: FaultName): Promise<string> 
   const before = new StatusSnapshot(run.ledger);
   await replaySome(run);
 
-  // What a stop has ended stays ended, whether it is over before its terminals are back or not.
+  // An execution that a stop ended stays ended, whether the stop ends before the terminals are back or later.
   if (chance.happens(0.5)) await operator.stops.endAll();
   terminals.connectTo(gateway.url);
   await operator.stops.endAll();
@@ -85,7 +85,7 @@ async function inspectSwitches({ chance, traders, ledger, verdict }: TestRun): P
 
   async function inspectSwitch(trader: Trader, apiKey: string): Promise<void> {
     const answer = await trader.get('/api/v1/cancel-after', apiKey);
-    // A revoked key reads nothing; its orders tell.
+    // A revoked key cannot read its switch; its orders show whether it fired.
     if (answer?.status !== 200) return;
     const view = answer.body as SwitchView;
     const keySwitch = switches.of(apiKey);

@@ -1,7 +1,7 @@
 /**
- * The state tables of the contract's section 4, written a second time: importing the product's own
- * would allow whatever it allows. One rule is stricter: the terminals never report `unknown`, so an
- * execution with a report never becomes it.
+ * The state tables of the contract's section 4, written a second time: the product's own would allow its
+ * errors. One rule is stricter: the terminals never report `unknown`, so no execution with a report becomes
+ * `unknown`.
  */
 type Moves = Readonly<Record<string, readonly string[]>>;
 
@@ -58,7 +58,7 @@ export function cancelMayBecome(from: string, to: string): boolean {
   return reaches(cancelMoves, from, to);
 }
 
-/** By any number of moves: not every state in between is read. */
+/** Allows any number of moves, as the harness does not read every state in between. */
 function reaches(moves: Moves, from: string, to: string): boolean {
   const reached = new Set([from]);
   for (const state of reached) for (const next of moves[state] ?? []) reached.add(next);

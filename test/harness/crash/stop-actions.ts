@@ -50,7 +50,7 @@ export class StopActions {
     }
   }
 
-  /** A stop of some length, or of some while the gateway is down. */
+  /** Makes one stop, which ends soon or lasts until the next round. */
   async act(): Promise<void> {
     const { chance, gateway } = this.#deps;
     const kind = chance.weigh(kinds);
@@ -92,7 +92,7 @@ export class StopActions {
     }
   }
 
-  /** @returns whether all are over; not when the gateway cannot end them. */
+  /** @returns whether all stops are over; false if the gateway cannot end one. */
   async endAll(): Promise<boolean> {
     for (const stop of [...this.#lasting]) {
       for (let i = 0; i < endAttemptsMax && !stop.isOver; i++) await this.#end(stop);

@@ -7,7 +7,7 @@ import type { Operation } from './operation.js';
 interface StopKind {
   /** Code of the refusal of a new signal. */
   readonly refusal: string;
-  /** Reason code of what it ends. */
+  /** Reason code of the executions that the stop ends. */
   readonly denial: string;
   readonly mayCover: (operation: Operation, target: string) => boolean;
   readonly covers: (operation: Operation, target: string) => boolean;
@@ -33,7 +33,7 @@ export const stopKinds = {
     refusal: 'invalid_api_key',
     denial: 'key_revoked',
     mayCover: ({ apiKeys }, apiKey) => apiKeys.has(apiKey),
-    // Of two keys that sent a signal it is not known which one submitted it.
+    // If two keys sent a signal, either may have submitted it.
     covers: ({ apiKeys }, apiKey) => apiKeys.has(apiKey) && apiKeys.size === 1,
   },
 } as const satisfies Record<string, StopKind>;
@@ -42,9 +42,9 @@ export type StopKindName = keyof typeof stopKinds;
 
 /** Times are wall times in Unix ms; Infinity: not yet, or not known. */
 export class Stop {
-  /** Its command has ended, or it was seen to be in force after a restart. */
+  /** When its command ended, or when a probe after a restart showed it in force. */
   inForceAt = Infinity;
-  /** The command that ends it was started. */
+  /** When the command that ends it was started. */
   endingAt = Infinity;
   endedAt = Infinity;
 
@@ -91,7 +91,7 @@ export class Stops {
     );
   }
 
-  /** Whether a stop was in force when the gateway accepted it. */
+  /** Whether a stop was in force when the gateway accepted the operation. */
   isAcceptedUnder(operation: Operation, acceptedAt: number): boolean {
     return this.#all.some(
       ({ kind, target, inForceAt, endingAt }) =>
@@ -99,7 +99,7 @@ export class Stops {
     );
   }
 
-  /** From when on nothing of it may leave; Infinity if no stop covers it. */
+  /** The time from which on nothing of the operation may leave; Infinity if no stop covers it. */
   stoppedAt(operation: Operation, acceptedAt: number): number {
     const covering = this.#all.filter(
       ({ kind, target, endingAt }) => kind.covers(operation, target) && acceptedAt < endingAt,

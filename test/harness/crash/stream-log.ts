@@ -18,7 +18,7 @@ export interface Reading {
   count: number;
 }
 
-/** Of one source, since this start of the gateway. */
+/** The events of one source since this start of the gateway. */
 interface Track {
   /** Every event of the source after it must be received. */
   start: number;
@@ -62,7 +62,7 @@ export class StreamLog {
     return this.#toldNow.get(executionId)?.has(status) === true;
   }
 
-  /** Event numbers are per user: one that no reader has, and all have passed, is lost. */
+  /** Event numbers are per user: a number that all readers have passed and none has received is lost. */
   inspectWhole(): void {
     const tracks = [...this.#tracks.values()];
     if (tracks.length < this.sourceCount) return;

@@ -35,7 +35,7 @@ export interface AccessStatuses {
 export const closedPlan = 'closed';
 export const openPlan = 'business';
 
-/** The newest of each kind; older ones were checked in earlier rounds. */
+/** Newest credentials of each kind that are kept; earlier rounds have checked the older ones. */
 const credentialsKept = 5;
 
 export const nonexistent: TenantState = {

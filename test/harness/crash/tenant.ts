@@ -64,7 +64,7 @@ export class Tenant {
       possible: this.#possible,
       answers,
     }));
-    // Both states fit a user whose password was never set: the changed one is preferred.
+    // The answers may fit both states, as for a user whose password was never set: then the new one counts.
     this.#possible = [possible.at(-1) ?? this.state];
   }
 

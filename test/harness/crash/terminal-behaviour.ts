@@ -4,7 +4,7 @@
  */
 
 export interface Step {
-  /** Since the previous step, or the submit. */
+  /** Milliseconds since the previous step, or since the submit. */
   readonly pauseMs: number;
   /** `ack`, or the status of a report. */
   readonly say: string;

@@ -37,7 +37,7 @@ export class TerminalConnection {
     this.#cutAtRandom();
   }
 
-  /** What it waits for, or undefined when it is connected and all reports are acknowledged. */
+  /** What the terminal waits for; undefined when it is connected and all reports are acknowledged. */
   get pendingWork(): string | undefined {
     if (!this.#isWelcomed) return `not welcomed on connection ${this.#connection}`;
     const [first] = this.#unacknowledged.frames;
@@ -87,7 +87,7 @@ export class TerminalConnection {
         this.#hello(plugin);
       },
       onFrame: (frame, plugin) => {
-        // Frames of an earlier connection are ignored: for the terminal it is over.
+        // Frames of an earlier connection are ignored: the terminal has left it.
         if (plugin === this.#plugin) this.#take(frame, helloAt);
       },
       onClose: (code, plugin) => {
@@ -126,7 +126,7 @@ export class TerminalConnection {
       const lastSeq = frame['lastSeq'] as number;
       this.observe({ kind: 'welcome', connectionId: frame['connectionId'], lastSeq, helloAt });
       this.#isWelcomed = true;
-      // A plugin may repeat only what the gateway lacks, or everything.
+      // A plugin may repeat only the frames that the gateway lacks, or all.
       if (chance.happens(0.5)) {
         this.#unacknowledged.acknowledge(lastSeq);
       }

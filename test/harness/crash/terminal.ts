@@ -67,7 +67,7 @@ export class Terminal {
     }
   }
 
-  /** Outdated on purpose: every execution is reported as working, whatever its status is now. */
+  /** Reports every execution as working, whatever its status: outdated on purpose. */
   #known(): { executionId: string; status: string }[] {
     return [...this.#orders.values()]
       .filter(({ status }) => status !== 'new')

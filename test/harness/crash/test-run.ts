@@ -30,7 +30,7 @@ export interface TestRun {
   readonly ledger: Ledger;
   readonly traders: ReadonlyMap<string, Trader>;
   readonly load: Load;
-  /** Submits for the user with a small daily limit. */
+  /** Submits signals for the user with a small daily limit. */
   readonly counted: Bot;
   readonly quota: DailyQuota;
   readonly terminals: TerminalsProcess;

@@ -8,7 +8,7 @@ import type { Operation } from './operation.js';
 /** A longer wait counts as no answer, which is a violation. */
 const answerWithinMs = 20_000;
 const closedPauseMs = 20;
-/** Of a call that sets a switch; a slow commit on a busy machine counts as one that hangs. */
+/** Refusals of a call that sets a switch; a slow commit on a busy machine counts as one that hangs. */
 const switchRefusals = [
   'invalid_api_key',
   'shutting_down',
@@ -111,7 +111,7 @@ export class Trader {
   async #call(method: string, path: string, options: object): Promise<Answer | undefined> {
     const { conditions, verdict } = this.ledger;
     for (;;) {
-      // Closed before it was sent, or while it was under way.
+      // The API may be closed before the request is sent, or while it is under way.
       const wasClosed = conditions.mayBeClosed;
       const answer = await this.#callOnce(method, path, options);
       if (answer === undefined || codeOf(answer) !== 'public_api_disabled') return answer;

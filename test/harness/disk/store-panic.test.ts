@@ -1,7 +1,7 @@
 /**
  * A disk that fails writes to lmdb's two meta pages: lmdb then refuses every transaction of the process,
- * reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it; what the log took
- * meanwhile is there then.
+ * reads included (MDB_PANIC). The gateway must exit, so that its supervisor restarts it; the restarted
+ * gateway has what the log took meanwhile.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -91,11 +91,11 @@ t.test(
         ({ key } = await createKey(gateway.url, token));
         accepted = (await submit(gateway.url, key, body, 'kept')).text;
       }
-      // Else that would meet the broken disk first, and end the store before the signal has come.
+      // An index that lags would write to the broken disk first, and end the store before the signal comes.
       await eventually(() => hasWholeIndex(gateway.opsUrl));
       const ended = once(gateway.process, 'exit') as Promise<[number | null]>;
       writeFileSync(flag, '');
-      // Into the log, and from there into the store.
+      // The log takes the signal; the copy from the log into the store meets the broken disk.
       logged = await submit(gateway.url, key, later, 'later');
       const [code] = await ended;
       rmSync(flag);

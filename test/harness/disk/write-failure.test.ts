@@ -29,7 +29,7 @@ interface Before {
 async function begin(gateway: TestGateway): Promise<Before> {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  // The log goes beyond what can be written once the disk is broken.
+  // The comment makes the log longer than the limit that the broken disk sets.
   const order = { instrument: 'ES', side: 'buy', executionType: 'market', quantity: 1 };
   const comment = 'x'.repeat(firstDataByte);
   const body = JSON.stringify(signal({ payload: { ...order, comment } }));

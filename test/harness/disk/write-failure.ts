@@ -5,8 +5,8 @@
 import { spawnSync, type ChildProcess } from 'node:child_process';
 
 /**
- * The two meta pages of lmdb are below it: a failed write there is final (store-panic.test.ts). So are the first frames
- * of a new log, which can still be written.
+ * lmdb's two meta pages lie below this offset: a failed write there would be final (store-panic.test.ts). The
+ * first frames of a new log lie there too and can still be written.
  */
 export const firstDataByte = 8192;
 

@@ -12,8 +12,8 @@ import { withDeadline } from './deadline.js';
 import { TenantIsolation } from './tenant-isolation.js';
 
 /**
- * Timeouts longer than any run, so that only frames change anything; and room for what the inputs send. The
- * target `floods` has the shipped limits of plugins.
+ * Timeouts longer than any run, so that only frames change an execution, and limits above what the inputs send.
+ * The target `floods` has the shipped limits of plugins.
  */
 const limits = {
   loginAttemptsPerMinute: 1_000_000,
@@ -162,7 +162,7 @@ export class TestBed {
       const { executionId, orderRef } = await this.#terminal.next('submit', { requestId });
       this.held.push({ requestId, executionId, orderRef });
     }
-    // One not acknowledged, one working, one with a pending cancel.
+    // The three stay unacknowledged, working, and with a pending cancel.
     for (const { executionId } of this.held.slice(1)) {
       this.#terminal.send({ type: 'report', seq: ++this.#seq, executionId, status: 'working' });
       await this.#acknowledged();

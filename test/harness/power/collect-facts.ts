@@ -1,4 +1,4 @@
-/** Puts together what the bots, terminals and operator were told with the moments at which it left the gateway. */
+/** Joins what bots, terminals and the operator were told with the moments at which it left the gateway. */
 import type { Answer } from '../../support/api.js';
 import type { Observation } from '../crash/observation.js';
 import type { Operation } from '../crash/operation.js';
@@ -18,7 +18,7 @@ export interface Told {
 
 export function collectFacts(told: Told, departures: Departures, verdict: Verdict): Facts {
   const { traders, terminals, operations, observations } = told;
-  /** Told and not seen to leave: the recording is not whole. */
+  /** What arrived although the recording does not show that it left: the recording has gaps. */
   const missed: unknown[] = [];
   const momentOf = (at: number | undefined, what: unknown): number => {
     if (at === undefined || at === Infinity) missed.push(what);
@@ -79,7 +79,7 @@ export function collectFacts(told: Told, departures: Departures, verdict: Verdic
   };
 }
 
-/** The frame of the gateway that the terminal has seen: its type and subject. */
+/** @returns type and subject of the gateway's frame that the terminal saw; undefined for its own frames. */
 function frameOf(seen: Observation): readonly [string, string | number] | undefined {
   switch (seen.kind) {
     case 'acked':

@@ -110,7 +110,7 @@ export class Commands {
     await this.#run(['user', 'delete', email], [['user', email, 'gone'], ...gone]);
   }
 
-  /** For a moment: what the bots send meanwhile is refused. */
+  /** Halts trading for a moment, in which the gateway refuses the bots' signals. */
   async #halt(): Promise<void> {
     const stop = this.conditions.stops.begin('halt', '');
     await this.#run(['halt'], [['halt', '', 'true']]);
@@ -127,7 +127,7 @@ export class Commands {
     this.conditions.mayBeClosed = false;
   }
 
-  /** Outside of the recorded directory; its staged copy comes and goes within. */
+  /** The backup is outside the recorded directory; only its staged copy is made and removed inside. */
   async #backup(): Promise<void> {
     const target = `${this.dataDir}.backup-${++this.#backups}`;
     await this.#run(['backup', target], []);

@@ -1,10 +1,10 @@
-/** The cuts of a recording that are tried: half of them systematic, as far as there are so many, the rest random. */
+/** Chooses the cuts of a recording that are tried: up to half of them systematic, the rest random. */
 import type { Chance } from '../chance.js';
 import type { FateName } from './power-cut.js';
 import type { Recorder } from './recorder.js';
 
 export interface Cut {
-  /** The last event before it. */
+  /** Number of the last event before the cut. */
   readonly at: number;
   readonly fate: FateName;
 }
@@ -19,12 +19,12 @@ const fateWeights = {
   'most, torn': 3,
 } as const satisfies Record<FateName, number>;
 
-/** @returns them in the order of their moments. */
+/** @returns the cuts in the order of their moments. */
 export function chooseCuts(recorder: Recorder, count: number, chance: Chance): Cut[] {
   const { departures, syncs, end } = recorder;
   const answers = [departures.answers, departures.frames].flatMap((each) => [...each.values()]);
   const said = [...new Set([...answers, ...departures.results])].filter((at) => at <= end);
-  // Was what was said synced? Is it still there after each sync? Does what was torn before one do harm?
+  // Was all that was said synced? Is it there after each sync? Does a write that is torn before a sync do harm?
   const systematic = [
     cutsAt(said.concat(syncs), 'what is synced'),
     cutsAt(syncs, 'everything'),

@@ -65,7 +65,7 @@ export function frameName(connectionId: string, type: string, subject: string | 
 const textFrame = 0x81;
 const [twoBytes, eightBytes] = [126, 127];
 
-/** A server’s frames are neither masked nor, here, fragmented. @returns undefined until one is whole. */
+/** A server never masks its frames, and this one never fragments them. @returns undefined until one is whole. */
 function takeFrame(plugin: PluginSocket): Frame | undefined {
   for (;;) {
     const { rest } = plugin;

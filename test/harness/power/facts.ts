@@ -1,6 +1,6 @@
 /**
- * What a recording has promised, as plain data: every answer, report and command with the moment at which the
- * gateway said so. `at` counts the events of the recording; null for what it never said.
+ * What the gateway promised in a recording, as plain data: every answer, report and command with its moment.
+ * `at` is the number of the recording's event with which the promise left; null if it never left.
  */
 import type { SourceName } from '../../../src/model/source-name.js';
 import type { Observation } from '../crash/observation.js';
@@ -28,7 +28,7 @@ export interface ViewFact {
 export interface ChangeFact {
   readonly at: number;
   readonly subject: SubjectKind;
-  /** Of the user, the API key or the switch. */
+  /** Name of the user, the API key or the switch. */
   readonly name: string;
   readonly value: string;
 }
@@ -55,7 +55,7 @@ export interface Facts {
   readonly answers: readonly AnswerFact[];
   readonly views: readonly ViewFact[];
   readonly changes: readonly ChangeFact[];
-  /** `at`: when the gateway sent what the terminal has seen; null for what the terminal sent. */
+  /** `at`: when the gateway sent the frame that the terminal saw; null for the terminal's own frames. */
   readonly observations: readonly { readonly at: number | null; readonly seen: Observation }[];
   /** signalIds that were ever sent, by user. */
   readonly sent: Readonly<Record<string, readonly string[]>>;

@@ -1,4 +1,4 @@
-/** The bytes of a file, sparse: what was never written, or only with zeros, takes no memory. */
+/** The bytes of a file, sparse: parts that were never written, or only with zeros, take no memory. */
 export class FileImage {
   #size = 0;
   readonly #chunks = new Map<number, Buffer>();
@@ -26,7 +26,7 @@ export class FileImage {
     return bytes;
   }
 
-  /** What is cut off reads as zeros if the file grows again. */
+  /** A part that is cut off reads as zeros if the file grows again. */
   resize(size: number): void {
     for (const [index, chunk] of this.#chunks) {
       const left = size - index * chunkBytes;

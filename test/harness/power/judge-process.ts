@@ -1,4 +1,4 @@
-/** Starts the judge again whenever a directory has ended it, which is a violation. */
+/** Runs the judge in a process. A directory that ends the process is a violation; the next gets a new process. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Verdict } from '../verdict.js';

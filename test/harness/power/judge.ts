@@ -1,6 +1,6 @@
 /**
  * Judges a world by what was promised before its power cut, with the rules of the crash harness: every answer,
- * report and command is there, nothing is doubled, nothing half.
+ * report and command is there, once and complete.
  */
 import { setTimeout as rest } from 'node:timers/promises';
 import { isPublicApiEnabled, findUser } from '../../../src/auth/accounts.js';
@@ -15,10 +15,10 @@ import type { Facts, SubjectKind } from './facts.js';
 import type { Known } from './known.js';
 import type { World } from './world.js';
 
-/** Why a recording’s executions may be denied or ended by the gateway. */
+/** Reasons for which the gateway may deny or end executions of a recording. */
 const denials = ['no_active_terminal', 'trading_halted', 'cancelled_by_api'];
 
-/** The value of a subject; undefined: as it is at first. */
+/** The value of a subject; undefined: its initial value. */
 const valueOf: Readonly<Record<SubjectKind, (store: Store, name: string) => string | undefined>> = {
   user: (store, email) => {
     const user = findUser(store, email);
@@ -86,7 +86,7 @@ function judgeAnswers(store: Store, known: Known, verdict: Verdict): void {
   }
 }
 
-/** The plugin goes on with its numbers where the gateway says. */
+/** A plugin continues its numbers after the `lastSeq` that the gateway tells it. */
 function judgeSources(store: Store, { terminals }: Facts, known: Known, verdict: Verdict): void {
   for (const { id, user, platform, instanceId, accountName } of terminals) {
     const source = store.get('sources', [userIdOf(store, user), platform, instanceId, accountName]);
@@ -123,7 +123,7 @@ function judgeRequests(
     views.set(requestId, view);
     const { signalId } = view;
     verdict.hold('only what was sent is there', sent.has(signalId), () => view);
-    // A retry after the cut gets the same answer, so there was never a second request.
+    // A retry after the cut must get the same answer: the store may not hold the signal as another request.
     const answer = promised.get(signalId)?.text;
     const isOne =
       answer === undefined || (JSON.parse(answer) as RequestView).requestId === requestId;
@@ -185,7 +185,7 @@ function judgeOne(
   }
 }
 
-/** Empty where the user is gone, of whom nothing is found then. */
+/** @returns an empty id for a user that is gone: no row in the store has it. */
 function userIdOf(store: Store, email: string): string {
   return findUser(store, email)?.userId ?? '';
 }

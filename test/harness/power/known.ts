@@ -9,7 +9,7 @@ import type { AnswerFact, ChangeFact, Facts, LoginFact, ViewFact } from './facts
 export interface Subject {
   readonly kind: ChangeFact['subject'];
   readonly name: string;
-  /** The value that is in effect, and the one that the next command may have given; undefined: as at first. */
+  /** The value in effect, and the one that the next command may have given; undefined: the initial value. */
   readonly values: readonly (string | undefined)[];
 }
 
@@ -18,11 +18,11 @@ export class Known {
   readonly logins: readonly LoginFact[];
   /** requestId → the last read of it. */
   readonly views: ReadonlyMap<string, ViewFact>;
-  /** Terminal’s id → executionId → what was said of it. */
+  /** Terminal’s id → executionId → what the two said of the execution. */
   readonly records: ReadonlyMap<string, ReadonlyMap<string, ExecutionRecord>>;
-  /** Terminal’s id → the highest number that was acknowledged, and that was said. */
+  /** Terminal’s id → the highest number that the gateway acknowledged, and the highest that the terminal sent. */
   readonly numbers = new Map<string, { acked: number; said: number }>();
-  /** executionId → its newest accepted cancel. */
+  /** executionId → cancelRequestId of its newest accepted cancel. */
   readonly cancels = new Map<string, string>();
   /** Executions that an answer called denied. */
   readonly denied = new Set<string>();

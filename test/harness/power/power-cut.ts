@@ -1,6 +1,6 @@
 /**
- * Writes the directory that a power cut leaves of a simulated disk: what is durable, and of the rest what its fate
- * says. The fates are those that a real disk and file system may choose from.
+ * Writes the directory that a power cut leaves of a simulated disk: all that is durable, and the part of the rest
+ * that its fate spares. The fates are those that a real disk and file system may choose from.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { SimulatedDirectory, setName, type Entry, type SimulatedDisk } from './s
 import { sectorBytes, SimulatedFile, type Change } from './simulated-file.js';
 import type { SystemCalls } from './system-calls.js';
 
-/** How likely a change that is not synced survives: of a name, of bytes as a whole, and of bytes in part. */
+/** Probabilities that an unsynced change survives: a name; bytes as a whole; if not as a whole, in part. */
 interface Fate {
   readonly name: number;
   readonly whole: number;
@@ -28,10 +28,10 @@ export const fates = {
 
 export type FateName = keyof typeof fates;
 
-/** What a sector holds that a longer file has got and not yet been given: nothing, or what was there before. */
+/** Share of torn writes that leave old bytes, not zeros, in lost sectors beyond the file's durable end. */
 const staleShare = 0.1;
 
-/** Its size and rights are what matters; lmdb makes its content anew. */
+/** Writes to `path` the files and directories that the power cut leaves. */
 export function leaveDirectory(
   path: string,
   disk: SimulatedDisk,
@@ -54,7 +54,7 @@ export function leaveDirectory(
     }
   }
 
-  /** A file of two names is written twice: nothing of it is changed in place. */
+  /** Makes two files of a file with two names, which is right as long as none is changed in place. */
   function leaveFile(target: string, file: SimulatedFile): void {
     const descriptor = openSync(target, 'w', 0o600);
     for (const { offset, bytes } of file.durable.parts()) writeAt(descriptor, offset, bytes);
@@ -87,7 +87,7 @@ export function leaveDirectory(
   leave(path, disk.top);
 }
 
-/** The beginning, the end or any of the sectors; never all. */
+/** @returns which sectors of a torn write survive: the first, the last or any; never all. */
 function tear(sectors: number, chance: Chance): (index: number) => boolean {
   const edge = chance.between(0, sectors - 1);
   const kind = chance.weigh({ beginning: 1, end: 1, any: 1 });

@@ -1,7 +1,7 @@
 /**
- * Power cuts, simulated: `npm run test:power -- --directories N [--seed S]`. Records what a gateway at work does to
- * its disk and says on its sockets, makes N of the directories that a power cut may leave of it, and judges each by
- * what had been promised before. Needs strace. Stops at the first violation.
+ * Simulates power cuts: `npm run test:power -- --directories N [--seed S]`. Records what a working gateway writes
+ * to its disk and its sockets, makes N of the directories that a power cut may leave, and judges each by what
+ * the gateway had promised before. Needs strace. Stops at the first violation.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ import { leaveDirectory } from './power-cut.js';
 import { judgeRealStart } from './real-start.js';
 import { makeRecording } from './recording.js';
 
-/** More of them cost more than other moments of another recording tell. */
+/** Further cuts of one recording find less than as many of another. */
 const directoriesPerRecording = 1_000;
-/** One of so many is also started by the real gateway, and examined by the doctor. */
+/** The real gateway starts on one of so many directories, and the doctor examines it. */
 const realStartEvery = 100;
 
 await runHarness(

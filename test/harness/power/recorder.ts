@@ -1,7 +1,7 @@
 /**
- * Runs one gateway process after another under strace on one data directory, and keeps what each did to its files
- * and said on its sockets. A process may end alone or together with the power; the next one begins with what that
- * left. Owns the traces, in memory, and the directories that cuts between two processes have left.
+ * Runs one gateway process after another under strace on one data directory, and keeps what each wrote to its
+ * files and sockets. A process ends alone or together with the power; the next one begins with the files that
+ * are left. Owns the traces, in memory, and the directories that cuts between two processes have left.
  */
 import {
   closeSync,
@@ -25,13 +25,13 @@ import type { SimulatedFile } from './simulated-file.js';
 import { SystemCalls, tracedCalls, type WriteUnderWay } from './system-calls.js';
 import { readTrace, type TraceEvent } from './trace.js';
 
-/** Of a process that was killed while it began a write: whether the file has got it. */
+/** For each write that was under way when the process was killed: whether the file has its bytes. */
 type Outcomes = readonly boolean[];
 
 interface Life {
   readonly events: readonly TraceEvent[];
   readonly outcomes: Outcomes;
-  /** What the power cut at its end left; undefined: the power stayed on. */
+  /** The directory that the power cut at its end left; undefined: the power stayed on. */
   readonly leftBehind: string | undefined;
 }
 
@@ -42,14 +42,14 @@ export interface Moment {
   readonly time: number;
 }
 
-/** Written through a map, which no system call shows; lmdb makes its content anew. */
+/** Files written through a memory map, which no system call shows; lmdb makes their content anew. */
 const unseenFiles = ['/data/lock.mdb'];
 const stringBytesMax = 1 << 26;
 const tailBytes = 4096;
 
 export class Recorder {
   readonly departures = new Departures();
-  /** When a sync, or a write that is one, had returned. */
+  /** Numbers of the events at which a sync, or a synchronous write, had returned. */
   readonly syncs: number[] = [];
   readonly #directory: string;
   readonly #lives: Life[] = [];
@@ -107,7 +107,7 @@ export class Recorder {
     this.#gateway?.process.kill('SIGKILL');
   }
 
-  /** Every moment again, in order, from an empty disk on. */
+  /** Replays every moment in order, beginning with an empty disk. */
   *replay(): Generator<Moment> {
     let disk = new SimulatedDisk(this.#top);
     let calls = new SystemCalls(disk);
@@ -147,7 +147,7 @@ export class Recorder {
     this.#lives.push({ events, outcomes, leftBehind: this.#cutPower(leaves) });
   }
 
-  /** The files on disk are what the recorded calls have made of them. */
+  /** Checks that the files on disk hold what the recorded calls wrote. */
   #compare(): void {
     for (const [path, file] of this.#disk.files()) {
       if (unseenFiles.includes(path)) continue;
@@ -164,7 +164,7 @@ export class Recorder {
       .equals(bytes);
   }
 
-  /** @returns where it keeps what is left, from which the next process begins. */
+  /** Replaces the data directory by what the power cut leaves. @returns the directory with a copy of that. */
   #cutPower(leaves: FateName | undefined): string | undefined {
     if (leaves === undefined) return undefined;
     const leftBehind = join(this.#directory, `left-by-${this.#lives.length}`);
@@ -183,7 +183,7 @@ function pathOf(disk: SimulatedDisk, file: SimulatedFile): string | undefined {
   return undefined;
 }
 
-/** strace writes it last, when it has written all that came before. */
+/** strace writes the process's end last, after all its calls. */
 function hasEnded(path: string, pid: number): boolean {
   const file = openSync(path, 'r');
   try {

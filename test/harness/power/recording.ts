@@ -1,6 +1,6 @@
 /**
- * Makes one recording: a few lives of a gateway with bots, terminals and an operator at work, each ended by a kill
- * or by a power cut and the last by SIGTERM, and the facts that follow from it.
+ * Makes one recording: a few lives of a gateway with bots, terminals and an operator at work, and the facts that
+ * follow. A kill or a power cut ends each life, SIGTERM the last.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceName } from '../../../src/model/source-name.js';
@@ -30,7 +30,7 @@ export interface Recording {
 
 const livesCount = 3;
 const lanes = 3;
-/** Accepted in each life; a command follows each part of them. */
+/** Signals accepted in each life, and after how many of them the operator runs a command. */
 const signalsPerLife = 60;
 const signalsPerCommand = 8;
 const actions = {

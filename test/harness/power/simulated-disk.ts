@@ -1,6 +1,6 @@
 /**
  * The files and directories below one directory, as system calls make them, on a disk whose cache a power cut
- * empties. Names are changes of their directory and durable after its sync; a file’s own sync does not help.
+ * empties. A name belongs to its directory and is durable after the directory’s sync, not after the file’s own.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export class SimulatedDirectory {
 
 export type Entry = SimulatedFile | SimulatedDirectory;
 
-/** Made whole or not at all: of a rename, both sides. */
+/** A change that survives whole or not at all: a rename with both its sides. */
 export interface NameChange {
   readonly at: number;
   readonly names: readonly {
@@ -34,10 +34,10 @@ export class SimulatedDisk {
   /** In the order in which they were made. */
   names: NameChange[] = [];
 
-  /** @param path of its directory, as the system calls name it. */
+  /** @param path the path of `top`, as the system calls name it. */
   constructor(readonly path: string) {}
 
-  /** Takes over what is in a real directory, as durable. */
+  /** Loads the content of a real directory as durable. */
   load(from: string, into = this.top): void {
     for (const each of readdirSync(from, { withFileTypes: true })) {
       const entry = each.isDirectory() ? new SimulatedDirectory() : new SimulatedFile();
@@ -51,14 +51,14 @@ export class SimulatedDisk {
     }
   }
 
-  /** @returns undefined for what is elsewhere or does not exist. */
+  /** @returns undefined for a path that is elsewhere or does not exist. */
   find(path: string): Entry | undefined {
     if (path === this.path) return this.top;
     const place = this.#placeOf(path);
     return place?.directory.seen.get(place.name);
   }
 
-  /** As programs see them, with their paths below the top. */
+  /** The files as programs see them, with their paths below `top`. */
   *files(from = this.top, path = ''): Generator<[string, SimulatedFile]> {
     for (const [name, entry] of from.seen) {
       if (entry instanceof SimulatedFile) yield [`${path}/${name}`, entry];
@@ -78,7 +78,7 @@ export class SimulatedDisk {
     if (entry !== undefined && place !== undefined) this.#change(at, [{ ...place, entry }]);
   }
 
-  /** A file that leaves is gone; one that arrives from elsewhere is not known. */
+  /** A file that moves elsewhere is gone; one that arrives from elsewhere is ignored. */
   rename(at: number, from: string, to: string): void {
     const entry = this.find(from);
     const [source, target] = [this.#placeOf(from), this.#placeOf(to)];
@@ -96,7 +96,7 @@ export class SimulatedDisk {
     }
   }
 
-  /** What had its name there when the call began keeps it. */
+  /** Makes durable the changes of the directory's names that came before the call began. */
   syncNames(directory: SimulatedDirectory, begunAt: number): void {
     const isCovered = ({ at, names }: NameChange): boolean =>
       at < begunAt && names.some((name) => name.directory === directory);

@@ -1,6 +1,6 @@
 /**
  * A file on a disk with a volatile cache: what programs see, what a power cut surely leaves, and the changes
- * between the two. A change holds its sectors as they were after it, since sectors are written whole.
+ * between the two. A change holds whole sectors, as they were after it, since a disk writes sectors whole.
  */
 import { FileImage } from './file-image.js';
 
@@ -18,7 +18,7 @@ export type Change =
 
 export interface Sector {
   readonly offset: number;
-  /** Fewer than a sector's at the end of the file. */
+  /** Fewer than `sectorBytes` at the end of the file. */
   readonly bytes: Buffer;
 }
 
@@ -29,7 +29,7 @@ export class SimulatedFile {
   /** Offset of a sector → when it was last synced by itself. */
   readonly #syncedAt = new Map<number, number>();
 
-  /** In the order in which they were made; no sector in them is older than the durable one. */
+  /** The changes that are not synced, in order, without sectors that are older than the durable ones. */
   get pending(): readonly Change[] {
     return this.#pending.map((change) => this.#withoutOlder(change));
   }
@@ -47,7 +47,7 @@ export class SimulatedFile {
     for (const sector of change.sectors) this.#syncedAt.set(sector.offset, at);
   }
 
-  /** As a write that has not returned would change it. */
+  /** @returns the change that a write under way would make. */
   changeOf(offset: number, bytes: Buffer): Change {
     const from = offset - (offset % sectorBytes);
     const image = new FileImage();
@@ -67,7 +67,7 @@ export class SimulatedFile {
     this.#pending.push({ kind: 'resize', at, size });
   }
 
-  /** Everything that was there when the call began is durable. */
+  /** Makes durable every change that came before the call began. */
   sync(begunAt: number): void {
     const isCovered = ({ at }: Change): boolean => at < begunAt;
     for (const change of this.pending.filter(isCovered)) this.#fold(change);

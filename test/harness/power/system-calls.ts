@@ -1,6 +1,6 @@
 /**
  * What each traced system call does to a simulated disk, and which bytes it gives to a socket. Owns the table of
- * open files of one process. A call takes effect when it returns; one that has not is under way.
+ * open files of one process. A call takes effect when it returns; until then it is under way.
  */
 import { resolve } from 'node:path';
 import type { Change } from './simulated-file.js';
@@ -87,7 +87,7 @@ export class SystemCalls {
     this.now++;
     if (kind === 'begin') {
       this.#begunAt.set(call, this.now);
-      // Its number may be given away before it returns.
+      // Another thread may get the same descriptor before this call returns.
       if (call.name === 'close') this.#open.delete(descriptorOf(call));
       return undefined;
     }
@@ -99,9 +99,9 @@ export class SystemCalls {
   }
 
   /**
-   * The process has ended, and with it the calls under way.
-   * @param isDone whether such a write to a file was carried out.
-   * @returns what may have been sent.
+   * Ends the process and its calls under way.
+   * @param isDone whether a file write under way was carried out.
+   * @returns the socket writes that may have been sent.
    */
   end(isDone: (write: WriteUnderWay) => boolean): SocketWrite[] {
     for (const write of this.#writesUnderWay()) {
@@ -113,7 +113,7 @@ export class SystemCalls {
     return sent;
   }
 
-  /** Changes of the file by writes that have begun and not returned. */
+  /** Changes that writes under way would make to the file. */
   changesUnderWay(file: SimulatedFile): Change[] {
     return this.#writesUnderWay()
       .filter((write) => write.file === file)
@@ -202,7 +202,7 @@ function hasOffset({ name }: Call): boolean {
   return name.startsWith('pwrite');
 }
 
-/** Of a write: given with the call, or where the last one ended. */
+/** @returns where a write begins: at the end to append, where the call says, or where the last one ended. */
 function offsetOf(call: Call, { entry, isAppending, position }: OpenFile): number {
   if (isAppending && entry instanceof SimulatedFile) return entry.seen.size;
   const place = call.name === 'pwritev2' ? -2 : -1;
@@ -213,7 +213,7 @@ function descriptorOf({ args: [first = ''] }: Call): number {
   return Number.parseInt(first, 10);
 }
 
-/** The path that is its string with this number, from the directory that is named before it. */
+/** Resolves the call's string with this number against the directory that its argument before names. */
 function pathOf({ args, strings }: Call, number: number): string {
   let place = -1;
   for (let left = number; left >= 0; left--) place = args.indexOf('""', place + 1);

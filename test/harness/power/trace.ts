@@ -92,7 +92,7 @@ export function* readTrace(path: string): Generator<TraceEvent> {
   }
 }
 
-/** Of `) = 3</path>`, `) = -1 ENOENT (…)` or, when the process ended in the call, `) = ?`. */
+/** Reads `) = 3</path>`, `) = -1 ENOENT (…)` or, when the process ended in the call, `) = ?`. */
 function readResult(text: string): Result | undefined {
   const found = / = (-?\d+)(?:<(.*)>)?/.exec(text);
   return found === null ? undefined : { value: Number(found[1]), path: found[2] ?? '' };

@@ -1,7 +1,7 @@
 /**
  * The figures that a soak watches, each with its allowed growth. Read from outside: the metrics, /proc,
- * and the pages of a copy of the store. A window keeps its lowest reading: of the heap that is what a
- * collection has left.
+ * and the pages of a copy of the store. A window keeps its lowest reading: for the heap, the one after a
+ * collection.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'lmdb';
@@ -23,7 +23,7 @@ const mb = 2 ** 20;
 /** The sweep runs once a minute, and the pages it frees must have been reused. */
 export const longRunMinutes = 10;
 
-/** Idle connections of a burst outlast a window of a run shorter than this. */
+/** In a shorter run, idle connections of a burst outlast a window. */
 const burstMinutes = 2;
 
 // oxfmt-ignore
@@ -38,7 +38,7 @@ export const gauges = {
   fileDescriptors: { unit: '',   absolute: 40,      relative: 0.1,  minutesMin: burstMinutes },
   openExecutions:  { unit: '',   absolute: 120,     relative: 0.25, minutesMin: 0 },
   storeFile:       { unit: 'MB', absolute: 8 * mb,  relative: 0.15, minutesMin: longRunMinutes },
-  /** Whether one of three users is exchanged before a sweep or after it makes a third of the rows. */
+  /** A third of the rows depends on whether one of three users is exchanged before or after a sweep. */
   pagesUsed:       { unit: '',   absolute: 1_000,   relative: 0.5,  minutesMin: longRunMinutes },
   pagesFree:       { unit: '',   absolute: 2_000,   relative: 0.25, minutesMin: longRunMinutes },
   rows:            { unit: '',   absolute: 2_000,   relative: 0.5,  minutesMin: longRunMinutes },
@@ -90,7 +90,7 @@ type Rows = Readonly<Record<Collection, number>>;
 
 const metaPages = 2;
 
-/** Of a copy that the gateway makes: an open of the store beside it can undo what it commits. */
+/** Reads a copy that the gateway makes: a second opener of its store could undo its commits. */
 export async function readStore(
   dataDir: string,
 ): Promise<{ readonly reading: Pick<Reading, StoreGauge>; readonly rows: Rows }> {

@@ -33,11 +33,11 @@ const config = {
 };
 
 const readingMs = 1_000;
-/** The gateway makes a copy for it. */
+/** Rarer than `readingMs`: the gateway makes a copy of the store for each reading. */
 const storeReadingMs = 10_000;
 const windowsWanted = 40;
 const windowMsMin = 3_000;
-/** Between two sweeps rows are added: windows of another length would differ by where in that time they end. */
+/** Rows grow from sweep to sweep: windows of another length would end at different points of that growth. */
 const sweepMs = 60_000;
 /** Time between two turnovers of users, at most a twelfth of the run. */
 const turnOverMsMax = 20_000;

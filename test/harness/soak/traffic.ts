@@ -190,7 +190,7 @@ export class Traffic {
     const answer = await call(this.url, 'POST', path, {
       headers: { ...bearer(user.key), 'idempotency-key': `cancel-${++this.#count}` },
     });
-    // Since the read the order may have ended, or the terminal disconnected.
+    // The order may have ended since the read, or the terminal may have disconnected.
     this.#expect('cancel', user, answer, [202, 409]);
   }
 

@@ -7,10 +7,10 @@ import type { Verdict } from '../verdict.js';
 const dayMs = 86_400_000;
 /** This close to midnight the day of an answer is uncertain. */
 const nearMs = 60_000;
-/** Between this process's reading of the clock and the gateway's. */
+/** Longest time between this process's reading of the clock and the gateway's. */
 const toleranceMs = 5_000;
 
-/** No request should be sent then. */
+/** Send no request while this is true. */
 export function isNearMidnight(now: number): boolean {
   const sinceMs = now % dayMs;
   return sinceMs < nearMs || sinceMs > dayMs - nearMs;

@@ -21,7 +21,7 @@ const offsetMsMax = 40 * hourMs;
 const holdMsMax = 5_000;
 const suspendMsMax = 9_000;
 
-/** From minutes to many hours. */
+/** @returns a step of minutes to many hours. */
 function stepMs(chance: Chance): number {
   return chance.pick([
     chance.between(2 * minuteMs, 10 * minuteMs),
@@ -30,7 +30,7 @@ function stepMs(chance: Chance): number {
   ]);
 }
 
-/** Mostly short. */
+/** @returns a length up to `max`, mostly a short one. */
 function lengthMs(chance: Chance, max: number): number {
   return chance.happens(0.7) ? chance.between(300, max / 4) : chance.between(max / 4, max);
 }

@@ -1,7 +1,7 @@
 /**
- * A model of a sliding-window limit, judged from outside by monotonic time: a grant was made at some
- * moment between its request and its answer. It reports a violation only if no such moments are
- * allowed. Forgets grants that have left every window.
+ * A model of a sliding-window limit, judged from outside by monotonic time. A grant was made at some moment
+ * between its request and its answer: only if every choice of moments breaks the limit is it a violation.
+ * Forgets grants that have left every window.
  */
 import type { Verdict } from '../verdict.js';
 

@@ -18,7 +18,7 @@ export interface Signal {
   requestId: string | undefined;
   /** The gateway's wall time, Unix ms. */
   acceptedAt: number | undefined;
-  /** The clock was set while it was being accepted: its TTL may have ended at once, by the new time. */
+  /** The clock was set during its acceptance: by the new time, its TTL may have ended at once. */
   wasSetMeanwhile: boolean;
 }
 
@@ -73,7 +73,7 @@ export class SignalLog {
     );
   }
 
-  /** No connection that was opened after the TTL, by monotonic time, may carry the signal. */
+  /** Checks that no connection that was opened after the TTL, by monotonic time, carries the signal. */
   #inspectAge(signalId: string): void {
     const signal = this.signals.get(signalId);
     const { answeredAt } = signal ?? {};

@@ -31,7 +31,7 @@ const keepAliveMs = 15_000;
 /** After a longer stall of this process its heartbeats are late, which excuses a close. */
 const stallMsMax = limits.heartbeatWindowMs / 3;
 const stallLookMs = 50;
-/** By then every timeout has passed and every execution has ended, with all terminals connected. */
+/** With all terminals connected, every timeout has passed and every execution has ended within this time. */
 const restWithinMs = 60_000;
 
 /** Between two reads of a request. */
@@ -114,7 +114,7 @@ export class TestRun {
     for (const signal of this.signalLog.open) {
       let view: any;
       const isSettled = await becomesTrue(async () => {
-        // The gateway may have closed a connection that heard nothing while it was suspended.
+        // A gateway that was suspended may have closed connections as silent.
         await this.#connect(Object.values(this.terminals));
         view = await this.trader.read(this.#nextKey(), signal);
         return this.signalLog.isSettled(signal, view);
@@ -125,7 +125,7 @@ export class TestRun {
     }
   }
 
-  /** Alternates, so that no key reaches its limit. */
+  /** Takes the keys in turn, so that none reaches its limit. */
   #nextKey(): string {
     const { keys } = this.user;
     return keys[this.#reads++ % keys.length] as string;

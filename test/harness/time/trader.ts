@@ -71,7 +71,7 @@ export class Trader {
     }
   }
 
-  /** They leave a clock that was more than a day ahead, whichever lane has seen it so. */
+  /** requestIds may fall only if the clock was set back by more than a day since the last of them. */
   #checkOrder(last: Signal, signal: Signal): void {
     const [before, after] = [last.requestId as string, signal.requestId as string];
     const shown = this.#deps.wall.shownSince(last.sentAt);
@@ -80,7 +80,7 @@ export class Trader {
     this.#hold('requestIds only grow', isInOrder, () => [last, signal, shown]);
   }
 
-  /** Sends a signal until it is answered. @returns it, unless it was refused. */
+  /** Sends a signal until it is answered. @returns the signal; undefined if it was refused. */
   async submit(key: string, fields: object = {}): Promise<Signal | undefined> {
     const { signalLog, wall, chance } = this.#deps;
     const signalId = `time-${++this.submitted}`;
@@ -111,7 +111,7 @@ export class Trader {
     const answer = await this.#post(key, '/api/v1/signals', signal.idempotencyKey, body);
     const answeredAt = performance.now();
     if (answer.status !== 202) {
-      // It was built before the clock was set, or waited longer than its TTL.
+      // The signal was built before the clock was set, or waited longer than its TTL.
       const isExcused =
         wall.wasSetBetween(sentAt, answeredAt) || answeredAt - sentAt >= signal.ttlMs;
       const codes = (answer.body?.error?.details ?? []).map(({ code }: { code: string }) => code);
@@ -153,7 +153,7 @@ export class Trader {
     this.#hold('a cancel is taken or refused', isRight, () => answer.text);
   }
 
-  /** Within the retention, by the gateway's clock, the stored answer comes; later a refusal. */
+  /** Within the retention, by the gateway's clock, a replay gets the stored answer; later a refusal. */
   async #replay(key: string, signal: Signal): Promise<void> {
     const { wall, idempotencyRetentionMs } = this.#deps;
     const sentAt = performance.now();

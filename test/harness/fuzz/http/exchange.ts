@@ -11,7 +11,7 @@ import type { Input } from './input.js';
 
 /** The wait for an answer that may or may not come. */
 const patienceMs = 2_000;
-/** By then the gateway has closed the connection, also on a slow machine. */
+/** The gateway closes the connection within this time, even on a slow machine. */
 const closedWithinMs = 90_000;
 
 export interface Exchange extends Received {

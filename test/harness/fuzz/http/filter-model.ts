@@ -1,13 +1,13 @@
-/** What the contract says of the filter of a cancel of all orders, restated. */
+/** What the contract says of a cancel-all's filter, restated. */
 import { isObject, isText, tokensOf, unknownFields } from './signal-model.js';
 
-/** An instrument of this name is in no signal that an input holds. */
+/** No signal in any input has this instrument. */
 export const absentInstrument = 'NONE-OF-THEM';
 
 const fields = ['platform', 'instanceId', 'accountName', 'instrument'];
 const platforms = ['terminal_a', 'terminal_b'];
 
-/** `instrument:invalid_length`, unknown fields last. */
+/** @returns violations such as `instrument:invalid_length`, unknown fields last. */
 export function filterViolations(filter: unknown): string[] {
   if (!isObject(filter)) return ['$:object_required'];
   const { platform, instanceId, accountName, instrument } = filter;
@@ -25,7 +25,7 @@ export function filterViolations(filter: unknown): string[] {
   ];
 }
 
-/** Of a valid filter. False where it cannot be told. */
+/** Whether a valid filter matches no order; false if that is uncertain. */
 export function isNoOrderMeant(filter: unknown): boolean {
   return (filter as { readonly instrument?: unknown }).instrument === absentInstrument;
 }

@@ -9,7 +9,7 @@ export interface Fixtures {
   /** A key of the attacker with the scope `events:read` only. */
   readonly narrowKey: string;
   readonly revokedKey: string;
-  /** Of an accepted signal. */
+  /** requestId of an accepted signal. */
   readonly requestId: string;
   /** Working orders, which may be cancelled. */
   readonly orders: readonly string[];
@@ -20,7 +20,7 @@ export interface Fixtures {
 
 const ordersThereAre = 20;
 
-/** `terminal` is the attacker's: it reports the orders as working. */
+/** `terminal`: the attacker's, which reports the orders as working. */
 export async function createFixtures(
   url: string,
   attacker: Member,

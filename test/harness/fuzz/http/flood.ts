@@ -39,7 +39,7 @@ export async function runFloods(run: FuzzRun, inputs: number): Promise<string> {
     { name: 'one key', granted: 1_200, bytes: request('GET', sources, [`Authorization: Bearer ${attacker.key}`]), within: 200, beyond: 429 },
     { name: 'an address without a key', granted: 60, bytes: request('GET', sources), within: 401, beyond: 429 },
     { name: 'an address that guesses keys', granted: 0, bytes: request('GET', sources, ['Authorization: Bearer svc_api_guess']), within: 401, beyond: 429 },
-    // The logins of the two members count too.
+    // The logins of the two members count against this limit too.
     { name: 'an address that guesses passwords', granted: 8, bytes: request('POST', '/api/auth/login', ['Content-Type: application/json'], guess), within: 400, beyond: 429 },
   ];
   await gateway.checkHealth(victim, terminal);

@@ -6,7 +6,7 @@ import { cut } from './plain-inputs.js';
 
 type Change = (bytes: string, chance: Chance) => string;
 
-/** One more line, at a random place of the head. */
+/** Inserts a line at a random place of the head. */
 function withLine(bytes: string, chance: Chance, line: string): string {
   const headEnd = bytes.indexOf('\r\n\r\n');
   const ends = [...bytes.slice(0, headEnd + 2).matchAll(/\r\n/g)].map(({ index }) => index + 2);

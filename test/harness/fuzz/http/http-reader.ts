@@ -13,7 +13,7 @@ export interface ReadRequest {
   /** Offsets of its beginning and of the end of its request line. */
   readonly start: number;
   readonly lineEnd: number;
-  /** Legal, but no usual client sends it: it may also be refused. */
+  /** Legal, but sent by no usual client: the gateway may refuse it. */
   readonly isOdd: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Reading {
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const forbiddenInHeaders = /[\0-\x08\x0a-\x1f]/;
-/** Trimmed by the native parser from values. */
+/** Bytes that the native parser trims from values. */
 const aroundValues = /^[\t \x80-\xff]+|[\t \x80-\xff]+$/g;
 /** Digits by value; the native parser also reads `g`, as 16. */
 const nativeDigits = '0123456789:;<=>?@';

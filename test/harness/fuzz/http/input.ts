@@ -8,7 +8,7 @@ export interface Input {
   readonly pieces: readonly string[];
   /**
    * The HTTP is valid and usual: every request gets the answer that the API promises. If false, the
-   * gateway may refuse it and close instead.
+   * gateway may instead refuse a request and close the connection.
    */
   readonly isPlain: boolean;
   /** `leave` half-closes after its answers; the others do not wait for answers. */

@@ -1,4 +1,4 @@
-/** What the contract says of the limits of a key, restated. */
+/** What the contract says of a key's limits, restated. */
 import { isIP } from 'node:net';
 import { isObject, isText } from './signal-model.js';
 

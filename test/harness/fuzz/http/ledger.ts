@@ -1,7 +1,7 @@
 /**
- * The effects that the inputs mean, and those that the terminal and the store show. An effect is
- * allowed before its input is sent and certain once its 202 came; any other is a request that no input
- * contains. Lives as long as the target.
+ * The effects that the inputs may have, and those that the terminal and the store show. An effect is allowed
+ * before its input is sent, and certain once its 202 came; any other effect is a violation. Lives as long as
+ * the target.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Frame, Plugin } from '../../../support/plugin.js';
@@ -12,7 +12,7 @@ import type { MeantSignal } from './signal-model.js';
 
 interface Allowed {
   readonly signal: MeantSignal;
-  /** Name of the input that means it. */
+  /** Name of the input that contains the signal. */
   readonly inputName: string;
   isCertain: boolean;
 }
@@ -26,11 +26,11 @@ interface Count {
 export class Ledger {
   readonly #signals = new Map<string, Allowed[]>();
   readonly #cancels = new Map<string, Count>();
-  /** Each may cancel every order once. */
+  /** Allowed cancel-alls, each of which may cancel every order once. */
   #cancelAlls = 0;
   readonly #delivered = new Map<string, Frame>();
   readonly #revocable = new Set<number>();
-  /** Inputs of this round, as evidence of an effect that none of them means. */
+  /** Inputs of this round, as evidence for an effect that none of them allows. */
   #played: Input[] = [];
 
   constructor(readonly verdict: Verdict) {}
@@ -43,7 +43,7 @@ export class Ledger {
     this.#played.push(input);
   }
 
-  /** The input means this effect, or a documented gap permits it. */
+  /** Allows an effect that the input has, or may have by a documented gap. */
   allow(effect: Effect, inputName: string): void {
     if (effect.kind === 'signal') {
       const { signal } = effect;
@@ -55,14 +55,14 @@ export class Ledger {
     else this.#revocable.add(effect.keyId);
   }
 
-  /** Its first 202 was received. */
+  /** Makes an effect certain, when its first 202 came. */
   confirm(effect: Effect): void {
     if (effect.kind === 'signal') {
       for (const each of this.#signals.get(effect.signal.signalId) ?? []) each.isCertain = true;
     } else if (effect.kind === 'cancel') this.#cancelsOf(effect.orderRef).certain++;
   }
 
-  /** Another input has the same signalId, so that either may be refused as a duplicate. */
+  /** Whether several inputs have the same signalId: any may be refused as a duplicate. */
   isContested({ signal }: Effect & { kind: 'signal' }): boolean {
     return (this.#signals.get(signal.signalId)?.length ?? 0) > 1;
   }

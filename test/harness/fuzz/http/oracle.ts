@@ -18,7 +18,7 @@ const nativeStatuses = [400, 431, 505];
 /** The refusal after which the gateway closes the connection. */
 const closing = '400 bad_request';
 const refusals = ['400', '431', '505', closing];
-/** Between requests of the same input. */
+/** Refusals that requests of the same input may cause one another. */
 const collisions = [
   '409 idempotency_conflict',
   '409 request_in_progress',
@@ -177,7 +177,7 @@ function isNative({ headers, status }: Answer): boolean {
   return headers['x-trace-id'] === undefined && nativeStatuses.includes(status);
 }
 
-/** In the form of the expectations: `422 invalid_signal v:unsupported_version`. */
+/** @returns the answer in the form of the expectations: `422 invalid_signal v:unsupported_version`. */
 function saidBy(answer: Answer): string {
   const { status, body } = answer;
   if (isNative(answer) || status < 400) return `${status}`;

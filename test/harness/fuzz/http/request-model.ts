@@ -60,13 +60,13 @@ export function expectationOf(request: ReadRequest, fixtures: Fixtures, now: num
   const asked = { ...request, parameter, query, all };
   const refusal = refusalOf(route, asked, fixtures);
   const expected = refusal ?? endpoints[route.operation](asked, fixtures, now);
-  // A key that is not UTF-8 is refused.
+  // A key beyond ASCII is refused unless it is UTF-8.
   const isKeyDecoded = all('idempotency-key').some((key) => /[\x80-\xff]/.test(key));
   const isDoubtful = request.isOdd || values.areTrimmed || isKeyDecoded;
   return isDoubtful ? { ...expected, verdicts: 'anything' } : expected;
 }
 
-/** A body is announced, with an expectation that the native parser does not meet. */
+/** Whether a client would hold back the body, for an `Expect` that the native server does not meet. */
 function isHeldBack(all: Asked['all']): boolean {
   const [expected, ...others] = all('expect');
   const isMet = expected === undefined || expected === '100-continue';

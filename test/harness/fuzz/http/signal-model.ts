@@ -74,7 +74,7 @@ interface Signal {
   readonly accountName?: string;
 }
 
-/** Of a valid text. */
+/** Nesting of a valid text. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

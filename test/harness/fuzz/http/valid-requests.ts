@@ -24,7 +24,7 @@ type DraftMaker = (material: Material) => Draft;
 
 const source = 'platform=terminal_a&instanceId=fuzz-1&accountName=Sim101';
 
-/** Valid and invalid ones. Those that are valid mean no order, so that orders are left to be cancelled. */
+/** Valid and invalid filters. The valid ones match no order, so that orders are left to be cancelled. */
 const filters: readonly string[] = [
   ...['', '"platform":"terminal_a, terminal_b",', '"instanceId":"fuzz-1",'],
   ...['"platform":"none",', '"accountName":"",', '"account":"x",', '"instanceId":7,'],
@@ -120,7 +120,7 @@ export const drafts = {
 
 type DraftName = keyof typeof drafts;
 
-/** Answered synchronously, so that they may be pipelined. */
+/** Requests that are answered synchronously, so that they may be pipelined. */
 export const promptDrafts: readonly DraftName[] = ['read', 'sources', 'nothing', 'another method'];
 
 /** Weights: requests with more ways to fail more often. */

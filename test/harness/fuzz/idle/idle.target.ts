@@ -16,7 +16,7 @@ const connectionsMax = 10_000;
 /** Descriptors for the store, the terminals and the served clients. */
 const descriptorsSpared = 200;
 const atATime = 200;
-/** The gateway closes them after ten seconds, a slow machine later. */
+/** The gateway closes idle connections after ten seconds, later on a slow machine. */
 const closedWithinMs = 120_000;
 /** A socket takes less than a kilobyte; kernel buffers are not the gateway's memory. */
 const kilobytesEach = 16;
@@ -98,7 +98,7 @@ export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
   }
 }
 
-/** From many addresses, since one has too few ports. */
+/** Connects from many addresses, since one has too few ports. */
 function open(url: string, place: number): Socket {
   const { hostname, port } = new URL(url);
   const localAddress = `127.1.0.${1 + (place % 100)}`;
@@ -106,7 +106,7 @@ function open(url: string, place: number): Socket {
   return socket.on('error', () => undefined);
 }
 
-/** Of this process, which the gateway inherits. */
+/** The limit of this process, which the gateway inherits. */
 function descriptorsMax(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1]);

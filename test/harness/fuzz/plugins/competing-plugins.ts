@@ -64,7 +64,7 @@ export class CompetingPlugins {
     }
   }
 
-  /** Executes it once and acknowledges it every time. */
+  /** Executes an order once and acknowledges it every time. */
   #execute(plugin: Plugin, executionId: string): void {
     const times = (this.submits.get(executionId) ?? 0) + 1;
     this.submits.set(executionId, times);

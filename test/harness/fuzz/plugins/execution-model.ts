@@ -42,7 +42,7 @@ export class ExecutionModel {
     readonly orderRef: string | null,
     readonly quantity: number | null,
     isSent: boolean,
-    /** Unix ms after which it is not sent again. */
+    /** Unix ms after which the order is not sent again. */
     readonly expiresAt: number,
   ) {
     this.status = isSent ? 'dispatched' : 'denied';
@@ -199,7 +199,7 @@ export class ExecutionModel {
     return isAll ? Math.max(this.quantity, known ?? 0) : known;
   }
 
-  /** What is not told of the order's id and state stays. */
+  /** An order id or state that the frame leaves out stays as it was. */
   #tellNative(told: any): void {
     if (told === undefined) return;
     const { orderId = null, state = null } = this.native ?? {};

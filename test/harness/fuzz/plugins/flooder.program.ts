@@ -1,7 +1,7 @@
 /**
  * An attacker in a process of its own: `node flooder.program.js URL SESSION_TOKEN ATTACK`. Floods the plugin
- * socket with one kind of frame, or the API with requests in one write, over several connections, connects again when it is cut off, and ends when
- * it is killed. Prints what ended its connections, by reason, once a second.
+ * socket with one kind of frame, or the API with requests in one write, over several connections, and connects
+ * again when it is cut off, until it is killed. Prints once a second what ended its connections, by reason.
  */
 import { connect, type Socket } from 'node:net';
 import { handshake, handshakeLines, opcodes } from './raw-websocket.js';
@@ -13,7 +13,7 @@ const bytesPerSecond = 16 * 1024 * 1024;
 const tickMs = 5;
 const bytesPerTick = (bytesPerSecond * tickMs) / 1_000 / connections;
 const reconnectMs = 50;
-/** Far below what one read of the gateway takes. */
+/** Far less than the gateway takes in one read. */
 const chunkBytes = 64 * 1024;
 
 let seq = 0;
@@ -42,7 +42,7 @@ const unknown = 'exe_01KGA2M5000000000000000001_0';
 interface Attack {
   /** What is sent after the hello. */
   readonly frame: () => Buffer;
-  /** Sent once, before the first of them. */
+  /** Sent once, before the first `frame`. */
   readonly first?: Buffer;
   readonly repeats: boolean;
   readonly isUnlimited?: boolean;
@@ -54,7 +54,7 @@ const numbered = (value: object): Attack => ({
   repeats: false,
 });
 const event = { type: 'event', event: 'terminal_message' };
-/** Of a message that never ends. */
+/** Fragments of a message that never ends. */
 const fragments: Attack = {
   ...of(frame(opcodes.continuation, '', false)),
   first: frame(opcodes.text, '{', false),

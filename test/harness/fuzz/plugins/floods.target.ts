@@ -1,7 +1,7 @@
 /**
  * The target `floods`: one user floods the plugin socket or the API of a gateway that has the shipped limits, from a
- * process of its own, while another user trades. An input is a request of that other user: each is answered
- * with success, and as fast as it would be alone. `--attacks events,acks` runs only these.
+ * process of its own, while another user trades. An input is a request of that other user, which must succeed
+ * about as fast as without the flood. `--attacks events,acks` runs only these.
  */
 import { spawn } from 'node:child_process';
 import { call, bearer, signal, submit } from '../../../support/api.js';
@@ -25,10 +25,10 @@ const attacks: readonly string[] = [
 ];
 
 const victimEmail = 'victim@example.com';
-/** One for each attack: after a flood a user has to wait. */
+/** Each attack has a user of its own, since a user has to wait after a flood. */
 const emailOf = (attack: string): string => `${attack}@example.com`;
 const gapMs = 10;
-/** How much slower a request may be than without the flood: whichever is more. */
+/** How much slower a request may be than without the flood; the larger of both counts. */
 const slowerMax = { times: 5, ms: 50 };
 const growthMaxMb = 96;
 const flooder = new URL('./flooder.program.js', import.meta.url).pathname;

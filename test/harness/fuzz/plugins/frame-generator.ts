@@ -9,7 +9,7 @@ import { mutate, mutateText } from './mutation.js';
 import type { SourceModel } from './source-model.js';
 import { edgeCaseTexts, randomValue, textOf, type Schema } from './schema-values.js';
 
-/** Identifiers that are not of the source. */
+/** Identifiers of other sources. */
 export interface ForeignIds {
   readonly executionIds: readonly string[];
 }

@@ -140,7 +140,7 @@ export async function runFraming(bed: TestBed, chance: Chance): Promise<number> 
     plugin.cut();
     return lastSeq as number;
   };
-  // Its write is behind theirs: a welcome before they are on disk would not count them.
+  // The probe's write queues behind the frames': its acknowledgement shows that they are on disk.
   await acknowledged(`${mark}-behind`);
   const after = await openPlugin(bed.url, sessionToken, source);
   after.cut();

@@ -111,7 +111,7 @@ export async function tryHandshake(bed: TestBed, chance: Chance): Promise<number
       ([name, value]) =>
         mutated.find(({ line }) => line === name)?.instead ?? [`${name}: ${value}`],
     );
-    // Of two mutations of a line the first counts.
+    // If two mutations change the same line, only the first counts.
     const effective = mutated.filter(
       (each) => mutated.find(({ line }) => line === each.line) === each,
     );

@@ -193,7 +193,7 @@ export class PluginSession {
     source.executions.set(executionId, model);
     if (!isSent) return;
     await this.#next('submit', { executionId });
-    // The submit is sent before the status says so: wait for the status.
+    // The submit arrives before the status shows it: wait for the status.
     await eventually(async () => (await this.#shown(model)).status !== 'queued');
   }
 
@@ -392,7 +392,7 @@ export class PluginSession {
   }
 }
 
-/** A field that only the gateway's own events of these names have. */
+/** Event name → a field that only the gateway's own events have. */
 const ownFields: Readonly<Record<string, string>> = {
   command_result: 'delivery',
   cancel_update: 'requestedAt',
@@ -414,12 +414,12 @@ function firstUnlike(own: readonly unknown[], due: readonly unknown[]): unknown 
   };
 }
 
-/** Such a frame ends the connection, which framing.ts covers. */
+/** A frame that is too large ends the connection, which framing.ts covers. */
 function isTooLarge(text: string): boolean {
   return Buffer.byteLength(text) > frameBytesMax;
 }
 
-/** As received: UTF-8 replaces a lone surrogate. */
+/** @returns the text as the gateway receives it: UTF-8 replaces a lone surrogate. */
 function roundTripped(text: string): string {
   return Buffer.from(text).toString();
 }

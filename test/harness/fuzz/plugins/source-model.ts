@@ -29,7 +29,7 @@ export class SourceModel {
   /** Events that the stream must still carry. */
   due: DueEvent[] = [];
   capabilities: readonly string[] = [];
-  /** A numbered frame was sent and must be acknowledged. */
+  /** Whether a numbered frame was sent that must be acknowledged. */
   owesAck = false;
   /** `lastSeq` of the latest welcome. */
   welcomedSeq = 0;
@@ -40,7 +40,7 @@ export class SourceModel {
     readonly accountName: string,
   ) {}
 
-  /** The last safe integer is used as a number. */
+  /** Whether the source has used the last safe integer as a number. */
   get isSpent(): boolean {
     return this.lastSeq >= Number.MAX_SAFE_INTEGER;
   }
@@ -76,7 +76,7 @@ export class SourceModel {
     for (const said of known) this.#sent(said['executionId'])?.report(said);
   }
 
-  /** Submits that must be sent again on a new connection, in this order; one about to expire may. */
+  /** Submits that must be sent again on a new connection, in order, without those that are about to expire. */
   redelivered(): string[] {
     if (!this.capabilities.includes('submit')) return [];
     const soon = Date.now() + aboutToExpireMs;

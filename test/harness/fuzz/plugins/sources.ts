@@ -37,7 +37,7 @@ export class Sources {
       : new SourceModel('terminal_b', instanceId, `${name}@server`);
   }
 
-  /** Without lone surrogates, which a query string cannot contain. */
+  /** A text without lone surrogates, which a query string cannot contain. */
   #text(lengthMax: number): string {
     return Buffer.from(textOf(this.#chance, 0, lengthMax)).toString();
   }

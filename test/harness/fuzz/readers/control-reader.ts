@@ -9,7 +9,7 @@ import type { TestBed } from '../test-bed.js';
 import { withDeadline } from '../deadline.js';
 import type { StreamName } from './stream-requests.js';
 
-/** Unacknowledged frames; more would test the plugin's socket instead of the readers. */
+/** Most unacknowledged frames: more would test the plugin's socket instead of the readers. */
 const framesAtOnce = 50;
 
 export class ControlReader {
@@ -57,7 +57,7 @@ export class ControlReader {
     }
   }
 
-  /** A cursor after which no event is left. */
+  /** @returns the cursor of the newest event, after all have been read. */
   async newest(): Promise<string> {
     await eventually(() => this.isUpToDate, 30_000);
     return this.#reader.lastId;

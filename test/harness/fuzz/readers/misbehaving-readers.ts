@@ -27,7 +27,7 @@ const bytesOfAnEvent = 30_000;
 const eventsToStop = Math.ceil(socketBufferBytesMax() / bytesOfAnEvent) + 300;
 
 export const misbehavingReaders: Readonly<Record<string, MisbehavingReader>> = {
-  /** Its stream must be cut; skipping events is not allowed. */
+  /** The gateway must cut its stream rather than skip events. */
   async 'stops reading'({ publish, ...deps }) {
     const { socket, read } = await ask(deps);
     socket.pause();

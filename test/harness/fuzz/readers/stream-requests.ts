@@ -1,6 +1,6 @@
 /**
  * Requests for an event stream, mutated in query, cursor, method or key, each with its answer by the
- * contract: the first check that fails, in the contract's order.
+ * contract, whose checks have an order: the first that fails decides.
  */
 import type { Chance } from '../../chance.js';
 import { request } from '../../../support/raw-client.js';
