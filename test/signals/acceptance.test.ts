@@ -207,7 +207,7 @@ t.test(
   async (t) => {
     const gateway = new SimulatedGateway();
     const plugin = await gateway.plugin();
-    // As when the news of the next commit's success comes before that of this one's failure is out.
+    // As if the next commit's success were known before the disk's health has heard of this one's failure.
     Object.assign(gateway.health, { noteCommit: () => undefined });
     gateway.memory.failNextCommits(1, 'kept');
     accept(gateway, { signalId: 's', idempotencyKey: 'k' });
@@ -315,7 +315,7 @@ t.test('a stale time shorter than that of an answer counts for both', async (t) 
 
 t.test('a doubt ends without any other request, after as many tries as it takes', async (t) => {
   const gateway = new SimulatedGateway();
-  // As when the disk’s health has not heard of the failure.
+  // As if the disk’s health had not yet heard of the failure.
   Object.assign(gateway.health, { noteCommit: () => undefined });
   gateway.memory.failNextCommits(4, 'lost');
   accept(gateway, { signalId: 's', idempotencyKey: 'k' });
@@ -356,7 +356,7 @@ t.test('a look at the store settles only what was in doubt when it began', async
   await gateway.pass(5_000);
   const look = () =>
     gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
-  // Of s, and of the look that its doubt began.
+  // Releases the commit of s, and that of the look at the store for which the doubt about s is the reason.
   for (let i = 0; i < 2; i++) await commits.releaseOne();
   t.equal(look(), 'idempotency_outcome_unknown');
   await commits.releaseAll();
@@ -394,7 +394,7 @@ t.test('what was in doubt and turns out refused is settled once', async (t) => {
   const commits = new HeldCommits(gateway);
   gateway.clock.advance(1_000);
   const again = accept(gateway, wish);
-  // The look at what is in doubt.
+  // Releases the look at the store that settles the doubts.
   await commits.releaseOne();
   t.equal(look(), 'request_in_progress', 'the retry has the key');
   t.strictSame(gateway.acceptance.holderOf('u1', 's'), {}, 'and the signalId');

@@ -5,7 +5,7 @@ import { acceptedSignal } from '../support/accepted-signal.js';
 
 const born = acceptedSignal({ userId: 'u1' }).execution;
 
-/** An order for ten, in the given state as the gateway would have brought it there. */
+/** An order for ten in this state, as the gateway would have left it. */
 export function anExecution(status: ExecutionStatus, change: Partial<Execution> = {}): Execution {
   const wasSent = status !== 'queued' && status !== 'denied';
   return {

@@ -197,7 +197,7 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
         } else if (each.kind === 'restart') {
           await gateway.pass(1_000);
           gateway = gateway.restart();
-          // What never came to the disk was not acknowledged either: the plugin says it again.
+          // A fill that did not reach the disk was not acknowledged: a plugin reports it again.
           wasFilled = gateway.execution(id).status === 'filled';
           plugin = gateway.connect();
           plugin.hello();

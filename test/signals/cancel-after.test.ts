@@ -70,7 +70,7 @@ t.test('one that is armed while its last fire waits stays armed', async (t) => {
   plugin.drop();
   for (let i = 0; i < 1_000; i++) gateway.accept({ keyId: 8 }, () => undefined);
   await turns(20);
-  // Those of one user follow one another, and this one takes many turns.
+  // A user's cancel-alls run one after another, and this one takes many turns.
   const all = gateway.cancelAllNow();
   gateway.clock.advance(10_000);
   t.match(await set(gateway, 0), { armed: false, lastFiredAt: null });
@@ -205,7 +205,7 @@ t.test(
   },
 );
 
-/** What the wall clock and the uptime count of it, and the monotonic clock does not. */
+/** Suspends the machine: the wall clock and the uptime count that time, the monotonic clock does not. */
 function sleep(gateway: SimulatedGateway, ms: number): void {
   gateway.clock.stepWall(ms);
   gateway.core.cancelAfter.slept(ms);

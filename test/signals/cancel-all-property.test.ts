@@ -1,6 +1,6 @@
 /**
- * Whatever happens before, between and after: once a cancel-all is answered, each order that it matched ends
- * denied, cancelled, filled or another way, or has one cancel, which leaves when its terminal is there.
+ * Whatever happens before and after: once a cancel-all is answered, each order that it matched ends, or has one
+ * cancel, which leaves when its terminal is there.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -32,17 +32,17 @@ const steps = [
 
 type Step = (typeof steps)[number];
 
-/** More than are judged or changed in a turn. */
+/** More orders than the gateway judges or changes in a turn. */
 const many = 70;
 
-/** A terminal that remembers across connections and restarts of the gateway what reached it. */
+/** A terminal that remembers its orders across connections and restarts of the gateway. */
 class Terminal {
   plugin: ScriptedPlugin | undefined;
   readonly known = new Set<string>();
   readonly filled = new Set<string>();
   seq = 0;
 
-  /** Takes the frames that came, oldest first; a cancel is answered, a submit noted. */
+  /** Takes the frames that came, oldest first: notes a submit, answers a cancel. */
   read(): void {
     const { plugin } = this;
     if (plugin === undefined || plugin.closed !== undefined) return;
@@ -58,7 +58,7 @@ class Terminal {
       const reasonCode = 'order_unknown_at_terminal';
       return this.#say({ type: 'cancel_report', cancelRequestId, status: 'rejected', reasonCode });
     }
-    // A real one repeats the report until it is acknowledged.
+    // A real terminal repeats the report until it is acknowledged.
     if (this.filled.has(executionId)) this.report(executionId, 'filled');
     const status = this.filled.has(executionId) ? 'too_late' : 'cancelled';
     this.#say({ type: 'cancel_report', cancelRequestId, status });
@@ -151,12 +151,12 @@ async function play(script: readonly Step[]): Promise<void> {
   await turns();
   await gateway.pass(10_000, 500);
   answers.forEach(note);
-  // The terminal comes, and reads.
+  // The terminal connects and reads its frames.
   for (let i = 0; i < 3; i++) {
     await connect();
     await turns();
     terminal.read();
-    // What failed is tried again every second.
+    // The gateway retries a failed commit every second.
     await gateway.pass(3_000, 500);
   }
   for (const [id, outcome] of matched) {

@@ -30,7 +30,7 @@ async function acknowledge(plugin: ScriptedPlugin, executionId: string): Promise
   await turns();
 }
 
-/** A gateway with orders that its terminal has acknowledged or was sent, or that wait for it. */
+/** A gateway with orders that the terminal has acknowledged, was sent, or has yet to get. */
 async function withOrders(count: number, state: 'acknowledged' | 'sent' | 'queued' = 'queued') {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
@@ -49,7 +49,7 @@ function readerOf({ store, core }: SimulatedGateway): SignalReader {
   return new SignalReader({ store, owed: core.owed, fillsMax: 10_000 });
 }
 
-/** Another gateway on what the commits until now have left. */
+/** @returns a gateway that starts on what the commits until now have left. */
 function killed(gateway: SimulatedGateway, life?: Pick<Life, 'isStarting'>): SimulatedGateway {
   gateway.memory.failNextCommits(Infinity);
   const next = gateway.restart(life);
@@ -57,7 +57,7 @@ function killed(gateway: SimulatedGateway, life?: Pick<Life, 'isStarting'>): Sim
   return next;
 }
 
-/** Of the key `k`. */
+/** @returns the state of the Idempotency-Key `k`. */
 function keyState({ idempotency, clock }: SimulatedGateway): string {
   return idempotency.lookUp('u1', 'k', () => 'cancel-all', clock.now()).kind;
 }
@@ -357,7 +357,7 @@ t.test(
       t.match(gateway.durable(id)?.cancel, { status: 'requested' }, 'that it left is not on disk');
       const later = gateway.restart();
       const back = later.connect();
-      // While what the hello tells is written, the cancel waits.
+      // The cancel waits until what the hello tells is on disk.
       back.hello({ executions: [{ executionId: id, status: 'working' }] });
       back.say({ ...answer, cancelRequestId: cancelsSent(plugin)[0] });
       await turns();
@@ -542,7 +542,7 @@ t.test('what is accepted meanwhile does not overtake a decision either', async (
   gateway.memory.failNextCommits(1);
   gateway.cancelAllNow();
   await turns();
-  // As when the disk’s health has not heard of the success.
+  // As if the disk’s health had not yet heard of the success.
   Object.assign(gateway.health, { noteCommit: () => undefined });
   await gateway.submit();
   t.strictSame(plugin.submitted, ['s1']);
@@ -608,7 +608,7 @@ t.test('a start counts as sent what no decision covers, and denies what one does
   const { gateway, ids } = await withOrders(2);
   const [decided = '', other = ''] = ids;
   await gateway.store.write((batch) => {
-    // Both were marked; a frame of the one that is denied never left.
+    // Both are marked as perhaps sent; of the decided one no frame has left.
     for (const id of ids) {
       batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), maySend: true });
     }
@@ -634,7 +634,7 @@ t.test('a cancel that may have been sent counts as sent, its order decided or no
   await gateway.store.write((batch) => {
     const decision = { cause: 'cancelled_by_api', requestedAt, trail: {}, orders } as const;
     batch.put('cancelAlls', ['u1', 'cal_1'], decision);
-    // What was decided was done, and rejected; the bot then asked by itself.
+    // The cancels that were decided were sent and rejected; then the bot requested a second one of each order.
     for (const id of ids) {
       const cancel = aCancel('requested', { cancelRequestId: `can_${id.slice(4)}_2`, attempt: 2 });
       batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), cancel });

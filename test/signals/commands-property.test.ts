@@ -1,7 +1,7 @@
 /**
- * Random cancels, switches and reports on a disk that hangs, fails, refuses and recovers, across kills: what is
- * answered is durable and has its effect once, what is refused has none, and what is unknown becomes known, the same
- * for everybody who asks again. Nothing stays counted once the disk is well.
+ * Random cancels, switches and reports on a disk that hangs, fails, refuses and recovers, across kills. A command
+ * that is answered is durable and takes effect once; one that is refused has no effect; an unknown outcome becomes
+ * known, the same to every retry. Nothing stays counted once the disk is well.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -58,10 +58,10 @@ interface NumberedFrame {
   readonly [field: string]: unknown;
 }
 
-/** A terminal with a journal: what it says is said again until it is acknowledged. */
+/** A terminal with a journal, from which it repeats its reports until they are acknowledged. */
 class Terminal {
   plugin: ScriptedPlugin | undefined;
-  /** By executionId: the ids of its fills, and how it ended. */
+  /** executionId → the ids of its fills, and how it ended. */
   readonly orders = new Map<string, { readonly fills: string[]; end?: 'filled' | 'cancelled' }>();
   #journal: NumberedFrame[] = [];
   #seq = 0;
@@ -140,7 +140,7 @@ class Terminal {
     this.read();
     for (const { cancelRequestId, executionId } of this.#cancels.splice(0)) {
       const order = this.orders.get(executionId);
-      // A restart counts as sent what may have been sent.
+      // A restarted gateway counts an order as sent that may not have reached the terminal.
       if (order === undefined) {
         const reasonCode = 'order_unknown_at_terminal';
         this.#say({ type: 'cancel_report', cancelRequestId, status: 'rejected', reasonCode });
@@ -156,7 +156,7 @@ class Terminal {
 interface Command {
   readonly fingerprint: string;
   readonly told: Set<string>;
-  /** The life in which it was answered that its outcome is unknown. */
+  /** Number of the gateway's life in which an answer called the outcome unknown. */
   unknownIn?: number;
 }
 
@@ -170,7 +170,7 @@ class Story {
   gateway = new SimulatedGateway({ limits });
   readonly #disk = new FailingDisk(() => this.gateway.memory);
   readonly terminal = new Terminal();
-  /** By Idempotency-Key; a key is used for what it was used first. */
+  /** Idempotency-Key → its command, with the fingerprint of the newest use that found the key free. */
   readonly commands = new Map<string, Command>();
   readonly accepted = new Set<string>();
   readonly settings = new Map<number, Setting[]>(keyIds.map((keyId) => [keyId, []]));
@@ -213,7 +213,7 @@ class Story {
     this.#tell();
   }
 
-  /** In the moment of an answer. */
+  /** Judges in the moment of an answer, inside the gateway's call; `#tell` throws the error later. */
   #judge(judge: () => void): void {
     try {
       judge();
@@ -261,7 +261,7 @@ class Story {
     });
   }
 
-  /** @returns what takes the answer to a command; undefined where the endpoint would not begin it. */
+  /** @returns a function that takes the command's answer; undefined if the endpoint would not begin it. */
   #begin(key: string, fingerprint: string): ((body: string | undefined) => void) | undefined {
     const { gateway } = this;
     let command = this.commands.get(key);
@@ -442,7 +442,7 @@ class Story {
     }
   }
 
-  /** Every order ends. */
+  /** Brings every order to its end, and checks that nothing is left of it in memory. */
   async finish(): Promise<void> {
     const { gateway, terminal } = this;
     while (terminal.report('filled', 0));
@@ -465,7 +465,7 @@ class Story {
   }
 }
 
-/** When the last one was due that was answered, and that no other came before. */
+/** @returns when the last answered setting was due that no later one replaced before; 0 if there is none. */
 function lastFired(settings: readonly Setting[]): number {
   const fired = settings.filter(({ firesAt, isTold }, i) => {
     const [next] = settings.slice(i + 1);

@@ -1,4 +1,4 @@
-/** Who waits for the completion of a signal, and what ends the wait. */
+/** Waits for the completion of a signal, and what ends them. */
 import t, { type Test } from 'tap';
 import type { KeyOwner } from '../../src/auth/api-key.js';
 import type { KeyRefusal } from '../../src/auth/key-rights.js';

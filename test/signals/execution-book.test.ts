@@ -138,7 +138,7 @@ t.test(
     t.equal(gateway.book.size, 0);
     plugin.say({ type: 'report', seq: 1, executionId: id, status: 'rejected' });
     await turns();
-    // As a stop does that takes many turns.
+    // A stop that takes many turns may hold such an entry.
     gateway.book.apply(entry as BookEntry, stopSending('trading_halted'));
     await turns();
     t.match(gateway.durable(id), { status: 'rejected', delivery: 'confirmed' });
@@ -205,7 +205,7 @@ t.test('memory lets go of all that is settled', async (t) => {
   );
 });
 
-/** A cancel that has left on a connection that is broken. @returns its order. */
+/** Sends a cancel on a connection that then breaks. @returns its order. */
 async function cancelOnBroken(gateway: SimulatedGateway): Promise<string> {
   const plugin = await gateway.plugin();
   const [id = ''] = await gateway.submit();
@@ -215,7 +215,7 @@ async function cancelOnBroken(gateway: SimulatedGateway): Promise<string> {
   return id;
 }
 
-/** One that became unknown, as its order. */
+/** A cancel that became unknown, as did its order. */
 async function unansweredCancel() {
   const gateway = new SimulatedGateway();
   const id = await cancelOnBroken(gateway);
@@ -272,7 +272,7 @@ t.test('memory lets go of what can be sent again no longer, however time passes'
 t.test('a start takes what may have been sent as sent, and what was not as queued', async (t) => {
   const first = new SimulatedGateway();
   const plugin = await first.plugin();
-  // Accepted while connected, so marked; the crash comes before the frame's own record.
+  // An order that is accepted while connected is marked; the crash comes before it is stored as dispatched.
   first.accept({ signalId: 'marked', ttlMs: 100_000 }, () => undefined);
   await turns(1);
   const marked = first.store.range('openExecutions')[0]?.record;
@@ -543,7 +543,7 @@ t.test('nor has one whose last change comes to the disk after that a deadline', 
   t.equal(gateway.deadlines.size, before);
 });
 
-/** Another life on what is on disk now, while this one is still in the middle of something. */
+/** @returns a gateway that starts on what is on disk now, while this one still has work under way. */
 async function copyOf(gateway: SimulatedGateway): Promise<SimulatedGateway> {
   const store = createMemoryStore();
   const collections = ['requests', 'openExecutions', 'finalExecutions', 'sources'] as const;
@@ -653,7 +653,7 @@ t.test('what is not on disk yet is not let go', async (t) => {
   t.equal(entry.execution.maySend, true);
 });
 
-/** One order waits for its confirmation, and the other for that of its cancel. */
+/** One order waits for its confirmation, the other for the confirmation of its cancel. */
 async function oneSentAndOneCancelled() {
   const { gateway, plugin, id } = await dispatched();
   const [other = ''] = await gateway.submit();
@@ -668,7 +668,7 @@ function rewrite(gateway: SimulatedGateway, record: Execution): Promise<void> {
   return gateway.store.write((batch) => batch.put('openExecutions', key, record));
 }
 
-/** An order that works at its terminal, and its user is deleted. */
+/** A deleted user with a working order, an armed switch and a cancel-all. */
 async function ofDeletedUser(t: Test) {
   const gateway = new SimulatedGateway();
   const { userId, email } = user;
@@ -705,7 +705,7 @@ t.test('what a deleted user has left is not read at the start, and stays removed
   const now = next.clock.now() + 2 * hourMs;
   const sweep = () => next.store.sweep({ cycle: 1, now, limits: next.limits });
   while (!(await sweep()).swept.hasEnded);
-  // What is open of terminals that are not known is given up after an hour.
+  // After an hour the gateway gives up open orders of terminals that it does not know.
   await next.pass(2 * hourMs, hourMs);
   for (const collection of collectionsWith('purged')) t.strictSame(next.store.keys(collection), []);
 });

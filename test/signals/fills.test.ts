@@ -11,7 +11,7 @@ import {
 import { report } from '../../src/signals/moves.js';
 import { aFill, anExecution } from './an-execution.js';
 
-/** All of them, of which the list takes so many. */
+/** @returns the fills together, in a list of at most `listedMax`. */
 function allOf(fills: readonly Fill[], listedMax = Infinity): Fills {
   let all: Fills = { fills: [] };
   for (const fill of fills) all = fillsWith(all, fill, listedMax) as Fills;

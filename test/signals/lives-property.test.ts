@@ -1,7 +1,7 @@
 /**
- * Random lives of a gateway on a clock that passes with every look at it, across boundaries of time, connections that
- * break, commits that fail and kills: what was accepted has one end, on a way that the table of states allows, no
- * submit frame leaves after its TTL, and nothing stays in memory.
+ * Random lives of a gateway on a clock that advances with every look at it, across boundaries of time, connections
+ * that break, commits that fail and kills: every accepted execution reaches one end by moves that the table of
+ * states allows, no submit frame leaves after its TTL, and nothing stays in memory.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -22,10 +22,10 @@ import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
 import { Story } from './story.js';
 
-/** Looks at the clock between the decision to send and the frame. */
+/** Most looks at the clock, of 1 ms each, between the decision to send and the frame. */
 const ticksMax = 20;
 
-/** How often each is taken. */
+/** How often each act is taken, relative to the others. */
 const weights = {
   accept: 10,
   turn: 5,
@@ -57,11 +57,11 @@ type Act = keyof typeof weights;
 
 const acts = fc.record({
   act: weighted(weights),
-  /** Which of the executions, statuses or times. */
+  /** Picks the execution, status or time of the act. */
   pick: fc.nat(1_000),
 });
 
-/** Close to what ends after them. */
+/** Times at and just before which something ends. */
 const boundaries = [5_000, 10_000, 30_000, minuteMs, 23 * hourMs, dayMs].flatMap((ms) => [
   ms - 10,
   ms - 5,
@@ -73,7 +73,7 @@ const cancelStatuses = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown
 
 class Life extends Story {
   gateway = new SimulatedGateway({ clock: new TickingClock() });
-  /** By executionId, of the signals that were answered with 202. */
+  /** executionIds of the signals that were answered with 202. */
   readonly accepted = new Set<string>();
   #signals = 0;
   #seq = 0;
@@ -164,7 +164,7 @@ class Life extends Story {
     this.#statuses.clear();
   }
 
-  /** What was told since the last look. */
+  /** Judges the changes that were announced since the last look. */
   protected look(): void {
     const { changes } = this.gateway;
     for (const [, before, after] of changes.slice(this.#told)) {
@@ -178,7 +178,7 @@ class Life extends Story {
     this.#told = changes.length;
   }
 
-  /** The terminal is gone for ever, and all that waits for time has its time. */
+  /** Lets every timeout pass while the terminal stays away, and checks that every order has ended. */
   async finish(): Promise<void> {
     this.gateway.memory.failNextCommits(0);
     for (const act of ['recover', 'resume', 'drop', 'turns'] as const) await this.take(act);
@@ -207,7 +207,7 @@ function oneOf<T>(list: readonly T[], pick: number): T {
   return list[pick % list.length] as T;
 }
 
-/** No submit frame leaves after its TTL. */
+/** Throws when a submit frame leaves after its TTL. */
 function neverLate(plugin: ScriptedPlugin, clock: SimulatedClock): void {
   const send = plugin.send.bind(plugin);
   plugin.send = (text) => {

@@ -1,4 +1,4 @@
-/** Where ids go on after a restart. */
+/** From which id on a restarted gateway continues. */
 import t from 'tap';
 import { createIdSource, firstUlidAt, requestIdOf } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';

@@ -1,6 +1,6 @@
 /**
- * Random retries of the same signals on a disk that hangs, fails, refuses and recovers: each signal has one request at
- * most, whatever is told of its writes, and nothing stays counted once the disk is well.
+ * Random retries of the same signals on a disk that hangs, fails, refuses and recovers: each signal has at most one
+ * request, however its writes end, and nothing stays counted once the disk is well.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ const acts = fc.record({
 class Story {
   readonly gateway = new SimulatedGateway({ limits });
   readonly #disk = new FailingDisk(() => this.gateway.memory);
-  /** Ids in the answers to each signal. */
+  /** signalId → the requestIds in its answers. */
   readonly told = new Map<string, Set<string>>(signals.map((id) => [id, new Set()]));
   #plugin: ScriptedPlugin | undefined;
   #deadlines = 0;
@@ -60,7 +60,7 @@ class Story {
     this.#deadlines = this.gateway.deadlines.size;
   }
 
-  /** In the order of the endpoint's checks. */
+  /** Submits a signal, with the endpoint's checks in their order. */
   #submit(signalId: string): void {
     const { gateway } = this;
     const now = gateway.clock.now();

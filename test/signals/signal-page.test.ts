@@ -1,4 +1,4 @@
-/** One page of a user's signals: what is on it, where the next begins, and that its work is bounded. */
+/** A page of a user's signals: what it holds, where the next begins, and that its work is bounded. */
 import t from 'tap';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
 import type { Execution, ExecutionStatus } from '../../src/model/execution.js';

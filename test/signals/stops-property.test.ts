@@ -1,6 +1,6 @@
 /**
- * Random lives of a gateway, with stops in between: after a stop no submit frame of what it covers leaves, be it
- * queued, under way to the disk, marked, in a backlog or already sent, across connections and restarts.
+ * Random lives of a gateway with stops: after a stop no submit frame of a covered signal leaves, whether the
+ * signal is queued, under way to the disk, marked, in a backlog or already sent, across connections and restarts.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -62,7 +62,7 @@ const steps = fc.array(
 /** One life after another, on one store. */
 class StoppedLives extends Story {
   gateway = new SimulatedGateway();
-  /** The key of each signal, and those that a stop has covered since. */
+  /** signalId → the key that submitted it; and the signalIds that a stop has covered. */
   readonly keys = new Map<string, number>();
   readonly ended = new Set<string>();
   #seen = 0;
@@ -129,7 +129,7 @@ class StoppedLives extends Story {
   }
 
   async #stop(commit: () => Promise<unknown>, keyId?: number): Promise<void> {
-    // A stop that is refused is none: the operator is told.
+    // A stop that the disk refuses has no effect, as the operator is told.
     if (!(await this.inTime(succeeds(commit())))) return;
     for (const [signalId, key] of this.keys) {
       if (keyId === undefined || key === keyId) this.ended.add(signalId);
@@ -143,7 +143,7 @@ class StoppedLives extends Story {
     await this.inTime(succeeds(this.#commit(work)));
   }
 
-  /** Every frame that has left since the last look. */
+  /** Checks every submit frame that has left since the last look. */
   protected look(): void {
     if (this.plugin === undefined) return;
     const { submitted } = this.plugin;
@@ -154,7 +154,7 @@ class StoppedLives extends Story {
     assert.deepEqual(wrong, [], 'left after its stop');
   }
 
-  /** Nothing of a stop is forgotten once trading goes on again. */
+  /** Resumes trading, and checks that the orders which a stop ended stay ended. */
   async finish(): Promise<void> {
     this.gateway.memory.failNextCommits(0);
     for (const step of ['recover', 'resume', 'unfreeze', 'connect', 'turns'] as const) {

@@ -30,7 +30,7 @@ async function stop(gateway: SimulatedGateway, name: StopName): Promise<void> {
 
 const denied = (reasonCode: StopName) => ({ status: 'denied', reasonCode, delivery: 'not_sent' });
 
-/** Accepted, while the terminal is away. */
+/** An order that was accepted while the terminal is away. */
 async function waiting(gateway = new SimulatedGateway()) {
   const plugin = await gateway.plugin();
   plugin.drop();
@@ -216,7 +216,7 @@ t.test('without a gateway, what a cancel of all orders has denied stays denied',
   const { gateway, id } = await waiting();
   const execution = gateway.execution(id);
   gateway.deadlines.stop();
-  // The gateway was killed after the decision, and before its orders were changed.
+  // The gateway was killed after the cancel-all was stored, and before it changed its orders.
   await gateway.store.write((batch) => {
     batch.put('openExecutions', ['u1', id], { ...execution, maySend: true });
     batch.put('cancelAlls', ['u1', 'cal_1'], {
@@ -339,7 +339,7 @@ t.test('what is stopped again while its stop is being ended stays stopped', asyn
   t.notOk(gateway.store.get('users', 'u1')?.frozen);
 });
 
-/** An operator whose first end of a stop waits for `goOn`, as on a disk that is slow. */
+/** An operator whose first command that ends a stop waits for `goOn`, as on a slow disk. */
 async function slowOperator() {
   const { gateway } = await waiting();
   const context = operatorOf(gateway);

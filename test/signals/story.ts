@@ -1,4 +1,4 @@
-/** What befalls a gateway and its plugin in every story of a random life, and how a story waits. */
+/** The acts that all random lives of a gateway and its plugin share, and how a life waits and ends. */
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { type SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
@@ -6,7 +6,7 @@ export abstract class Story {
   abstract gateway: SimulatedGateway;
   plugin: ScriptedPlugin | undefined;
 
-  /** At all that has happened since the last look. */
+  /** Judges all that has happened since the last look. */
   protected abstract look(): void;
 
   protected readonly common = {
@@ -28,7 +28,7 @@ export abstract class Story {
     recover: () => this.gateway.pass(2_000, 1_000),
   };
 
-  /** The process dies in its last commit, and what it does after it reaches nobody. */
+  /** Kills the process in its next commit: nothing that it does afterwards leaves it. */
   protected async die(fate: 'lost' | 'kept'): Promise<void> {
     this.common.drop();
     this.look();
@@ -37,7 +37,7 @@ export abstract class Story {
     this.gateway.memory.failNextCommits(0);
   }
 
-  /** Time passes until it has ended: what a failed commit has left is tried again later. */
+  /** Lets time pass until `work` has ended, since a failed commit is retried later. */
   protected async inTime<T>(work: Promise<T>): Promise<T> {
     let hasEnded = false;
     void work.finally(() => (hasEnded = true));
