@@ -13,7 +13,7 @@ const bytes = limits.pluginBytesPerSecond.value;
 function setUp() {
   const clock = new SimulatedClock();
   const budgets = new Budgets({ clock, limits: shipped });
-  /** Frames of this size that pass, one after another. */
+  /** @returns how many frames of this size pass, one after another. */
   const pass = (size: number): number => {
     let count = 0;
     while (count <= 20 * frames && budgets.of('u1').spend(size)) count++;

@@ -1,4 +1,4 @@
-/** A cancel asked for before a crash: finished after it or called unknown, never forgotten. */
+/** A cancel that was accepted before a crash ends after it, if only as unknown; it is never forgotten. */
 import t, { type Test } from 'tap';
 import { acknowledged, cancelReport, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';

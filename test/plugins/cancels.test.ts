@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.js';
 import type { Frame, Plugin } from '../support/plugin.js';
 import { RawClient, request } from '../support/raw-client.js';
 
-/** Here nothing becomes unknown that a busy machine confirms late. */
+/** Timeouts so long that nothing becomes unknown when a busy machine confirms late. */
 const gateway = await startTestGateway(t, {
   limits: { cancelConfirmTimeoutMs: 300_000, executionConfirmTimeoutMs: 300_000 },
   users: 32,
@@ -28,7 +28,7 @@ async function resting(on = gateway): Promise<Scene> {
   return { gateway: on, ...(await on.resting()) };
 }
 
-/** A plugin with an order of which it has said nothing. */
+/** A plugin that was sent an order and has not reported on it. */
 async function handed(on: TestGateway): Promise<Scene> {
   const user = await on.user();
   const plugin = await on.plugin(user);
@@ -39,7 +39,7 @@ async function handed(on: TestGateway): Promise<Scene> {
 const read = (scene: Scene): Promise<any> =>
   scene.gateway.execution(scene.user, scene.order.requestId);
 
-/** Asks for the cancel and takes the frame in. */
+/** Requests the cancel. @returns its frame at the plugin. */
 async function cancelled(scene: Scene): Promise<Frame> {
   const answer = await scene.gateway.cancel(scene.user, scene.order.orderRef);
   if (answer.status !== 202) throw new Error(answer.text);
@@ -332,7 +332,7 @@ t.test('it is sent again after a reconnect until it is acknowledged', async (t) 
 });
 
 t.test('its target lost before the frame could leave: not_sent', async (t) => {
-  // Stopped, the process finds both at once when it goes on: first the request, then the cut.
+  // A suspended process finds both when it is resumed: first the request, then the cut.
   const rounds = 20;
   for (let round = 0; round < rounds; round++) {
     const scene = await resting();

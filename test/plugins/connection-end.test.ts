@@ -64,7 +64,7 @@ t.test('a deleted user loses everything at once', async (t) => {
 t.test('a plugin that stops reading is closed with 4003, and costs bounded memory', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  // The user's frames are handled in order: an answer to this one means that those before it are handled.
+  // A user's frames are handled in order: an answer to the pacer shows that all frames before are handled.
   const pacer = await gateway.plugin(user, { instanceId: 'pacer' });
   const before = anonymousBytes(gateway.process.process.pid as number);
   plugin.socket.pause();

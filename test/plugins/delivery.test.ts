@@ -1,4 +1,4 @@
-/** When a submit frame leaves, when it leaves again, and when never. */
+/** When a submit frame leaves, when it is sent again, and when it never leaves. */
 import { join } from 'node:path';
 import t from 'tap';
 import { WallClock } from '../harness/time/wall-clock.js';
@@ -138,7 +138,7 @@ t.test('after a crash comes again what was not acknowledged and has not expired'
 t.test('nothing is sent after ts + ttlMs, whatever became of it before', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  // Longer than a busy machine takes for both.
+  // Longer than a busy machine takes to accept both orders.
   const leftMs = 12_000;
   const unacknowledged = await gateway.order(user, plugin, { ttlMs: leftMs });
   plugin.cut();
@@ -230,7 +230,7 @@ t.test('a retry of a signal reaches the terminal once', async (t) => {
   plugin.close();
 });
 
-/** Takes out the submits that have come. */
+/** Takes the submits that have come out of the plugin's frames. */
 function submitsIn(plugin: Plugin): Frame[] {
   const submits = plugin.frames.filter(({ type }) => type === 'submit');
   plugin.frames.length = 0;

@@ -20,7 +20,7 @@ const gateway = await startTestGateway(t, {
   },
 });
 
-/** @returns the answer to an upgrade that is refused; undefined where it is not. */
+/** @returns the answer to a refused upgrade; undefined if the upgrade succeeds. */
 async function refusal(
   sessionToken: string,
 ): Promise<{ status?: number; retryAfter: number } | undefined> {
@@ -46,7 +46,7 @@ const floods: Readonly<Record<string, (plugin: Plugin) => void>> = {
 
 for (const [name, send] of Object.entries(floods)) {
   t.test(`a flood of ${name} ends with 4004, and the user waits before it connects`, async (t) => {
-    // The wait is over in 5 s, which a machine may take until the next upgrade: then another user tries.
+    // A busy machine may upgrade only after the wait of 5 s is over: then another user tries.
     const { status, retryAfter } = await eventually(async () => {
       const user = await gateway.user();
       const plugin = await gateway.plugin(user);

@@ -1,4 +1,4 @@
-/** Frames that are none, frames from tomorrow, and the numbers that make each take effect once. */
+/** Invalid frames, frames with fields of later versions, and the numbers by which each takes effect once. */
 import t from 'tap';
 import { acknowledged, event, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';

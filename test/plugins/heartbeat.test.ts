@@ -1,18 +1,18 @@
-/** Signs of life: who is silent is given up, and what that makes of its source. */
+/** Heartbeats: the gateway closes a silent plugin, and its source goes offline. */
 import t from 'tap';
 import { event } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { openReader } from '../support/event-reader.js';
 import { connectPlugin, hello } from '../support/plugin.js';
 
-/** Longer than a busy machine is silent. The tests wait for it together. */
+/** Longer than a busy machine is silent. The tests run at the same time, to wait for it together. */
 const heartbeatWindowMs = 12_000;
 const gateway = await startTestGateway(t, { limits: { heartbeatWindowMs } });
 t.jobs = 4;
 
 t.test('a silent plugin is closed with 4002, and not before its window is over', async (t) => {
   const user = await gateway.user();
-  // Before the hello, with which the window begins.
+  // Taken before the hello, with which the window begins.
   const startedAt = performance.now();
   const plugin = await gateway.plugin(user);
   t.same(await plugin.waitClosed(), { code: 4002, reason: 'heartbeat_missed' });

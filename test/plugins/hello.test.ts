@@ -1,4 +1,4 @@
-/** The first words of a plugin, and what the gateway answers. */
+/** The hello of a plugin, and what the gateway answers. */
 import t from 'tap';
 import { event, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';

@@ -38,7 +38,7 @@ const clock = new SimulatedClock();
 const fail = (error: unknown): void => {
   throw error;
 };
-/** One turn of the event loop, at whose start the intake goes on. */
+/** One turn of the event loop: the intake goes on at its start. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function fill(intake: Intake, reader: Reader, count: number): void {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { dayMs, hourMs } from '../../src/lib/durations.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
-/** Orders of `desk-1` in these states, and the terminal leaves. */
+/** Makes orders of `desk-1` in these states, whose terminal then leaves. */
 async function leave(statuses: readonly string[], gateway = new SimulatedGateway()) {
   const plugin = await gateway.plugin();
   const orders: string[] = [];
@@ -71,7 +71,7 @@ t.test('one that comes back while they are given up keeps what is left', async (
   );
   await gateway.pass(30 * dayMs, hourMs);
   gateway.clock.advance(2 * hourMs);
-  // The first slice of them.
+  // The gateway gives up only a first slice of the orders in this turn.
   await turns(1);
   gateway.connect().hello();
   await turns();

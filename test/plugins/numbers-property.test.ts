@@ -1,6 +1,7 @@
 /**
- * Random lives of a plugin without a journal, which goes on behind each welcome, on a disk that hangs, fails, refuses
- * and recovers: a fill that an acknowledgement or a welcome has counted is on disk, and one that is kept gets there.
+ * Random lives of a plugin without a journal, which continues its numbers after each welcome's `lastSeq`, on a
+ * disk that hangs, fails, refuses and recovers: a fill that an acknowledgement or a welcome covers is on disk,
+ * and one that the plugin keeps gets there.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -89,7 +90,7 @@ class Story {
   }
 
   #make(frame: object, fillId?: string): void {
-    // It is numbered while it is connected.
+    // The plugin makes frames only while it is connected.
     if (this.#plugin === undefined || this.#plugin.closed !== undefined) return;
     this.#hear();
     const kept = { seq: ++this.#seq, frame, fillId };

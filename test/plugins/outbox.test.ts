@@ -492,7 +492,7 @@ t.test(
         if (restarts) {
           await turns();
           gateway = gateway.restart();
-          // What the failing disk never took, a crash forgets: it is sent again.
+          // A crash forgets acknowledgements that the failing disk never took: those orders are sent again.
           if (steps.includes('fail')) acked.clear();
         }
         connect();
@@ -501,7 +501,7 @@ t.test(
           const sent = plugin.submitted;
           assert.equal(new Set(sent).size, sent.length, 'twice on one connection');
         }
-        // Without failing commits, which leave the fate of a signal open, order is exact.
+        // Failing commits leave the fate of a signal open: only without them is the order exact.
         if (!steps.includes('fail')) {
           for (const [plugin] of plugins) {
             assert.deepEqual(plugin.submitted, plugin.submitted.toSorted());

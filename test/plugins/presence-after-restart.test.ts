@@ -16,7 +16,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
       const plugin = await gateway.plugin(user);
       const connectedAt = performance.now();
       const timer = setInterval(() => plugin.send({ type: 'heartbeat' }), 100);
-      // What was last heard counts, and is on disk soon enough.
+      // The window runs from the last frame, whose time has to reach the disk.
       await eventually(() => performance.now() > connectedAt + heartbeatWindowMs / 4);
       clearInterval(timer);
       await gateway.restart(end);

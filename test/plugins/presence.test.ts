@@ -98,7 +98,7 @@ t.test('a short window asks for faster heartbeats, and a long one for none slowe
   t.equal(await asked(600_000), heartbeatMs);
 });
 
-/** What the streams were told of desk-1. */
+/** @returns the statuses of desk-1 that the streams carried. */
 function statuses(gateway: SimulatedGateway): string[] {
   return publishedEvents(gateway)
     .filter(({ name }) => name === 'source_status')

@@ -7,17 +7,17 @@ import { protocolDocument } from '../support/protocol-document.js';
 
 const lines = protocolDocument.section('A whole session').transcript;
 
-/** Identifiers and moments as the document has them → as this run has them. */
+/** Identifier or time in the document → in this run. */
 const actual = new Map<string, string>();
 
-/** The document's text with its identifiers replaced by those of this run. */
+/** @returns the document's text with its identifiers replaced by those of this run. */
 function inThisRun(text: string): string {
   let replaced = text;
   for (const [documented, value] of actual) replaced = replaced.replaceAll(documented, value);
   return replaced;
 }
 
-/** What differs from run to run: learnt at its first sight, or only looked at for its form. */
+/** Fields that differ from run to run: those in `learnt` keep their first value, of `forms` only the form counts. */
 const learnt = ['executionId', 'requestId', 'orderRef', 'cancelRequestId'];
 const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   connectionId: (value) => /^con_[0-9a-f]{16}$/.test(String(value)),

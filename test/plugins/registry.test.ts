@@ -174,7 +174,7 @@ t.test('the source of a deleted user is not written again when it leaves', async
 t.test('a start passes over the sources of a deleted user', async (t) => {
   const first = new SimulatedGateway();
   await first.plugin();
-  // As a write does that was under way at the deletion: the purge has not come to it yet.
+  // A write that was under way at the deletion leaves a source, until the purge has removed it.
   await first.store.write((batch) => batch.put('meta', purgeKeyOf('u1'), first.clock.now()));
   const second = first.restart();
   t.strictSame([...second.registry.all()], []);

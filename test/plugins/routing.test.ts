@@ -7,7 +7,7 @@ import { hello } from '../support/plugin.js';
 const gateway = await startTestGateway(t);
 const b = { platform: 'terminal_b', accountName: '77@Broker', instanceId: 'vps' };
 
-/** Each execution as `platform/instanceId/accountName status reason`, sorted. */
+/** @returns each execution as `platform/instanceId/accountName status reason`, sorted. */
 async function outcome(user: TestUser, requestId: string): Promise<string[]> {
   const { executions } = await gateway.read(user, requestId);
   return executions
@@ -127,7 +127,7 @@ t.test('sources stay active over a restart and over a crash', async (t) => {
   const user = await gateway.user();
   for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     const plugin = await gateway.plugin(user, { instanceId: end });
-    // Acknowledged by a later frame on the same connection: the hello was dealt with.
+    // The acknowledgement of a later frame shows that the hello was handled.
     plugin.send({ type: 'event', seq: 1, event: 'terminal_message' });
     await plugin.next('ack');
     await gateway.restart(end);

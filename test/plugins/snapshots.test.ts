@@ -7,7 +7,7 @@ import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 const sourceOf = (plugin: ScriptedPlugin): Source => plugin.connection.source as Source;
 const held = { account: { balance: 1 }, positions: [{ instrument: 'ES' }], orders: [] };
 
-/** Asks, and keeps the answer when it comes. */
+/** Asks for a snapshot. @returns a list that gets the answer when it comes. */
 function ask(gateway: SimulatedGateway, source: Source): SnapshotAnswer[] {
   const answers: SnapshotAnswer[] = [];
   void gateway.core.terminals.snapshots.request(source).then((answer) => answers.push(answer));

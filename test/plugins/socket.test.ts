@@ -1,4 +1,4 @@
-/** Who may open a plugin connection, and what comes of everybody else. */
+/** Who may open a plugin connection, and how all others are refused. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import t from 'tap';
@@ -12,7 +12,7 @@ import { RawClient, rawCall, request } from '../support/raw-client.js';
 
 let expired = '';
 const ending: string[] = [];
-/** The first that is longer than the gateway takes to start, on a machine however busy, is the one used. */
+/** Lifetimes of sessions: the first one that outlasts the gateway's start, however busy the machine, is used. */
 const endingAfterMs = [10_000, 30_000, 90_000];
 const gateway = await startTestGateway(t, {
   emails: ['sessions@example.com'],
@@ -30,7 +30,7 @@ const upgrade = ['Connection: Upgrade', 'Upgrade: websocket'];
 const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
 const version = 'Sec-WebSocket-Version: 13';
 
-/** @returns the status that an attempt to upgrade is answered with; 101 where it succeeds. */
+/** @returns the status of the answer to an upgrade; 101 if it succeeds. */
 async function upgradeStatus(
   headers: Record<string, string>,
   protocols: string | string[] = protocol,

@@ -1,10 +1,10 @@
-/** Orders whose fate nobody tells: called unknown in time, for the right reason, and corrected later. */
+/** Orders without a report become unknown in time, for the right reason; a later report corrects them. */
 import t from 'tap';
 import { report, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 
-/** Longer than a busy machine takes to confirm. The tests wait for it together. */
+/** Longer than a busy machine takes to confirm. The tests run at the same time, to wait for it together. */
 const executionConfirmTimeoutMs = 15_000;
 const gateway = await startTestGateway(t, { limits: { executionConfirmTimeoutMs } });
 t.jobs = 6;
