@@ -1,4 +1,4 @@
-/** What every implementation of the store port keeps: run it with a way of opening an empty one. */
+/** The rules for every implementation of the store port: run them with a function that opens an empty store. */
 import fc from 'fast-check';
 import { anExecution } from '../signals/an-execution.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 import type { KeyOf } from '../../src/store/key-layout.js';
 import { type Store, WriteRefused } from '../../src/store/store.js';
 
-/** Does it, or is refused: a store may give copies, or what nobody can change. */
+/** Tries to change the record: a store may return copies, or frozen records, of which the change throws. */
 function change(record: unknown, by: object): void {
   try {
     Object.assign(record as object, by);
@@ -436,7 +436,7 @@ function compare(a: Pair, b: Pair): number {
   return compareTexts(a[0], b[0]) || compareTexts(a[1], b[1]);
 }
 
-/** By code point. UTF-32 in big-endian bytes: another way than either implementation goes. */
+/** Compares by code point, as UTF-32 in big-endian bytes: neither implementation does it so. */
 function compareTexts(a: string, b: string): number {
   const bytes = (text: string): Buffer => {
     const points = Array.from(text, (character) => character.codePointAt(0) as number);

@@ -1,4 +1,4 @@
-/** Closes the store while a copy of it is being made, or while one waits for the index. */
+/** Closes the store while a copy of it is being made, or while the copy waits for the index. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFile } from '../../src/store/data-directory.js';
@@ -17,7 +17,7 @@ for (let i = 0; i < rows; i++) {
 }
 if (when === 'copying') {
   await store.close();
-  // Nothing that its close would have to wait for.
+  // A store that is opened anew has nothing that its close would have to wait for.
   store = openStore(directory);
 }
 const made = store.backup(copy).then(

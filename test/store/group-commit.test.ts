@@ -1,4 +1,4 @@
-/** Groups on their way to a log that answers when the test says so. */
+/** Groups on their way to a log whose writes end when the test ends them. */
 import t from 'tap';
 import { FrameMemory } from '../../src/store/frame-memory.js';
 import { FrameWriter } from '../../src/store/frame-writer.js';

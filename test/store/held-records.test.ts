@@ -239,7 +239,7 @@ t.test('what is held is what the store below says, whatever happens between', as
           if (what === 'fail') memory.failNextCommits(1);
           if (what === 'keep') memory.failNextCommits(1, 'kept');
           const write = what === 'transact' ? store.transact(fill) : store.write(fill);
-          // After an outcome was told, reads agree with it.
+          // Once a write has succeeded, reads show what it wrote.
           const told = write.then(
             () => t.strictSame(read(store), read(memory)),
             () => undefined,

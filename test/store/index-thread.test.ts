@@ -1,4 +1,4 @@
-/** The thread that writes to the index: what it is asked beside the frames of the log, and how it ends. */
+/** The thread that writes to the index: what it does apart from the frames of the log, and how it ends. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-/** The lists that follow from the table of collections, each against what it has to be. */
+/** The lists that are derived from the table of collections, each with its expected members. */
 import t from 'tap';
 import { collections, collectionsWith, collectionTraits } from '../../src/store/key-layout.js';
 

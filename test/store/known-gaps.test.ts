@@ -1,4 +1,4 @@
-/** Names that are known to be new without a look-up: never one that is stored, and those of bots that count. */
+/** Names that are known to be new without a look-up: the names of bots that count, and never a stored one. */
 import fc from 'fast-check';
 import t from 'tap';
 import type { Collection, KeyOf } from '../../src/store/key-layout.js';
@@ -66,7 +66,7 @@ t.test(
     for (const each of ['a', 'aa-000000', 'b-5', 'zz']) put(each);
     let known = 0;
     for (let n = 1; n <= 1_000; n++) {
-      // Of a hundred, one changes places with the next.
+      // One name of a hundred changes places with the next.
       const at = n + ([1, -1][n % 100] ?? 0);
       for (const bot of ['aa', 'b', 'm']) {
         if (lookUp(numbered(bot, at))) known++;

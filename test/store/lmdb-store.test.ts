@@ -44,7 +44,7 @@ t.test('a signalId is new only if neither a flushed nor a written one is there',
   await put('one', 'b');
   const removed = store.write((batch) => batch.remove('signalIds', ['one', 'b']));
   const added = put('other', 'b');
-  // Two look-ups that find nothing lead to a stretch in which nothing is.
+  // After two look-ups that find nothing, the store looks for a gap between the names that it holds.
   for (const user of ['one', 'one', 'other', 'other'])
     t.equal(store.get('signalIds', [user, 'a']), undefined);
   t.equal(store.get('signalIds', ['one', 'b']), 'r', 'its removal is not on disk');
@@ -121,7 +121,7 @@ t.test('when the disk fails, writes reject and the process lives', { skip }, asy
 });
 
 t.test('lmdb is told to show nothing that is not flushed', async (t) => {
-  // Two opens of one file in a process share their environment, and must agree on this.
+  // Two opens of one file in a process share lmdb's environment, and must agree on its flags.
   const directory = t.testdir();
   const store = openStore(directory);
   t.throws(() => open(directory, { noSubdir: false, overlappingSync: true }), {
@@ -327,7 +327,7 @@ t.test('a store without the mark that is not empty is refused', async (t) => {
 });
 
 t.test('a file that is no store, or only the beginning of one, is refused', async (t) => {
-  // lmdb itself would end the process by a signal.
+  // Without the check, lmdb would end the process by a signal.
   const directory = t.testdir({ foreign: { 'data.mdb': 'not a store'.repeat(1000) }, cut: {} });
   writeFileSync(join(directory, 'cut', 'data.mdb'), Buffer.alloc(20));
   for (const name of ['foreign', 'cut']) {
@@ -340,12 +340,12 @@ t.test('a file that is no store, or only the beginning of one, is refused', asyn
 });
 
 t.test('a lock file that cannot be opened is refused with the reason', async (t) => {
-  // lmdb itself would end the process by a signal.
+  // Without the check, lmdb would end the process by a signal.
   const directory = t.testdir();
   await openStore(directory).close();
   const path = join(directory, 'lock.mdb');
   rmSync(path);
-  // Closed to everybody, root as well.
+  // A link to itself cannot be opened by any user, root included.
   symlinkSync(path, path);
   t.throws(() => openStore(directory), { name: 'StoreRefused', message: /ELOOP.*lock\.mdb/ });
 });

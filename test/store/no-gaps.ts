@@ -1,2 +1,2 @@
-/** For a writer whose store nobody reads. */
+/** Known gaps for a writer whose store is not read. */
 export const noGaps = { leave: (): void => undefined };

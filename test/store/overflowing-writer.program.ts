@@ -1,7 +1,7 @@
 /**
- * Writes while its disk fails every write, and reports how the store behaved. A limit on the size of files
- * stands in for the disk; the signal that the system sends with the refused write is ignored, so that the
- * write fails as it does on a disk that is broken.
+ * Writes while its disk fails every write, and reports how the store behaved. A limit on the size of files breaks
+ * the disk; the program ignores the signal that the system sends with a refused write, so that the write fails
+ * as it does on a broken disk.
  */
 import { errorText } from '../../src/lib/error-text.js';
 import { openStore } from '../../src/store/lmdb-store.js';
@@ -42,7 +42,7 @@ function put(key: string): Promise<void> {
 }
 
 async function putBehind(): Promise<void> {
-  // The first of them is under way when the second comes.
+  // The first write is under way when the second comes.
   const underWay = put('under way');
   await new Promise(setImmediate);
   await Promise.all([underWay, put('behind')]);

@@ -25,7 +25,7 @@ function setUp() {
     begin,
     writeTo,
     putTo,
-    /** A group of its own that puts the value at one key. */
+    /** Puts the value at one key, in a group of its own. */
     put: (value: number): WriteGroup => {
       const group = begin();
       putTo(group, 'k', value);
@@ -77,7 +77,7 @@ t.test('what was replaced before the index had it goes, and its successor stays'
 
 const byNumber = (a: number, b: number): number => a - b;
 
-/** Of a group: what it has put, newest last, by key. */
+/** Key → the values that a group has put, newest last. */
 type Put = ReadonlyMap<number, readonly number[]>;
 
 t.test('each key shows what a list of the groups says, whatever became of them', (t) => {
@@ -144,7 +144,7 @@ for (const count of [300, 2_000]) {
     const { overlay, begin, writeTo } = setUp();
     const parts = ['', 'a', 'b1', 'ab', '1', 'a b', ' b1'];
     const names = ['signalIds', 'cancelKeys'] as const;
-    // Without an order that a hash could keep, so that some share a bucket.
+    // Texts without an order that the hash could keep, so that some share a bucket.
     const mixed = (number: number): string => Math.imul(number, 0x9e37_79b1).toString(36).repeat(3);
     const numbers = Array.from({ length: count }, (_, i): [string, string] => ['u', mixed(i + 1)]);
     const keys = [...parts.flatMap((a) => parts.map((b): [string, string] => [a, b])), ...numbers];

@@ -1,4 +1,4 @@
-/** The short texts of what each signal adds to the store, against the records that they stand for. */
+/** The short texts as which the store keeps a signal's records, against the records themselves. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
@@ -17,7 +17,7 @@ const time = fc.nat();
 const plain = { noNullPrototype: true } as const;
 const fill = fc.record({ fillId: text, price: number, quantity: number, filledAt: text }, plain);
 
-// Each with every member: one that the store forgets is missed.
+// Every member is listed, so that the comparison misses one that the store forgets.
 const executionMembers: { [M in keyof Required<Execution>]: fc.Arbitrary<Execution[M]> } = {
   executionId: text,
   requestId: text,

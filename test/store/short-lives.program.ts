@@ -1,6 +1,6 @@
 /**
- * Says what the store holds, then writes until it is killed: each write puts the next number and a row
- * that belongs to it, some by a transaction, and its number is said when it is acknowledged.
+ * Reports what the store holds, then writes until it is killed: each write, some of them transactions, puts the
+ * next number and a row that belongs to it. The program reports each number when its write is acknowledged.
  */
 import { openStore } from '../../src/store/lmdb-store.js';
 
@@ -18,6 +18,6 @@ for (let n = last + 1; ; n++) {
   };
   const flushed = number % 5 === 0 ? store.transact(put) : store.write(put);
   void flushed.then(() => process.send?.(`${number}`));
-  // As many at once as the number says.
+  // Varies how many writes are under way at once.
   if (number % 7 > 3) await flushed;
 }

@@ -16,7 +16,7 @@ t.test(
     const directory = t.testdir();
     let acknowledged = -1;
     for (let life = 0; life < lives; life++) {
-      // From many frames to a segment up to one that needs a segment of its own.
+      // From frames of which a segment holds many to one that needs a segment of its own.
       const wide = chance.pick([10, 3_000, 40_000, 90_000]);
       const program = startProgram(t, 'store/short-lives', [directory, `${wide}`]);
       const [, last, rows] = (await program.next()).split(' ').map(Number) as [

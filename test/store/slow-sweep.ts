@@ -1,4 +1,4 @@
-/** The sweeper that is as slow as it is told to be, and orders for it. */
+/** A sweeper that takes as long as its order says, and its orders. */
 import type { SweepOrder } from '../../src/store/sweeper.js';
 
 export const slowSweeper = new URL('./slow-sweeper.js', import.meta.url).href;

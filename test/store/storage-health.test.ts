@@ -197,7 +197,7 @@ t.test('what the loop has seen of one commit does not count for the next', async
   }
 });
 
-/** Looked at as the gateway does, from now to the test's end. */
+/** Calls `look` as often as the gateway does, until the test ends. */
 function setUpLooks(t: Test) {
   const clock = new SimulatedClock();
   const memory = createMemoryStore(clock);

@@ -16,7 +16,7 @@ t.setTimeout(600_000);
 
 interface Deed {
   readonly key: string;
-  /** Undefined removes. */
+  /** Undefined removes the key. */
   readonly value: number | undefined;
 }
 
@@ -53,7 +53,7 @@ const range: fc.Arbitrary<Range<'meta'>> = fc.record(
 class Bug extends Error {}
 
 t.test('every read is that of a plain map, wherever what it reads lies', async (t) => {
-  // A directory for each run, and all until the end: lmdb knows an open store by its file's number.
+  // Each run has a directory that stays until the end: lmdb identifies an open store by its file's inode number.
   const directory = t.testdir();
   const property = fc.asyncProperty(
     steps,
@@ -73,10 +73,10 @@ t.test('every read is that of a plain map, wherever what it reads lies', async (
 });
 
 class Run {
-  /** A life's own, so that a killed one's threads do nothing more. */
+  /** Each life has a clock of its own, so that the threads of a killed life do nothing more. */
   #clock = new SimulatedClock();
   store: Store;
-  /** As of the newest write, and of the newest one that was acknowledged. */
+  /** The rows after the newest write, and after the newest acknowledged one. */
   newest: Found = new Map();
   seen: Found = new Map();
   underWay: Promise<void>[] = [];
@@ -91,7 +91,7 @@ class Run {
     this.store = this.#open();
   }
 
-  /** Else lmdb would take a later file of the same number for one that is open. */
+  /** Closes all stores: lmdb would take a later file with the same inode number for one that is still open. */
   async end(): Promise<void> {
     for (const store of [this.store, ...this.#killed]) await store.close();
   }
@@ -107,7 +107,7 @@ class Run {
     else await Promise.all(this.underWay.splice(0));
     if (step.do === 'fill') await this.#fill();
     if (step.do === 'reopen') await this.store.close();
-    // A process that is killed leaves what it has open; its store is not heard of again until the end.
+    // A killed process closes nothing: its store is left alone until the end of the run.
     if (step.do === 'kill') this.#killed.push(this.store);
     if (step.do === 'reopen' || step.do === 'kill') this.store = this.#open();
     this.#compare(this.store, this.seen);
@@ -140,7 +140,7 @@ class Run {
       outcome.then(
         () => {
           if (throws) throw new Error('a throw was passed over');
-          // What is acknowledged together may be told in any order.
+          // Writes that are acknowledged together may resolve in any order.
           if (number > this.#seenNumber) [this.seen, this.#seenNumber] = [next, number];
         },
         (error: unknown) => {
@@ -169,7 +169,7 @@ class Run {
         return isAbove && (high === undefined || (reverse ? key <= high : key < high));
       });
       if (reverse) within.reverse();
-      // Between all other keys of `meta`.
+      // The bounds leave out the other keys of `meta`.
       const found = reader.range('meta', {
         start: start ?? (reverse ? 'k~' : 'k'),
         end: end ?? (reverse ? 'k' : 'k~'),
@@ -186,7 +186,7 @@ class Run {
     for (const name of ['a', 'ab', 'b', 'ba', 'c', 'ca', 'd']) {
       const found = reader.get('meta', `k${name}`);
       if (found !== expected.get(name)) throw new Error(`${name}: ${found}`);
-      // Look-ups of these that find nothing lead to known gaps.
+      // Look-ups of signalIds that find nothing lead to known gaps.
       const signal = reader.get('signalIds', ['user', name]);
       if (signal !== (found === undefined ? undefined : String(found)))
         throw new Error(`signal ${name}: ${signal}, not ${found}`);

@@ -1,6 +1,6 @@
 /**
- * Takes back what the store has committed to its index last, as another process that opens it can, and writes
- * on: the process ends before anything more is acknowledged, or when the index is swept.
+ * Takes back the newest commit of the store's index, as another process that opens the index can, and goes on:
+ * the process must end before it acknowledges another write, or when it sweeps the index.
  */
 import { openDatabase, openIndex, positionKey } from '../../src/store/lmdb-index.js';
 import { openStore } from '../../src/store/lmdb-store.js';
@@ -12,7 +12,7 @@ const [directory, next] = process.argv.slice(2) as [string, 'write' | 'sweep'];
 const clock = new SimulatedClock();
 const store = openStore(directory, { clock, segmentBytes: 64 * 1024, sweeper: slowSweeper });
 
-/** Of which a file of the log holds one. */
+/** Writes a row so large that a file of the log holds only one. */
 const put = (name: string): Promise<void> =>
   store.write((batch) => batch.put('emails', name, 'u'.repeat(40_000)));
 

@@ -51,7 +51,7 @@ t.test('changes come back as they were put, with keys and records of any texts',
       back,
       changes.map((each) => ({ collection: 10, ...each })),
     );
-    // Inside of it there is none.
+    // The search finds no second frame inside the frame.
     t.equal([...findFrames(frame, 0)].length, 1);
   });
   fc.assert(property, { numRuns: 100 });

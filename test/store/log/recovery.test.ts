@@ -1,4 +1,4 @@
-/** Recovery against a model: lives of a log that end in any way, on a disk that does what disks may do. */
+/** Recovery against a model: lives of a log that end in any way, on a disk that fails as disks may. */
 import fc from 'fast-check';
 import t from 'tap';
 import { findFrames, frameHeaderBytes } from '../../../src/store/log/frame.js';
@@ -24,7 +24,7 @@ type Step =
 
 interface Life {
   readonly steps: readonly Step[];
-  /** Whether files that it removed are there again after it. */
+  /** Whether files that this life removed are there again after it. */
   readonly revives: boolean;
   /** Whether another program takes back the newest commit of the index. */
   readonly undoes: boolean;
@@ -38,7 +38,7 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
 );
 const append = fc.record({
   do: fc.constant('append' as const),
-  // Many to a segment, most of one, and more than one holds.
+  // Frames of which a segment holds many, frames that fill most of one, and frames too large for one.
   bytes: fc.oneof(fc.integer({ min: 0, max: 800 }), fc.integer({ min: 0, max: 9_000 })),
   fates: fc.array(fate, { maxLength: 2 }),
 });
@@ -59,19 +59,19 @@ const life: fc.Arbitrary<Life> = fc.record({
 });
 const lives = fc.array(life, { minLength: 1, maxLength: 6 });
 
-/** What the log was told and has answered. */
+/** What the log was asked to append, and what it answered. */
 class Model {
   readonly disk: MemoryDisk = createMemoryDisk();
-  /** Of acknowledged frames, with the position behind each. */
+  /** Acknowledged frames, with the position behind each. */
   readonly acknowledged: { readonly content: string; readonly end: number }[] = [];
-  /** Frames that failed or were under way at a kill since: at most one of them is there. */
+  /** Frames since the last acknowledged one that failed or were under way at a kill: at most one is there. */
   unknown: string[] = [];
   index: IndexPlace = { logId, position: 0 };
   /** The position of the index before its newest commit of this life. */
   #before = 0;
   #count = 0;
 
-  /** Compares what is found with what was answered, and takes it over. */
+  /** Recovers the log. Throws unless it finds the acknowledged frames, and at most one unknown one, which then counts. */
   recover(): Log {
     const found = this.disk.find();
     const recovery = recover(found, this.index);
@@ -105,7 +105,7 @@ class Model {
       else if (step.do === 'fill') this.#fill(log, step.frames);
       else disk.failingMakes = step.files;
     }
-    // Also what is made in the background ends here, wherever it is.
+    // The kill also ends the making of files in the background, at any stage.
     disk.isKilled = true;
     for (let i = 0; i < 3; i++) await new Promise(setImmediate);
     if (revives) disk.revive();
@@ -126,7 +126,7 @@ class Model {
       };
       look();
     });
-    // Of a frame that a kill kept from being answered, nothing is known.
+    // The fate of a frame that a kill left without an answer is unknown.
     if (failure === undefined && !this.disk.isKilled) {
       this.acknowledged.push({ content, end: log.end });
       this.unknown = [];
@@ -165,11 +165,11 @@ t.test('what was acknowledged is there after any lives, in order, and nothing el
   t.pass('after every life');
 });
 
-/** A log of several segments whose last frames the index lacks, and where those lie. */
+/** @returns a log of several segments, of which the index has the first `filled` frames. */
 async function aLog(sizes: readonly number[], filled: number): Promise<Model> {
   const model = new Model();
   const steps = sizes.map((bytes): Step => ({ do: 'append', bytes, fates: [] }));
-  // The files of the second half are kept.
+  // The second step keeps the files of its frames: a release goes only up to the place before it.
   const half = filled >> 1;
   steps.splice(filled, 0, { do: 'fill', frames: half }, { do: 'fill', frames: filled - half });
   await model.live({ steps, revives: false, undoes: false });
@@ -198,7 +198,7 @@ t.test('damage is refused unless it only takes the newest frames, and those all'
         );
         const kept = lacking.slice(0, frames);
         if (contents.join() !== kept.map(({ content }) => content).join()) return false;
-        // A frame behind the damage would show that there is one.
+        // A whole frame among the lost ones would have proved the damage.
         const lost = lacking.slice(frames);
         return lost.every(({ content }) => !isWholeIn(files, content));
       } catch (error) {

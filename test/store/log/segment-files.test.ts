@@ -6,7 +6,7 @@ import { readSegmentHeader, segmentHeader } from '../../../src/store/log/segment
 import { createSegmentFiles, numberOfSegment } from '../../../src/store/log/segment-files.js';
 
 const isLinux = process.platform === 'linux';
-/** As `/proc` shows them. */
+/** The flag O_DSYNC, as `/proc` shows it. */
 const dataSync = 0o10000;
 
 t.test(
