@@ -58,7 +58,7 @@ async function openDesk(capabilities: string[] = ['submit', 'cancel']): Promise<
   return { user, plugin, seq: 1 };
 }
 
-/** An order that has reached this status. */
+/** Places an order, and waits until it has this status. */
 async function place(desk: Desk, wanted = 'working', fields: object = {}): Promise<Order> {
   const { requestId, signalId } = (await submit(gateway.url, desk.user.key, signal(fields))).body;
   const { executionId, orderRef } = await desk.plugin.next('submit', { requestId });
@@ -96,7 +96,7 @@ async function reportCancel(
   );
 }
 
-/** Closes the terminal and waits until the gateway knows. */
+/** Closes the terminal, and waits until the gateway counts it as disconnected. */
 async function leave({ user, plugin }: Desk): Promise<void> {
   plugin.close();
   await until(

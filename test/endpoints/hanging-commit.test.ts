@@ -1,4 +1,4 @@
-/** A disk that does not answer: every endpoint does, says what it knows, and goes on when the disk does. */
+/** On a disk that does not answer, every endpoint still answers with what it knows, and recovers with the disk. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,12 +66,12 @@ async function verdicts(
   return Object.fromEntries(answers) as Record<string, string>;
 }
 
-/** A gateway that was paused counts the commit's time anew: what comes meanwhile waits for it. */
+/** Repeats the change: a gateway that was paused counts the commit's time anew, and answers 500 meanwhile. */
 function onceItHangs(change: () => Promise<Answer>): Promise<Answer> {
   return until(change, ({ status }) => status !== 500);
 }
 
-/** The ids of the keys of which the log tells this. */
+/** @returns the keyId of each log line with this event. */
 function keysTold(event: string): unknown[] {
   const lines = gateway.process.log().split('\n').slice(0, -1);
   const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -142,7 +142,7 @@ t.test('when the disk answers again, everything goes on without a restart', asyn
   t.equal(replayed.headers.get('idempotent-replayed'), 'true');
   await plugin.next('submit', { requestId: replayed.body.requestId });
   await plugin.next('cancel', { executionId: order.executionId });
-  // The revocation has happened; a key whose secret nobody got is revoked as well.
+  // The revocation took effect; the key whose secret was never delivered is revoked as well.
   await eventually(async () => {
     const { body } = await get(url, '/api/api-keys', user.token);
     return body.map(({ name }: { name: string }) => name).join() === 'test';

@@ -1,4 +1,4 @@
-/** The limits of an API key over a running gateway: what they are made of, and each at its edge and beyond. */
+/** The limits of an API key on a running gateway: their form, and each at its bound and beyond. */
 import t from 'tap';
 import { bearer, call, createKey, get, post, signal, submit, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
@@ -132,7 +132,7 @@ t.test('the open orders of a key are counted per terminal, until they are final'
   const plugin = await gateway.plugin(user);
   const second = await gateway.plugin(user, { instanceId: 'desk-2' });
   const one = { instanceId: 'desk-1' };
-  // At once: what is under way counts, too.
+  // Sent at once: orders that are under way count, too.
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => submit(url, user.key, order({}, one))),
   );

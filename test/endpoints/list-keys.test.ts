@@ -1,4 +1,4 @@
-/** GET /api/api-keys: whose keys it lists, and what of them; with what holds for all three endpoints of keys. */
+/** GET /api/api-keys: whose keys it lists, and their fields; and the rules of all three endpoints of keys. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type Answer, bearer, call, createKey, get, post, verdict } from '../support/api.js';

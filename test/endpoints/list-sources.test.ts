@@ -1,4 +1,4 @@
-/** GET /api/v1/terminal-events/sources: one row for each source, its fields, and whose they are. */
+/** GET /api/v1/terminal-events/sources: whose sources it lists, and their fields. */
 import t from 'tap';
 import { get, verdict } from '../support/api.js';
 import { startTestGateway } from '../support/gateway.js';

@@ -25,7 +25,7 @@ const files = socketFolder(t);
 const clock = new WallClock(join(files, 'clock'));
 const gateway = await startTestGateway(t, { users: 80, environment: clock.environment });
 
-/** Until then a key of the row about expiry lives, and no user token ends. */
+/** Lifetime of the key in the row about expiry; user tokens outlive it. */
 const lifeMs = 3_600_000;
 
 const endings: Record<string, (user: TestUser) => Promise<unknown>> = {
@@ -44,8 +44,8 @@ const endings: Record<string, (user: TestUser) => Promise<unknown>> = {
 
 /**
  * The status by ending, in the order of `endings`. A token outlives a key, and a key outlives a password. A freeze
- * ends no cancel; a move and another password close the terminal, and a move loses what a cancel-all would leave for it,
- * and the dead-man's switch.
+ * ends no cancel. A move and another password close the terminal; a move would also lose a cancel-all's waiting
+ * cancels, and the dead-man's switch.
  */
 const expected = {
   'submit-signal': [401, 401, 403, 403, 202, 401, 403, 503],
@@ -138,7 +138,7 @@ t.test('what ends after the body and before the commit is judged in the transact
     });
     const made = await createApiKey(store, wanted);
     if (typeof made === 'string') throw new Error(made);
-    // Begun before the end has been committed: the store still shows the right.
+    // The changes begin before the end is committed: the store still shows the right.
     const ended = end(store);
     t.equal(isGone(store), undefined, name);
     const results = await Promise.all([
@@ -156,7 +156,7 @@ t.test('what ends after the body and before the commit is judged in the transact
   }
 });
 
-/** A login with the right password, during whose verification this happens. */
+/** Logs in with the right password, and runs `meanwhile` during its verification. */
 async function loginDuring(meanwhile: (store: Store) => Promise<unknown>) {
   const store = createMemoryStore();
   await store.write((batch) => {

@@ -259,7 +259,7 @@ t.test('a key that expires ends its stream then', async (t) => {
       { name: 'short', scopes: ['events:read'], expiresAt },
       user.token,
     );
-    // On a busy machine it may have expired before it is made, or used.
+    // On a busy machine the key may expire before it is made, or used.
     if (made.status !== 201) return undefined;
     const reader = await openReader(gateway.url, made.body.key);
     if (reader.status === 200) return { reader, expiresAt };

@@ -56,7 +56,7 @@ t.test('each field alone: what violates which rule', async (t) => {
     ...[undefined, null, '', 'x'.repeat(65), 7, {}].map((type): [object, Row] => [{ type }, ['type', 'invalid_length']]),
     ...[undefined, null, '', 'x'.repeat(65), 7, {}].map((cmd): [object, Row] => [{ cmd }, ['cmd', 'invalid_length']]),
     ...[undefined, null, '', String(now), now + 0.5, -1, unixMsMax + 1, 1e300, true, {}].map((ts): [object, Row] => [{ ts }, ['ts', 'invalid_unix_milliseconds']]),
-    // Far enough ahead for a machine that takes long to come to it.
+    // Far enough ahead for a busy machine that comes to this row late.
     [{ ts: now + 3_600_000 }, ['ts', 'signal_from_future']],
     ...[undefined, null, 0, -1, 1.5, 300_001, '60000', true, {}].map((ttlMs): [object, Row] => [{ ttlMs }, ['ttlMs', 'invalid_ttl']]),
     [{ ts: now - 10_000, ttlMs: 5_000 }, ['ttlMs', 'signal_expired']],
@@ -140,7 +140,7 @@ t.test(
 );
 
 t.test('the boundaries are inside', async (t) => {
-  // Those of time are the reader's test, which has a clock of its own: a request takes its time.
+  // A request takes time: test/signals/envelope.test.ts tests the boundaries of time, with its own clock.
   const now = Date.now();
   // oxfmt-ignore
   const rows: object[] = [

@@ -1,4 +1,4 @@
-/** What a bot is told when the disk takes no more: never a success that is none, never a false end. */
+/** The answers to a bot when the disk is full: never a false success, never a false failure. */
 import t from 'tap';
 import {
   type Answer,
@@ -63,7 +63,7 @@ t.test('the doubt is cleared once the disk takes writes again', async (t) => {
     () => submit(gateway.url, key, failed.body, failed.idempotencyKey),
     (answer) => codeOf(answer) !== 'idempotency_outcome_unknown',
   );
-  // It was looked at anew: it fails again, unless the store found room in what it had freed.
+  // The retry is a new attempt: it fails again, unless the store found room in pages that it had freed.
   t.match(verdict(cleared), /^(500 signal_processing_failed|202)$/);
 });
 

@@ -40,7 +40,7 @@ function send(
 }
 
 const valid = (fields: object = {}) => JSON.stringify(signal(fields));
-/** A valid signal of exactly so many bytes. */
+/** @returns a valid signal of exactly this size. */
 function sized(bytes: number): string {
   const text = valid({ payload: { pad: '' } });
   return text.replace('"pad":""', `"pad":"${'x'.repeat(bytes - text.length)}"`);

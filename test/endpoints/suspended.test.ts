@@ -1,4 +1,4 @@
-/** A process that was suspended, as a virtual machine that is moved: nothing that waited has failed by that. */
+/** A process that is suspended, as when its virtual machine is moved: no request that waited fails for that. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,11 +29,11 @@ t.test('a commit that was under way is not taken for one that hangs', async (t) 
   const before = [send('first'), send('second')];
   await eventually(async () => {
     const { text } = await get(gateway.process.opsUrl, '/metrics');
-    // The first text may be from before the commit, and is kept for a second.
+    // The gateway keeps a scrape for a second: the first may be from before the commit.
     return /^signalbox_commit_age_seconds [0-2]\../m.test(text);
   });
   child.kill('SIGSTOP');
-  // Waits for the threads, which run again with the process.
+  // The shell waits until the threads open the pipe, which they do when the process is resumed.
   spawn('/bin/sh', ['-c', ': > "$0"', pipe]);
   const during = [send('third'), send('fourth')];
   await setTimeout(commitAnswerMs + 1_000);

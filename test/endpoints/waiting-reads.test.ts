@@ -1,4 +1,4 @@
-/** Reads that wait for their turn: what has ended the key's right meanwhile is obeyed. */
+/** Reads that wait for their turn are refused if the key's right has ended meanwhile. */
 import t from 'tap';
 import { type KeyOwner, revokeApiKey } from '../../src/auth/api-key.js';
 import { KeyRights } from '../../src/auth/key-rights.js';
@@ -85,7 +85,7 @@ async function setUp() {
   };
 }
 
-/** @returns the status or the code of the answer, once there is one. */
+/** @returns a list that gets the answer's status or code when it comes. */
 function asked(endpoint: KeyEndpoint, parameter: string): (number | string)[] {
   const answers: (number | string)[] = [];
   void endpoint(exchangeOf(answers, parameter), caller);
