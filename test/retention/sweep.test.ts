@@ -83,7 +83,7 @@ interface Watch {
   readonly remove?: (collection: Collection) => void;
 }
 
-/** The store with a look at what its sweeper does. */
+/** @returns the store with `watch` called at each step of its sweeper. */
 function within(store: Store, clock: SimulatedClock, watch: Watch): Store {
   const sweeper = createSweeper(clock);
   return {
@@ -468,13 +468,13 @@ t.test(
   },
 );
 
-/** How many times as long as its first slice a sweep rests that is so far behind, with much to remove. */
+/** @returns ratio of the rest after its first slice to that slice, for a sweep with much to remove. */
 async function restFactorAt(behindMs: number): Promise<number> {
   const { store, clock, now } = await setUp();
   await store.write((batch) => {
     for (let i = 0; i < 2_100; i++) batch.put('sessions', `${i}`, { ...session, expiresAt: now });
   });
-  // A slice of 2,048 removals takes 16 ms by its own account; the clock of the test stands still meanwhile.
+  // A slice of 2,048 removals measures 16 ms; the `advance` around it then puts the clock back.
   const begins: number[] = [];
   const slow = within(store, clock, {
     begin: () => begins.push(clock.monotonic()),
@@ -559,7 +559,7 @@ t.test('a revoked key goes 30 days after its revocation, with its last use', asy
   const keys = Array.from({ length: 200 }, (_, index) => index + 1);
   await store.write((batch) => {
     for (const id of keys) {
-      // Of three, one is active, one was revoked too lately, and one long ago.
+      // Of each three keys, one is active, one was revoked too recently, and one long ago.
       const revokedAt = [null, now - 30 * dayMs + 1_000, now - 30 * dayMs][id % 3] as number | null;
       batch.put('apiKeys', `hash ${id}`, apiKey(id, revokedAt));
       batch.put('apiKeyHashes', ['u', revokedAt === null ? id : -id], `hash ${id}`);

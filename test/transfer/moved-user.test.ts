@@ -54,7 +54,7 @@ async function exported(
   const result = await exportUser(
     {
       reader: store,
-      // Each look at the clock is 1 ms after the one before.
+      // The clock advances 10 ms with each line, so that the export pauses.
       clock: { now: () => 0, monotonic: () => performance.now() + lines.length * 10 },
       pause() {
         pauses++;
@@ -246,7 +246,7 @@ t.test('a move takes as many ids as the user has keys, however often it moves', 
   const wanted = { user, name: 'n', scopes: [], expiresAt: null, activeMax: 5, now: 0 };
   for (let i = 0; i < 3; i++) await createApiKey(there.store, wanted);
   let from = there.store;
-  // Of the two gateways that it moves between.
+  // Next key ids of the two gateways between which the user moves.
   const nextIds = [4, 1];
   for (let moves = 1; moves <= 80; moves++) {
     await suspendUser(from, ann);
@@ -337,7 +337,7 @@ t.test('while an import is discarded none of the same user begins', async (t) =>
   t.equal(target.keys('requests', { prefix: [userId] }).length, 1);
 });
 
-/** What keeps an import from its end, after the gateway has read its orders. */
+/** Causes that make an import fail after the gateway has read its orders. */
 const obstacles = {
   'whose email is taken meanwhile': {
     begin: ({ store }) => void store.write((batch) => batch.put('emails', ann, 'usr_other')),
@@ -358,7 +358,7 @@ const obstacles = {
   }
 >;
 
-/** With a working order of a key. */
+/** A source whose order works and was submitted by an API key. */
 async function aSourceWithKey(): Promise<Source> {
   const source = await aSource();
   const { store, userId, signal } = source;
@@ -381,7 +381,7 @@ async function aSourceWithKey(): Promise<Source> {
   return source;
 }
 
-/** The order of that source, after its import, is one of its key. */
+/** Checks that the source's order counts for its key after the import. */
 function hasOrderOfKey(t: Test, gateway: SimulatedGateway, { userId, signal }: Source): void {
   const keyId = gateway.store.get('apiKeys', 'hash')?.id as number;
   t.equal(gateway.entry(signal.execution.executionId, userId).execution.keyId, keyId);
@@ -429,7 +429,7 @@ t.test('an import that is begun anew after a crash leaves no order of the first'
   hasOrderOfKey(t, gateway, source);
 });
 
-/** Ann's terminal is connected to it. */
+/** A gateway to which Ann's terminal is connected. */
 async function aGateway(): Promise<SimulatedGateway> {
   const gateway = new SimulatedGateway();
   const { userId } = someUser;
@@ -444,7 +444,7 @@ async function aGateway(): Promise<SimulatedGateway> {
 t.test('a cancel of all orders that was asked for before a move goes with the user', async (t) => {
   const gateway = await aGateway();
   const { store, core } = gateway;
-  // It takes many turns to judge them.
+  // So many orders that the cancel-all takes many turns to judge them.
   for (let i = 0; i < 500; i++) gateway.accept({}, () => undefined);
   await turns();
   const answers = gateway.cancelAllNow({}, 'all');
