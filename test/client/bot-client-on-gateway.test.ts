@@ -1,4 +1,4 @@
-/** The bot client and the real gateway: what the one says, the other understands. */
+/** The bot client at a real gateway: each understands what the other sends. */
 import t from 'tap';
 import {
   createBotClient,
@@ -22,7 +22,7 @@ const { platform, instanceId, accountName } = hello;
 const source = { platform, instanceId, accountName };
 const traceId = /^[0-9a-f]{32}$/;
 
-/** Waits a twentieth of what it should, so that the tests need not wait either. */
+/** Shortens each wait of less than 15 s to a twentieth, so that the tests are short. */
 const hurriedClock = {
   ...botClock,
   setTimer: (delayMs: number, task: () => void) =>
@@ -41,7 +41,7 @@ function hurriedBotOf(
   return createBotClient({
     baseUrl,
     apiKey: user.key,
-    // The time-out of an attempt is not a wait: at this length the clock does not hurry it.
+    // So long that the clock does not shorten the time-out of an attempt.
     timeoutMs: 30_000,
     clock: hurriedClock,
     fetch: async (...request) => {
@@ -85,7 +85,7 @@ async function rest(bot: BotClient, plugin: Plugin, seq: number): Promise<Restin
   return { requestId, executionId: frame['executionId'], orderRef: frame['orderRef'] };
 }
 
-/** With a cursor that nobody has, the first item is a gap: from then on nothing is missed. */
+/** Follows from an unknown cursor: the first item is a gap, after which no event is missed. */
 async function followed(bot: BotClient): Promise<AsyncIterator<StreamItem, void, void>> {
   const items = bot.events(source, { lastEventId: 'none' })[Symbol.asyncIterator]();
   const { value } = await items.next();

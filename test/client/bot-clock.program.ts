@@ -1,4 +1,4 @@
-/** A bot that does nothing but wait: prints the status that it waited for. Argument: the base URL. */
+/** A bot that only waits for a signal's end, and prints its status. Argument: the base URL. */
 import { createBotClient } from '../../src/client/bot-client.js';
 
 const client = createBotClient({ baseUrl: process.argv[2] ?? '', apiKey: 'svc_api_test' });

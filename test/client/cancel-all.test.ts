@@ -90,7 +90,7 @@ t.test('a switch renews itself until it is stopped', async (t) => {
       onRenewed: ({ ok }) => {
         t.ok(ok);
         if (++renewals < 4) return;
-        // The pause before the next renewal does not pass any more.
+        // From here on no pause passes, so that no further renewal comes.
         scripted.onPause = () => undefined;
         resolve(kept.stop({ disarm: true }));
       },
@@ -121,7 +121,7 @@ t.test('nothing is sent behind the call that disarms a switch', async (t) => {
   const kept = scripted.client().cancelAfter(30_000);
   const result = await new Promise((resolve) => {
     scripted.onPause = (delayMs) => {
-      // While the renewal that was refused waits for its repetition.
+      // The switch is disarmed while the refused renewal waits for its retry.
       if (api.seen.length === 2) resolve(kept.stop({ disarm: true }));
       clock.advance(delayMs);
     };
@@ -154,7 +154,7 @@ t.test('a renewal that nobody answers leaves time for the next two', async (t) =
   const { onSilence } = api;
   t.teardown(() => (api.onSilence = onSilence));
   api.onSilence = () => clock.advance(timeoutMs / 3);
-  // The attempt's time-out is whole, as a pause is: it passes only when the gateway has stayed silent.
+  // The clock takes this time-out for a pause, as it is a whole number: here only `onSilence` lets time pass.
   scripted.onPause = () => undefined;
   api.play('silent', armed);
   const kept = scripted.client().cancelAfter(timeoutMs);

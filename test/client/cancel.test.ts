@@ -23,7 +23,7 @@ const requested = {
   },
 };
 
-/** Every request since the script began asked for the same cancel under the same key. */
+/** Checks that every request since the script began asked for the same cancel under the same key. */
 function sentTheSame(t: Test, times: number, key = api.seen[0]?.headers['idempotency-key']): void {
   t.equal(api.seen.length, times);
   for (const { method, path, headers, body } of api.seen) {

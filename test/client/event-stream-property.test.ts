@@ -1,4 +1,4 @@
-/** Whatever happens to the connections: every event once and in order, or a gap is told. */
+/** Whatever happens to the connections, the client gets every event once and in order, or a gap. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
@@ -7,19 +7,19 @@ import { begin, dataOf, gap, source } from './scripted-events.js';
 
 const scripted = await startScriptedClient(t);
 
-/** One attempt to connect, and what goes before it. */
+/** One attempt to connect, and what happens before it. */
 interface Life {
   /** Events while nobody is connected. */
   readonly missed: number;
-  /** The gateway starts again, and with it the numbering's epoch: nothing before can be replayed. */
+  /** The gateway restarts with a new epoch: no earlier event can be replayed. */
   readonly restarts: boolean;
   readonly outcome: 'stream' | 'refused' | 'unreachable';
   /** Events while the stream stands. */
   readonly live: number;
-  /** Which part of the words arrives before the end, 0 to 1. */
+  /** Share of the stream's text that arrives before its end, 0 to 1. */
   readonly share: number;
   readonly end: 'proper' | 'broken';
-  /** Bytes of the pieces, in turn. */
+  /** Bytes of each piece of the stream; repeated until its end. */
   readonly pieces: readonly number[];
   readonly newline: '\n' | '\r\n';
 }
@@ -52,12 +52,12 @@ const last: Life = {
 /** What may stand between events. */
 const noise = ['', ':\n\n', 'data: none of ours\n\n', 'id: x\ndata: {}\n\n'];
 
-/** What the event of this number says. */
+/** @returns the event of this number. */
 function saying(id: string, seq: number) {
   return { ...dataOf(id, 'é✓😀'), data: { seq } };
 }
 
-/** A gateway that plays the lives; events are numbered from 1 through all of them. */
+/** A gateway that plays the lives; its events are numbered from 1, across all lives. */
 function createGateway(script: readonly Life[]) {
   const rest = [...script, last];
   let epoch = 0;
@@ -65,11 +65,11 @@ function createGateway(script: readonly Life[]) {
     published: 0,
     /** The number after which the first stream began. */
     begin: undefined as number | undefined,
-    /** The cursor of every attempt, beside the one that it should have had. */
+    /** The cursor of every attempt, and the one that it should have had. */
     cursors: [] as [sent: string | null, due: string | null][],
     /** Id of the item that the client handed out last. */
     handedOut: undefined as string | undefined,
-    /** Id at which its only stream without a cursor began; the words of it may not have arrived. */
+    /** Id at which the only stream without a cursor began; the client may not have received it. */
     beganAt: null as string | null,
     isLast: () => rest.length === 0,
     async fetch(_: unknown, init?: RequestInit): Promise<Response> {

@@ -278,7 +278,7 @@ t.test('while the consumer works, silence is none', async (t) => {
 
 // ---- ending
 
-/** Nothing is left of a stream that has ended. */
+/** Checks that nothing is left of a stream that has ended. */
 async function noTrace(t: Test, { clock, api }: ScriptedClient, signal: AbortSignal) {
   t.equal(clock.timerCount, 0, 'no timer');
   t.equal(getEventListeners(signal, 'abort').length, 0, 'no listener');
@@ -370,7 +370,7 @@ t.test('an error of the consumer closes the connection', async (t) => {
 
 // ---- what comes over the wire
 
-/** A stream in exactly these pieces. */
+/** @returns a fetch whose answer is a stream in exactly these pieces. */
 function inPieces(pieces: readonly Uint8Array[]): typeof globalThis.fetch {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

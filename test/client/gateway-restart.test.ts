@@ -1,4 +1,4 @@
-/** A bot over a restart of its gateway: it submits, follows, and cancels, and notices what it missed. */
+/** A bot across a restart of its gateway: it submits, follows and cancels, and learns what it missed. */
 import t from 'tap';
 import { createBotClient, type StreamItem } from '../../src/client/bot-client.js';
 import { cancelReport, report, tell } from '../support/frames.js';
@@ -10,7 +10,7 @@ import { hello, openPlugin } from '../support/plugin.js';
 const { platform, instanceId, accountName } = hello;
 const source = { platform, instanceId, accountName };
 
-/** As a service has it: the bots go on asking at the same address. */
+/** A fixed port, as a service has: after a restart the bots ask at the same address. */
 const gateway = await startTestGateway(t, { flags: ['--port', `${await freePort()}`] });
 const { url } = gateway;
 
@@ -33,7 +33,7 @@ for (const end of ['stop', 'kill'] as const) {
         items.find((item) => item.kind === 'event' && item.name === name && fits(item.data)),
       );
 
-    // The stream stands as soon as it tells what happens now.
+    // The stream is open as soon as it carries a new event.
     let seq = 0;
     const isFollowed = async (): Promise<boolean> => {
       await tell(plugin, { ...note, seq: ++seq });
@@ -97,7 +97,7 @@ const note = { type: 'event', event: 'terminal_message', data: { text: 'here' } 
 t.test('what is missed before the first event is told as a gap', async (t) => {
   const { key, sessionToken } = await gateway.user();
   const plugin = await openPlugin(url, sessionToken);
-  // Acknowledged, so that the source is on disk before the gateway is killed.
+  // The event is acknowledged, so that the source is on disk before the gateway is killed.
   await tell(plugin, { ...note, seq: 1 });
   plugin.close();
 

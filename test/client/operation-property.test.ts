@@ -7,7 +7,7 @@ import { accepted, draft, startScriptedClient } from './scripted-client.js';
 const scripted = await startScriptedClient(t);
 const { api } = scripted;
 
-/** Replies that are tried again, and whether the signal may have been accepted behind each. */
+/** Replies after which the client tries again: the signal may have been accepted, or surely was not. */
 const mayHaveAccepted: readonly Reply[] = [
   'reset-before-body',
   'reset-after-body',
@@ -33,7 +33,7 @@ const drafts = fc.record({
   payload: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
 }) as fc.Arbitrary<typeof draft>;
 
-/** Different keys and bodies on the wire; a connection reset before its body was read shows none. */
+/** Counts different keys and bodies on the wire; a connection that is reset early shows no body. */
 function distinctRequests(): { keys: number; bodies: number } {
   const bodies = api.seen.map(({ body }) => body.toString('latin1')).filter((body) => body !== '');
   return {

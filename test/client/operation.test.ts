@@ -12,7 +12,7 @@ t.beforeEach(() => {
   scripted.onPause = (delayMs) => clock.advance(delayMs);
 });
 
-/** Every request since the script began carried the same key and the same bytes. */
+/** Checks that every request since the script began carried the same key and the same bytes. */
 function sentTheSame(t: Test, times: number): void {
   t.equal(api.seen.length, times);
   for (const { method, path, headers, body } of api.seen) {

@@ -13,7 +13,7 @@ import type { Clock } from '../../src/lib/clock.js';
 import { startFakeApi, type FakeApi } from '../support/fake-api.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
-/** Its fraction differs from that of every pause, so that the clock can tell the two apart. */
+/** No pause has this fraction, by which the clock tells a time-out from a pause. */
 export const timeoutMs = 7_001 + 1 / 64;
 /** How long a stream may be silent; no pause is as long. */
 export const silenceMs = 45_000;

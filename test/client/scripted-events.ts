@@ -1,4 +1,4 @@
-/** What a scripted gateway writes into a stream of events, and a reader that takes what it wants. */
+/** What a scripted gateway writes into a stream of events, and a reader that takes some items. */
 import type { SourceName, StreamItem } from '../../src/client/bot-client.js';
 import type { ScriptedAnswer } from '../support/fake-api.js';
 

@@ -3,7 +3,7 @@ import type { CancelStatus, ExecutionStatus } from '../../src/client/bot-client.
 import { cancelStates } from '../../src/model/cancellation.js';
 import { executionStates } from '../../src/model/execution.js';
 
-/** Complete by its type: a status that the client's union lacks, or has too much, does not compile. */
+/** Does not compile if the client's union lacks a status, or has another. */
 const executionStatuses: Record<ExecutionStatus, true> = {
   queued: true,
   dispatched: true,
