@@ -5,7 +5,7 @@ import { StartRefused } from '../../src/store/refusal.js';
 import { freePort } from '../support/free-port.js';
 import { RawClient, request } from '../support/raw-client.js';
 
-/** Listens as the package does when it is told nothing more. @returns the port, or undefined. */
+/** Listens with the package's default options. @returns the port; undefined if it cannot listen. */
 function listenByDefault(t: Test, host: string, port: number): number | undefined {
   let socket: us_listen_socket | false = false;
   createApp(undefined).listen(host, port, (token) => {

@@ -175,7 +175,7 @@ t.test(
         waiting.push(res);
       });
       app.get('/within', (res) => {
-        // Microtasks run before the native server takes its cork back.
+        // Microtasks run before the native server ends its own cork.
         queueMicrotask(() => (within = Math.min(within, answer())));
         res.end();
       });
@@ -188,7 +188,7 @@ t.test(
     let after = Infinity;
     const [reader, other] = [await RawClient.connect(app.url), await RawClient.connect(app.url)];
     t.teardown(() => [reader, other].forEach((client) => client.cut()));
-    // The counter is the whole machine's: of some tries, the one with the least company counts.
+    // The counter covers the whole machine: the try with the least other traffic counts.
     for (let i = 0; i < 20; i++) {
       for (const path of ['/within', '/after']) {
         await reader.send(request('GET', '/wait'));

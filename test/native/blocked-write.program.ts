@@ -1,4 +1,4 @@
-/** On one thread of libuv: hashes that queue there, then a write to a file. Reports the order of the ends. */
+/** Queues hashes and then a file write on libuv's only thread. Reports the order in which they end. */
 import { pbkdf2 } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';

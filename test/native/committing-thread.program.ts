@@ -1,6 +1,6 @@
 /**
- * As a thread: commits to the environment of the thread that started it. As a process: shows when the
- * first thread sees that.
+ * As a thread: commits to the environment of the thread that started it. As a process: reports when its
+ * first thread sees that commit.
  */
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 import { open } from 'lmdb';
@@ -14,7 +14,7 @@ if (isMainThread) {
   const done = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL(import.meta.url), { workerData: { directory, done } });
   const seen = [root.get('key')];
-  // Within this turn, and so within one snapshot.
+  // The wait does not end this turn, and so not the snapshot of its reads.
   Atomics.wait(done, 0, 0);
   seen.push(root.get('key'));
   root.resetReadTxn();

@@ -1,6 +1,6 @@
 /**
- * Does one thing that the native server does not forgive, or just does; the test sees how the process
- * ends. An `uncaughtException` handler is there to show that it does not help.
+ * Does one thing that ends the process through the native server, or nearly does; the test sees how the
+ * process ends. The `uncaughtException` handler shows that it does not help.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -6,7 +6,7 @@ import t from 'tap';
 
 const program = fileURLToPath(new URL('./crash.program.js', import.meta.url));
 
-/** @returns the signal that ended it, or its exit code, and what it wrote. */
+/** Does the deed in a process. @returns the signal or exit code with which it ended, and its output. */
 async function endOf(deed: string): Promise<[end: string | number | null, output: string]> {
   const child = spawn(
     '/bin/sh',

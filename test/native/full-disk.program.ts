@@ -1,4 +1,4 @@
-/** Writes with lmdb alone until its file may grow no more, and reports what came of it. */
+/** Writes with lmdb alone until its file may not grow any more, and reports how the writes ended. */
 import { open } from 'lmdb';
 
 process.on('SIGXFSZ', () => undefined);

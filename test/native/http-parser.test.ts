@@ -30,7 +30,7 @@ t.test('a head may be cut anywhere; the older binary refuses some cuts with 505'
   const whole = `GET /x HTTP/1.1\r\n${host}\r\n`;
   const refused: number[] = [];
   for (let cut = 1; cut < whole.length; cut++) {
-    // Two segments that arrive as one are not cut at all, so one refusal among some tries is one.
+    // Two segments may arrive as one, without the cut: so one refusal in five tries counts.
     for (let attempt = 0; attempt < 5; attempt++) {
       app.seen.length = 0;
       const client = await clientOf(t, app);
@@ -307,7 +307,7 @@ t.test(
   },
 );
 
-// Elsewhere characters may be unsigned, and the parser compares them as they are.
+// The parser compares C characters, which are signed on x64 and may be unsigned elsewhere.
 const onX64 = process.arch === 'x64' ? {} : { skip: 'what x64 does' };
 
 t.test(

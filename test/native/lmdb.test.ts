@@ -68,7 +68,7 @@ t.test('a key has at most 1978 bytes', async (t) => {
   const { root } = openIn(t);
   await root.put('k'.repeat(1978), 1);
   t.throws(() => root.put('k'.repeat(1979), 1), /larger than the maximum key size \(1978\)/);
-  // The refused put has left a turn of lmdb's scheduled, which fails in an environment that is closed before it.
+  // The refused put leaves a task of lmdb's in the next turn, which fails if the environment is closed by then.
   await root.put('short', 1);
 });
 
@@ -87,7 +87,7 @@ t.test('what is removed makes room, but the file stays as large as it was', asyn
   const full = fileBytes();
   await Promise.all(Array.from({ length: 200 }, (_, i) => root.remove(i)));
   t.ok(fileBytes() >= full);
-  // A page is free for use two transactions after it was left.
+  // lmdb reuses a page two transactions after it was freed.
   await root.put('later', 1);
   await fill();
   t.ok(fileBytes() < 1.5 * full, `${fileBytes()} after ${full}`);

@@ -7,7 +7,7 @@ import { checkNativeBinary, knownBinaries } from '../../src/http/native-binary.j
 /** The repository, seen from build/test/native. */
 const root = join(import.meta.dirname, '../../..');
 
-/** The file that this process runs, copied to where a file of this name would be. */
+/** Copies the binary that this process runs to a path that ends with `name`. */
 function copyAs(t: Test, name: string): string {
   const copy = join(t.testdir(), name);
   mkdirSync(dirname(copy), { recursive: true });
@@ -15,7 +15,7 @@ function copyAs(t: Test, name: string): string {
   return copy;
 }
 
-/** The name of the table that this process runs. */
+/** Name in the table of the binary that this process runs. */
 const loaded = Object.keys(knownBinaries).find((name) =>
   checkNativeBinary().path.endsWith(name),
 ) as string;
@@ -42,7 +42,7 @@ t.test('the table has the checksums of the files that are installed', async (t) 
   for (const [name, sha256] of Object.entries(knownBinaries)) {
     const isOlder = name.startsWith('bin/');
     const path = join(packages, isOlder ? `uWebSockets.js/dist/${name}` : name);
-    // The newer binary is installed for the platform and the version of Node that installed.
+    // npm installs the newer binary for one platform and one version of Node only.
     if (!isOlder && !existsSync(path)) continue;
     t.equal(createHash('sha256').update(readFileSync(path)).digest('hex'), sha256, name);
     found++;

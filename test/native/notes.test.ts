@@ -1,4 +1,4 @@
-/** native-notes/ and the tests name each other: no rule without its test, no test of a rule without it. */
+/** native-notes/ and test/native/ agree: every test that the notes name exists, and every test is named. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

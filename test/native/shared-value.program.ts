@@ -1,4 +1,4 @@
-/** Puts a value that lies in memory which threads may share; ends with 0 when it comes back as it was. */
+/** Puts a value from memory that threads may share; exits with 0 if the value comes back unchanged. */
 import { open } from 'lmdb';
 
 const root = open<Buffer>(process.argv[2] as string, { noSubdir: false, encoding: 'binary' });

@@ -40,7 +40,7 @@ t.test('a test of the suite, and what it starts, has none of the loaders of tap'
       'alone.js': built('../support/alone.js'),
       'file-runner.js': built('../support/file-runner.js'),
       'file-runner.program.js': built('../support/file-runner.program.js'),
-      // Its groups are of this repository.
+      // A stand-in, since the groups are those of this repository.
       'verified-groups.js':
         'export const groups = []; export const groupOf = () => undefined;' +
         "export const platform = ''; export const isVerified = () => false;" +

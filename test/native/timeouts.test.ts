@@ -1,6 +1,6 @@
 /**
- * The native server's own clock, which cannot be set: everything here waits for its ten seconds, which
- * come in steps of four, at the same time. native-notes/request-lifetimes.md and backpressure.md.
+ * The native server's own clock, which cannot be set: the tests wait at the same time for its ten seconds, which it
+ * counts in steps of four. native-notes/request-lifetimes.md and backpressure.md.
  */
 import t, { type Test } from 'tap';
 import type { HttpResponse } from '../../src/http/uws.js';
@@ -42,7 +42,7 @@ const malformed: Record<string, string> = {
   'a folded header': 'GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n',
 };
 
-/** Bytes that are not, or not yet, a request that anybody could answer. */
+/** Bytes that are no request, or not yet a complete one. */
 const unfinished: Record<string, string> = {
   ...(isOlderBinary ? malformed : {}),
   silence: '',
@@ -100,7 +100,7 @@ interface Stream {
   readonly written: () => number;
 }
 
-/** A stream to a reader that does not read at first: written to until a write returns false. */
+/** Opens a stream to a reader that does not read at first, and writes until a write returns false. */
 async function blockedStream(
   t: Test,
   onWritable: ((res: HttpResponse) => void) | undefined,

@@ -1,6 +1,6 @@
 /**
- * A server with nothing of ours in it but the door to the native package: what the tests of this
- * folder see is the installed binary itself, so that a change of it is noticed.
+ * A server of the native package without the gateway's code: the tests of this folder see the installed binary
+ * itself, and notice when it changes.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -18,7 +18,7 @@ export interface TinyApp {
   readonly port: number;
 }
 
-/** Serves on a free port until the test ends, and cuts then what is still open. */
+/** Serves on a free port until the test ends, and then cuts open connections. */
 export async function serve(
   t: Pick<Test, 'teardown'>,
   routes: (app: TemplatedApp) => void,
@@ -69,7 +69,7 @@ function noteOf(req: HttpRequest): Seen {
   return { method: req.getMethod(), url: req.getUrl(), headers };
 }
 
-/** Lets the server read what is with the system; both live in one process. */
+/** Lets the server, which is in this process, read what the system has received for it. */
 export async function someTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise(setImmediate);
 }
@@ -83,7 +83,7 @@ export function put(res: HttpResponse, text: string, times = 1): boolean {
   return taken === times;
 }
 
-/** Waits until the socket has got so many bytes more. */
+/** Waits until the socket has received this many more bytes. */
 export async function received(socket: Socket, bytes: number): Promise<void> {
   const end = socket.bytesRead + bytes;
   while (socket.bytesRead < end) await once(socket, 'data');

@@ -113,7 +113,7 @@ t.test('end runs the close handler within the call, and the socket is then taboo
   t.strictSame(await closed, [4001, 'bye']);
 });
 
-/** Sends to a reader that does not read until the answer is as wanted. */
+/** Sends to a client that does not read, until `send` returns `wanted`. @returns all that it returned. */
 function sendUntil({ server }: Desk, wanted: number): number[] {
   const answers: number[] = [];
   do answers.push(server.send(message));
