@@ -77,7 +77,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   shutting_down: 'Retry on a new connection: the gateway starts again, or another has taken its place.',
 };
 
-/** Where the body of the same error is another: it has no `traceId`. */
+/** Advice that differs for the errors of users, whose body has no `traceId`. */
 const userAdvice: Partial<typeof errorAdvice> = {
   internal_error: 'Quote the header `X-Trace-Id` to the operator.',
 };

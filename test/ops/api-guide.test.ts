@@ -20,7 +20,7 @@ import { withTables } from './page-tables.js';
 const page = readFileSync(pageFile, 'utf8');
 const blocks = blocksOf(page);
 const runs = blocks.filter(({ language }) => ['sh', 'js'].includes(language));
-/** What stands alone, without a command that it answers. */
+/** The blocks that do not run: samples of answers. */
 const samples = blocks.filter((block) => !runs.includes(block));
 const skip = ['bash', 'curl'].map((name) => missing(name, ['--version'])).find(Boolean) ?? false;
 const email = 'guide@example.com';
@@ -41,7 +41,7 @@ t.test(
     const directory = t.testdir();
     const environment = { PATH: pathWith(directory, { signalbox: signalboxScript }) };
     const shell = openShell(t, { directory, environment, input: `${password}\n` });
-    // The first to make keys on this gateway, so that their numbers are the page's.
+    // No other test makes a key on this gateway before, so that the page's key ids are right.
     const edit = (text: string): string =>
       text.replaceAll('http://127.0.0.1:8080', gateway.url).replaceAll('ann@example.com', email);
     await play(t, runs, shell, edit);
@@ -104,7 +104,7 @@ t.test('the generators of clients on the page are those that a test runs', async
   }
 });
 
-/** A way to the gateway on which no answer comes back. `answer` is the first that was lost. */
+/** A proxy that loses the gateway's answers. `answer`: the first that it lost. */
 async function openMutedProxy(
   t: Test,
   gatewayUrl: string,

@@ -19,14 +19,14 @@ const page = readFileSync(`${ops}backup.md`, 'utf8');
 const blocks = blocksOf(page)
   .filter(({ language }) => language === 'sh')
   .map(({ text }) => text);
-/** What an installation puts into the machine's own directories. */
+/** Commands on the machine's own directories. */
 const installation = /\/etc\/systemd/;
-/** What needs an engine of containers, of which the test has the parts that run in the container. */
+/** Commands that need a container engine; the test runs only what others run inside the container. */
 const container = /^docker compose .* stop$/m;
 /** The command itself, where an installation has it, and stand-ins for the programs of the machine. */
 const standIns: Readonly<Record<string, string>> = {
   signalbox: signalboxScript,
-  // The program that backup.sh names lies elsewhere while it is tested.
+  // Drops the path of the program, which backup.sh derives from its own place.
   node: `shift; ${signalboxScript}`,
   sudo: 'exec "$@"',
   docker: 'shift 5; exec "$@"',

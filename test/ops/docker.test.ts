@@ -39,7 +39,7 @@ function textsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((instruction) => instruction.name === name).map(({ text }) => text);
 }
 
-/** `A=1 B=2` */
+/** Variables of the last stage, from lines such as `ENV A=1 B=2`. */
 const environment = Object.fromEntries(
   textsOf(last, 'ENV')
     .join(' ')

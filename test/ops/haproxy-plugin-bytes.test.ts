@@ -18,9 +18,9 @@ const skip = haproxyBefore(2, 8);
 
 const bytesPerSecond = 256 * 1_024;
 const connections = 4;
-/** What all connections send together. */
+/** Seconds that all connections together send at the limit. */
 const secondsAtLimit = 4;
-/** Neither the first nor the last of its message, masked with 0. */
+/** An empty fragment from the middle of a message, masked with 0. */
 const emptyFragment = Buffer.from([0x00, 0x80, 0, 0, 0, 0]);
 
 t.test('the limit is well above what a gateway grants a user', (t) => {
@@ -30,7 +30,7 @@ t.test('the limit is well above what a gateway grants a user', (t) => {
   t.end();
 });
 
-/** Sends an event whose fragments are empty but the first and the last. Resolves when the gateway has it. */
+/** Sends an event with `bytes` of empty fragments in it. Resolves when the gateway acknowledges the event. */
 async function sendInFragments(plugin: Plugin, bytes: number): Promise<void> {
   const text = JSON.stringify(event(1));
   plugin.socket.send(text.slice(0, 1), { fin: false });

@@ -22,7 +22,7 @@ import {
 } from '../support/tls-client.js';
 
 const skip = missing('haproxy', ['-v']);
-// The second gateway trusts another proxy than ours, to show what is then believed.
+// The second gateway trusts another proxy, to show whose address it then believes.
 const edge = (skip === false ? await openEdge(t, '192.0.2.1') : undefined) as Edge;
 const at: Edge['at'] = (host, from) => edge.at(host, from);
 

@@ -1,4 +1,4 @@
-/** Rules and dashboard against the metrics that there are; needs nothing but Node. */
+/** Rules and dashboard against the exposed metrics; needs nothing but Node. */
 import t from 'tap';
 import { latencyBounds } from '../../src/lib/instruments.js';
 import { routes } from '../../src/routes.js';

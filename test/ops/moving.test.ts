@@ -12,7 +12,7 @@ const skip = missing('haproxy', ['-v']);
 
 const page = readFileSync(new URL('../../../ops/scaling.md', import.meta.url), 'utf8');
 
-/** Only what the page tells an operator to do is done. */
+/** Throws unless the page tells an operator to run this command. */
 function asWritten(command: string): void {
   if (!page.includes(`${command}\n`) && !page.includes(`"${command}"`)) {
     throw new Error(`ops/scaling.md does not say: ${command}`);

@@ -20,7 +20,7 @@ import { alerts, dashboardQueries, opsDirectory, recordings, selectorsOf } from 
 
 const ruleDirectory = new URL('prometheus/', opsDirectory).pathname;
 
-/** A server: `/api/v1/query` and its neighbours. */
+/** A running Prometheus server. */
 interface Prometheus {
   readonly url: string;
 }
@@ -79,7 +79,7 @@ t.test(
     const prometheus = await startPrometheus(t, join(directory, 'prometheus'), targets);
 
     await t.test('both gateways are scraped', async (t) => {
-      // A scrape that a busy machine leaves no time for is one of many.
+      // On a busy machine a scrape may fail: a later one counts.
       const areUp = await soon(async () => {
         const { activeTargets } = (await ask(prometheus, 'targets')).data;
         const up = activeTargets.filter(({ health }: { health: string }) => health === 'up');
@@ -141,12 +141,12 @@ t.test(
   },
 );
 
-/** Waits for Prometheus, which has a busy machine's processors last. */
+/** Waits longer than other tests: on a busy machine Prometheus scrapes and evaluates late. */
 function soon<T>(ask: () => Promise<T>): Promise<Exclude<T, undefined | null | false>> {
   return eventually(ask, 60_000);
 }
 
-/** A request is counted under a status once it had that answer; no test can bring out every one. */
+/** Removes the status: a series of it exists once a request got it, and no test can cause all statuses. */
 function withoutStatus(selector: string): string {
   if (!selector.startsWith('signalbox_http_requests_total{')) return selector;
   return selector.replaceAll(/status!?=~?"[^"]*",?\s*/g, '').replace(/operation=~?"[^"]*"/, '');
@@ -200,7 +200,7 @@ async function ask({ url }: Prometheus, path: string, query?: string): Promise<A
   return (await call(url, 'GET', `/api/v1/${path}${search}`)).body;
 }
 
-/** How many series an instant query finds. */
+/** @returns how many series an instant query finds. */
 async function count(prometheus: Prometheus, query: string): Promise<number> {
   const { status, error, data } = await ask(prometheus, 'query', query);
   if (status !== 'success') throw new Error(`${query}: ${error ?? ''}`);

@@ -9,7 +9,7 @@ const guide = readFileSync(join(root, 'ops/install.md'), 'utf8');
 
 t.test('a release holds what the guide installs, and its command starts', async (t) => {
   const directory = t.testdir();
-  // Without scripts: they would build, and the tests run on a build.
+  // Scripts would build anew, under the tests that run on the build.
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const packed = spawnSync('npm', pack, { cwd: root, encoding: 'utf8' });
   t.equal(packed.status, 0, packed.stderr);

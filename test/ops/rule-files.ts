@@ -1,4 +1,4 @@
-/** What ops/prometheus and ops/grafana hold, as the tests read it: rules, queries, and what they name. */
+/** The rules of ops/prometheus and the queries of ops/grafana, with the series that they name. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
@@ -50,13 +50,13 @@ export const alerts = rulesOf<Alert>('prometheus/alerts.yml');
 export const recordings = rulesOf<Recording>('prometheus/recording.yml');
 export const dashboard = JSON.parse(readOps('grafana/signalbox.json')) as Dashboard;
 
-/** Grafana's variables replaced as Grafana does for "all gateways". */
+/** The dashboard's queries, with variables replaced as Grafana does for "all gateways". */
 export const dashboardQueries: readonly string[] = [
   ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ].map((expr) => expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'));
 
-/** Every metric of the product in a PromQL expression; `up` and `ALERTS` are Prometheus's own. */
+/** @returns every metric of the product in a PromQL expression; `up` and `ALERTS` are Prometheus's own. */
 export function selectorsOf(expr: string): Selector[] {
   const found = expr.matchAll(/((?:instance:)?signalbox_[a-z0-9_:]+)(\{[^}]*\})?/g);
   return [...found].map(([text, name = '']) => ({ name, text }));

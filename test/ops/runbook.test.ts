@@ -155,7 +155,7 @@ t.test(
     };
     for (const block of blocks) {
       writeFileSync(logFile, gateway.log());
-      // Each in a shell of its own: the first would set the addresses of a real installation for all.
+      // Each block has a shell of its own: the first sets addresses of a real installation.
       const shell = openShell(t, { directory, environment });
       const { ok, output } = await shell.run(block);
       t.ok(ok, `${block}${output}`);

@@ -52,7 +52,7 @@ t.test('systemd finds nothing wrong with the unit and its drop-ins', { skip: noA
       ['verify', '--man=no', `${directory}/signalbox.service`],
       { encoding: 'utf8', env: { ...process.env, SYSTEMD_UNIT_PATH: `${directory}:` } },
     );
-    // What systemd has to say of the machine's other units is not our concern.
+    // systemd also complains of the machine's other units.
     const lines = (stdout + stderr).split('\n').filter((line) => line.includes('signalbox'));
     return { status, output: lines.join('\n') };
   };
@@ -72,7 +72,7 @@ t.test("the unit's exposure is the one that the guide names", { skip: noAnalyze 
   t.equal(status, 0, 'at most 2.0 of 10');
   const exposure = /Overall exposure level for signalbox\.service: ([0-9.]+)/.exec(stdout)?.[1];
   const named = /exposure level of ([0-9.]+)/.exec(installGuide)?.[1];
-  // Later versions of systemd know more settings and count anew.
+  // Later versions of systemd rate more settings, with another sum.
   const version = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' }).stdout;
   if (version.startsWith('systemd 252 ')) t.equal(named, exposure);
   else t.ok(Number(exposure) <= 2, `${exposure}`);
@@ -158,7 +158,7 @@ for (const allowed of [valuesOf(unit, 'SystemCallFilter'), ['@system-service', '
   );
 }
 
-/** The names that systemd knows and `SystemCallFilter=` with these values does not allow, nor what it adds itself. */
+/** @returns the system calls known to systemd that `SystemCallFilter=` with these values and its own defaults denies. */
 function deniedSystemCalls(values: readonly string[]): string[] {
   const groups = new Map<string, string[]>();
   const { stdout } = spawnSync('systemd-analyze', ['syscall-filter'], { encoding: 'utf8' });
@@ -200,7 +200,7 @@ t.test(
     t.same(notice, ['STOPPING=1', 'STATUS=Draining']);
     let hasEnded = false;
     void stopped.finally(() => (hasEnded = true));
-    // As systemd does it: what is sent while the gateway drains is read, too.
+    // Reads, as systemd does, also what the gateway sends while it drains.
     while (!hasEnded) await socket.next(100).catch(() => undefined);
     t.equal(await stopped, 0);
     const lines = gateway.log().trimEnd().split('\n');

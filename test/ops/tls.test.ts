@@ -89,7 +89,7 @@ async function handshake(options: ConnectionOptions): Promise<string> {
 t.test('TLS 1.2 and 1.3 are spoken, nothing older, and no plain HTTP beside them', async (t) => {
   t.equal(await handshake({}), 'TLSv1.3');
   t.equal(await handshake({ maxVersion: 'TLSv1.2' }), 'TLSv1.2');
-  // At Node's security level 0, so that it is the gateway that refuses.
+  // At security level 0 this client offers old versions, so that it is the gateway that refuses.
   const old = {
     minVersion: 'TLSv1',
     maxVersion: 'TLSv1.1',
