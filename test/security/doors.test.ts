@@ -1,6 +1,6 @@
 /**
- * Every door of the gateway against every credential there is: each opens for one kind alone, in one
- * place of the request alone. The doors are the route table itself, so that a new route is in here.
+ * Every door of the gateway against every credential: each opens for one kind only, in one place of the request
+ * only. The doors are made from the route table, so that a new route is tested, too.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Door {
   readonly method: string;
   readonly path: string;
   readonly lines: readonly string[];
-  /** Status and code of a caller that does not get in. */
+  /** Status and code of the refusal. */
   readonly refusal: string;
 }
 
@@ -43,7 +43,7 @@ const doors: readonly Door[] = [
       name: `${method} ${route.path}`,
       lock: route.credential,
       method,
-      // No key has the number 0: what gets in must not revoke one of ours.
+      // No key has the id 0: a request that gets in must not revoke a key of the test.
       path: route.path.replace(/:\w+/, '0'),
       lines: [],
       // A HEAD has no body to tell a code in.
@@ -86,7 +86,7 @@ const noCredentials: Readonly<Record<string, string>> = {
   'the email': user.email,
 };
 
-/** Places in which a credential is none. */
+/** Places in which a credential does not count. */
 const places: Readonly<Record<string, (text: string) => { line?: string; query?: string }>> = {
   'as Basic': (text) => ({
     line: `Authorization: Basic ${Buffer.from(`user:${text}`).toString('base64')}`,
@@ -111,7 +111,7 @@ async function knock(door: Door, line?: string, query = ''): Promise<string> {
   return told(await rawCall(gateway.url, door.method, path, lines));
 }
 
-/** `401 invalid_token`, `200 `. */
+/** @returns status and code, such as `401 invalid_token` or `200 `. */
 function told(answer: RawAnswer | undefined): string {
   if (answer === undefined) return 'no answer';
   const code = /"code":"(\w+)"/.exec(answer.body)?.[1] ?? '';

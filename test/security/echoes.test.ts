@@ -18,10 +18,10 @@ const user = await gateway.user();
 const terminal = await gateway.plugin(user);
 const order = await gateway.order(user, terminal);
 
-/** What somebody would like to see on a line of its own. */
+/** What an attacker would like to see on a line of its own. */
 const planted = 'X-Planted: yes';
 
-/** Bytes of a head's value that look like a line break to somebody, and that the parser lets through. */
+/** Bytes in a head's value that some readers take for a line break, and that the parser lets through. */
 const carried: Readonly<Record<string, string>> = {
   'CR LF, percent-encoded': '%0d%0a',
   'CR LF, percent-encoded twice': '%250d%250a',
@@ -64,7 +64,7 @@ function faultIn(head: string, body: string): string | undefined {
 
 /**
  * @param path of a GET, where the answer alone does not say which operation it belongs to.
- * @returns the fault of the answer, or of there being none.
+ * @returns the fault of the answer, or that no answer came; undefined if nothing is wrong.
  */
 async function faultOf(bytes: string, path = ''): Promise<string | undefined> {
   const client = await RawClient.connect(gateway.url);
@@ -145,11 +145,11 @@ t.test('a head with bytes that it must not hold gets an answer of ours or none',
       const lines = [...usualLines(submit), `${header}: a${separator}${planted}`];
       const client = await RawClient.connect(gateway.url);
       await client.send(request('POST', submit.path, lines, '{}'));
-      // The native parser waits for ever for the end of such a head: who has said all gets its end.
+      // The native parser waits for ever for the end of such a head: the client ends, so that the server does.
       client.socket.end();
       const answer = await client.answer();
       const fault = answer === undefined ? undefined : faultIn(answer.head, answer.body);
-      // What the native server says by itself is a page for people.
+      // The native server's own answer, without a trace id, is a page for people.
       if (answer?.headers['x-trace-id'] !== undefined) t.equal(fault, undefined, name);
       t.notMatch(answer?.head, /planted/i, `${header} with ${name}`);
     }

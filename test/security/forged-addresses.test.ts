@@ -1,6 +1,6 @@
 /**
- * Whom a client says that it is counts only from a proxy that is trusted, and only in the two ways
- * that the documents name: X-Forwarded-For and version 2 of the PROXY protocol.
+ * An address that a request claims counts only from a trusted proxy, and only in the two ways that the documents
+ * name: X-Forwarded-For and version 2 of the PROXY protocol.
  */
 import { join } from 'node:path';
 import t from 'tap';
@@ -109,7 +109,7 @@ t.test('what is nearly a PROXY header does no harm', async (t) => {
   }
 });
 
-/** Ends with the test; what it has counted ends with it. */
+/** Starts a gateway that trusts this proxy, with counters of its own, until the tests end. */
 async function gatewayThatTrusts(proxy: string): Promise<GatewayProcess> {
   const gateway = await startGateway({
     dataDir: join(directory, proxy.replace('/', '-')),

@@ -1,7 +1,7 @@
 /**
- * Whatever belongs to a user is, to another one, as if it did not exist: the same answer as for what
- * there never was, byte for byte, and no effect. One row for each route of the table, so that a new
- * route has to say here what of a user's it holds.
+ * What belongs to a user does not exist for another: the answer is the same, byte for byte, as for a thing that
+ * never was, and there is no effect. Each route of the table has a row, so that a new route has to say here what
+ * of a user's it serves.
  */
 import t, { type Test } from 'tap';
 import { bearer, call, json, signal, type Answer } from '../support/api.js';
@@ -23,14 +23,14 @@ const stored = await ask(ann, 'POST', '/api/v1/signals', 'ann-key', sent);
 const before = await annsView();
 
 type Row =
-  /** One thing of Ann's, and the same kind of thing that there never was. */
+  /** A thing of Ann's, and one of the same kind that never was. */
   | { readonly own: string; readonly none: string; readonly ask: (name: string) => Promise<Answer> }
-  /** What the caller has: nothing of it may be Ann's. */
+  /** Lists what the caller has: nothing in it may be Ann's. */
   | { readonly list: () => Promise<Answer> }
-  /** Nothing of a user's can be named. */
+  /** The route cannot name a thing of a user's; the text says why. */
   | { readonly nothing: string };
 
-/** As Eve asks. */
+/** The requests are Eve's. */
 const rows: Readonly<Record<Operation, Row>> = {
   login: { nothing: 'an email and a password name no one but their own user' },
   'create-key': { nothing: 'a key is made for who asks' },
@@ -49,7 +49,7 @@ const rows: Readonly<Record<Operation, Row>> = {
   'submit-signal': {
     own: 'ann-key',
     none: 'no-key',
-    // Bound to another body, it would be a conflict.
+    // If Ann's key were seen here, this body would be a conflict.
     ask: (key) => ask(eve, 'POST', '/api/v1/signals', key, '{}'),
   },
   'list-signals': { list: () => ask(eve, 'GET', '/api/v1/signals') },
@@ -204,7 +204,7 @@ t.test('a limit that one user has spent leaves the other’s alone', async (t) =
   own.cut();
 });
 
-/** Says this of Ann's, then of what there never was. The gateway must not know either. */
+/** Sends the frame about a thing of Ann's, then about one that never was: both are unknown to the gateway. */
 async function sameRefusal(
   t: Test,
   plugin: Awaited<ReturnType<typeof gateway.plugin>>,
@@ -255,7 +255,7 @@ function sibling(id: string): string {
   return `${id.slice(0, 12)}${letter}${id.slice(13)}`;
 }
 
-/** All of an answer but what is another one each time. */
+/** @returns the answer without what differs each time. */
 function comparable({ status, headers, text, body }: Answer): unknown {
   const passing = new Set(['date', 'x-trace-id', 'ratelimit']);
   const traceId = String(body?.error?.traceId);

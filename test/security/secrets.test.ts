@@ -1,7 +1,7 @@
 /**
- * No secret leaves the place where it is given out. The whole surface is driven with known secrets,
- * valid and wrong ones, in right and wrong places, at the most talkative log level; then all that the
- * processes have said and written is searched for them, in every spelling.
+ * No secret leaves the place where it is given out. The tests send known secrets, valid and wrong ones, in right
+ * and wrong places, to the whole surface at the most verbose log level; then they search all output and files
+ * of the processes for them, in every spelling.
  */
 import { spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -191,7 +191,7 @@ t.test('a FIX terminal tells neither of its passwords', async (t) => {
   );
   delete process.env['SIGNALBOX_PASSWORD'];
   delete process.env['SIGNALBOX_FIX_PASSWORD'];
-  // The second to come finds the journals taken, and says that.
+  // The second process finds the journals taken, says so and ends.
   const ended = await Promise.race(terminals.map(async ({ ended }) => ended));
   t.equal(ended.code, 2);
   await eventually(() => terminals.some((each) => each.stdout().includes('con_')), 60_000);
@@ -204,7 +204,7 @@ t.test('a FIX terminal tells neither of its passwords', async (t) => {
   t.ok(readdirSync(stateDir).length > 0);
 });
 
-/** Lines of the command that need nothing on standard input: once for people, once for programs. */
+/** Lines of the command that need no standard input; each runs once with `--json` and once without. */
 const lines: readonly (readonly string[])[] = [
   ['user', 'list'],
   ['user', 'show', email],
@@ -242,7 +242,7 @@ const lines: readonly (readonly string[])[] = [
 ];
 
 t.test('no command tells a secret', async (t) => {
-  // The end of an argument makes the files of the second time others.
+  // A suffix gives the second run files of its own.
   const twice = lines.flatMap((args) => {
     const files = args.map((word) => (word.startsWith(folder) ? `${word}-json` : word));
     return [args, [...files, '--json']];
@@ -251,7 +251,7 @@ t.test('no command tells a secret', async (t) => {
     ...twice.map((args) => ({
       args: takesDataDir(args) ? [...args, '--data-dir', dataDir] : args,
     })),
-    // Too short: refused, and not repeated.
+    // A secret that is too short is refused, and not repeated.
     { args: ['config'], environment: { SIGNALBOX_JWT_SECRET: 'short-but-secret' } },
     { args: ['config'], environment: { SIGNALBOX_JWT_SECRET: secrets['jwtSecret'] } },
     { args: ['user', 'add', 'x@example.com', '--plan', 'basic', '--password-stdin'] },
@@ -277,7 +277,7 @@ t.test('no command tells a secret', async (t) => {
   t.equal(changed.code, 0, changed.stderr);
   search.look('signalbox user set', changed.stdout + changed.stderr);
 
-  // Their output is the way to secrets of their own: a user and a key to be tried with curl, a login for a plugin.
+  // These print secrets that they made for it: a user and a key to be tried with curl, a login for a plugin.
   const apart = ['demo', 'conformance'];
   const tried = [
     ...lines.map((args) => args.join(' ')),
@@ -340,7 +340,7 @@ t.test('the search knows each of them', async (t) => {
   }
 });
 
-/** With what JSON, URLs and shells change, and no two alike. */
+/** @returns a new password with characters that JSON, URLs and shells escape. */
 function newPassword(): string {
   return `Pä"${randomBytes(6).toString('hex')} \\%&+${randomBytes(6).toString('base64')}`;
 }
@@ -353,7 +353,7 @@ function know(name: string, secret: string): void {
   search.add(name, secret, isKey ? shownOfKey : open);
 }
 
-/** What is left of an answer once what it must tell is taken out; that it was there is seen by this. */
+/** @returns the answer without the secrets that it must tell; throws unless it has each of them once. */
 function rest(text: string, told: readonly string[]): string {
   return told.reduce((left, secret) => {
     const parts = left.split(secret);
@@ -413,7 +413,7 @@ function* misplaced(route: Route, secret: string): Generator<Misplaced> {
   if (!isOwn) yield { path, lines: [`Authorization: Bearer ${secret}`, type], body: '' };
 }
 
-/** @returns all that the gateway says to it. */
+/** Tries an upgrade with a wrong credential. @returns the gateway's whole answer. */
 async function refusedUpgrade(secret: string): Promise<string> {
   const mac = createHmac('sha256', 'x').update(secret).digest('base64');
   const answer = await rawCall(url, 'GET', pluginPath, [

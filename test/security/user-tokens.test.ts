@@ -1,8 +1,7 @@
 /**
- * Every alteration of a user token is refused with the one documented answer. What a stranger can do
- * to the algorithm, the key and the claims is in test/http/gate-credentials.test.ts; here is the rest:
- * what hides in spellings, in headers that libraries act on, and in tokens that the right secret signed
- * but the gateway never wrote.
+ * Every alteration of a user token is refused with the one documented answer. test/http/gate-credentials.test.ts
+ * has forgeries of the algorithm, the key and the claims; this file has other spellings, headers that libraries
+ * act on, and tokens that the right secret signed but the gateway never wrote.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
@@ -33,7 +32,7 @@ const signedByOwnKey = (head: string) => {
 };
 const { sub } = JSON.parse(stranger.claims) as { sub: string };
 
-/** What anybody can send who has seen a token, and has no secret. */
+/** Tokens that can be made from a valid one, without the secret. */
 // oxfmt-ignore
 const bySpelling: Record<string, string | undefined> = {
   'the header in another spelling': respelt(headerPart) === undefined ? undefined : `${respelt(headerPart)}.${claimsPart}.${signature}`,
@@ -67,7 +66,7 @@ const bySpelling: Record<string, string | undefined> = {
   'as long as a head may be': `${headerPart}.${claimsPart}${'A'.repeat(3_000)}.${signature}`,
 };
 
-/** What the right secret signed, and login never wrote: as if another program shared the secret. */
+/** Tokens that the right secret signed and login never wrote, as if another program shared the secret. */
 // oxfmt-ignore
 const bySecret: Record<string, string> = {
   'HS384': signToken(changed(header, { alg: 'HS384' }), claims, secret, 'sha384'),
