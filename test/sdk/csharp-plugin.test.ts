@@ -5,7 +5,7 @@ import { compile, noMono } from './csharp.js';
 import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
 import { fakeGateway, ledgerAt, order, testPluginPromises } from './plugin-promises.js';
 
-/** Of the file: those of the tests in it are emptied when they begin. */
+/** A directory of the whole file: those of its tests are emptied when they begin. */
 const directory = t.testdir();
 
 await t.test('the plugin base for .NET', { skip: noMono }, (t) =>
@@ -27,7 +27,7 @@ await t.test(
     const connection = await fake.connection();
     await connection.welcome({ heartbeatMs: 200 });
     connection.send({ ...order, payload: { quantity: 1 } });
-    // Not acknowledged.
+    // The report gets no acknowledgement: the gateway is silent.
     await connection.next('report');
     t.match(await terminal.notice('disconnected'), { message: /silent/ });
   },

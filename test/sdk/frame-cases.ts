@@ -1,4 +1,4 @@
-/** Reports and events with a value of each kind in each field, for which a plugin base must know what the gateway takes. */
+/** Reports and events with a value of each kind in each field: a plugin base must know which the gateway takes. */
 import type { Test } from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { reportableCancelStatuses } from '../../src/model/cancellation.js';
@@ -9,7 +9,7 @@ import { frameBytesMax, nativeLengthMax, pluginFrames } from '../../src/plugins/
 
 export interface FrameCase {
   readonly frame: Readonly<Record<string, unknown>> & { readonly type: string };
-  /** What differs from a frame that is taken, such as `fill.price`. */
+  /** The field in which it differs from a frame that the gateway takes, such as `fill.price`. */
   readonly field: string;
   readonly isTaken: boolean;
 }
@@ -53,7 +53,7 @@ const numbers = [0, 1, -1, 0.5, 1e18, -1e18, 1.1e18, -1.1e18, 2 ** 53 + 2];
 const values = [...texts, ...times, ...numbers, true, {}, [], [{}], ['x'], { fillId: '1' }];
 const long = (length: number): string[] => ['x'.repeat(length), 'x'.repeat(length + 1)];
 
-/** Of all three frames: what is a field of one may be anything in another. */
+/** Fields of all three types: a field of one type may have any value in another. */
 const fieldNames = new Set(
   Object.keys(bases)
     .flatMap((type) => Object.keys(pluginFrames[type as keyof typeof bases].properties))
@@ -106,7 +106,7 @@ export const frameCases: readonly FrameCase[] = [...framesOf()].map(([field, fra
   return { frame, field, isTaken: error === undefined };
 });
 
-/** @param faults of each case in its order: the field that would be refused, empty where none would be. */
+/** @param faults for each case, in order, the field that the base would refuse; empty for none. */
 export function assertFaults(t: Test, faults: readonly (string | undefined)[]): void {
   const isRight = ({ field, isTaken }: FrameCase, fault = 'nothing'): boolean =>
     isTaken ? fault === '' : fault === field || fault.startsWith(`${field}.`);
@@ -121,18 +121,18 @@ function nested(levels: number): object {
   return levels % 2 === 0 ? [inner] : { inner };
 }
 
-/** As a base sends them at the longest. */
+/** The fields that a base adds to a frame, at their longest. */
 const stamps = { occurredAt: fill.filledAt, seq: Number.MAX_SAFE_INTEGER };
 const textOf = (frame: object): string => JSON.stringify({ ...frame, ...stamps });
 
-/** With a field of its own, in which no base looks for faults. */
+/** Frames with an unknown field, in which no base looks for faults. */
 const unlisted: readonly ((ofItsOwn: unknown) => FrameCase['frame'])[] = [
   (ofItsOwn) => ({ ...bases.cancel_report, ofItsOwn }),
   (ofItsOwn) => ({ ...bases.cancel_report, native: { ofItsOwn } }),
   (ofItsOwn) => ({ ...bases.event, data: { ofItsOwn } }),
 ];
 
-/** At the bounds of a frame as a whole: its depth and its size. */
+/** Frames at the bounds of a whole frame: its depth and its size. */
 const bounded = unlisted.flatMap((frameWith) => {
   const deep = [61, 62, 63, 64, 100].map((levels) => frameWith(nested(levels)));
   const room = frameBytesMax - textOf(frameWith('')).length;
@@ -141,10 +141,10 @@ const bounded = unlisted.flatMap((frameWith) => {
   return [...deep, ...long];
 });
 
-/** One in a line, for a base that is asked to send them. */
+/** The frames of `bounded`, one a line, for a base that is asked to send them. */
 export const boundedLines = bounded.map((frame) => `${JSON.stringify(frame)}\n`).join('');
 
-/** @param told of each in its order: why it would be refused; `false` for an event that is dropped, else empty. */
+/** @param told for each frame, in order, why the base refuses it; `false` if it drops an event; else empty. */
 export function assertBounds(t: Test, told: readonly string[]): void {
   const verdicts = bounded.map((frame) => {
     const { error } = decodeFrame(Buffer.from(textOf(frame)));

@@ -1,4 +1,4 @@
-/** Frames that no gateway sends: values of other types, what is missing, numbers beyond all limits, what is no JSON. */
+/** Frames that no gateway sends: values of other types, missing fields, numbers beyond all limits, no JSON. */
 const frames = {
   welcome: {
     connectionId: 'con_1',
@@ -20,11 +20,11 @@ const frames = {
   error: { code: 'invalid_frame' },
 } as const;
 
-/** None of them is right for any field. */
+/** Values that are wrong for every field, but for `isRight`. */
 const wrong = ['true', '-1', '1.5', '9007199254740992', '1e999', '""', '[]', '{"eventsMax":0}'];
-/** An outgoing queue is left out by older gateways. */
+/** Ways to leave a field out, which are wrong for all but `outgoingQueue`: older gateways lack it. */
 const absent = [undefined, 'null'];
-/** A payload may be any object, and a frame of another kind have any fields more. */
+/** A payload may be any object. */
 const isRight = (field: string, value: string): boolean => field === 'payload' && value[0] === '{';
 
 function textOf(
@@ -51,7 +51,7 @@ export const nonsense: readonly string[] = [
     ),
   ),
   textOf('submit', submit, 'expiresAt', '"2999-13-01T25:00:00Z"'),
-  // Without a zone it is a time of no clock: which one, the base would guess.
+  // A base would have to guess the zone of a time without one.
   textOf('submit', submit, 'expiresAt', '"2999-01-01T00:00:00.000"'),
   textOf('welcome', frames.welcome, 'serverTime', '"2026-01-15T12:00:00"'),
   ...[deep(990), deep(20_000), '{"quantity":NaN}', '{"quantity":-Infinity}'].map((payload) =>

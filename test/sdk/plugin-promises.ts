@@ -1,6 +1,6 @@
 /**
- * What the plugin base of every language promises, at the real gateway and over real sockets: its paper terminal
- * trades, and a terminal whose broker outlives it executes nothing twice and loses no report.
+ * What the plugin base of every language promises, at a real gateway and over real sockets: its paper terminal
+ * trades, and a terminal that dies before its broker executes nothing twice and loses no report.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export const order: SubmitFrame = {
   expiresAt: '2999-01-01T00:00:00.000Z',
 };
 
-/** Within its frame, as deep as the limits let a signal be. */
+/** A payload with which the whole signal is as deep as the limits allow. */
 const deepest: Record<string, unknown> = { quantity: 1 };
 for (let depth = 3, last = deepest; depth <= limits.jsonDepthMax.max; depth++) {
   last = last['inner'] = { quantity: 1 } as Record<string, unknown>;
@@ -199,7 +199,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
       t.notMatch(await Promise.race([terminal.ended(), goesOn]), /^(0|goes on)$/, name);
       await terminal.kill();
     }
-    // The other host has not got the password.
+    // The password did not reach the other host.
     t.strictSame(other.seen, []);
   });
 
@@ -215,7 +215,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const other = await fakeGateway(t);
     const leak = other.connection().then(() => 'another host has the session token');
     fake.retryAfter = `1\r\nLocation: ws://127.0.0.1:${other.port}${pluginPath}`;
-    // The first one may be of the attempt before.
+    // The first notice may be of the attempt before.
     for (let attempt = 0; attempt < 2; attempt++) {
       t.type(await Promise.race([terminal.notice('disconnected'), leak]), 'object');
     }
@@ -267,11 +267,11 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     const connection = await fake.connection();
     await connection.next('hello');
     connection.socket.send('nonsense');
-    // It waits for its welcome.
+    // The notice shows that the terminal waits for its welcome.
     await terminal.notice('bad_frame');
     terminal.process.kill('SIGSTOP');
     connection.sendWelcome();
-    // Longer than it waits for a welcome.
+    // Longer than a terminal waits for a welcome.
     await sleep(17_000);
     terminal.process.kill('SIGCONT');
     const ends = ['connected', 'disconnected'].map((kind) => terminal.notice(kind));
@@ -299,7 +299,7 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     language.stop(first.process);
     t.equal(await first.ended(), 0);
     const name = readdirSync(journalDir).find((file) => file.endsWith('.journal')) as string;
-    // Stored and not executed, it would be in doubt.
+    // An order that is stored and not executed would be in doubt.
     t.notMatch(readFileSync(join(journalDir, name), 'utf8'), executionId);
     await paper(t, user, journalDir);
     await gateway.becomes(user, order, 'filled');
@@ -370,14 +370,14 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
   });
 }
 
-/** A gateway that the test plays, until it ends. */
+/** A gateway that the test plays; it closes when the test ends. */
 export async function fakeGateway(t: Test): Promise<FakeGateway> {
   const fake = await startFakeGateway();
   t.teardown(() => fake.close());
   return fake;
 }
 
-/** Ledgers that share a journal and a broker, at a gateway that is not the real one. */
+/** Ledgers that share a journal and a broker, at a fake gateway. */
 export function ledgerAt(
   t: Test,
   { ledger, environment }: Pick<Language, 'ledger' | 'environment'>,

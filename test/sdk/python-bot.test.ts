@@ -34,7 +34,7 @@ interface Outcome {
 
 type Call = (method: string, args: object) => Promise<Outcome>;
 
-/** An attempt's, which bot_program.py sets. */
+/** Time-out of an attempt, which bot_program.py sets. */
 const attemptMs = 2_000;
 const apiKey = 'svc_api_secret-of-the-test';
 const order = {
@@ -49,14 +49,14 @@ const accepted: Reply = {
   body: { requestId: 'req_1', signalId: 's', status: 'accepted', acceptedAt: 'now' },
 };
 
-/** More than any answer of a gateway has. */
+/** More bytes than any answer of a gateway has. */
 const tooLong = 2 ** 26;
 const json = '{"requestId":"req_slow","status":"accepted"}';
 const head = (status: string, fields: string): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`;
 const spaces = ' '.repeat(100);
 const refused = JSON.stringify(refusal(422, 'invalid_signal').body) + spaces;
-/** Answers that take 5 s and more, of a client that waits for 2. */
+/** Answers that take 5 s or more, while the client waits for 2 s. */
 const slow: readonly [name: string, reply: Drip][] = [
   ['a head', { atOnce: '', slowly: head('202 Accepted', `Content-Length: ${json.length}`) + json }],
   [
@@ -97,8 +97,8 @@ function startBot(t: Test, url: string, key = apiKey, authority = ''): Call {
 }
 
 /**
- * Submits; anew where it needed more attempts and took so long that the second one's answer may have come after the
- * attempt's timeout, on a machine that paused.
+ * Submits. Repeats a run that needed more attempts and took so long that the second answer may have come after the
+ * attempt's time-out, on a machine that paused.
  */
 function inTwoAttempts(api: FakeApi, call: Call, first: Reply | Drip): Promise<Outcome> {
   return eventually(async () => {

@@ -66,7 +66,7 @@ await t.test('a text is as long as the gateway counts it', { skip: noPython }, a
   t.equal(printedBy(['-c', countsUnits]), expected.join(''));
 });
 
-/** Judges frames, each in a line; then reports what the gateway would refuse, and shows what is stored. */
+/** Judges frames, one a line; then makes reports that the gateway would refuse, and prints what is stored. */
 const judges = `
 import json, sys
 from signalbox.frame_fault import fault_in
@@ -93,7 +93,7 @@ await t.test(
   },
 );
 
-/** Sends frames, each in a line, by the plugin; then shows how many it keeps. */
+/** Sends frames, one a line, by the plugin; then prints how many it keeps. */
 const sends = `
 import json, sys
 from signalbox.plugin import Plugin, Source
@@ -130,7 +130,7 @@ await t.test(
   },
 );
 
-/** Flushes twice on a disk that fails the first one. */
+/** Flushes twice on a disk that fails the first flush. */
 const flushFails = `
 import contextlib, os, sys
 from signalbox.journal import Journal
@@ -152,7 +152,7 @@ await t.test('after a flush that failed, none succeeds', { skip: noPython }, asy
   t.equal(printedBy(['-c', flushFails, t.testdir()]), '5\n5\n');
 });
 
-/** Replaces its file on a disk that refuses to; the number of the old file is then another file's. */
+/** Replaces the journal's file on a disk that refuses; another file then gets the old descriptor's number. */
 const replaceFails = `
 import contextlib, os, sys
 from signalbox.journal import Journal, JournalRefused
@@ -201,7 +201,7 @@ await t.test(
   },
 );
 
-/** Reads an entry that is none of this version, then what is left without it. */
+/** Opens a journal with an entry of another version, and opens the directory again without that file. */
 const readsNewer = `
 import os, sys
 from signalbox.journal import Journal, JournalRefused
@@ -228,7 +228,7 @@ await t.test(
   },
 );
 
-/** Takes a command up after a sleep, in which the monotonic clock of Linux stands. */
+/** Takes a command up after the machine slept: Linux's monotonic clock stands still meanwhile. */
 const sleeps = `
 import sys, time
 from signalbox.plugin import Plugin, Source

@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sdk = `${root}src/sdk/python`;
 
 const asks = ['-c', 'import sys, websockets; assert sys.version_info >= (3, 9)'];
-/** The system's own has the packages of the system even where another one comes first. */
+/** The system's Python has the system's packages, even if PATH has another Python first. */
 const programs = ['python3', '/usr/bin/python3'];
 
 export const python = programs.find((program) => missing(program, asks) === false);

@@ -1,4 +1,4 @@
-/** A terminal of an SDK in a process of its own, and what becomes of the orders that it is sent. */
+/** A terminal of an SDK in a process of its own, and the notices that it prints. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,16 +7,16 @@ import type { Test } from 'tap';
 import { password as usersPassword } from '../support/gateway-process.js';
 import { Inbox } from '../support/inbox.js';
 
-/** The SDKs print one as a line of JSON on standard error. */
+/** A line of JSON that an SDK's program prints on standard error. */
 interface Notice {
   readonly notice: string;
 }
 
 export interface TerminalProcess {
   readonly process: ChildProcess;
-  /** Waits for the next of this kind. Rejects with what it printed when the process ends first, or says nothing. */
+  /** Resolves with the next notice of this kind. Rejects with the output if the process ends first, or prints none. */
   notice(kind: string): Promise<Notice>;
-  /** With the exit code, or null when a signal ended it. Rejects with what it printed when it goes on. */
+  /** Resolves with the exit code, or null after a signal. Rejects with the output if the process goes on. */
   ended(): Promise<number | null>;
   kill(): Promise<void>;
 }
@@ -27,10 +27,10 @@ export interface Login {
   readonly password?: string;
 }
 
-/** Of a wait for the terminal: less than a test has, so that the wait says what it waits for. */
+/** Longest wait for the terminal: less than a test's time, so that the error names what did not come. */
 const boundMs = 120_000;
 
-/** Ends with the test. */
+/** Starts a terminal, which is killed when the test ends. */
 export function startTerminal(
   t: Test,
   [program = '', ...args]: readonly string[],

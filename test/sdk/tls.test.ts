@@ -1,4 +1,4 @@
-/** The plugin bases at a gateway behind TLS whose authority is not one of the system's, and is named to them. */
+/** The plugin bases at a gateway behind TLS with an authority that the system lacks and they are told of. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
