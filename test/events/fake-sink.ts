@@ -27,7 +27,7 @@ export class FakeSink implements EventSink {
     this.wasAborted = true;
   }
 
-  /** The seq of every event that it was given. */
+  /** seq of every event that the reader was given. */
   get seqs(): number[] {
     return [...this.writes.join('').matchAll(/^id: [0-9a-f]+-(\d+)$/gm)].map(([, seq]) =>
       Number(seq),

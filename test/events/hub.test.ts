@@ -213,7 +213,7 @@ t.test(
         const limits = { replayEventsMax: 20, replayAgeMs: 1_000, subscriberPendingEventsMax: 8 };
         const world = setUp(limits);
         const published: number[] = [];
-        /** What the reader has, in pieces without a gap: each begins after the seq that it stands for. */
+        /** The events that the reader has, in pieces without a gap, each of which follows the seq `after`. */
         let pieces: { after: number; seqs: number[] }[] = [{ after: 0, seqs: [] }];
         let reader = world.subscribe('a');
         let taken = 0;
@@ -237,7 +237,7 @@ t.test(
             collect();
           } else if (reader.sink.isClosed()) {
             collect();
-            // It lost some of what it had been given, as a crash of the client does.
+            // The reader loses some events that it was given, as a client that crashes does.
             const piece = pieces.at(-1)!;
             piece.seqs.length = Math.max(0, piece.seqs.length - each.back);
             const cursor = piece.seqs.at(-1) ?? piece.after;

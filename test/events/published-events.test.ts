@@ -171,7 +171,7 @@ t.test('what never leaves the gateway is told as well', async (t) => {
   mute.close();
 });
 
-/** Submits one that expires within a second; again, when it came too late. */
+/** Submits a signal that expires within a second, and another if it came too late. */
 function submitShort(user: TestUser): Promise<string> {
   return eventually(() =>
     gateway.submit(user, { ttlMs: 1, ts: Date.now() + 1_000 }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Readers that read fast, slowly, no more, or are gone: none is skipped over, none costs the others. */
+/** Readers that read fast, slowly, no longer, or are gone: none misses an event, none harms the others. */
 import t from 'tap';
 import { anonymousBytes } from '../../bench/measure/memory.js';
 import { acknowledged, event, tell } from '../support/frames.js';
@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { openReader, type EventReader } from '../support/event-reader.js';
 import type { Plugin } from '../support/plugin.js';
 
-/** Here the readers are slow, and no plugin is. */
+/** The plugins' limit is out of reach: here only readers are slow. */
 const gateway = await startTestGateway(t, { limits: { pluginBytesPerSecond: 64 * 2 ** 20 } });
 const pendingEventsMax = 256;
 
@@ -21,7 +21,7 @@ function numbersIn(reader: EventReader): number[] {
   return reader.events.map(numberOf);
 }
 
-/** Publishes events of about 8 KiB, up to `last`, each only when the one before is on its way. */
+/** Publishes events of about 8 KiB up to `last`, at most 16 of them unacknowledged. */
 async function publishLarge(plugin: Plugin, first: number, last: number): Promise<void> {
   for (let seq = first; seq <= last; seq++) {
     plugin.send(event(seq, { rawText: 'x'.repeat(8_000), data: { number: seq } }));
@@ -29,7 +29,7 @@ async function publishLarge(plugin: Plugin, first: number, last: number): Promis
   }
 }
 
-/** Whether the user has all three slots, although one was taken. */
+/** Whether all three stream slots of the user are free again. */
 async function isReaderGone(user: TestUser): Promise<boolean> {
   const others = [
     await openReader(gateway.url, user.key),
@@ -66,7 +66,7 @@ t.test('a reader that stops reading is closed, and costs bounded memory', async 
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const pid = gateway.process.process.pid as number;
-  // The replay memory, which every user may fill, is not the reader's cost.
+  // Fills the user's replay memory first, which is no cost of the reader.
   const first = 1_000;
   await publishLarge(plugin, 1, first);
   const stopped = await openReader(gateway.url, user.key);

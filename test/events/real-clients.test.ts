@@ -1,4 +1,4 @@
-/** Clients that are not ours: an SSE client from the registry, and curl. */
+/** Clients that others wrote: an SSE client from the registry, and curl. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { EventSource } from 'eventsource';

@@ -1,4 +1,4 @@
-/** Where a stream begins: live, after a cursor without a seam, or with a gap that it owns up to. */
+/** Where a stream begins: live, after a cursor without a gap, or with a `replay_gap`. */
 import t from 'tap';
 import { acknowledged, event, tell } from '../support/frames.js';
 import { startTestGateway, type TestGateway, type TestUser } from '../support/gateway.js';

@@ -117,7 +117,7 @@ function setUp() {
         ring.push({ seq, at: time, source, frame: Buffer.from(`${seq} `) });
       }
     },
-    /** All that a reader who stands at `after` gets, slice by slice. */
+    /** @returns the seqs that a reader at `after` gets, slice by slice. */
     seqs: (after: number, source: string): number[] | undefined => {
       let text = '';
       for (let at = after, remaining = 1; remaining > 0;) {
@@ -138,7 +138,7 @@ function setUp() {
 
 const frame = (length: number): Uint8Array => new Uint8Array(length);
 
-/** A ring that holds so many bytes of a memory that others share. */
+/** A ring in a memory that other rings may share. */
 function ringIn(memory: ReplayMemory) {
   const ring = new EventRing({ ...limits, replayEventsMax: 1_000 }, 'ab', memory);
   return {
@@ -146,7 +146,7 @@ function ringIn(memory: ReplayMemory) {
     push: (length: number, source = 'a'): void => {
       ring.push({ seq: ring.lastSeq + 1, at: 0, source, frame: frame(length) });
     },
-    /** The oldest event that it still has. */
+    /** @returns seq of the oldest event that the ring still has. */
     oldest: (): number => {
       let seq = 0;
       while (!ring.reaches(seq, 'a', 0)) seq++;
@@ -217,7 +217,7 @@ t.test('every frame comes out as it was, wherever it lies', async () => {
     fc.property(frames, (frames) => {
       const ring = new EventRing(many, 'e');
       frames.forEach(({ source, length }, index) => {
-        // The bytes that are passed are those of the next frame, too.
+        // The next frame overwrites these bytes: the ring has to copy them.
         const frame = passed.subarray(0, length).fill(index);
         ring.push({ seq: index + 1, at: 0, source, frame });
       });
@@ -241,7 +241,7 @@ t.test(
   async (t) => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    /** What the first collection has found is freed by another thread; the next one waits for it. */
+    /** Another thread frees what the first collection found; the second collection waits for that thread. */
     const held = (): number => {
       collect();
       collect();
