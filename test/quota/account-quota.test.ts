@@ -229,7 +229,7 @@ t.test('a smaller plan counts what the larger one granted', async (t) => {
     await accept();
     clock.advance(1_000);
   }
-  // Seconds 0 to 9 have granted ten; two in any minute are free again when 8 is 60 s ago.
+  // Seconds 0 to 9 granted one each: with two a minute, one is free when the grant of second 8 is 60 s old.
   const second = restarted({ signalsPerMinute: 2 });
   clock.advance(57_999);
   t.strictSame(second.take(), ['signal_rate_limit_exceeded', 1]);
@@ -291,7 +291,7 @@ t.test('whatever commits fail, a restart counts exactly what was accepted', asyn
         if (each === 'look') await gateway.pass(1_000);
         else if (each === 'restart') {
           await turns();
-          // The ids of a life are greater than those of the one before if the clock says so.
+          // The clock has to advance: ids of the next life are greater only at a later time.
           gateway.clock.advance(1);
           gateway = gateway.restart();
           const stored = gateway.store.keys('requests').length;
@@ -334,7 +334,7 @@ function setUp(change: Partial<Plan> = {}) {
     quota.count('u1', requestId);
     return requestId;
   };
-  /** Takes and, where it is granted, does what `then` does with the request. @returns its number of the day. */
+  /** Takes one; if granted, calls `then` with the request. @returns its number of the day, or the refusal. */
   const takeThen = (then: (request: SignalRequest) => void) => {
     const verdict = granted();
     if (!verdict.granted) return [verdict.code, verdict.retryAfterMs];
@@ -356,7 +356,7 @@ function setUp(change: Partial<Plan> = {}) {
     await stored;
     return told;
   };
-  /** Another plan and, unless told, a new life on the same store. */
+  /** Changes the plan, and restarts on the same store unless a survivor is given. */
   const restarted = (change: Partial<Plan> = {}, survivor?: AccountQuota) => {
     quota = survivor ?? new AccountQuota(store, clock);
     planNow = { ...plan, ...change };

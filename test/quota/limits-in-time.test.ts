@@ -41,7 +41,7 @@ interface Limited {
   readonly name: string;
   readonly capacity: number;
   readonly refusal: string;
-  /** @returns a way to ask for a client that nobody else is. */
+  /** @returns a function that asks as a client of its own. */
   readonly newClient: () => Promise<() => Promise<Answer>>;
 }
 
@@ -90,7 +90,7 @@ const limiteds: Limited[] = [
   },
 ];
 
-/** A signal costs a request of its key too: fresh keys keep that limit out of sight. */
+/** A signal also counts against its key's limit: fresh keys keep that limit out of reach. */
 async function signalsOf(token: string): Promise<() => Promise<Answer>> {
   let key = '';
   let id = 0;
@@ -131,12 +131,12 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Asks in vain behind the last grant, to see that it was the last one. */
+/** Refusals after a last grant that show that it was the last one. */
 const inVainMin = 20;
 /** The first minute's grants come back well before the second's, however slow the answers are. */
 const watchMs = 115_000;
 
-/** Often around the moment when a grant must come back, and now and then in between. */
+/** @returns the next pause: short around the moment when a grant must come back, longer in between. */
 function pauseMs(attempts: readonly Attempt[], capacity: number): number {
   const granted = attempts.filter(({ isGranted }) => isGranted);
   const oldest = granted.at(-capacity);
@@ -145,7 +145,7 @@ function pauseMs(attempts: readonly Attempt[], capacity: number): number {
   return Math.abs(untilReturn) < 500 ? 25 : Math.min(500, Math.max(25, untilReturn - 450));
 }
 
-/** Asks all the time for more than a minute; what was granted and refused must fit to each other. */
+/** Asks for more than a minute, and checks that grants and refusals agree. */
 async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promise<void> {
   const ask = await newClient();
   const attempts: Attempt[] = [];
@@ -186,7 +186,7 @@ async function watch(t: Test, { capacity, refusal, newClient }: Limited): Promis
   t.same(early, [], 'Retry-After is never too early');
 }
 
-/** Many at once, then one after exactly the time that a refused one was told. */
+/** Uses the limit up, and asks once more exactly when the `Retry-After` of a refusal is over. */
 async function stayWithin(t: Test, { capacity, refusal, newClient }: Limited): Promise<void> {
   const ask = await newClient();
   const attempts: Attempt[] = [];

@@ -110,7 +110,7 @@ t.test('a range that is none is refused by name', (t) => {
   t.end();
 });
 
-/** Whether the PROXY protocol's address counts when this peer names one. */
+/** @returns whether an address counts that this peer names by the PROXY protocol. */
 function trusts(cidrs: readonly string[]): (peer: Uint8Array) => boolean {
   const clientAddress = createClientAddress(cidrs);
   return (peer) =>
