@@ -13,7 +13,7 @@ t.test('demo --once verifies every step and ends with 0', async (t) => {
   });
   t.equal(status, 0, stdout + stderr);
   t.match(stdout, /All 13 steps were verified\./);
-  // The disk of a busy machine may stand still for seconds, which is told.
+  // The disk of a busy machine may stand still for seconds, which the gateway logs.
   const warnings = stderr
     .split('\n')
     .filter((line) => !/"a commit hangs|the commit that hung/.test(line));
@@ -78,7 +78,7 @@ t.test('demo that is stopped between its steps leaves nothing', async (t) => {
   while (!screen.includes('lists the terminals')) await once(child.stdout, 'data');
   child.kill('SIGINT');
   const [code] = await exited;
-  // A busy machine may tell of that step after the last one.
+  // On a busy machine this process may read of that step only after the last one.
   t.match(screen, code === 1 ? /was stopped before its last step\.\n$/ : /The demo is over\.\n$/);
   t.same(readdirSync(directory), []);
 });

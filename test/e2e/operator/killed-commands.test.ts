@@ -40,7 +40,7 @@ t.test(
 
     const startedAt = performance.now();
     await runCommand(['user', 'list', '--data-dir', dataDir]);
-    // Of the latest that was not killed, beside others: a busy machine is not as busy a moment later, or busier.
+    // Time of the latest command that was not killed, with others beside it: the machine's load changes.
     let usualMs = (performance.now() - startedAt) * together;
     const counts = { done: 0, killed: 0, killedAndDone: 0 };
     const todo = [...emails.entries()];
@@ -65,7 +65,7 @@ t.test(
           counts.done++;
           t.ok(isDone(found), `${args(email).join(' ')} is in effect`);
         } else {
-          // Only where one of the two stood still for seconds does it give up first.
+          // A command gives up by itself only if it or the gateway stood still for seconds.
           if (code !== null) t.match(stderr, / does not answer, | has not reported its outcome\./);
           usualMs *= 1.2;
           counts.killed++;

@@ -130,7 +130,7 @@ t.test('a killed import is done or not done, and is done by the next one', async
       if (!isThere) {
         if ((await storeLevel(dataDir)) === 'warning') half++;
         const again = await signalboxIn(dataDir, ['user', 'import', file]);
-        // The gateway may have had the end of the file, and have done it meanwhile.
+        // The gateway may have had the whole file, and have finished the import meanwhile.
         const isDoneMeanwhile = again.stderr.includes('here already');
         t.match(again, { code: isDoneMeanwhile ? 1 : 0 });
         t.match(await signalboxIn(dataDir, ['user', 'show', ann]), { code: 0 });

@@ -1,4 +1,4 @@
-/** A start that reads many open orders: the ops port answers meanwhile, and the API port opens behind it. */
+/** A start that reads many open orders: the ops port answers meanwhile, and the API port opens afterwards. */
 import { mkdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
@@ -33,7 +33,7 @@ t.test(
     while (answer === undefined && !(await Promise.race([isReady, setTimeout(5, false)])));
     t.equal(await answer?.text(), 'starting');
     t.equal(answer?.status, 503);
-    // A start that reads all orders in one turn of the loop answers before it or behind it.
+    // If the start read all orders in one turn of the loop, it would answer only before or after that turn.
     const metrics = await (await ask('/metrics')).text();
     const read = Number(/^signalbox_open_executions (\d+)$/m.exec(metrics)?.[1]);
     t.ok(read > 0 && read < orders, `${read} orders are read`);

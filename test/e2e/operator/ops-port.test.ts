@@ -188,7 +188,7 @@ t.test('no label takes a value from outside, so that traffic makes no new series
   };
   await touch('first');
   const series = async (): Promise<string[]> => {
-    // Two texts that differ in time: the later one is newer than all that was done.
+    // The second scrape, with another processor time, is newer than all that was done.
     const first = await scrape();
     const loops = first.get('signalbox_process_cpu_seconds_total');
     return [
@@ -200,7 +200,7 @@ t.test('no label takes a value from outside, so that traffic makes no new series
   const before = await series();
   for (let round = 0; round < 20; round++) await touch(`round-${round}`);
   const after = await series();
-  /** Node's own, whose kinds come up when they first happen, traffic or not. */
+  /** Node's own metrics, whose series appear when something first happens, with or without traffic. */
   const ofNode = /active_(?:handles|requests|resources)|nodejs_gc/;
   t.same(
     after.filter((key) => !before.includes(key) && !ofNode.test(key)),

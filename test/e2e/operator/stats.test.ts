@@ -23,7 +23,7 @@ t.test('one second of load is shown as it was', async (t) => {
     }
   })();
   await eventually(() => answered > 5);
-  // A second in which a busy machine answered nothing shows nothing.
+  // On a busy machine a second may pass without an answer.
   const figures = await eventually(async () => {
     const { code, stdout } = await runCommand(['stats', '--once', '--json', ...from]);
     t.equal(code, 0);
@@ -36,7 +36,7 @@ t.test('one second of load is shown as it was', async (t) => {
   t.ok(figures.signalsAccepted > 5 && figures.signalsAccepted <= asked);
   const shown = figures.signalsPerSecond * figures.intervalSeconds;
   t.ok(shown < figures.signalsAccepted, `${shown} in the interval`);
-  // Either end of the interval may fall between the acceptance of the one under way and its answer.
+  // Either end of the interval may fall between the acceptance of the signal under way and its answer.
   const isAlike = (perSecond: number): boolean =>
     Math.abs(perSecond * figures.intervalSeconds - shown) < 1.5;
   t.ok(isAlike(figures.answers['2xx']), `${figures.answers['2xx']} answers a second`);
@@ -50,7 +50,7 @@ t.test('the table is for people', async (t) => {
   t.equal(code, 0);
   t.match(stdout, /^signalbox [\d.]+ {2}http.* ready {2}up .*Z\n/);
   t.match(stdout, /PER SECOND +ALL +2XX +4XX +429 +5XX +ABORTED/);
-  // The first text of the two may be one that was kept from before the last test's end.
+  // The rate may be above 0: the first of the two scrapes may be from before the last test's end.
   t.match(stdout, /^signals +\d+(?:\.\d)? a second, \d+ since the start$/m);
 });
 

@@ -7,7 +7,7 @@ import { connectPlugin } from '../../support/plugin.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 const clientAddress = '127.0.0.1';
-/** What the line of every refusal has beside its route, and the user and key if they are known. */
+/** Fields of every refusal's line, beside its route, and the user and key if they are known. */
 const commonFields = 'level,time,event,traceId,status,code,clientAddress,msg'.split(',');
 
 t.test('what happened is found in the log', async (t) => {

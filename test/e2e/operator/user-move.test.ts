@@ -29,14 +29,14 @@ const limits = {
   executionConfirmTimeoutMs: 600_000,
   cancelConfirmTimeoutMs: 600_000,
 };
-/** Of signals, for the same reason. */
+/** TTL of the signals, as long for the same reason. */
 const ttlMs = 300_000;
 const plans = { business: { publicApi: true, signalsPerMinute: 6_000, signalsPerDay } };
 const gateway = await startTestGateway(t, { users: 6, limits, config: { plans } });
 
 let targets = 0;
 
-/** Another gateway's data directory, with nobody in it. */
+/** @returns the path of a data directory for another gateway, which has no user. */
 function aTarget(): string {
   return `${gateway.dataDir}-target-${++targets}`;
 }
@@ -54,7 +54,7 @@ async function operate(dataDir: string, ...args: string[]): Promise<any> {
   return JSON.parse(stdout);
 }
 
-/** What a user leaves behind when it moves: one order in each state that a move could spoil. */
+/** A user that will move, with one order in each state that a move could spoil. */
 interface Life {
   readonly user: TestUser;
   readonly plugin: Plugin;
@@ -63,7 +63,7 @@ interface Life {
   >;
   readonly frames: Readonly<Record<'working' | 'sent' | 'cancelling', Record<string, any>>>;
   readonly cancelRequestId: string;
-  /** A body, its Idempotency-Key and its 202. */
+  /** The body and the 202 of a signal whose Idempotency-Key is `kept`. */
   readonly kept: { readonly body: string; readonly answer: Answer };
 }
 
@@ -244,7 +244,7 @@ t.test('a user comes back to the gateway that it had left', async (t) => {
   await operate(gateway.dataDir, 'user', 'delete', email);
   const file = `${dataDir}.jsonl`;
   await operate(dataDir, 'user', 'export', email, file, '--freeze');
-  // Its old rows are removed by the sweep; until then it is refused in words.
+  // The sweep removes the user's old rows; until then the import is refused with that reason.
   const isBack = async (): Promise<boolean> => {
     const { code, stderr } = await runInProcess([
       ...['user', 'import', file, '--data-dir', gateway.dataDir],
@@ -253,7 +253,7 @@ t.test('a user comes back to the gateway that it had left', async (t) => {
     return code === 0;
   };
   if (!(await isBack())) {
-    // The next one is up to a minute away, and the first of a gateway is at its start.
+    // The next sweep is up to a minute away; a gateway's first one begins with its start.
     await gateway.restart('SIGTERM');
     await eventually(isBack);
   }
