@@ -321,7 +321,7 @@ t.test('a client that leaves before its answer does no harm', async (t) => {
       client.cut();
     }),
   );
-  // What had arrived was accepted or refused as a whole; either way the gateway answers for it.
+  // Each body was accepted as a whole or not at all, and the gateway answers its retry either way.
   for (const body of bodies) {
     const answer = await until(
       () => submit(url, key, body),
@@ -351,7 +351,7 @@ t.test('large bodies are read one at a time, and the users take turns', async (t
   const { process } = gateway.process;
   const order: number[] = [];
 
-  // What all of them have sent lies there when the gateway looks next.
+  // The suspended gateway finds all requests at once when it is resumed.
   process.kill('SIGSTOP');
   for (const [i, sent] of [...requests, post(one, 'one')].entries()) await clients[i]?.send(sent);
   process.kill('SIGCONT');

@@ -10,7 +10,7 @@ import { RecordedResponse } from '../support/recorded-response.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
 const body = 'é'.repeat(100);
-/** Before the first test: tap ends where there is nothing left to run. */
+/** Started before the first test: tap ends as soon as nothing is left to run. */
 const gateway = await startTestGateway(t);
 
 interface WriteOptions {
@@ -119,12 +119,12 @@ t.test('heads that nobody reads are so many; then their connection ends', async 
   let sent = 0;
   for (; sent < 5_000 && !unread.socket.destroyed; sent += perTurn) {
     await unread.send(request('HEAD', '/nothing').repeat(perTurn));
-    // Its answer shows that the gateway has gone on.
+    // The reader's answer shows that the gateway has handled the heads before.
     await reader.send(request('GET', '/nothing'));
     t.equal((await reader.answer())?.status, 404);
   }
   t.ok(sent < 1_000, `${sent} heads`);
-  // The system may have had no room for so many answers, and the connection may have ended for that.
+  // That connection may have ended because the system had no room for so many answers.
   let more = 0;
   for (let isOpen = true; isOpen && more <= 600; more++) {
     await reader.send(request('HEAD', '/nothing'));

@@ -25,7 +25,7 @@ function setUp(max: number) {
   /** @returns whether the connection stays open. */
   function arrive(): boolean {
     const before = refused;
-    // The native server counts out within the call what is closed there.
+    // The native server reports the end of a connection that is closed in this call within the call.
     filter({ close: leave } as unknown as HttpResponse, 1);
     return refused === before;
   }

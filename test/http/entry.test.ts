@@ -9,7 +9,7 @@ const exchange = {} as Exchange;
 const user = { userId: 'u1' };
 const caller = { user, key: { id: 1 } };
 
-/** What each endpoint is called with, where the gate lets in whom it is told to. */
+/** An entry whose gate admits everybody or nobody, and the calls of its endpoints. */
 function setUp(isAdmitted: boolean) {
   const calls: unknown[][] = [];
   const endpoints = Object.fromEntries(

@@ -53,7 +53,7 @@ const ambiguous: Record<string, (tail: string) => string> = {
   'no Host': (tail) => `POST ${path} HTTP/1.1\r\n${lines().join('\r\n')}\r\nContent-Length: 2\r\n\r\n{}${tail}`,
 };
 
-/** One that the native parser lets through, so that the gateway itself must refuse what follows. */
+/** Framing that the native parser lets through, so that the gateway itself must refuse what follows. */
 const letThrough = ambiguous['two Content-Lengths that agree'] as (tail: string) => string;
 
 async function isRefused(
@@ -124,7 +124,7 @@ t.test('nor any of ten requests behind it', async (t) => {
   for (const { isAccepted } of ten) t.notOk(await isAccepted());
 });
 
-/** Each with a tail that a reader of the other framing takes for a request. */
+/** Framings whose tail a reader of the other framing takes for a request. */
 const lengths: Record<string, readonly string[]> = {
   'two Content-Lengths': ['Content-Length: 0', 'Content-Length: 0'],
   'an empty Content-Length': ['Content-Length:'],

@@ -1,4 +1,4 @@
-/** What the system keeps of a connection that is not read, and how long it waits for one that has vanished. */
+/** Bytes that the system keeps for a connection that is not read, and how long it waits for a vanished client. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import koffi from 'koffi';
 import t from 'tap';
@@ -6,7 +6,7 @@ import { loadBoundSockets } from '../../src/http/socket-bounds.js';
 import { serve } from '../native/tiny-app.js';
 import { RawClient, request } from '../support/raw-client.js';
 
-/** Of the native server. */
+/** Most bytes that the native server reads at once. */
 const readBytes = 512 * 1024;
 const getsockopt = koffi
   .load(null)
@@ -14,7 +14,7 @@ const getsockopt = koffi
     'int getsockopt(int fd, int level, int name, _Out_ int *value, _Inout_ unsigned int *size)',
   );
 
-/** File descriptors of this process. */
+/** @returns the file descriptors of this process's sockets. */
 function sockets(): string[] {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -44,7 +44,7 @@ t.test('what a connection has sent and nobody has read never fills a read', asyn
   t.teardown(() => client.cut());
   await client.send(request('GET', '/'));
   t.equal((await client.answer())?.status, 200);
-  // The client's, and the server's.
+  // The client's socket, and the server's.
   const added = sockets().filter((fd) => !before.includes(fd));
   t.equal(added.length, 2);
   const sizes = added.map(receiveBufferOf);
