@@ -1,6 +1,6 @@
 /**
- * A wire between a plugin and its judge on which somebody tampers: what makes a conforming plugin look like one that
- * breaks a rule.
+ * A wire between a plugin and its judge that tampers with what it carries, so that a conforming plugin looks like
+ * one that breaks a rule.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,7 +12,7 @@ export interface AnyFrame {
   readonly [field: string]: any;
 }
 
-/** What is said in place of a frame: nothing, one frame, or several. */
+/** What the wire carries in place of a frame: nothing, one frame, or several. */
 type Said = AnyFrame | readonly AnyFrame[] | undefined;
 
 export interface Tampering {
@@ -25,9 +25,9 @@ export interface Tampering {
     isOpen: () => boolean,
   ) => Said | Promise<Said>;
   readonly fromGateway?: (frame: AnyFrame, connection: number) => Said | 'cut';
-  /** Said to the gateway after each welcome. */
+  /** Frames that the wire sends to the gateway after each welcome. */
   readonly afterWelcome?: (welcome: AnyFrame) => Said;
-  /** In place of a close code; 0 breaks the connection. */
+  /** @returns what replaces a close code; 0 breaks the connection. */
   readonly closeCode?: (code: number) => number;
   readonly refusal?: (status: number, retryAfter: string) => readonly [number, string];
 }
@@ -72,7 +72,7 @@ export async function openCrookedWire(
   function join(plugin: WebSocket, gateway: WebSocket): void {
     const connection = ++connections;
     const { fromPlugin, fromGateway, afterWelcome, closeCode } = tampering;
-    // One after the other, also when one of them takes its time.
+    // The frames keep their order, also when `fromPlugin` takes time for one.
     let turn = Promise.resolve();
     const isOpen = (): boolean => gateway.readyState === WebSocket.OPEN;
     plugin.on('message', (data: Buffer) => {

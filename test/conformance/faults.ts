@@ -1,4 +1,4 @@
-/** For each rule a fault that breaks it, and it alone. */
+/** For each rule, a fault that breaks only this rule. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../src/lib/clock.js';
 import type { RuleName } from '../../src/conformance/judge.js';
@@ -9,7 +9,7 @@ export interface Fault extends Tampering {
   readonly random?: () => number;
 }
 
-/** Reports and cancel reports with these fields say `changes` instead. */
+/** Replaces fields by `changes` in reports and cancel reports that have `fields`. */
 function saying(fields: object, changes: object): Fault {
   const isMeant = (frame: AnyFrame): boolean =>
     /report$/.test(frame.type) &&
@@ -17,7 +17,7 @@ function saying(fields: object, changes: object): Fault {
   return { fromPlugin: (frame) => (isMeant(frame) ? { ...frame, ...changes } : frame) };
 }
 
-/** Frames of the gateway that it has sent before are lost on their way. */
+/** Loses frames of the gateway that repeat an earlier one, where `isLost` says so. */
 function losingRepeated(type: string, id: string, isLost: (sameConnection: boolean) => boolean) {
   const seen = new Map<string, number>();
   return {
@@ -117,7 +117,7 @@ export const faults: Readonly<Record<RuleName, (clock: Clock) => Fault>> = {
   cut_before_ack: () => losingRepeated('submit', 'executionId', (isSame) => !isSame),
   cut_after_ack: () => {
     const begun = new Map<string, 'acknowledged' | 'told'>();
-    /** The connection that has lost the fill of a command. */
+    /** executionId → the connection on which its fill was lost. */
     const since = new Map<string, number>();
     return {
       async fromPlugin(frame, connection, isOpen) {
@@ -125,7 +125,7 @@ export const faults: Readonly<Record<RuleName, (clock: Clock) => Fault>> = {
         if (type === 'ack' && isOpen())
           begun.set(executionId, begun.get(executionId) ?? 'acknowledged');
         if (frame['status'] !== 'filled' || begun.get(executionId) !== 'acknowledged') return frame;
-        // Until after the cut, where there is one: the fill of that command is then never told.
+        // Waits until after the cut, if there is one: then the fill of that command is never reported.
         await sleep(100);
         if (isOpen() && connection === (since.get(executionId) ?? connection)) {
           begun.set(executionId, 'told');

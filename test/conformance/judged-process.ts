@@ -1,4 +1,4 @@
-/** A plugin in a process of its own before the judge, started again whenever it was sent away for good. */
+/** A plugin in a process of its own before the judge, started again whenever the judge has ended it for good. */
 import type { Test } from 'tap';
 import { openJudge, rules, type Judge, type RuleName } from '../../src/conformance/judge.js';
 import type { DeskOptions } from '../../src/conformance/desk.js';
@@ -18,7 +18,7 @@ export interface PluginProcess {
 }
 
 export interface Judgement extends Partial<Pick<DeskOptions, 'fillPrice' | 'instrument'>> {
-  /** Rules that nothing at the other side of the plugin can meet. */
+  /** Rules that the plugin cannot keep with what it has at its other side. */
   readonly without?: readonly RuleName[];
 }
 

@@ -19,7 +19,7 @@ export const fastClock: Clock = {
   setTimer: (delayMs, task) => systemClock.setTimer(delayMs / speed, task),
 };
 
-/** What a plugin waits for its welcome, at the least. */
+/** How long a plugin waits for its welcome at least, in milliseconds. */
 const patienceMs = 15_000;
 
 /** Plugin and judge live in one process, which a loaded machine holds up for seconds: the plugin's patience stays long. */
@@ -29,11 +29,11 @@ const pluginClock: Clock = {
     delayMs < patienceMs ? fastClock.setTimer(delayMs, task) : systemClock.setTimer(delayMs, task),
 };
 
-/** After it the plugin has to be started again whenever the judge waits for it. */
+/** From this rule on the plugin has to be started again whenever the judge waits for it. */
 const firstEnding: RuleName = 'unauthorized';
 
 interface Judgement {
-  /** Real milliseconds that absence takes to be noticed. */
+  /** Real milliseconds after which an answer counts as missing. */
   readonly answerMs: number;
   readonly backlog: number;
   readonly platform?: string;
@@ -46,7 +46,7 @@ export async function judged(
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   let terminal: PaperTerminal | undefined;
-  /** The rule in which the plugin was sent away, as its number: in that one it stays away. */
+  /** Number of the rule in which the plugin was refused for good; it comes back in a later one. */
   let refusedIn: number | undefined;
   let restarted = Promise.resolve();
   const judge = await openJudge({
