@@ -55,7 +55,7 @@ function anchorsOf(page: string): string[] {
   return [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title));
 }
 
-/** As GitHub and most others make them: lower case, punctuation gone, spaces as hyphens. */
+/** @returns the anchor as GitHub makes it: lower case, without punctuation, with hyphens for spaces. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -63,7 +63,7 @@ function anchorOf(title: string): string {
     .replaceAll(' ', '-');
 }
 
-/** Without code, in which a hash begins a comment and brackets are no link; titles keep theirs. */
+/** @returns the page without code, in which hashes and brackets have other meanings; titles keep theirs. */
 function textOf(page: string): string {
   return readFileSync(page, 'utf8')
     .replaceAll(/^( *)```[\s\S]*?^ *```$/gm, '')

@@ -20,7 +20,7 @@ const page = readFileSync(join(root, 'README.md'), 'utf8');
 const sections = new Map(
   page.split(/^## /m).map((text): [string, string] => [text.slice(0, text.indexOf('\n')), text]),
 );
-/** What no test runs itself, since it would run the tests: .ci/run does, from a clean checkout. */
+/** Commands that this test does not run: .ci/run runs them in a clean checkout. */
 const ranByCi = ['npm ci', 'npm run demo', 'npm test'];
 const shipped = { url: 'http://127.0.0.1:8080', opsUrl: 'http://127.0.0.1:9464' };
 const email = 'ann@example.com';
@@ -53,7 +53,7 @@ t.test(
   async (t) => {
     const directory = t.testdir();
     const environment = {
-      // What `npx` finds in an installation; it would build the project anew in a fresh checkout.
+      // Stands for `npx` of an installation: the real one would build the project anew in a fresh checkout.
       PATH: pathWith(directory, { npx: `shift; ${signalboxScript}`, signalbox: signalboxScript }),
       SIGNALBOX_DATA_DIR: join(directory, 'data'),
       SIGNALBOX_PORT: '0',
@@ -72,7 +72,7 @@ t.test(
       return output;
     };
 
-    /** What stays in its shell: it is left running, and what it says is read from a file. */
+    /** Starts a command that keeps running. @returns its output, read from a file, once that says `saysWhenReady`. */
     async function start(command: string, saysWhenReady: RegExp): Promise<string> {
       const file = join(directory, `${saysWhenReady.source}.log`);
       await run(`${command.trim()} > '${file}' 2> '${file}.errors' &`);
@@ -82,7 +82,7 @@ t.test(
       }, 60_000);
     }
 
-    /** Somebody at a keyboard, who is asked. */
+    /** Runs a command at a terminal, and types the words when it asks. */
     async function answer(command: string, words: string): Promise<void> {
       const asked = spawn('script', ['-qec', command.trim(), '/dev/null'], {
         cwd: directory,

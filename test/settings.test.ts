@@ -26,7 +26,7 @@ const contractLimits = shippedLimits();
 interface Given {
   readonly flags?: Record<string, string>;
   readonly environment?: Record<string, string>;
-  /** The config file's content; a text is taken as it is. */
+  /** The config file's content: a value, or a text as it stands in the file. */
   readonly file?: unknown;
 }
 

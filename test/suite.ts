@@ -1,8 +1,7 @@
 /**
- * Every test file, six at a time, in plain Node processes that each run one file after another: `.taprc`
- * makes this file the one that `tap` runs. Were tap to start the files itself, it would load a TypeScript
- * compiler, mocks and coverage into each of them and into every gateway and command that they start, and
- * none of the three is used here.
+ * Runs every test file in six plain Node processes, each of which runs one file after another: `.taprc` makes this
+ * file the one that `tap` runs. If tap started the files itself, it would load a TypeScript compiler, mocks and
+ * coverage, which no test uses, into each of them and into every gateway and command that they start.
  */
 import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,18 +18,18 @@ import {
 /** The repository, seen from build/test. */
 const root = join(import.meta.dirname, '../..');
 
-/** Of a file; `.taprc` says it. */
+/** Time-out of a file, from `.taprc`. */
 const timeoutMs = Number(process.env['TAP_TIMEOUT']) * 1000;
 
 /** Set by `npm run test:all`: no group is skipped, and those that pass are recorded. */
 const isAll = process.env['TEST_ALL'] !== undefined;
 
-/** Set to a path, it is where each file's seconds are appended: of the wall, and of processors. */
+/** Path of a file to which each test file's seconds are appended, of the wall and of processors. */
 const timesFile = process.env['TEST_TIMES'];
 
 // Three times what the smallest machine has cores: most tests wait for a time to pass, or for a process.
 t.jobs = 6;
-// The bound is a file's, not the suite's.
+// The time-out is for each file, not for the suite.
 t.setTimeout(0);
 
 const skipped = groups.filter((group) => !isAll && isVerified(root, group));
@@ -47,7 +46,7 @@ const longest =
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.js'))
   .sort((a, b) => Number(longest.test(b)) - Number(longest.test(a)) || (a < b ? -1 : 1));
-/** Replaces a function of Node before the modules that use it are loaded, and leaves it replaced. */
+/** A file that replaces a function of Node before the modules that use it are loaded, and leaves it replaced. */
 const needsOwnProcess = /^auth\/comparisons\./;
 const failedGroups = new Set<string>();
 const waiting = files.filter((name) => !isSkipped(name));

@@ -1,7 +1,7 @@
 /**
- * Random changes of users, keys and stops on a disk that hangs, fails, refuses and recovers, across kills: what was
- * answered is in the store, what was refused is not, what is unknown is one of both, and a later answer covers an
- * earlier one. Nobody waits for ever, and nothing stays in memory of a user that is deleted.
+ * Random changes of users, keys and stops on a disk that hangs, fails, refuses and recovers, across kills. A change
+ * that was confirmed is in the store, one that was refused is not, and one whose outcome is unknown may be; a later
+ * change covers an earlier one. No caller waits for ever, and nothing of a deleted user stays in memory.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -67,7 +67,7 @@ const acts = fc.record({
   pick: fc.nat(1_000),
 });
 
-/** One that is under way may be on disk by now, and is unknown once its process is dead. */
+/** An attempt under way may be on disk by now; it becomes unknown when its process dies. */
 interface Attempt {
   fate: 'under way' | 'unknown' | 'done' | 'refused';
 }
@@ -82,7 +82,7 @@ class Field<Value> {
     this.#changes.push({ value, attempt });
   }
 
-  /** What the store may show. */
+  /** Values that the store may show, the newest first. */
   get possible(): Value[] {
     const values: Value[] = [];
     for (const { value, attempt } of this.#changes.toReversed()) {
@@ -127,7 +127,7 @@ class Story {
   readonly #names = new Map<string, Attempt>();
   readonly #keys = new Map<number, MadeKey>();
   readonly #logins: { readonly token: string; readonly place: number; readonly end: number }[] = [];
-  /** What ends sessions, at its place among the acts. */
+  /** Changes that end sessions, each with its place among the acts. */
   readonly #ends: { readonly place: number; readonly attempt: Attempt }[] = [];
   readonly #deletions: Attempt[] = [];
   readonly #open = new Set<Attempt>();
@@ -210,7 +210,7 @@ class Story {
     this.#tell();
   }
 
-  /** In the moment of an answer, for the test to be told of. */
+  /** Looks in the moment of an answer, inside the gateway's call; `#tell` throws the error later. */
   #lookLater(): void {
     try {
       this.look();
@@ -233,7 +233,7 @@ class Story {
   }
 
   async #kill(fate: 'lost' | 'kept'): Promise<void> {
-    // What it answers from now on reaches nobody.
+    // No answer of the killed process reaches its caller.
     for (const attempt of this.#open) attempt.fate = 'unknown';
     this.#open.clear();
     this.act.drop(0);
@@ -252,7 +252,7 @@ class Story {
     return attempt;
   }
 
-  /** @returns what was answered, if anybody still waits for it. */
+  /** @returns the result of a change that is done; undefined otherwise, and after a kill. */
   async #settle<T>(attempt: Attempt, work: Promise<T>): Promise<T | undefined> {
     let fate: Attempt['fate'] = 'done';
     let result: T | undefined;
@@ -395,7 +395,7 @@ class Story {
     this.#hasAnn.change(true, attempt);
     this.#frozen.change(false, attempt);
     this.#password.change(passwordHash, attempt);
-    // As its generation is not that of before.
+    // An import ends sessions, since its user has another generation.
     this.#ends.push({ place: this.#place, attempt });
     const record = { ...ann, passwordHash, sessionGeneration: 1_000 * this.#place };
     const rows: UserRow[] = [
@@ -409,7 +409,7 @@ class Story {
     void this.#settle(attempt, this.#importRows(next));
   }
 
-  /** As the operation does, which first has to load the module. */
+  /** Imports as the operation does, but for loading the module. */
   async #importRows(next: Rows['next']): Promise<object> {
     const { store, clock, core } = this.gateway;
     const { userId, email } = ann;
@@ -474,7 +474,7 @@ class Story {
     const isHere = findUser(store, ann.email) !== undefined;
     const isMarked = store.get('meta', importKeyOf(ann.userId)) !== undefined;
     if (isHere) assert(!isMarked, 'an import is done and under way');
-    // An import that was cut off is no obstacle to the next one.
+    // An import that was cut off does not prevent the next one.
     if (isMarked) {
       this.act['import ann'](0);
       await turns(40);

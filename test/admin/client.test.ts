@@ -79,7 +79,7 @@ t.test('a command waits for another one, and then does its work', async (t) => {
 t.test('commands on one directory at the same time all do their work', async (t) => {
   const dataDir = await aDirectory(t);
   const emails = Array.from({ length: 12 }, (_, i) => `user-${i}@example.com`);
-  // One that finds the directory in use for ten seconds says so; then its operator repeats it.
+  // A command that finds the directory in use for ten seconds says so; the operator then repeats it.
   const add = async (email: string) => {
     const result = await perform({ dataDir, ...shippedSettings }, 'user.add', {
       ...newUser,
@@ -103,7 +103,7 @@ t.test('who does not give the directory free in time is named with its process',
   const fullGateway = startProgram(t, 'store/lock-holder', [full, 'gateway']);
   const [commandPid, gatewayPid] = [await command.next(), await gateway.next()];
   const fullPid = await fullGateway.next();
-  // What the system does with a connection that gets no descriptor.
+  // Closes each connection, as happens to one for which no descriptor is free.
   const { path, close } = openSocketPath(full);
   const closing = createServer((socket) => socket.destroy()).listen(path);
   t.teardown(() => closing.close(close));
@@ -182,7 +182,7 @@ t.test('a command that was suspended reads what came meanwhile', async (t) => {
   const { path, close } = openSocketPath(dataDir);
   const server = createServer((socket) => {
     socket.resume();
-    // At the end of a turn, so that the next one begins with the timers.
+    // Writes and blocks at the end of a turn, so that the next one begins with the timers.
     setImmediate(() => {
       socket.write('{"accepted":true}\n{"result":"done"}\n');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silenceMs + 100);

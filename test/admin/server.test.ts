@@ -323,7 +323,7 @@ t.test('a file that was left where nobody listens is no gateway', async (t) => {
   t.same(await converse(dataDir, 'user.list', {}, {}), { how: 'absent' });
 });
 
-/** A command that has asked for a row which no socket holds, and reads nothing. */
+/** A command that is sent a row larger than any socket's buffer, and reads nothing. */
 async function unreadRow(t: Test) {
   const clock = new SimulatedClock();
   let sent: Promise<boolean> | undefined;
@@ -353,7 +353,7 @@ t.test('a halt gets through beside as many stopped commands as the gateway takes
   const stopped = await Promise.all(Array.from({ length: connectionsMax }, () => open(t, dataDir)));
   for (const socket of stopped) socket.on('error', () => undefined).write(line('only'));
   await eventually(() => server.operationsUnderWay === rowOperationsMax);
-  // Those that were refused a place, and read so.
+  // The commands that were refused a place read that, and end.
   for (const socket of stopped.slice(rowOperationsMax)) socket.resume().end();
   const isTold = (lines: unknown[]) => lines.length > 0;
   t.match(await until(() => ask(t, dataDir, line('halt')).catch(() => []), isTold), [

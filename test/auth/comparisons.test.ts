@@ -1,6 +1,6 @@
 /**
- * That no answer's time tells about a secret, by how the code is built: secrets are looked up by their
- * hash, signatures are compared by the function made for it, and every login verifies one password.
+ * The code is built so that no answer's time tells about a secret: secrets are looked up by their hash,
+ * signatures are compared by the function made for it, and every login verifies one password.
  */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import type { User } from '../../src/model/records.js';
 import type { Reader } from '../../src/store/store.js';
 import { createMemoryStore } from '../support/memory-store.js';
 
-/** The function of node:crypto, counted: replaced before anything that takes it is loaded. */
+/** Counts calls of node:crypto's function: replaced before any module that uses it is loaded. */
 const nodeCrypto = createRequire(import.meta.url)('node:crypto') as {
   timingSafeEqual: (a: Uint8Array, b: Uint8Array) => boolean;
 };

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { excesses, type Grant, grantsByWindow } from '../../bench/load/grants.js';
 
-/** Answered a millisecond after they were sent. */
+/** Grants that were answered a millisecond after they were sent. */
 function grantsAt(...sentMs: number[]): Grant[] {
   return sentMs.map((at) => [at, at + 1]);
 }

@@ -42,7 +42,7 @@ t.test('open loop: a stall is charged to every request that had to wait for it',
   const { answers, latency, unanswered } = await runLoad(spec);
   t.equal(answers, 40);
   t.equal(unanswered, 0);
-  // Those of the first 200 ms waited for at least 100 ms: half of all, though only one was slow.
+  // The requests of the first 200 ms, half of all, waited for at least 100 ms, though only one was slow.
   t.ok(latency.percentile(50) >= 99, `the median is ${latency.percentile(50)} ms`);
 });
 

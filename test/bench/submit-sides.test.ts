@@ -1,6 +1,6 @@
 /**
- * The other sides of submit: the ceiling does the work that the gateway was watched to do, and the
- * peer gives the gateway's answers, so that neither is compared with something easier.
+ * The other sides of submit: the ceiling does the work that the gateway was seen to do, and the peer gives the
+ * gateway's answers. So the gateway is not compared with an easier task.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -102,7 +102,7 @@ t.test(
   },
 );
 
-/** What both sides answer, but for what each makes up: ids, times and the words of a message. */
+/** @returns the answer without what each side makes up: ids, times and the words of a message. */
 async function essence(answer: Response) {
   const body = (await answer.json()) as any;
   const header = (name: string) => answer.headers.get(name);

@@ -1,4 +1,4 @@
-/** Commands that ask who types at a terminal. */
+/** Commands that ask at a terminal. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { runProgram } from '../../src/cli/program.js';
@@ -8,9 +8,9 @@ import { addUsers } from '../support/users.js';
 
 const ann = 'ann@example.com';
 
-/** The command at a terminal, where these lines are typed as they are asked for. */
+/** Runs the command at a terminal, and types one of these lines each time it asks. */
 async function atTerminal(args: readonly string[], lines: readonly string[] = []) {
-  /** Whether what is typed is shown: at each question, and when that is put back. */
+  /** Whether typed text is shown: one entry for each question, and one when the echo is restored. */
   const shown: boolean[] = [];
   let isEchoing = true;
   const input = Object.assign(new PassThrough(), {

@@ -29,7 +29,7 @@ import { openPlugin } from '../support/plugin.js';
 import { stagedIn } from '../support/staged-copies.js';
 
 const ann = 'ann@example.com';
-/** The log of a copy: the index has everything of it. */
+/** The log file of a copy, whose index has all of it. */
 const segment = 'log/00000000.log';
 
 async function aDirectory(t: Test): Promise<{ readonly dataDir: string; readonly target: string }> {
@@ -173,7 +173,7 @@ t.test('a copy that its command does not take, or that fails there, is removed',
   await eventually(() => stagedIn(dataDir).length === 0);
 });
 
-/** A gateway that makes a copy and is gone when its command has that. */
+/** A gateway that has made a copy and is gone when its command takes the copy. */
 async function endingGateway(t: Test, files: readonly string[]) {
   const { dataDir, target } = await aDirectory(t);
   const store = openStore(dataDir);

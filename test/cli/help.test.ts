@@ -32,7 +32,7 @@ const contractCommands = [
   'fix',
   'conformance',
 ];
-/** Those that operators have beside them. */
+/** Commands that operators have beside those of the contract. */
 const furtherCommands = ['stats', 'user export', 'user import'];
 
 t.test('wrong usage is JSON with --json', async (t) => {
@@ -48,7 +48,7 @@ function leaves(command: Command, path: readonly string[] = []): [string, Comman
   });
 }
 
-/** What `--help` prints, examples included. */
+/** @returns what `--help` prints, examples included. */
 function helpOf(command: Command): string {
   let text = '';
   command.configureOutput({ writeOut: (part) => (text += part) });

@@ -67,7 +67,7 @@ function rowsOf(file: string): NextRow {
   };
 }
 
-/** With a last line that fits the others. */
+/** Writes these lines as a whole file, whose last line fits them. */
 function writeWhole(file: string, lines: readonly string[]): void {
   const text = lines.map((line) => `${line}\n`).join('');
   const sha256 = createHash('sha256').update(text).digest('hex');
@@ -175,7 +175,7 @@ t.test('what export cannot do is refused in words', async (t) => {
     stderr: /cannot be written: .*Give a path on a disk/,
   });
   t.notMatch((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving/, 'nor then');
-  // As a file that another export has made meanwhile: the first look does not see it.
+  // A dangling link stands for a file that another export makes meanwhile: the first look does not see it.
   rmSync(move.file);
   symlinkSync('nowhere', move.file);
   t.match(await move.export('--freeze'), {
@@ -191,7 +191,7 @@ t.test(
     const { from, file } = await aMove(t);
     const gateway = await startGateway({ dataDir: from });
     t.teardown(() => gateway.kill());
-    // The command waits for it.
+    // The command waits for the suspended gateway.
     gateway.process.kill('SIGSTOP');
     const command = startCommand(['user', 'export', ann, file, '--freeze', '--data-dir', from]);
     const files = () => readdirSync(dirname(file)).filter((name) => name.startsWith('ann.jsonl'));

@@ -54,7 +54,7 @@ async function run(
   return stdout;
 }
 
-/** Beside the files of the gateway. */
+/** @returns a folder beside the files of the gateway. */
 function clientFolder(t: Test): string {
   const folder = join(t.testdirName, 'client');
   mkdirSync(folder);

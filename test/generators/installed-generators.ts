@@ -1,6 +1,6 @@
 /**
- * The generators of clients. They are large, so that neither the product nor its tests depend on them: they are
- * installed once for each lock file, outside of the repository, and stay there.
+ * The generators of clients. They are too large for a dependency of the product or its tests: they are installed
+ * once for each lock file, outside of the repository, and stay there.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ const folder = join(import.meta.dirname, '../../../test/generators');
 const lockFile = join(folder, 'package-lock.json');
 const installMsMax = 180_000;
 
-/** @returns their `node_modules`, or why they cannot be had. */
+/** @returns the path of their `node_modules`, or why they cannot be installed. */
 export function installGenerators(): { readonly path: string } | { readonly missing: string } {
   const version = createHash('sha256').update(readFileSync(lockFile)).digest('hex').slice(0, 16);
   const home = join(homedir(), '.cache/signalbox-generators', version);

@@ -155,7 +155,7 @@ t.test('with random additions, removals and passing time it equals a sorted list
       for (const { kind, value } of steps) {
         if (kind === 'add') {
           const due = clock.monotonic() + value;
-          // Equal times have no order among them: the model is asked for times, not for names.
+          // Deadlines of the same time have no order: the test compares times, not deadlines.
           model.push({ due, id: id++, deadline: deadlines.after(value, () => fired.push(due)) });
         } else if (kind === 'remove' && model.length > 0) {
           const [gone] = model.splice(value % model.length, 1);

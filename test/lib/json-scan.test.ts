@@ -91,7 +91,7 @@ function spanOf(text: string): string | undefined {
   return start < 0 ? undefined : bytes.subarray(start, end).toString().trim();
 }
 
-/** By a stack of brackets outside strings: slow, and plain. */
+/** Counts brackets outside strings, with a stack: slow, and plain. */
 function deepestOf(text: string): number {
   const bare = text.replace(/"(\\.|[^"\\])*"/g, '');
   let level = 0;

@@ -7,8 +7,8 @@ import {
 } from '../../src/model/cancellation.js';
 
 /**
- * The contract's chain, section 4. `requested` has not left the gateway, so no terminal can reject
- * it; a late fill undoes `cancelled`; a terminal may take up after all what was called `unknown`.
+ * The contract's chain, section 4. `requested` has not left the gateway, so no terminal can reject it; a late
+ * fill undoes `cancelled`; a terminal may still report on a cancel that was called `unknown`.
  */
 const documented: Record<string, { final: boolean; next: readonly string[] }> = {
   requested: {

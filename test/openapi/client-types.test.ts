@@ -7,7 +7,7 @@ import ts from 'typescript';
 import { apiDocument, withKnownValues } from '../support/api-document.js';
 
 const client = fileURLToPath(new URL('../../src/client/', import.meta.url));
-// The client names the statuses of its own version, and takes others as they come.
+// The client's types name the statuses of its own version, and allow others.
 const generated = astToString(await openapiTS(withKnownValues(apiDocument) as OpenAPI3));
 
 /** What a bot that has both kinds of types may write; `lines` go to its end. */
@@ -44,7 +44,7 @@ const options: ts.CompilerOptions = {
 const host = ts.createCompilerHost(options);
 const getSourceFile = host.getSourceFile.bind(host);
 const library = new Map<string, ts.SourceFile | undefined>();
-// All programs read the language's own types, which take longer to parse than the rest to check.
+// All programs share the language's own types: parsing them takes longer than checking the rest.
 host.getSourceFile = (name, ...settings) => {
   if (!/[/]lib[.].*[.]d[.]ts$/.test(name)) return getSourceFile(name, ...settings);
   if (!library.has(name)) library.set(name, getSourceFile(name, ...settings));

@@ -109,7 +109,7 @@ t.test('the last lines are written although the process exits in the same turn',
   t.end();
 });
 
-/** Starts the program with a standard error whose reader has stopped. */
+/** Commands that start the program with a standard error whose reader has stopped. */
 const stoppedReaders: Readonly<Record<string, (folder: string) => readonly string[]>> = {
   socket: () => [process.execPath, programFile('unread-log')],
   pipe: (folder) => [
@@ -128,7 +128,7 @@ for (const [kind, command] of Object.entries(stoppedReaders)) {
     const child = spawn(program, args, { timeout: 120_000, killSignal: 'SIGKILL' });
     let told = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
-    // `exit`, because what nobody reads is never closed.
+    // Waits for `exit`, not for `close`: a stream that nobody reads is never closed.
     t.strictSame(await once(child, 'exit'), [3, null]);
     t.ok(JSON.parse(told).ms < 60_000);
     child.stderr.destroy();

@@ -113,7 +113,7 @@ t.test('closing cuts what is open and can be done before listening', async (t) =
   const url = new URL(await server.listen());
   const socket = connect(Number(url.port), url.hostname);
   await once(socket, 'connect');
-  // How it is cut is the system's choice.
+  // The system may reset the connection.
   socket.on('error', () => undefined);
   socket.write('GET /healthz HTTP/1.1\r\n');
   const closed = new Promise((resolve) => socket.resume().once('close', resolve));
@@ -130,7 +130,7 @@ async function open(t: Test, { port }: URL, localAddress = '127.0.0.1'): Promise
   return socket;
 }
 
-/** All that comes for so many requests in one write, until the connection is closed. */
+/** Sends `count` requests in one write. @returns all that comes until the connection is closed. */
 async function answersTo(socket: Socket, count: number): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
@@ -140,7 +140,7 @@ async function answersTo(socket: Socket, count: number): Promise<string> {
   return text;
 }
 
-/** How it is closed is the system's choice: what was not read becomes a reset. */
+/** Resolves after any close: the system resets a connection with unread bytes. */
 function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }
@@ -172,7 +172,7 @@ t.test(
 t.test('connections that say nothing make room for others within seconds', async (t) => {
   const url = new URL(await serverFor(t).listen());
   const silent = await Promise.all(Array.from({ length: connectionsMax }, () => open(t, url)));
-  // Of the time in which this process, which is also the server's, ran: a pause counts as one turn.
+  // Counts only time in which this process, also the server's, runs: a pause of the machine counts once.
   let tenths = 0;
   const timer = setInterval(() => tenths++, 100);
   await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));

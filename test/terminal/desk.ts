@@ -1,4 +1,4 @@
-/** A plugin client at a fake gateway, with a terminal that notes what it is asked and says nothing. */
+/** A plugin client at a fake gateway, with a terminal that notes what it is asked and reports nothing. */
 import type { Test } from 'tap';
 import type { Clock } from '../../src/lib/clock.js';
 import { openJournal } from '../../src/terminal/journal-file.js';
@@ -43,7 +43,7 @@ export function journalIn(
   return openJournal(directory, of, 'journal', (file) => new Journal(clock, file));
 }
 
-/** Not started: the test says when. */
+/** @returns a desk whose client is not started: the test starts it. */
 export async function setUpDesk(t: Test, options: DeskOptions = {}): Promise<Desk> {
   const gateway = options.gateway ?? (await startFakeGateway());
   const clock = (options.clock as SimulatedClock | undefined) ?? new SimulatedClock(startTime);

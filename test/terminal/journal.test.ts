@@ -34,7 +34,7 @@ function reportOf(executionId: string, status: ReportableStatus, fillId?: string
   };
 }
 
-/** A journal with one of everything, closed again. */
+/** Writes a journal with an entry of each kind, and closes it. */
 function fill(directory: string): void {
   const journal = open(directory);
   journal.noteSubmit(submitFrame('exe_1'));
@@ -71,7 +71,7 @@ function descriptorOf(path: string): number {
     try {
       if (fstatSync(descriptor).ino === ino) return descriptor;
     } catch {
-      // Not open.
+      // No file is open under this number.
     }
   }
 }
@@ -210,7 +210,7 @@ t.test('a journal that cannot be compacted is refused, and free again', (t) => {
   const directory = t.testdir();
   fill(directory);
   const draft = `${pathIn(directory)}.new`;
-  // In place of a disk that is full.
+  // A directory in the place of the draft makes it fail, as a full disk would.
   mkdirSync(draft);
   t.throws(() => open(directory), { message: /cannot be used: EISDIR/ });
   rmdirSync(draft);
@@ -258,7 +258,7 @@ t.test('a journal that could not be written takes nothing more', (t) => {
   file.sync();
   const path = pathIn(directory);
   const descriptor = descriptorOf(path);
-  // In place of a disk that fails, and is well again.
+  // A closed descriptor fails the write, as a disk would that fails and recovers.
   closeSync(descriptor);
   file.append('{"kind":"second"}');
   t.throws(() => file.sync(), { code: 'EBADF' });

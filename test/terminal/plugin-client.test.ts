@@ -43,7 +43,7 @@ async function cut(desk: Desk, connection: FakeConnection): Promise<void> {
   await desk.notice('disconnected');
 }
 
-/** All numbered frames that have come by the time a probe sent after them is answered. */
+/** @returns all numbered frames that have come by the time the client answers a probe. */
 async function settled(connection: FakeConnection): Promise<PluginFrameOf<'report' | 'event'>[]> {
   connection.send({ type: 'cancel', cancelRequestId: 'probe', executionId: 'x', orderRef: 'x' });
   await connection.next('ack', ({ cancelRequestId }) => cancelRequestId === 'probe');
@@ -288,7 +288,7 @@ t.test('a fill that is reported again and again keeps the hello valid', async (t
   first.send(submitFrame('exe_1'));
   await settled(first);
   await cut(desk, first);
-  // As a terminal that is told of its orders again after a restart.
+  // Reports the fill again, as a terminal does that learns of its orders anew after a restart.
   for (let time = 0; time < 3; time++) order(desk.client, 'exe_1', 1);
   desk.clock.advance(1_000);
   const second = await desk.gateway.connection();
@@ -480,7 +480,7 @@ t.test(
     const second = await reconnect(desk, first, 2);
     t.match((await settled(second))[5], { seq: 9, data: { dropped: 1, reason: 'queue_full' } });
 
-    // The report is dropped in its turn, and its one with the events of this connection.
+    // The report of the drop is dropped, too: the next one counts its event with those of this connection.
     for (let n = 9; n <= 14; n++) desk.client.event({ event: 'order_update', data: { n } });
     await second.next('event', ({ seq }) => seq === 15);
     const third = await reconnect(desk, second, 2);
@@ -686,7 +686,7 @@ t.test('what is no frame is passed over', async (t) => {
   }
   connection.socket.send(JSON.stringify({ ...incomplete, expiresAt: `${expiresAt}x` }));
   await desk.notice('bad_frame');
-  // A time without a zone would be one of this computer's.
+  // A time without a zone would be read in this computer's zone.
   connection.socket.send(JSON.stringify({ ...incomplete, expiresAt: expiresAt.slice(0, -1) }));
   await desk.notice('bad_frame');
   connection.socket.send(Buffer.from('{"type":"ack","seq":1}'));
@@ -748,7 +748,7 @@ t.test(
     connection.socket.pause();
     const bound = new AbortController();
     t.teardown(() => bound.abort());
-    // By itself, the library waits for half a minute.
+    // The library alone would wait for half a minute.
     const late = sleep(20_000, 'late', { signal: bound.signal }).catch(() => undefined);
     t.match(await Promise.race([desk.notice('disconnected'), late]), { closeCode: 4001 });
   },
@@ -765,7 +765,7 @@ t.test(
   'after a sleep nothing is carried out before the gateway has told its time anew',
   async (t) => {
     const [desk, connection] = await startDesk(t);
-    // The monotonic clock of a computer may stand while it sleeps.
+    // A computer's monotonic clock may stand still while it sleeps.
     desk.clock.stepWall(60_000);
     connection.send(submitFrame('late', { expiresAt: iso(startTime + 20_000) }));
     connection.send(submitFrame('early', { expiresAt: iso(startTime + 120_000) }));

@@ -103,7 +103,7 @@ t.test('a thread that ends without a task is reported, and another takes its pla
   t.teardown(() => pool.close());
   t.not(await pool.hash('one'), 'busy');
   const error = new Error('out of memory');
-  // As Node tells it; an idle thread takes no message by which it could be made to throw.
+  // Emits the error as Node does: no message makes an idle thread throw.
   threads[0]?.emit('error', error);
   t.strictSame(errors, [error]);
   t.not(await pool.hash('two'), 'busy');
@@ -121,7 +121,7 @@ t.test('closing finishes what was admitted and takes no more', async (t) => {
 });
 
 const niceIncrement = 10;
-/** Of any thread. */
+/** Highest nice value that a thread can have. */
 const nicest = 19;
 const skip = process.platform !== 'linux' && 'threads have no priority of their own here';
 t.test('hashing yields the processor to the threads that serve orders', { skip }, async (t) => {

@@ -11,7 +11,7 @@ t.test(
   'with the hash queue full login answers 503, and everything else goes on answering',
   async (t) => {
     const { email, key } = await gateway.user();
-    // Its hash is then as slow as a real one; the API key stays.
+    // Gives the user a hash as slow as a real one; the API key stays valid.
     await gateway.commandWithInput(`${password}\n`, 'user', 'set', email, '--password-stdin');
     const logins = Array.from({ length: 150 + 4 * availableParallelism() }, (_, index) =>
       post(gateway.url, '/api/auth/login', {

@@ -39,7 +39,7 @@ async function read(answer: string, pieceBytes: number): Promise<SseReader> {
   async function writePieces(socket: Socket, bytes: Buffer, size: number): Promise<void> {
     for (let at = 0; at < bytes.length; at += size) {
       await new Promise((written) => socket.write(bytes.subarray(at, at + size), written));
-      // Until the reader has had its turn, for both ends are in this process.
+      // Lets the reader have its turn, as both ends are in this process.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
     }
