@@ -72,7 +72,7 @@ t.test(
       return output;
     };
 
-    /** Starts a command that keeps running. @returns its output, read from a file, once that says `saysWhenReady`. */
+    /** Starts a command that keeps running. @returns its output, once that matches `saysWhenReady`. */
     async function start(command: string, saysWhenReady: RegExp): Promise<string> {
       const file = join(directory, `${saysWhenReady.source}.log`);
       await run(`${command.trim()} > '${file}' 2> '${file}.errors' &`);

@@ -1,7 +1,8 @@
 /**
- * Runs every test file in six plain Node processes, each of which runs one file after another: `.taprc` makes this
- * file the one that `tap` runs. If tap started the files itself, it would load a TypeScript compiler, mocks and
- * coverage, which no test uses, into each of them and into every gateway and command that they start.
+ * Runs every test file in six plain Node processes, each of which runs one file after another: `.taprc` makes
+ * this file the one that `tap` runs. If tap started the files itself, it would load a TypeScript compiler,
+ * mocks and coverage, which no test uses, into each of them and into every gateway and command that they
+ * start.
  */
 import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +47,7 @@ const longest =
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.js'))
   .sort((a, b) => Number(longest.test(b)) - Number(longest.test(a)) || (a < b ? -1 : 1));
-/** A file that replaces a function of Node before the modules that use it are loaded, and leaves it replaced. */
+/** Replaces a function of Node before modules that use it are loaded, and does not restore it. */
 const needsOwnProcess = /^auth\/comparisons\./;
 const failedGroups = new Set<string>();
 const waiting = files.filter((name) => !isSkipped(name));

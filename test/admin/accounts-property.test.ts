@@ -1,7 +1,8 @@
 /**
- * Random changes of users, keys and stops on a disk that hangs, fails, refuses and recovers, across kills. A change
- * that was confirmed is in the store, one that was refused is not, and one whose outcome is unknown may be; a later
- * change covers an earlier one. No caller waits for ever, and nothing of a deleted user stays in memory.
+ * Random changes of users, keys and stops on a disk that hangs, fails, refuses and recovers, across kills. A
+ * change that was confirmed is in the store, one that was refused is not, and one whose outcome is unknown
+ * may be; a later change covers an earlier one. No caller waits for ever, and nothing of a deleted user stays
+ * in memory.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

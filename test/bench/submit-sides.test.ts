@@ -1,6 +1,6 @@
 /**
- * The other sides of submit: the ceiling does the work that the gateway was seen to do, and the peer gives the
- * gateway's answers. So the gateway is not compared with an easier task.
+ * The other sides of submit: the ceiling does the work that the gateway was seen to do, and the peer gives
+ * the gateway's answers. So the gateway is not compared with an easier task.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A wire between a plugin and its judge that tampers with what it carries, so that a conforming plugin looks like
- * one that breaks a rule.
+ * A wire between a plugin and its judge that tampers with what it carries, so that a conforming plugin looks
+ * like one that breaks a rule.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

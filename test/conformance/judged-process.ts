@@ -1,4 +1,4 @@
-/** A plugin in a process of its own before the judge, started again whenever the judge has ended it for good. */
+/** A plugin in a process of its own before the judge, started again whenever the process has ended. */
 import type { Test } from 'tap';
 import { openJudge, rules, type Judge, type RuleName } from '../../src/conformance/judge.js';
 import type { DeskOptions } from '../../src/conformance/desk.js';

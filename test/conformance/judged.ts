@@ -1,6 +1,6 @@
 /**
- * A paper terminal before its judge, with a fault on the wire between them. Both live by a clock that is faster
- * than the machine's, so that delays are short while waits for an answer stay long.
+ * A paper terminal before its judge, with a fault on the wire between them. Both live by a clock that is
+ * faster than the machine's, so that delays are short while waits for an answer stay long.
  */
 import type { Clock } from '../../src/lib/clock.js';
 import { systemClock } from '../../src/lib/clock.js';

@@ -1,4 +1,4 @@
-/** The rules for every implementation of the store port: run them with a function that opens an empty store. */
+/** The rules of the store port, for every implementation: run with a function that opens an empty store. */
 import fc from 'fast-check';
 import { anExecution } from '../signals/an-execution.js';
 import { acceptedSignal } from '../support/accepted-signal.js';

@@ -1,4 +1,4 @@
-/** On a disk that does not answer, every endpoint still answers with what it knows, and recovers with the disk. */
+/** On a disk that does not answer, every endpoint answers with what it knows, and recovers with the disk. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

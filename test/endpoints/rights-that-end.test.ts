@@ -43,9 +43,9 @@ const endings: Record<string, (user: TestUser) => Promise<unknown>> = {
 };
 
 /**
- * The status by ending, in the order of `endings`. A token outlives a key, and a key outlives a password. A freeze
- * ends no cancel. A move and another password close the terminal; a move would also lose a cancel-all's waiting
- * cancels, and the dead-man's switch.
+ * The status by ending, in the order of `endings`. A token outlives a key, and a key outlives a password. A
+ * freeze ends no cancel. A move and another password close the terminal; a move would also lose a
+ * cancel-all's waiting cancels, and the dead-man's switch.
  */
 const expected = {
   'submit-signal': [401, 401, 403, 403, 202, 401, 403, 503],

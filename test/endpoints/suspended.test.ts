@@ -1,4 +1,4 @@
-/** A process that is suspended, as when its virtual machine is moved: no request that waited fails for that. */
+/** A process that is suspended, as when its virtual machine is moved: no request that waited fails. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Clients that are generated from the document: all are compiled at once, and each drives a gateway with a paper
- * terminal. Those for TypeScript are installed if the registry can be reached; the one for Go must be on the machine.
+ * Clients that are generated from the document: all are compiled at once, and each drives a gateway with a
+ * paper terminal. Those for TypeScript are installed if the registry can be reached; the one for Go must be
+ * on the machine.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * The generators of clients. They are too large for a dependency of the product or its tests: they are installed
- * once for each lock file, outside of the repository, and stay there.
+ * The generators of clients. They are too large for a dependency of the product or its tests: they are
+ * installed once for each lock file, outside of the repository, and stay there.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

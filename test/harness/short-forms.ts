@@ -14,12 +14,12 @@ interface ShortForm {
   readonly lastLine: RegExp;
 }
 
-/** A program that runs longer is killed, and its test fails. Several times what the slowest takes on two cores. */
+/** A program that runs longer is killed and fails: several times what the slowest takes on two cores. */
 const timeoutMs = 280_000;
 
 // oxfmt-ignore
 const shortForms = {
-  // Each kind of fault once, except those of the disk, on which lmdb may end the process (native-notes/lmdb.md).
+  // Each kind of fault once, except those of the disk, which may abort the process (native-notes/lmdb.md).
   crash: {
     program: 'crash/crash',
     args: ['--rounds', '6', '--faults', 'load,draining'],
@@ -59,7 +59,7 @@ function fuzz(target: string, inputs: number): ShortForm {
   };
 }
 
-/** One test: the program ends with 0 and its last line, and without a violation. @param skip why it cannot run here. */
+/** Tests that the program ends with 0, its last line and no violation. @param skip why it cannot run here. */
 export function testShortForm(
   t: Test,
   title: string,

@@ -1,4 +1,4 @@
-/** The terminal of the time and soak harnesses keeps the protocol's order, so that a lost report is the gateway's. */
+/** The time and soak harnesses' terminal keeps the protocol's order: the gateway is to blame for a lost report. */
 import t from 'tap';
 import { eventually } from '../support/eventually.js';
 import { startFakeGateway } from '../support/fake-gateway.js';

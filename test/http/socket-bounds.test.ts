@@ -1,4 +1,4 @@
-/** Bytes that the system keeps for a connection that is not read, and how long it waits for a vanished client. */
+/** Bytes that the system keeps of a connection that is not read, and its wait for a client that vanished. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import koffi from 'koffi';
 import t from 'tap';

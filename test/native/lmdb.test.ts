@@ -68,7 +68,7 @@ t.test('a key has at most 1978 bytes', async (t) => {
   const { root } = openIn(t);
   await root.put('k'.repeat(1978), 1);
   t.throws(() => root.put('k'.repeat(1979), 1), /larger than the maximum key size \(1978\)/);
-  // The refused put leaves a task of lmdb's in the next turn, which fails if the environment is closed by then.
+  // The refused put leaves lmdb a task for the next turn, which fails if the environment is closed by then.
   await root.put('short', 1);
 });
 

@@ -1,6 +1,6 @@
 /**
- * The native server's own clock, which cannot be set: the tests wait at the same time for its ten seconds, which it
- * counts in steps of four. native-notes/request-lifetimes.md and backpressure.md.
+ * The native server's own clock, which cannot be set: the tests wait at the same time for its ten seconds,
+ * which it counts in steps of four. native-notes/request-lifetimes.md and backpressure.md.
  */
 import t, { type Test } from 'tap';
 import type { HttpResponse } from '../../src/http/uws.js';

@@ -1,6 +1,6 @@
 /**
- * A server of the native package without the gateway's code: the tests of this folder see the installed binary
- * itself, and notice when it changes.
+ * A server of the native package without the gateway's code: the tests of this folder see the installed
+ * binary itself, and notice when it changes.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

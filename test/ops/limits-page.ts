@@ -11,7 +11,7 @@ import { opsDirectory } from './rule-files.js';
 
 export const pageFile = new URL('limits.md', opsDirectory);
 
-/** A limit that no setting changes. Its value is read from the line of code, so that the page cannot differ. */
+/** A limit that no setting changes. Its value is read from the code, so that the page cannot differ. */
 interface FixedLimit {
   readonly constant: string;
   readonly file: string;

@@ -158,7 +158,7 @@ for (const allowed of [valuesOf(unit, 'SystemCallFilter'), ['@system-service', '
   );
 }
 
-/** @returns the system calls known to systemd that `SystemCallFilter=` with these values and its own defaults denies. */
+/** @returns the system calls that `SystemCallFilter=` with these values and systemd's defaults denies. */
 function deniedSystemCalls(values: readonly string[]): string[] {
   const groups = new Map<string, string[]>();
   const { stdout } = spawnSync('systemd-analyze', ['syscall-filter'], { encoding: 'utf8' });

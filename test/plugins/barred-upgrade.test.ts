@@ -1,4 +1,4 @@
-/** Upgrades of a user that sent too much, just before it may connect again, and of one that connects too often. */
+/** Upgrades of a user that sent too much, until it may connect again, and of one that connects too often. */
 import t from 'tap';
 import { createSession } from '../../src/auth/session-token.js';
 import type { HttpRequest, TemplatedApp } from '../../src/http/uws.js';

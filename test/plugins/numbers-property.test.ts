@@ -1,7 +1,7 @@
 /**
- * Random lives of a plugin without a journal, which continues its numbers after each welcome's `lastSeq`, on a
- * disk that hangs, fails, refuses and recovers: a fill that an acknowledgement or a welcome covers is on disk,
- * and one that the plugin keeps gets there.
+ * Random lives of a plugin without a journal, which continues its numbers after each welcome's `lastSeq`, on
+ * a disk that hangs, fails, refuses and recovers: a fill that an acknowledgement or a welcome covers is on
+ * disk, and one that the plugin keeps gets there.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

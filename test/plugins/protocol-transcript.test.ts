@@ -17,7 +17,7 @@ function inThisRun(text: string): string {
   return replaced;
 }
 
-/** Fields that differ from run to run: those in `learnt` keep their first value, of `forms` only the form counts. */
+/** Fields that differ from run to run: `learnt` ones keep their first value, of `forms` only the form counts. */
 const learnt = ['executionId', 'requestId', 'orderRef', 'cancelRequestId'];
 const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   connectionId: (value) => /^con_[0-9a-f]{16}$/.test(String(value)),

@@ -12,7 +12,7 @@ import { RawClient, rawCall, request } from '../support/raw-client.js';
 
 let expired = '';
 const ending: string[] = [];
-/** Lifetimes of sessions: the first one that outlasts the gateway's start, however busy the machine, is used. */
+/** Lifetimes of sessions: the test uses the first that outlasts the gateway's start on a busy machine. */
 const endingAfterMs = [10_000, 30_000, 90_000];
 const gateway = await startTestGateway(t, {
   emails: ['sessions@example.com'],

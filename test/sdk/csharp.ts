@@ -19,7 +19,7 @@ export const programs = {
 /** For a test's `skip`. */
 export const noMono = missing('mcs', ['--version']) || missing('mono', ['--version']);
 
-/** Compiles for C# 5, as NinjaTrader 8 does; a warning is an error. @returns the command that runs the program. */
+/** Compiles as NinjaTrader 8 does, C# 5; a warning is an error. @returns the command that runs the program. */
 export function compile(directory: string, name: keyof typeof programs): readonly string[] {
   const out = join(directory, `${name}.exe`);
   const flags = ['-langversion:5', '-warn:4', '-warnaserror', `-out:${out}`];

@@ -1,4 +1,4 @@
-/** Reports and events with a value of each kind in each field: a plugin base must know which the gateway takes. */
+/** Reports and events with each kind of value in each field: a base must know which the gateway takes. */
 import type { Test } from 'tap';
 import { eventDataFields } from '../../src/events/event-data.js';
 import { reportableCancelStatuses } from '../../src/model/cancellation.js';
@@ -144,7 +144,7 @@ const bounded = unlisted.flatMap((frameWith) => {
 /** The frames of `bounded`, one a line, for a base that is asked to send them. */
 export const boundedLines = bounded.map((frame) => `${JSON.stringify(frame)}\n`).join('');
 
-/** @param told for each frame, in order, why the base refuses it; `false` if it drops an event; else empty. */
+/** @param told for each frame, in order, why the base refuses it; `false` for a dropped event; else empty. */
 export function assertBounds(t: Test, told: readonly string[]): void {
   const verdicts = bounded.map((frame) => {
     const { error } = decodeFrame(Buffer.from(textOf(frame)));

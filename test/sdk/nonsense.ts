@@ -1,4 +1,4 @@
-/** Frames that no gateway sends: values of other types, missing fields, numbers beyond all limits, no JSON. */
+/** Frames that no gateway sends: values of other types, missing fields, numbers beyond limits, no JSON. */
 const frames = {
   welcome: {
     connectionId: 'con_1',

@@ -1,6 +1,6 @@
 /**
- * What the plugin base of every language promises, at a real gateway and over real sockets: its paper terminal
- * trades, and a terminal that dies before its broker executes nothing twice and loses no report.
+ * What the plugin base of every language promises, at a real gateway and over real sockets: its paper
+ * terminal trades, and a terminal that dies before its broker executes nothing twice and loses no report.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The bot client for Python: the rules of the TypeScript one, over real sockets and on a clock of its own. */
+/** The bot client for Python: the rules of the TypeScript one, over real sockets and on its own clock. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,8 +97,8 @@ function startBot(t: Test, url: string, key = apiKey, authority = ''): Call {
 }
 
 /**
- * Submits. Repeats a run that needed more attempts and took so long that the second answer may have come after the
- * attempt's time-out, on a machine that paused.
+ * Submits. Repeats a run that needed more attempts and took so long that the second answer may have come
+ * after the attempt's time-out, on a machine that paused.
  */
 function inTwoAttempts(api: FakeApi, call: Call, first: Reply | Drip): Promise<Outcome> {
   return eventually(async () => {

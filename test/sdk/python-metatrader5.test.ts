@@ -1,4 +1,4 @@
-/** The MetaTrader 5 example at the real gateway, with a fake of the package MetaTrader5: no terminal, no broker. */
+/** The MetaTrader 5 example at a real gateway, with a fake package MetaTrader5: no terminal, no broker. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';

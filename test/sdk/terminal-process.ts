@@ -14,7 +14,7 @@ interface Notice {
 
 export interface TerminalProcess {
   readonly process: ChildProcess;
-  /** Resolves with the next notice of this kind. Rejects with the output if the process ends first, or prints none. */
+  /** Resolves with the next notice of this kind. Rejects with the output if none comes, or the process ends. */
   notice(kind: string): Promise<Notice>;
   /** Resolves with the exit code, or null after a signal. Rejects with the output if the process goes on. */
   ended(): Promise<number | null>;

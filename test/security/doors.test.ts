@@ -1,6 +1,6 @@
 /**
- * Every door of the gateway against every credential: each opens for one kind only, in one place of the request
- * only. The doors are made from the route table, so that a new route is tested, too.
+ * Every door of the gateway against every credential: each opens for one kind only, in one place of the
+ * request only. The doors are made from the route table, so that a new route is tested, too.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

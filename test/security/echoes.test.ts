@@ -145,7 +145,7 @@ t.test('a head with bytes that it must not hold gets an answer of ours or none',
       const lines = [...usualLines(submit), `${header}: a${separator}${planted}`];
       const client = await RawClient.connect(gateway.url);
       await client.send(request('POST', submit.path, lines, '{}'));
-      // The native parser waits for ever for the end of such a head: the client ends, so that the server does.
+      // The native parser waits for ever for the end of such a head: the client ends the connection.
       client.socket.end();
       const answer = await client.answer();
       const fault = answer === undefined ? undefined : faultIn(answer.head, answer.body);

@@ -1,6 +1,6 @@
 /**
- * An address that a request claims counts only from a trusted proxy, and only in the two ways that the documents
- * name: X-Forwarded-For and version 2 of the PROXY protocol.
+ * An address that a request claims counts only from a trusted proxy, and only in the two ways that the
+ * documents name: X-Forwarded-For and version 2 of the PROXY protocol.
  */
 import { join } from 'node:path';
 import t from 'tap';

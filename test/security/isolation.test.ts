@@ -1,7 +1,7 @@
 /**
- * What belongs to a user does not exist for another: the answer is the same, byte for byte, as for a thing that
- * never was, and there is no effect. Each route of the table has a row, so that a new route has to say here what
- * of a user's it serves.
+ * What belongs to a user does not exist for another: the answer is the same, byte for byte, as for a thing
+ * that never was, and there is no effect. Each route of the table has a row, so that a new route has to say
+ * here what of a user's it serves.
  */
 import t, { type Test } from 'tap';
 import { bearer, call, json, signal, type Answer } from '../support/api.js';

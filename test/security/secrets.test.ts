@@ -1,7 +1,7 @@
 /**
- * No secret leaves the place where it is given out. The tests send known secrets, valid and wrong ones, in right
- * and wrong places, to the whole surface at the most verbose log level; then they search all output and files
- * of the processes for them, in every spelling.
+ * No secret leaves the place where it is given out. The tests send known secrets, valid and wrong ones, in
+ * right and wrong places, to the whole surface at the most verbose log level; then they search all output and
+ * files of the processes for them, in every spelling.
  */
 import { spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';

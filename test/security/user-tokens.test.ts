@@ -1,7 +1,8 @@
 /**
- * Every alteration of a user token is refused with the one documented answer. test/http/gate-credentials.test.ts
- * has forgeries of the algorithm, the key and the claims; this file has other spellings, headers that libraries
- * act on, and tokens that the right secret signed but the gateway never wrote.
+ * Every alteration of a user token is refused with the one documented answer.
+ * test/http/gate-credentials.test.ts has forgeries of the algorithm, the key and the claims; this file has
+ * other spellings, headers that libraries act on, and tokens that the right secret signed but the gateway
+ * never wrote.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';

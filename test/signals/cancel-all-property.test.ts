@@ -1,6 +1,6 @@
 /**
- * Whatever happens before and after: once a cancel-all is answered, each order that it matched ends, or has one
- * cancel, which leaves when its terminal is there.
+ * Whatever happens before and after: once a cancel-all is answered, each order that it matched ends, or has
+ * one cancel, which leaves when its terminal is there.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -634,7 +634,7 @@ t.test('a cancel that may have been sent counts as sent, its order decided or no
   await gateway.store.write((batch) => {
     const decision = { cause: 'cancelled_by_api', requestedAt, trail: {}, orders } as const;
     batch.put('cancelAlls', ['u1', 'cal_1'], decision);
-    // The cancels that were decided were sent and rejected; then the bot requested a second one of each order.
+    // The decided cancels were sent and rejected; then the bot requested a second one of each order.
     for (const id of ids) {
       const cancel = aCancel('requested', { cancelRequestId: `can_${id.slice(4)}_2`, attempt: 2 });
       batch.put('openExecutions', ['u1', id], { ...gateway.execution(id), cancel });

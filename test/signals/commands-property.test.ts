@@ -1,7 +1,7 @@
 /**
- * Random cancels, switches and reports on a disk that hangs, fails, refuses and recovers, across kills. A command
- * that is answered is durable and takes effect once; one that is refused has no effect; an unknown outcome becomes
- * known, the same to every retry. Nothing stays counted once the disk is well.
+ * Random cancels, switches and reports on a disk that hangs, fails, refuses and recovers, across kills. A
+ * command that is answered is durable and takes effect once; one that is refused has no effect; an unknown
+ * outcome becomes known, the same to every retry. Nothing stays counted once the disk is well.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -25,7 +25,7 @@ const valid = {
 };
 const emoji = '😀';
 
-/** Each row of the specification's table, with values that break its rule; `undefined` leaves the field out. */
+/** Each row of the specification's table, with values that break it; `undefined` leaves the field out. */
 const rows: [field: string, code: string, values: readonly unknown[]][] = [
   ['v', 'unsupported_version', [undefined, 0, 2, '1', 1.5, true, null, [1]]],
   ['signalId', 'invalid_length', [undefined, '', 'x'.repeat(129), 7, null, emoji.repeat(65)]],

@@ -1,7 +1,7 @@
 /**
- * Random lives of a gateway on a clock that advances with every look at it, across boundaries of time, connections
- * that break, commits that fail and kills: every accepted execution reaches one end by moves that the table of
- * states allows, no submit frame leaves after its TTL, and nothing stays in memory.
+ * Random lives of a gateway on a clock that advances with every look at it, across boundaries of time,
+ * connections that break, commits that fail and kills: every accepted execution reaches one end by moves that
+ * the table of states allows, no submit frame leaves after its TTL, and nothing stays in memory.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
- * Random retries of the same signals on a disk that hangs, fails, refuses and recovers: each signal has at most one
- * request, however its writes end, and nothing stays counted once the disk is well.
+ * Random retries of the same signals on a disk that hangs, fails, refuses and recovers: each signal has at
+ * most one request, however its writes end, and nothing stays counted once the disk is well.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -1,6 +1,7 @@
 /**
  * Random lives of a gateway with stops: after a stop no submit frame of a covered signal leaves, whether the
- * signal is queued, under way to the disk, marked, in a backlog or already sent, across connections and restarts.
+ * signal is queued, under way to the disk, marked, in a backlog or already sent, across connections and
+ * restarts.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
- * Writes until it is killed. Each turn writes many rows and, in one of the same writes, their number. The program
- * reports the turn's number after the flush.
+ * Writes until it is killed. Each turn writes many rows and, in one of the same writes, their number. The
+ * program reports the turn's number after the flush.
  */
 import { openStore } from '../../src/store/lmdb-store.js';
 

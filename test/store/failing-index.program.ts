@@ -1,4 +1,4 @@
-/** Fills the index on a failing disk, and again once it is mended. A limit on the size of files breaks the disk. */
+/** Fills the index on a failing disk, and again once it is mended; a limit on file sizes breaks the disk. */
 import { openStore } from '../../src/store/lmdb-store.js';
 import { breakDisk, mendDisk, thisProcess } from '../harness/disk/write-failure.js';
 import { eventually } from '../support/eventually.js';

@@ -1,4 +1,4 @@
-/** The index that follows the log: what readers see meanwhile, how far it is behind, and what a failure does. */
+/** The index that follows the log: what readers see, how far it is behind, and what a failure does. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openStore, type StoreOptions } from '../../src/store/lmdb-store.js';

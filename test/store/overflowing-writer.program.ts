@@ -1,7 +1,7 @@
 /**
- * Writes while its disk fails every write, and reports how the store behaved. A limit on the size of files breaks
- * the disk; the program ignores the signal that the system sends with a refused write, so that the write fails
- * as it does on a broken disk.
+ * Writes while its disk fails every write, and reports how the store behaved. A limit on the size of files
+ * breaks the disk; the program ignores the signal that the system sends with a refused write, so that the
+ * write fails as it does on a broken disk.
  */
 import { errorText } from '../../src/lib/error-text.js';
 import { openStore } from '../../src/store/lmdb-store.js';

@@ -1,6 +1,7 @@
 /**
- * Reports what the store holds, then writes until it is killed: each write, some of them transactions, puts the
- * next number and a row that belongs to it. The program reports each number when its write is acknowledged.
+ * Reports what the store holds, then writes until it is killed: each write, some of them transactions, puts
+ * the next number and a row that belongs to it. The program reports each number when its write is
+ * acknowledged.
  */
 import { openStore } from '../../src/store/lmdb-store.js';
 

@@ -1,4 +1,4 @@
-/** A sweeper that works for as many milliseconds as its order's `now` says, and then throws if that is odd. */
+/** A sweeper that works for as many milliseconds as its order's `now`, and then throws if that is odd. */
 import type { Sweeper } from '../../src/store/store.js';
 
 export function createSweeper(): Sweeper {

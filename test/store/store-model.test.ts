@@ -53,7 +53,7 @@ const range: fc.Arbitrary<Range<'meta'>> = fc.record(
 class Bug extends Error {}
 
 t.test('every read is that of a plain map, wherever what it reads lies', async (t) => {
-  // Each run has a directory that stays until the end: lmdb identifies an open store by its file's inode number.
+  // Each run's directory stays until the end: lmdb identifies an open store by its file's inode number.
   const directory = t.testdir();
   const property = fc.asyncProperty(
     steps,
@@ -91,7 +91,7 @@ class Run {
     this.store = this.#open();
   }
 
-  /** Closes all stores: lmdb would take a later file with the same inode number for one that is still open. */
+  /** Closes all stores: lmdb would take a later file with the same inode number for one that is open. */
   async end(): Promise<void> {
     for (const store of [this.store, ...this.#killed]) await store.close();
   }

@@ -1,6 +1,6 @@
 /**
- * Takes back the newest commit of the store's index, as another process that opens the index can, and goes on:
- * the process must end before it acknowledges another write, or when it sweeps the index.
+ * Takes back the newest commit of the store's index, as another process that opens the index can, and goes
+ * on: the process must end before it acknowledges another write, or when it sweeps the index.
  */
 import { openDatabase, openIndex, positionKey } from '../../src/store/lmdb-index.js';
 import { openStore } from '../../src/store/lmdb-store.js';

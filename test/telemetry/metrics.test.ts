@@ -281,8 +281,8 @@ t.test('a scrape within a second of the last gets its text again', async (t) => 
 });
 
 /**
- * Waits for a tick of the monitor, which ticks every 10 ms. One timer does not suffice: after a pause, Node calls
- * all its due timers before libuv comes to the monitor's. A timer of a later turn comes after it.
+ * Waits for a tick of the monitor, which ticks every 10 ms. One timer does not suffice: after a pause, Node
+ * calls all its due timers before libuv comes to the monitor's. A timer of a later turn comes after it.
  */
 async function tickOfTheMonitor(): Promise<void> {
   await setTimeout(20);

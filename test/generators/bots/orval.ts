@@ -1,4 +1,4 @@
-/** What a bot does with the client that orval makes. Its functions do not end on a stream. Prints what it has seen. */
+/** What a bot does with orval's client, whose functions do not end on a stream. Prints what it has seen. */
 import * as api from './orval.gen.js';
 
 const [, email = '', password = ''] = process.argv.slice(2);

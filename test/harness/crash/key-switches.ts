@@ -1,6 +1,7 @@
 /**
- * The dead-man's switches of the run's API keys: the calls that set each, in order, and when a read showed that
- * it fired. A switch that is due fires once, over all restarts of the gateway. Times are wall times in Unix ms.
+ * The dead-man's switches of the run's API keys: the calls that set each, in order, and when a read showed
+ * that it fired. A switch that is due fires once, over all restarts of the gateway. Times are wall times in
+ * Unix ms.
  */
 import type { Operation } from './operation.js';
 
@@ -20,7 +21,7 @@ interface Setting {
   firedAt: number;
 }
 
-/** Longest time from the deadline, or from a start after it, until the cancels are durable on a busy machine. */
+/** Longest time from the deadline, or a start after it, until the cancels are durable on a busy machine. */
 const settledMs = 3_000;
 /** A timer may be early by the wall clock: it counts whole milliseconds of another clock. */
 const earlyMs = 20;

@@ -138,7 +138,7 @@ export function isAsExpected(reader: Reader, seeded: SeededSignal): boolean {
   return [request, signalId, execution].every((is) => is === keepsRequest) && key === keepsKey;
 }
 
-/** The sweep removes a request together with its rows, except a deleted user's, which it removes one by one. */
+/** The sweep removes a request and its rows together; a deleted user's rows it removes one by one. */
 export function isPartial(reader: Reader, seeded: SeededSignal): boolean {
   const { keepsRequest, keepsKey } = retentionCases[seeded.caseName];
   const { request, signalId, execution, key } = presenceOf(reader, seeded);

@@ -1,6 +1,6 @@
 /**
- * Stops the trading of the bots as an operator and a user do: halts, freezes, revokes keys, with a gateway and
- * without one. Owns the halt and the freezes that may be in force, which outlive the gateway.
+ * Stops the trading of the bots as an operator and a user do: halts, freezes, revokes keys, with a gateway
+ * and without one. Owns the halt and the freezes that may be in force, which outlive the gateway.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, createKey, login } from '../../support/api.js';

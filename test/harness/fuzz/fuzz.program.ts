@@ -1,6 +1,6 @@
 /**
- * The fuzz harness: `npm run test:fuzz -- --inputs N [--target NAME] [--attacks NAMES] [--seed S]`. Sends N hostile
- * inputs per target to a real gateway; without NAME all targets, one after another. Stops after the
+ * The fuzz harness: `npm run test:fuzz -- --inputs N [--target NAME] [--attacks NAMES] [--seed S]`. Sends N
+ * hostile inputs per target to a real gateway; without NAME all targets, one after another. Stops after the
  * first target with a violation.
  */
 import { runHarness } from '../harness-run.js';

@@ -1,6 +1,6 @@
 /**
- * The gateway of one target, a process with users of its own. Checks what must hold for any input: the gateway
- * runs, is ready, logs nothing unexpected and bounds its memory. Ends with the run.
+ * The gateway of one target, a process with users of its own. Checks what must hold for any input: the
+ * gateway runs, is ready, logs nothing unexpected and bounds its memory. Ends with the run.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

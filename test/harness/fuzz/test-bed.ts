@@ -12,8 +12,8 @@ import { withDeadline } from './deadline.js';
 import { TenantIsolation } from './tenant-isolation.js';
 
 /**
- * Timeouts longer than any run, so that only frames change an execution, and limits above what the inputs send.
- * The target `floods` has the shipped limits of plugins.
+ * Timeouts longer than any run, so that only frames change an execution, and limits above what the inputs
+ * send. The target `floods` has the shipped limits of plugins.
  */
 const limits = {
   loginAttemptsPerMinute: 1_000_000,

@@ -1,6 +1,6 @@
 /**
- * The operator of a recording: one command after another, each carried out by the gateway before the next begins,
- * with the value that it gives to its subject.
+ * The operator of a recording: one command after another, each carried out by the gateway before the next
+ * begins, with the value that it gives to its subject.
  */
 import { rmSync } from 'node:fs';
 import { signalboxIn } from '../../support/in-process.js';

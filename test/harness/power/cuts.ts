@@ -24,7 +24,7 @@ export function chooseCuts(recorder: Recorder, count: number, chance: Chance): C
   const { departures, syncs, end } = recorder;
   const answers = [departures.answers, departures.frames].flatMap((each) => [...each.values()]);
   const said = [...new Set([...answers, ...departures.results])].filter((at) => at <= end);
-  // Was all that was said synced? Is it there after each sync? Does a write that is torn before a sync do harm?
+  // Was all that was said synced? Is it there after each sync? Does a write torn before a sync do harm?
   const systematic = [
     cutsAt(said.concat(syncs), 'what is synced'),
     cutsAt(syncs, 'everything'),

@@ -1,6 +1,6 @@
 /**
- * What a gateway has said on its sockets, and when: answers by their trace id, frames to each plugin connection, and
- * the results of the operator's commands. Owns the beginnings of frames that came in parts.
+ * What a gateway has said on its sockets, and when: answers by their trace id, frames to each plugin
+ * connection, and the results of the operator's commands. Owns the beginnings of frames that came in parts.
  */
 import type { Frame } from '../../support/plugin.js';
 import type { SocketWrite } from './system-calls.js';
@@ -65,7 +65,7 @@ export function frameName(connectionId: string, type: string, subject: string | 
 const textFrame = 0x81;
 const [twoBytes, eightBytes] = [126, 127];
 
-/** A server never masks its frames, and this one never fragments them. @returns undefined until one is whole. */
+/** This server neither masks nor fragments its frames. @returns undefined until a frame is whole. */
 function takeFrame(plugin: PluginSocket): Frame | undefined {
   for (;;) {
     const { rest } = plugin;

@@ -1,4 +1,4 @@
-/** Runs the judge in a process. A directory that ends the process is a violation; the next gets a new process. */
+/** Runs the judge in a process. A directory that ends the process is a violation; the next gets a new one. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Verdict } from '../verdict.js';

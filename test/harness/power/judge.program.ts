@@ -1,6 +1,6 @@
 /**
- * Judges one directory after another, in a process of its own: lmdb ends the process that reads a damaged page.
- * Its argument is the file of the facts. Ends with the process that started it.
+ * Judges one directory after another, in a process of its own: lmdb ends the process that reads a damaged
+ * page. Its argument is the file of the facts. Ends with the process that started it.
  */
 import { readFileSync } from 'node:fs';
 import { Verdict } from '../verdict.js';

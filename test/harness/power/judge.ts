@@ -1,6 +1,6 @@
 /**
- * Judges a world by what was promised before its power cut, with the rules of the crash harness: every answer,
- * report and command is there, once and complete.
+ * Judges a world by what was promised before its power cut, with the rules of the crash harness: every
+ * answer, report and command is there, once and complete.
  */
 import { setTimeout as rest } from 'node:timers/promises';
 import { isPublicApiEnabled, findUser } from '../../../src/auth/accounts.js';

@@ -20,7 +20,7 @@ export class Known {
   readonly views: ReadonlyMap<string, ViewFact>;
   /** Terminal’s id → executionId → what the two said of the execution. */
   readonly records: ReadonlyMap<string, ReadonlyMap<string, ExecutionRecord>>;
-  /** Terminal’s id → the highest number that the gateway acknowledged, and the highest that the terminal sent. */
+  /** Terminal’s id → the highest numbers that the gateway acknowledged and that the terminal sent. */
   readonly numbers = new Map<string, { acked: number; said: number }>();
   /** executionId → cancelRequestId of its newest accepted cancel. */
   readonly cancels = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * Writes the directory that a power cut leaves of a simulated disk: all that is durable, and the part of the rest
- * that its fate spares. The fates are those that a real disk and file system may choose from.
+ * Writes the directory that a power cut leaves of a simulated disk: all that is durable, and the part of the
+ * rest that its fate spares. The fates are those that a real disk and file system may choose from.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Simulates power cuts: `npm run test:power -- --directories N [--seed S]`. Records what a working gateway writes
- * to its disk and its sockets, makes N of the directories that a power cut may leave, and judges each by what
- * the gateway had promised before. Needs strace. Stops at the first violation.
+ * Simulates power cuts: `npm run test:power -- --directories N [--seed S]`. Records what a working gateway
+ * writes to its disk and its sockets, makes N of the directories that a power cut may leave, and judges each
+ * by what the gateway had promised before. Needs strace. Stops at the first violation.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Starts the real gateway, and the doctor, on a directory that a power cut has left, and asks it over HTTP. */
+/** Starts the real gateway, and the doctor, on a directory that a power cut left, and asks it over HTTP. */
 import { bearer, call } from '../../support/api.js';
 import { startGateway } from '../../support/gateway-process.js';
 import { AcknowledgedState } from '../crash/acknowledged-state.js';

@@ -1,4 +1,4 @@
-/** A bot's user that notes each answer with its trace id, by which the recording finds when the answer left. */
+/** A bot's user that notes each answer with its trace id, by which the recording finds when it left. */
 import type { Answer } from '../../support/api.js';
 import type { Operation } from '../crash/operation.js';
 import { Trader } from '../crash/trader.js';

@@ -1,6 +1,6 @@
 /**
- * Makes one recording: a few lives of a gateway with bots, terminals and an operator at work, and the facts that
- * follow. A kill or a power cut ends each life, SIGTERM the last.
+ * Makes one recording: a few lives of a gateway with bots, terminals and an operator at work, and the facts
+ * that follow. A kill or a power cut ends each life, SIGTERM the last.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceName } from '../../../src/model/source-name.js';

@@ -1,6 +1,7 @@
 /**
  * The files and directories below one directory, as system calls make them, on a disk whose cache a power cut
- * empties. A name belongs to its directory and is durable after the directory’s sync, not after the file’s own.
+ * empties. A name belongs to its directory and is durable after the directory’s sync, not after the file’s
+ * own.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

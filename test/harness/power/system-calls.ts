@@ -1,6 +1,6 @@
 /**
- * What each traced system call does to a simulated disk, and which bytes it gives to a socket. Owns the table of
- * open files of one process. A call takes effect when it returns; until then it is under way.
+ * What each traced system call does to a simulated disk, and which bytes it gives to a socket. Owns the table
+ * of open files of one process. A call takes effect when it returns; until then it is under way.
  */
 import { resolve } from 'node:path';
 import type { Change } from './simulated-file.js';

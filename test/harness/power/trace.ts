@@ -1,6 +1,6 @@
 /**
- * Reads what `strace -f -y -ttt` has written: every traced call with its bytes, in order. A call has two places
- * in that order, its begin and its return, since other threads work in between.
+ * Reads what `strace -f -y -ttt` has written: every traced call with its bytes, in order. A call has two
+ * places in that order, its begin and its return, since other threads work in between.
  */
 import { openSync, readSync, closeSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * A directory that a power cut has left, opened by the product’s own code as a start does it: its store, and the core
- * that has read it, on a clock that stands at the moment of the cut.
+ * A directory that a power cut has left, opened by the product’s own code as a start does it: its store, and
+ * the core that has read it, on a clock that stands at the moment of the cut.
  */
 import { createUserTokens, type UserTokens } from '../../../src/auth/user-token.js';
 import { Core } from '../../../src/core.js';

@@ -71,7 +71,7 @@ class Model {
   #before = 0;
   #count = 0;
 
-  /** Recovers the log. Throws unless it finds the acknowledged frames, and at most one unknown one, which then counts. */
+  /** Recovers the log. Throws unless it finds the acknowledged frames, and at most one of the unknown. */
   recover(): Log {
     const found = this.disk.find();
     const recovery = recover(found, this.index);

@@ -1,6 +1,6 @@
 /**
- * The target `http`: rounds of inputs on raw sockets, many in parallel, while another user is served.
- * After each round the terminal must have received exactly the effects of the inputs; in the end the store must
+ * The target `http`: rounds of inputs on raw sockets, many in parallel, while another user is served. After
+ * each round the terminal must have received exactly the effects of the inputs; in the end the store must
  * contain the same.
  */
 import { openStore } from '../../../../src/store/lmdb-store.js';
@@ -163,8 +163,8 @@ async function settle({ gateway, fixtures, ledger, run }: HttpRun): Promise<void
 }
 
 /**
- * Makes one request at a time on a connection of its own. A caller waits for the next request, since the pending
- * one may have been sent before the caller's bytes.
+ * Makes one request at a time on a connection of its own. A caller waits for the next request, since the
+ * pending one may have been sent before the caller's bytes.
  */
 function createBarrier(url: string): () => Promise<void> {
   let current: Promise<unknown> = Promise.resolve();

@@ -1,7 +1,8 @@
 /**
  * An attacker in a process of its own: `node flooder.program.js URL SESSION_TOKEN ATTACK`. Floods the plugin
- * socket with one kind of frame, or the API with requests in one write, over several connections, and connects
- * again when it is cut off, until it is killed. Prints once a second what ended its connections, by reason.
+ * socket with one kind of frame, or the API with requests in one write, over several connections, and
+ * connects again when it is cut off, until it is killed. Prints once a second what ended its connections, by
+ * reason.
  */
 import { connect, type Socket } from 'node:net';
 import { handshake, handshakeLines, opcodes } from './raw-websocket.js';

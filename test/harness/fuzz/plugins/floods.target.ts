@@ -1,7 +1,7 @@
 /**
- * The target `floods`: one user floods the plugin socket or the API of a gateway that has the shipped limits, from a
- * process of its own, while another user trades. An input is a request of that other user, which must succeed
- * about as fast as without the flood. `--attacks events,acks` runs only these.
+ * The target `floods`: one user floods the plugin socket or the API of a gateway that has the shipped limits,
+ * from a process of its own, while another user trades. An input is a request of that other user, which must
+ * succeed about as fast as without the flood. `--attacks events,acks` runs only these.
  */
 import { spawn } from 'node:child_process';
 import { call, bearer, signal, submit } from '../../../support/api.js';

@@ -1,6 +1,6 @@
 /**
- * A plugin that stops reading. If errors fill its buffer, it is closed as too slow or too fast; if orders do, its
- * next connection gets the unacknowledged ones again, in order. The bystander is checked meanwhile.
+ * A plugin that stops reading. If errors fill its buffer, it is closed as too slow or too fast; if orders do,
+ * its next connection gets the unacknowledged ones again, in order. The bystander is checked meanwhile.
  */
 import { nextTurn } from '../../../../src/lib/turn.js';
 import { connectPlugin, openPlugin } from '../../../support/plugin.js';

@@ -76,7 +76,7 @@ export class SourceModel {
     for (const said of known) this.#sent(said['executionId'])?.report(said);
   }
 
-  /** Submits that must be sent again on a new connection, in order, without those that are about to expire. */
+  /** Submits that must be sent again on a new connection, in order; those about to expire need not be. */
   redelivered(): string[] {
     if (!this.capabilities.includes('submit')) return [];
     const soon = Date.now() + aboutToExpireMs;
