@@ -56,7 +56,7 @@ const documented = {
   signal_processing_failed: 500,
   public_api_disabled: 503,
 };
-/** Not in the documents: what HTTP itself or a running gateway needs to say. */
+/** Errors that the documents lack, for what HTTP itself or a running gateway needs to say. */
 const ours = {
   bad_request: 400,
   expectation_failed: 417,

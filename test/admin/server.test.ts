@@ -86,7 +86,7 @@ async function open(t: Test, dataDir: string): Promise<Socket> {
   return socket;
 }
 
-/** All that comes until the gateway ends it. */
+/** @returns all lines that come until the gateway ends the connection. */
 async function ask(t: Test, dataDir: string, text: string): Promise<any[]> {
   const socket = await open(t, dataDir);
   socket.on('error', () => undefined).write(text);

@@ -9,7 +9,7 @@ const scripted = await startScriptedClient(t);
 
 /** One attempt to connect, and what happens before it. */
 interface Life {
-  /** Events while nobody is connected. */
+  /** Events while the client is not connected. */
   readonly missed: number;
   /** The gateway restarts with a new epoch: no earlier event can be replayed. */
   readonly restarts: boolean;

@@ -13,7 +13,7 @@ import { Verdict } from './verdict.js';
 const violationsShownMax = 5;
 
 export interface HarnessRun<Option extends string> {
-  /** As given, or the default. */
+  /** Each option as given, or its default. */
   readonly options: Readonly<Record<Option, string>>;
   readonly seed: number;
   readonly chance: Chance;

@@ -10,7 +10,7 @@ const client = fileURLToPath(new URL('../../src/client/', import.meta.url));
 // The client's types name the statuses of its own version, and allow others.
 const generated = astToString(await openapiTS(withKnownValues(apiDocument) as OpenAPI3));
 
-/** What a bot that has both kinds of types may write; `lines` go to its end. */
+/** @returns the program of a bot that uses both kinds of types, with `lines` at its end. */
 function programOf(lines: string): string {
   return `
 import type { Acceptance, SignalDraft } from '${client}signal.js';

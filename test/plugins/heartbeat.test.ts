@@ -1,4 +1,4 @@
-/** Heartbeats: the gateway closes a silent plugin, and its source goes offline. */
+/** Heartbeats: the gateway closes a silent plugin, and its source goes stale, then offline. */
 import t from 'tap';
 import { event } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';

@@ -35,7 +35,7 @@ const times = [
   '2026-01-15T25:00:00Z',
   '2026-01-15',
 ];
-/** Each wrong in one place. */
+/** Times that are wrong in one place each. */
 const wrongTimes = [
   '0026-01-15T12:00:00Z',
   '2026-13-15T12:00:00Z',

@@ -17,5 +17,5 @@ export const noPython =
   python === undefined &&
   `no Python 3.9 with websockets (Debian: python3-websockets): ${String(missing('python3', asks))}`;
 
-/** Without it, Python leaves compiled files beside the sources. */
+/** Without the second, Python leaves compiled files beside the sources. */
 export const environment = { PYTHONPATH: sdk, PYTHONDONTWRITEBYTECODE: '1' };

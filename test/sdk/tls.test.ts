@@ -1,4 +1,4 @@
-/** The plugin bases at a gateway behind TLS with an authority that the system lacks and they are told of. */
+/** The plugin bases at a gateway behind TLS: they are told of its authority, which the system lacks. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

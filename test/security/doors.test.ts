@@ -72,7 +72,7 @@ const credentials: Readonly<Record<Exclude<Lock, 'none'>, string>> = {
   session: user.sessionToken,
 };
 
-/** What a thief may hold who has read a list, a disk or a memory, and what is no credential at all. */
+/** What a thief may have read from a list, a disk or memory, and what is no credential at all. */
 const noCredentials: Readonly<Record<string, string>> = {
   'the password': password,
   'the hash under which the store keeps the API key': hashOf(user.key),

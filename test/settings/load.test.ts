@@ -1,4 +1,4 @@
-/** What loading the settings loads with them: no native library of the store. */
+/** Loading the settings does not load a native library of the store. */
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 

@@ -41,7 +41,7 @@ t.test('a fill that waits for the disk keeps no list of the fills before it', as
   await turns();
   const held = new HeldCommits(gateway);
   const listWith = (fillId: string, n: number): WeakRef<object> => {
-    // One report changes the status, which is announced; the others repeat it.
+    // Reports that change the status, which is announced, and reports that do not.
     tell(plugin, id, aFill(fillId, 2), n === 1 ? 'unknown' : 'partially_filled');
     return new WeakRef(gateway.book.find('u1', id)?.execution.fills as object);
   };

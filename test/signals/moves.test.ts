@@ -363,7 +363,7 @@ function report(
   return after;
 }
 
-/** How the order's own end ends a cancel of it that is open. */
+/** How an order's end ends its open cancel. */
 const endings: Partial<Record<ExecutionStatus, [CancelStatus, string | null]>> = {
   filled: ['too_late', 'already_filled'],
   completed: ['too_late', 'already_filled'],

@@ -1,4 +1,4 @@
-/** From which id on a restarted gateway continues. */
+/** The ids of a restarted gateway continue after the newest request. */
 import t from 'tap';
 import { createIdSource, firstUlidAt, requestIdOf } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';

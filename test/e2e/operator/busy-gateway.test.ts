@@ -38,7 +38,7 @@ function openFilesOf(pid: string): string[] {
     const paths = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
     return paths.filter((path) => path.endsWith('.mdb'));
   } catch {
-    // It has ended meanwhile, or a descriptor was closed.
+    // The process has ended meanwhile, or has closed a descriptor.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** What the operator commands is in effect when the command ends: each command, seen from outside. */
+/** Each command of the operator is in effect when it ends, as seen from outside. */
 import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';

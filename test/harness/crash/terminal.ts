@@ -35,7 +35,7 @@ export class Terminal {
     });
   }
 
-  /** What it waits for, or undefined. */
+  /** What the terminal waits for; undefined if it waits for nothing. */
   get pendingWork(): string | undefined {
     const delayed = this.#delayed.size > 0 ? `${this.#delayed.size} delayed answers` : undefined;
     const pendingWork = delayed ?? this.#connection.pendingWork;

@@ -133,7 +133,7 @@ class Cast {
     this.#terminals?.connectTo(url);
   }
 
-  /** Until enough signals are accepted. */
+  /** Runs load and commands until enough signals are accepted, or for the longest life. */
   async work(commands: Commands): Promise<void> {
     this.#terminals?.startLoad();
     this.#load.start();

@@ -32,7 +32,7 @@ interface Place {
 
 export class SimulatedDisk {
   readonly top = new SimulatedDirectory();
-  /** In the order in which they were made. */
+  /** Changes of names that are not durable yet, in order. */
   names: NameChange[] = [];
 
   /** @param path the path of `top`, as the system calls name it. */

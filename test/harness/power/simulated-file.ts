@@ -6,7 +6,7 @@ import { FileImage } from './file-image.js';
 
 export const sectorBytes = 512;
 
-/** Not synced yet. `at`: its place in the order of all events. */
+/** A change that is not synced. `at`: its place in the order of all events. */
 export type Change =
   | {
       readonly kind: 'write';

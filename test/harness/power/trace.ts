@@ -17,7 +17,7 @@ export interface Call {
 export interface Result {
   /** -1 for a failure. */
   readonly value: number;
-  /** Of the file that it opened. */
+  /** Path of the file that the call opened. */
   readonly path: string;
 }
 

@@ -37,7 +37,7 @@ export function judgeFlatness(figures: readonly number[], tolerance: Tolerance):
   };
 }
 
-/** Of equidistant figures; 0 for fewer than two. */
+/** @returns the slope of equidistant figures; 0 for fewer than two. */
 export function theilSenSlope(figures: readonly number[]): number {
   const slopes: number[] = [];
   for (let i = 0; i < figures.length; i++) {

@@ -20,7 +20,7 @@ export class WindowRecord {
     }
   }
 
-  /** Each figure was taken at least once in the window. */
+  /** Ends the window. Call it when each figure was taken at least once in the window. */
   endWindow(): Reading {
     const ended = this.#least as Reading;
     this.#windows.push(ended);

@@ -1,6 +1,6 @@
 /**
  * A model of the daily limit under a clock that is stepped: the count starts at 0 on each later day,
- * goes on when the clock is set back, and refuses nobody beyond the next midnight of the clock.
+ * goes on when the clock is set back, and refuses no signal beyond the next midnight of the clock.
  */
 import type { Verdict } from '../verdict.js';
 

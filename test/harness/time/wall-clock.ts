@@ -35,7 +35,7 @@ export class WallClock {
     return Date.now() + this.offsetMs;
   }
 
-  /** Whether it may have been set between these two moments, in monotonic ms. */
+  /** Whether the clock may have been set between these two moments, in monotonic ms. */
   wasSetBetween(from: number, to: number): boolean {
     return this.#changes.some((change) => change.from <= to && from <= change.to);
   }
