@@ -1,4 +1,4 @@
-/** Carries a session's actions out one after the other: what one brings about comes after those that were there before. */
+/** Carries out a session's actions in turn; actions that one of them causes go to the end of the queue. */
 import type { SessionAction } from './session-action.js';
 
 export class ActionQueue {

@@ -1,10 +1,10 @@
 /**
- * Which orders the venue is to be asked for, and what it is being asked. Owns both, by ClOrdID; a question lives as
- * long as the session and the sequence that it was asked in.
+ * Orders in doubt, for which the venue is to be asked, and the questions that it has not answered. Owns both; a
+ * question lives as long as the session and the sequence in which it was sent.
  */
 import type { Clock } from '../lib/clock.js';
 
-/** An order without an answer for that long is asked for, and again; then the venue is not going to answer. */
+/** Waits before the first question on an order and between questions; after `asksMax` no answer will come. */
 export const askAfterMs = 10_000;
 export const askAgainMs = 30_000;
 const asksMax = 3;
@@ -34,7 +34,7 @@ export class Doubts {
     });
   }
 
-  /** Asks at once, but for one that is in doubt already: answers that cannot be read would ask for ever. */
+  /** Asks at once, unless the order is in doubt: each answer that cannot be read would begin the questions anew. */
   suspect(clOrdId: string): void {
     if (!this.#doubted.has(clOrdId)) this.add(clOrdId, 0);
   }
@@ -43,18 +43,18 @@ export class Doubts {
     this.#doubted.delete(clOrdId);
   }
 
-  /** Questions of an earlier session, or from before a reset within it, get no answer; their numbers are others' then. */
+  /** After a logon or a reset no earlier question is answered, and other messages may get its number. */
   forgetQuestions(): void {
     this.#questions.clear();
   }
 
-  /** @returns the orders to ask for now. An order that is not open any more is in no doubt. */
+  /** Drops orders that are no longer open. @returns ClOrdIDs of the orders to ask for now. */
   due(isOpen: (clOrdId: string) => boolean): string[] {
     const now = this.#clock.monotonic();
     const due: string[] = [];
     for (const [clOrdId, doubted] of this.#doubted) {
       const isDue = doubted.askAt <= now;
-      // Asked for the last time, it stays in doubt for as long as an answer may take.
+      // After the last question the order stays in doubt for as long as an answer may take.
       if (!isOpen(clOrdId) || (isDue && doubted.asks >= asksMax)) this.#doubted.delete(clOrdId);
       else if (isDue && due.length < asksPerTick) {
         doubted.asks++;
@@ -69,12 +69,12 @@ export class Doubts {
     this.#questions.set(seq, clOrdId);
   }
 
-  /** @returns the order that the message with this number asked for. */
+  /** @returns the ClOrdID of the order that the message with this number asked for. */
   askedBy(seq: number): string | undefined {
     return this.#questions.get(seq);
   }
 
-  /** @returns the number of the oldest question for the order: answers come in the order of the questions. */
+  /** Removes the oldest question for the order: answers come in the order of the questions. @returns its number. */
   takeAnswered(clOrdId: string): number | undefined {
     for (const [seq, asked] of this.#questions) {
       if (asked !== clOrdId) continue;
@@ -84,7 +84,7 @@ export class Doubts {
     return undefined;
   }
 
-  /** The venue has not taken these messages: what they asked is asked again. */
+  /** The venue has not taken these messages: asks their questions again. */
   missed(isMissed: (seq: number) => boolean): void {
     for (const [seq, clOrdId] of this.#questions) {
       if (!isMissed(seq)) continue;

@@ -1,4 +1,4 @@
-/** What a venue says of an order, in the words of the plugin protocol: ExecutionReport and OrderCancelReject. */
+/** Translates a venue's ExecutionReport and OrderCancelReject into evidence of the plugin protocol. */
 import { toIsoTime } from '../lib/clock.js';
 import { rounded } from '../lib/decimal.js';
 import { withoutUndefined } from '../lib/without-undefined.js';
@@ -15,7 +15,7 @@ interface Meaning {
   readonly status: ReportableStatus;
 }
 
-/** OrdStatus (39); of those that rest see `statusOf`. */
+/** Meanings of OrdStatus (39); for an order that rests `statusOf` decides. */
 // oxfmt-ignore
 const ordStatuses: Readonly<Record<string, Meaning>> = {
   '0': { state: 'New',                  status: 'working' },
@@ -35,13 +35,13 @@ const ordStatuses: Readonly<Record<string, Meaning>> = {
   E:   { state: 'PendingReplace',       status: 'working' },
 };
 
-/** Of an order that goes on, each after the one before it. */
+/** Statuses of an order that rests, in the order in which it passes through them. */
 const resting: readonly ReportableStatus[] = ['submitted', 'working', 'partially_filled'];
 
-/** Calculated: done for the day, with what that has cost. */
+/** States of an order that trades no more today; Calculated is DoneForDay with its costs. */
 const doneForDay: readonly string[] = ['DoneForDay', 'Calculated'];
 
-/** ExecType (150) of an end; OrdStatus may go on naming what ranks above it: suspended, stopped, done for the day. */
+/** ExecType (150) of an end; OrdStatus may hide it behind Suspended, Stopped or DoneForDay, which rank higher. */
 const endTypes: readonly string[] = ['4', 'C'];
 
 /** OrdRejReason (103); any other is `broker_rejected`. */
@@ -54,23 +54,23 @@ const rejectReasons: Readonly<Record<string, ReasonCode>> = {
 };
 const unknownOrder = '5';
 
-/** Years that a frame to the gateway can carry. A venue may fill in the least or the greatest time that it knows. */
+/** Times that a frame to the gateway can carry: a venue may send the least or the greatest that it knows. */
 const earliestMs = Date.UTC(1000, 0);
 const endMs = Date.UTC(3000, 0);
 
-/** ExecType (150) of a trade in FIX 4.4, and of partial fill and fill before. */
+/** ExecType (150) of a trade: F in FIX 4.4, partial fill (1) and fill (2) in earlier versions. */
 const tradeTypes: readonly string[] = ['F', '1', '2'];
-/** Of a trade that is taken back or corrected; before 4.4 ExecTransType (20) said so. */
+/** ExecType of a trade that is corrected or taken back; before FIX 4.4 ExecTransType (20) says so. */
 const undoTypes: readonly string[] = ['G', 'H'];
 const undoTransTypes: readonly string[] = ['1', '2'];
 
-/** Of a frame to the gateway. */
+/** Characters that a frame to the gateway takes. */
 const fillIdLengthMax = 128;
 
 export interface ReportContext {
   readonly order: SentOrder;
   readonly known: KnownExecution;
-  /** The gateway has asked for its cancel, and was not refused. */
+  /** Whether the gateway asked for a cancel: the report names one, or the venue may have carried one out. */
   readonly isCancelAsked: () => boolean;
   readonly nowMs: number;
 }
@@ -84,7 +84,7 @@ export interface ReadReport {
   readonly isCancelPending: boolean;
   /** The venue has the order, or has had it. */
   readonly isTaken: boolean;
-  /** It was reported as rejected, which is definitive at the gateway, and lives all the same. */
+  /** The order lives, although it was reported as rejected, which is definitive at the gateway. */
   readonly isRevived: boolean;
 }
 
@@ -108,19 +108,19 @@ function newsOf(
   fill: Pick<Evidence, 'fill'> | undefined,
 ): Evidence | undefined {
   if (!goesBack(known, evidence)) return { ...evidence, ...fill };
-  // After a trade that was taken back: what the order is is told all the same, and quantities of the gateway never fall.
+  // The quantity fell, as after a trade was taken back: reports only the status, since the gateway's never falls.
   if (isNews(known, evidence)) return { ...withoutFilled(evidence), ...fill };
-  // Late, repeated, or an answer that crossed another: only a fill that is not known yet counts.
+  // A late or repeated report, or an answer that crossed another: only its fill counts, if that is new.
   if (fill === undefined) return undefined;
   const { status } = known;
   const { filledQuantity, remainingQuantity } = evidence;
   return {
     status,
-    // Where the trade does not say it, the gateway adds up the fills.
+    // Without a CumQty in the report the gateway adds up the fills.
     ...(filledQuantity === undefined
       ? {}
       : { filledQuantity: Math.max(known.filledQuantity ?? 0, filledQuantity) }),
-    // Of an order that has ended nothing is open; a report from before that says what was open then.
+    // A late report tells what was open then; only that nothing was open still holds.
     ...(remainingQuantity === 0 ? { remainingQuantity } : {}),
     ...fill,
   };
@@ -143,7 +143,7 @@ function isNews(known: KnownExecution, { status }: Evidence): boolean {
   return known.status === 'unknown' && resting.includes(status);
 }
 
-/** No evidence is more definitive. */
+/** Whether the order has certainly ended: every final status but `unknown`. */
 export function isDefinitive({ status }: KnownExecution): boolean {
   return isFinal(status) && status !== 'unknown';
 }
@@ -157,13 +157,13 @@ function withoutFilled(evidence: Evidence): Evidence {
   return rest;
 }
 
-/** Of journals that did not note it, an order that goes on tells. */
+/** Whether the venue has taken the order. Older journals do not note it: there an order reported as open counts. */
 function hasTaken({ order, known }: ReportContext): boolean {
   return order.isTaken === true || (known.isReported && !isFinal(known.status));
 }
 
 function goesBack(known: KnownExecution, evidence: Evidence): boolean {
-  // After a trade that was taken back the fills say too much, so a CumQty that was told counts before them.
+  // Once a trade was taken back the sum of the fills is too high, so a reported CumQty counts before it.
   const filled = known.filledQuantity || sumOf(known);
   if ((evidence.filledQuantity ?? filled) < filled) return true;
   if (known.status === 'unknown') return false;
@@ -171,7 +171,7 @@ function goesBack(known: KnownExecution, evidence: Evidence): boolean {
   return isFinal(known.status) || rank(evidence.status) < rank(known.status);
 }
 
-/** The fills say more than the last CumQty where a venue leaves it out, always or now and then. */
+/** @returns the last CumQty, or the sum of the fills if that is more: a venue may leave CumQty out. */
 function filledOf(known: KnownExecution): number {
   return Math.max(known.filledQuantity ?? 0, sumOf(known));
 }
@@ -196,7 +196,7 @@ function evidenceOf(
   const execType = valueOf(message, tags.ExecType) ?? '';
   const end = endTypes.includes(execType) ? ordStatuses[execType]?.status : undefined;
   const rejReason = valueOf(message, tags.OrdRejReason);
-  // The venue took the order once, and does not know it now: nor what was filled of it.
+  // The venue took the order once, and no longer knows it or what was filled.
   const isForgotten =
     hasTaken(context) &&
     meaning.status === 'rejected' &&
@@ -208,7 +208,7 @@ function evidenceOf(
   const status = isForgotten ? 'unknown' : statusOf(meaning, end, order, listed, filled, left);
   const rests = resting.includes(status) && !isDefinitive(known);
   const reasonCode = reasonOf(status, rejReason, order, isCancelAsked);
-  // Of a forgotten order it means nothing, and NONE is no number: requests on the order go on naming it by the last one.
+  // For a forgotten order OrderID means nothing, and NONE is no id: requests go on with the last one.
   const saidId = valueOf(message, tags.OrderID);
   const orderId = isForgotten || saidId === 'NONE' ? undefined : saidId;
   const text = valueOf(message, tags.Text);
@@ -216,7 +216,7 @@ function evidenceOf(
     status,
     reasonCode,
     filledQuantity: filled,
-    // 0 of what rests, and a price of 0, say that the venue does not fill the field in.
+    // LeavesQty 0 while the order rests, and an AvgPx of 0, mean that the venue does not fill the field in.
     remainingQuantity: left === 0 && rests ? undefined : left,
     averageFillPrice: average === 0 || (filled ?? 0) === 0 ? undefined : average,
     native: withoutUndefined({ orderId, state: meaning.state, code: rejReason, text }),
@@ -224,9 +224,9 @@ function evidenceOf(
 }
 
 /**
- * What rests is partially filled once something is filled, and has ended where nothing is open.
- * @param end by ExecType.
- * @param listed what is known as filled, and the fill of this report: for a report without a CumQty.
+ * An order that rests is partially filled once something is filled, and may have ended if nothing is open.
+ * @param end the end that ExecType tells, if any.
+ * @param listed what is filled by the reports so far and the fill of this one, which may have no CumQty.
  */
 function statusOf(
   { state, status }: Meaning,
@@ -237,13 +237,13 @@ function statusOf(
   left: number | undefined,
 ): ReportableStatus {
   const filled = cumQty ?? listed;
-  // Rejected means that nothing of it was executed; here the rest was.
+  // Rejected would mean that nothing was executed: after a fill, the rest counts as cancelled.
   if (status === 'rejected' && Math.max(filled, listed) > 0) return 'cancelled';
   if (!resting.includes(status)) return status;
-  // PendingCancel goes before Filled in OrdStatus, and nothing but the refusal of the cancel may follow.
+  // OrdStatus shows PendingCancel rather than Filled, and only the refusal of the cancel may follow.
   if ((left ?? 0) === 0 && filled >= Number(quantity)) return 'filled';
   if ((left ?? 0) === 0 && end !== undefined) return end;
-  // Its day is the whole of its time, and it trades no more on it; an order for longer goes on the next day.
+  // A day order that is done for the day has expired; one that is valid longer goes on the next day.
   if (left === 0 && doneForDay.includes(state) && timeInForce === 'day') return 'expired';
   return filled > 0 ? 'partially_filled' : status;
 }
@@ -263,7 +263,7 @@ function reasonOf(
     : 'cancelled_by_broker';
 }
 
-/** @returns the fill of a trade that is not known; undefined when it is, or says no price and quantity. */
+/** @returns the fill of a trade; undefined if it is known already, or lacks an id, a price or a quantity. */
 function fillOf(
   message: ReceivedMessage,
   { known, nowMs }: ReportContext,
@@ -276,7 +276,7 @@ function fillOf(
   }
   const isNamed = known.fills.some((fill) => fill.fillId === fillId);
   const cumQty = amountOf(message, tags.CumQty) ?? 0;
-  // An ExecID that a venue gives again, as on another day: a repetition begins within what was filled, another trade after it.
+  // A venue may use an ExecID again, as on another day: only a repetition begins below what is filled.
   if (isNamed && rounded(cumQty - quantity) < filledOf(known)) return undefined;
   const saidAt = fromFixTime(valueOf(message, tags.TransactTime) ?? '') ?? NaN;
   const filledAt = saidAt >= earliestMs && saidAt < endMs ? saidAt : nowMs;
@@ -284,12 +284,12 @@ function fillOf(
   return { fill: { fillId: ownId, price, quantity, filledAt: toIsoTime(filledAt) } };
 }
 
-/** It answers an OrderStatusRequest: ExecType I, or before FIX 4.4 ExecTransType 3. */
+/** Whether the report answers an OrderStatusRequest: ExecType I, or before FIX 4.4 ExecTransType 3. */
 export function isStatusAnswer(message: ReceivedMessage): boolean {
   return valueOf(message, tags.ExecType) === 'I' || valueOf(message, tags.ExecTransType) === '3';
 }
 
-/** What the end of an order makes of a cancel that was asked for. */
+/** The outcome of a requested cancel, by the status in which its order has ended. */
 // oxfmt-ignore
 export const cancelOutcomes: Readonly<Partial<Record<ReportableStatus, CancelEvidence>>> = {
   cancelled: { status: 'cancelled' },
@@ -298,13 +298,13 @@ export const cancelOutcomes: Readonly<Partial<Record<ReportableStatus, CancelEvi
   expired:   { status: 'too_late', reasonCode: 'already_cancelled' },
 };
 
-/** OrdStatus of an OrderCancelReject. Rejected is said of an order that the venue does not know, and is no end of one. */
+/** @returns OrdStatus of an OrderCancelReject; undefined for Rejected, which means an order that is not known. */
 export function heldAs(message: ReceivedMessage): string | undefined {
   const ordStatus = valueOf(message, tags.OrdStatus);
   return ordStatus === '8' ? undefined : ordStatus;
 }
 
-/** OrderCancelReject. CxlRejReason (102): 0 too late, 1 unknown order. */
+/** @returns the outcome of a cancel by its OrderCancelReject. CxlRejReason (102): 0 too late, 1 unknown order. */
 export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const status = ordStatuses[heldAs(message) ?? '']?.status;
   const reason = valueOf(message, tags.CxlRejReason);
@@ -312,7 +312,7 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   const native = { native: withoutUndefined({ code: reason, text }) };
   const ended = status && cancelOutcomes[status];
   if (ended !== undefined) return { ...ended, ...native };
-  // Of an order that rests all the same it means too late for now, as before an auction.
+  // With the OrdStatus of an order that rests, 0 means too late for now, as before an auction.
   if (reason === '0' && status === undefined) {
     return { status: 'too_late', reasonCode: 'already_filled', ...native };
   }
@@ -322,7 +322,7 @@ export function cancelRejection(message: ReceivedMessage): CancelEvidence {
   return { status: 'rejected', reasonCode: 'unable_to_cancel', ...native };
 }
 
-/** @returns undefined where it is less than what the report itself says was filled: some venues leave it at 0. */
+/** @returns CumQty; undefined if it is below what the report itself says is filled: some venues leave it at 0. */
 function cumQtyOf(message: ReceivedMessage, { status }: Meaning): number | undefined {
   const cumQty = amountOf(message, tags.CumQty) ?? NaN;
   const traded = isTrade(message) ? (amountOf(message, tags.LastQty) ?? 0) : 0;

@@ -38,7 +38,7 @@ interface Rule {
   readonly default?: unknown;
 }
 
-/** A value of a FIX field: a delimiter within would begin another. */
+/** Whether it can be the value of a FIX field: a delimiter within would begin another field. */
 const isValue = (value: unknown): boolean => isText(value) && !/\p{Cc}/u.test(value);
 const text: Rule = { is: isText, expected: 'a text' };
 const value: Rule = { is: isValue, expected: 'a text without control characters' };
@@ -143,7 +143,7 @@ function flattened(root: Record<string, unknown>, faults: string[]): Record<stri
   return given;
 }
 
-/** All are checked: each has the type that its rule says. */
+/** @param settings checked, so that each has the type that its rule says. */
 function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
   const section = (prefix: string): Record<string, unknown> =>
     Object.fromEntries(
@@ -166,7 +166,7 @@ function configOf(settings: Readonly<Record<string, unknown>>): FixConfig {
   } as FixConfig;
 }
 
-/** Of an object by tag. */
+/** @param map values by tag. */
 function fieldsOf(map: Readonly<Record<string, unknown>>): Field[] {
   return Object.entries(map).map(([tag, each]): Field => [Number(tag), each as string]);
 }

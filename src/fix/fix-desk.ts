@@ -1,7 +1,7 @@
 /**
- * Between the gateway's commands and the venue's messages. An order is noted before it leaves and never leaves
- * again; what became of one in doubt the venue is asked, and until it answers nothing is said of it. Owns which
- * cancels wait for the session; the journals and the doubts own the rest.
+ * Turns the gateway's commands into messages to the venue, and takes the venue's answers. Notes an order before it
+ * leaves, and never sends it twice. Asks the venue about an order in doubt, and reports nothing of it meanwhile.
+ * Owns the cancels that wait for a session; the journals and the doubts own the rest.
  */
 import type { Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
@@ -43,7 +43,7 @@ export class FixDesk {
   readonly #options: FixDeskOptions;
   readonly #doubts: Doubts;
   readonly #answers: VenueAnswers;
-  /** Asked for while there was no session. */
+  /** Cancels that were requested while there was no session. */
   readonly #waiting: CancelRequest[] = [];
 
   constructor(options: FixDeskOptions) {
@@ -64,7 +64,7 @@ export class FixDesk {
       return this.#refuse(executionId, { reasonCode: 'unknown_command', text });
     }
     const clOrdId = clOrdIdOf(executionId, rules.venue.clOrdIdLengthMax);
-    // It left in an earlier process, whose plugin's journal was lost.
+    // An earlier process may have sent the order; the plugin's journal was lost since.
     if (journal.order(clOrdId) !== undefined) return this.#doubts.add(clOrdId, 0);
     const order = newOrder(payload, clOrdId, rules, clock.now());
     if ('reasonCode' in order) return this.#refuse(executionId, order);
@@ -78,7 +78,7 @@ export class FixDesk {
     this.#doubts.add(clOrdId, askAfterMs);
   }
 
-  /** Right before it leaves: an order that has expired while it was made durable ends here. */
+  /** Ends an order that has expired while it was made durable. @returns whether the message may leave. */
   mayLeave(message: FixMessage): boolean {
     const { journal, plugin } = this.#options;
     if (message.type !== types.NewOrderSingle) return true;
@@ -88,7 +88,7 @@ export class FixDesk {
     return false;
   }
 
-  /** A command of an earlier process: it may have left if it was noted, or if its note was lost with the file. */
+  /** Decides on a command of an earlier process: it may have left if it is noted, or if the note may be lost. */
   inDoubt({ executionId }: SubmitFrame): Doubt {
     const { journal, plugin } = this.#options;
     if (journal.orderOf(executionId) !== undefined) return undefined;
@@ -96,7 +96,7 @@ export class FixDesk {
     return storedAt >= journal.begunAt ? 'execute' : this.#lost(executionId);
   }
 
-  /** Orders of an earlier process that it reported on: what was noted of them may be lost with the file. */
+  /** Reports as unknown the open orders of an earlier process whose notes were lost with the file. */
   restore(executions: readonly KnownExecution[]): void {
     const { journal, plugin } = this.#options;
     for (const { executionId, status } of executions) {
@@ -117,7 +117,7 @@ export class FixDesk {
     const order = journal.orderOf(executionId);
     const known = plugin.known(executionId);
     if (order === undefined) {
-      // Where the order was lost with the file, a cancel of an earlier process may have left, too.
+      // If the order's note was lost, so was that of a cancel that an earlier process may have sent.
       const isLost = known?.status === 'unknown';
       const never = { status: 'rejected', reasonCode: 'order_unknown_at_terminal' } as const;
       return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : never);
@@ -125,7 +125,7 @@ export class FixDesk {
     const ended = known && cancelOutcomes[known.status];
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);
     const clOrdId = clOrdIdOf(cancelRequestId, rules.venue.clOrdIdLengthMax);
-    // It left in an earlier process: the order's status will tell what became of it.
+    // An earlier process may have sent this cancel: the order's status will tell its outcome.
     if (journal.cancelled(clOrdId) !== undefined) return this.#doubts.add(order.clOrdId, 0);
     if (!session.isLoggedOn) return void this.#waiting.push(request);
     const fields = cancelRequest(order, clOrdId, known?.native?.orderId, rules, clock.now());
@@ -134,13 +134,13 @@ export class FixDesk {
     this.#doubts.add(order.clOrdId, askAfterMs);
   }
 
-  /** A session stands: what an earlier one has left open is asked for, then the cancels that waited leave. */
+  /** Sends the cancels that waited for a session; the next ticks ask for what an earlier one has left open. */
   loggedOn(): void {
     this.#askForAll();
     for (const request of this.#waiting.splice(0)) this.cancel(request);
   }
 
-  /** The venue has not taken the messages with these numbers: orders, cancels, and questions on them. */
+  /** The venue has not taken the messages with these numbers: asks for the orders that they were about. */
   missed(from: number, to: number): void {
     const { journal } = this.#options;
     const isMissed = (seq: number): boolean => seq >= from && seq <= to;
@@ -154,13 +154,13 @@ export class FixDesk {
   }
 
   /**
-   * Something of the venue's was not read and never comes again: the orders that it names are asked for, or all when
-   * it passes over others. What is lost while there is no session the next logon asks for.
+   * A message of the venue was not read and never comes again: asks for the orders that it names, or for all orders
+   * if it passes over other messages. Without a session the next logon asks for all.
    */
   unread(message: ReceivedMessage): void {
     const { journal, session } = this.#options;
     if (!session.isLoggedOn) return;
-    // A reset: questions are lost with the reports, and count as not asked.
+    // A reset loses the questions along with the reports.
     if (message.type === types.Logon) return this.#askForAll();
     const orders =
       message.type === types.SequenceReset ? journal.orders() : this.#answers.ordersOf(message);

@@ -1,28 +1,28 @@
 /**
- * What must survive the terminal's process for an order to leave at most once: the sequence numbers, and the
- * orders and cancels that were sent or were about to be. What became of them is in the plugin's journal. Owns the
- * file; all is written before a message leaves.
+ * Keeps what must survive the terminal's process for an order to leave at most once: the sequence numbers, and the
+ * orders and cancels that were sent or were about to be. Their outcomes are in the plugin's journal. Owns the file,
+ * which is written before a message leaves.
  */
 import type { Clock } from '../lib/clock.js';
 import { dayMs } from '../lib/durations.js';
 import { hasGrown, type JournalFile } from '../terminal/journal-file.js';
 import type { SequenceNumbers } from './session-action.js';
 
-/** What an order is called at the venue, and what requests on it repeat. */
+/** An order's ClOrdID at the venue, and the fields that requests on the order repeat. */
 export interface SentOrder {
   readonly executionId: string;
   readonly clOrdId: string;
   /** MsgSeqNum of the message within this life of the sequence. */
   readonly seq: number;
   readonly life: number;
-  /** Of Symbol or SecurityID. */
+  /** Value of Symbol or SecurityID. */
   readonly instrument: string;
   readonly side: string;
   readonly quantity: string;
   readonly timeInForce: string;
   /** Unix milliseconds; absent in files of earlier versions. */
   readonly sentAt?: number;
-  /** The venue has had it: a report on it was no refusal. */
+  /** The venue has had the order: it told a status other than rejected. */
   readonly isTaken?: true;
 }
 
@@ -39,7 +39,7 @@ export type NamedCancel = Pick<SentCancel, 'cancelRequestId' | 'executionId' | '
 
 interface Settled {
   readonly executionId: string;
-  /** Of one that was told as unknown. */
+  /** Only for a cancel that was reported as unknown. */
   readonly cancelRequestId: string | undefined;
 }
 
@@ -51,10 +51,10 @@ type Entry =
   | { readonly kind: 'order'; readonly order: SentOrder }
   | { readonly kind: 'taken'; readonly clOrdId: string }
   | { readonly kind: 'cancel'; readonly cancel: SentCancel }
-  /** The cancel was told its outcome. `cancelRequestId` of one that is unknown; `executionId` is absent in old files. */
+  /** A cancel's outcome was reported; with `cancelRequestId` if it is unknown. Old files lack `executionId`. */
   | ({ readonly kind: 'settled'; readonly clOrdId: string } & Partial<Settled>);
 
-/** Longer than a command may come again, also to a plugin whose own journal was lost. */
+/** How long an order stays that the plugin does not know: longer than its command may come again. */
 const keptMs = dayMs;
 
 export class FixJournal {
@@ -64,14 +64,14 @@ export class FixJournal {
   readonly #orders = new Map<string, SentOrder>();
   readonly #byExecution = new Map<string, SentOrder>();
   readonly #cancels = new Map<string, SentCancel>();
-  /** By the ClOrdID of a settled cancel: a venue may name the order by it alone, and later than its answer. */
+  /** By the cancel's ClOrdID: a venue may name the order by it alone, even after its answer to the cancel. */
   readonly #settled = new Map<string, Settled>();
   #numbers: SequenceNumbers = { out: 1, in: 1 };
   #life = 1;
   #begunAt = 0;
   #entriesSinceCompaction = 0;
 
-  /** @param isKnown whether the plugin's journal knows the execution: it may still be asked for. */
+  /** @param isKnown whether the plugin's journal knows the execution, so that its order must stay. */
   constructor(file: JournalFile, isKnown: (executionId: string) => boolean, clock: Clock) {
     this.#file = file;
     this.#isKnown = isKnown;
@@ -85,12 +85,12 @@ export class FixJournal {
     return this.#numbers;
   }
 
-  /** Counts the lives of the sequence: a MsgSeqNum of an earlier one means nothing. */
+  /** Counts the lives of the sequence: a MsgSeqNum of an earlier life means nothing. */
   get life(): number {
     return this.#life;
   }
 
-  /** Unix milliseconds: of what was sent before, as with a file that was lost, it knows nothing. */
+  /** When the file was begun, in Unix ms: orders from before may be missing, as after a file was lost. */
   get begunAt(): number {
     return this.#begunAt;
   }
@@ -108,7 +108,7 @@ export class FixJournal {
     return [...this.#orders.values()];
   }
 
-  /** Not settled, or settled as unknown: its answer may still come. */
+  /** @returns the cancel of this ClOrdID if it is not settled, or settled as unknown: an answer may still come. */
   unanswered(clOrdId: string): NamedCancel | undefined {
     const settled = this.#settled.get(clOrdId);
     if (settled?.cancelRequestId === undefined) return this.#cancels.get(clOrdId);
@@ -120,12 +120,12 @@ export class FixJournal {
     return this.#cancels.get(clOrdId)?.executionId ?? this.#settled.get(clOrdId)?.executionId;
   }
 
-  /** Not settled. */
+  /** @returns the cancels of the execution that are not settled. */
   cancelsOf(executionId: string): SentCancel[] {
     return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
   }
 
-  /** By a cancel that is not settled, or settled as unknown: the venue may have carried it out. */
+  /** Whether a cancel of the execution is not settled, or settled as unknown: the venue may have carried it out. */
   mayBeCancelled(executionId: string): boolean {
     return [...this.#cancels.values(), ...this.#settled.values()].some(
       (cancel) => cancel.executionId === executionId && cancel.cancelRequestId !== undefined,

@@ -1,7 +1,7 @@
 /**
- * The connection to the venue: TCP or TLS, the session over it, the next attempt when it is lost. All that a turn
- * of the event loop has to say leaves after one flush of the journals, so that nothing leaves which a kill could
- * forget. Owns the socket, the session and their timers.
+ * The connection to the venue: TCP or TLS, the session over it, and reconnects. The messages of one turn of the
+ * event loop leave after one flush of the journals, so that a kill forgets no message that has left. Owns the
+ * socket, the session and their timers.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -35,9 +35,9 @@ export interface FixLinkOptions {
   readonly journal: FixJournal;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Makes durable what was reported of messages that came in; before their numbers are. */
+  /** Makes the reports on received messages durable; called before the numbers of those messages are. */
   readonly flushReports: () => void;
-  /** Asked when all is durable, right before the message leaves: that may have taken long. */
+  /** Whether a message may still leave; asked right before, because the flush may have taken long. */
   readonly mayLeave: (message: FixMessage) => boolean;
   readonly onLoggedOn: () => void;
   readonly onMessage: (message: ReceivedMessage) => void;
@@ -50,11 +50,11 @@ export interface FixLinkOptions {
 const connectTimeoutMs = 15_000;
 const closeTimeoutMs = 2_000;
 const tickMs = 1_000;
-/** A venue that refuses a logon later on is closed or has locked the account: not to be pressed. */
+/** Wait after a refused logon if an earlier one was accepted: the venue is closed, or has locked the account. */
 const refusedRetryMs = 30_000;
-/** A session that has stood for so long was a good one: after it, the delays begin anew. */
+/** After a session that stood for so long the reconnect delays begin anew. */
 const steadyMs = 30_000;
-/** A venue that does not read is not kept for ever. */
+/** With more unsent bytes the connection is cut: the venue does not read. */
 const unsentBytesMax = 1 << 20;
 
 export class FixLink {
@@ -68,7 +68,7 @@ export class FixLink {
   #ended: SessionEnd | undefined;
   #isStopping = false;
   #wasLoggedOn = false;
-  /** Monotonic, of the session that stands. */
+  /** When the present session logged on, in monotonic ms. */
   #loggedOnAt: number | undefined;
   #attempt = 0;
   #ticks: Timer | undefined;
@@ -101,14 +101,14 @@ export class FixLink {
     });
   }
 
-  /** An application message. @returns its number. */
+  /** Sends an application message. @returns its MsgSeqNum. */
   send(type: string, fields: readonly Field[]): number {
     const seq = this.#session.numbers.out;
     this.#do(this.#session.send(type, fields));
     return seq;
   }
 
-  /** After a pause what lies in the socket is read first: it may be the answer that the session waits for. */
+  /** After a pause of the process the socket is read before a tick: it may hold what the session waits for. */
   #tickLater(): void {
     this.#ticks = setPatientTimer(this.#options.clock, tickMs, () => {
       this.#tickLater();

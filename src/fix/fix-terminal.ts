@@ -125,7 +125,7 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
     session: link,
   });
 
-  /** A directory that cannot be used leaves nothing open behind. */
+  /** Closes the plugin's journal if this one cannot be opened. */
   function openFixJournal(): FixJournal {
     try {
       const isKnown = (executionId: string): boolean => plugin.known(executionId) !== undefined;

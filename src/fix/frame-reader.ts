@@ -19,8 +19,8 @@ const headBytesMax = 40;
 /** Far above any order message; a larger length is a damaged one, and would be waited for in vain. */
 export const bodyBytesMax = 1 << 18;
 /**
- * 0 and below are no tags, and for the session to refuse. What is passed over here is asked for again: a venue that
- * writes a message badly would write it so again, and nothing behind it would ever be read.
+ * Tag of a field that has none. The session refuses such a message: if it were passed over here, the session would
+ * ask for it again, the venue would write it as badly again, and nothing behind it would ever be read.
  */
 const noTag = 0;
 const tagForm = /^(?:[1-9]\d{0,8}|0|-\d{1,9})$/;
@@ -28,7 +28,7 @@ const headForm = /^8=(FIX[^\x01]*)\x019=(\d{1,9})\x01/;
 
 interface Cut {
   readonly frame: Frame;
-  /** What the frame takes of the bytes. */
+  /** How many of the bytes the frame takes. */
   readonly length: number;
 }
 
@@ -73,7 +73,7 @@ export class FrameReader {
     return { frame: { kind: 'message', message }, length };
   }
 
-  /** Goes on at the next beginning, if any: a wrong length must not take the messages that follow. */
+  /** Goes on where the next message may begin: a wrong length must not swallow the messages that follow. */
   #skip(reason: string): Cut {
     const next = this.#bytes.indexOf(start, 1);
     return garbled(reason, next === -1 ? this.#bytes.length - start.length + 1 : next);
@@ -94,7 +94,7 @@ function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefin
     const hasTag = tagForm.test(tagText);
     const tag = hasTag ? Number(tagText) : noTag;
     const valueAt = hasTag ? at + tagText.length + 1 : at;
-    // A length that is wrong is passed over: some count characters.
+    // Ignores a length that is wrong: some venues count characters instead of bytes.
     if (hasTag && body[valueAt + (dataLength ?? NaN)] === delimiter)
       end = valueAt + (dataLength as number);
     const value = body.toString('utf8', valueAt, end);
@@ -109,7 +109,7 @@ function parseBody(beginString: string, body: Buffer): ReceivedMessage | undefin
   return { beginString, type: first[1], fields: rest };
 }
 
-/** Reads no more than the text: a body of many such fields would be read again for each of them. */
+/** Decodes only as many bytes as the text has: decoding the rest of the body for each field would be quadratic. */
 function isAt(body: Buffer, at: number, text: string): boolean {
   return body.toString('latin1', at, at + text.length) === text;
 }

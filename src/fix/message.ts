@@ -23,7 +23,7 @@ export function valueOf(message: FixMessage, tag: number): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** @returns the whole number of a field of type SeqNum or Length; undefined when it is missing or none. */
+/** @returns the value of a field of type SeqNum or Length; undefined if it is missing or no whole number. */
 export function numberOf(message: FixMessage, tag: number): number | undefined {
   const value = valueOf(message, tag);
   return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -49,7 +49,7 @@ export function sumOf(bytes: Uint8Array): number {
   return sum;
 }
 
-/** A text of our own or a bot's as a value: a delimiter within would begin another field. */
+/** Makes a text of our own or of a bot the value of a field, in which a delimiter would begin another field. */
 export function asValue(text: string): string {
   return text.replace(/[\p{Cc}]/gu, ' ');
 }
@@ -59,7 +59,7 @@ export function optional(tag: number, value: string | undefined): Field[] {
   return value === undefined || value === '' ? [] : [[tag, value]];
 }
 
-/** For people: the delimiters shown, what is secret not. */
+/** @returns the message for people: with `|` for each delimiter and `***` for secrets. */
 export function shownMessage({ type, fields }: FixMessage): string {
   const secret: readonly number[] = [tags.Password, tags.RawData];
   return [[tags.MsgType, type] as Field, ...fields]

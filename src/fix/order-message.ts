@@ -1,4 +1,4 @@
-/** Commands of the catalog as FIX messages: what a venue cannot carry is refused, never passed over. */
+/** Writes commands of the catalog as FIX messages; a field that a venue cannot carry is refused, never dropped. */
 import { createHash } from 'node:crypto';
 import type { ReasonCode } from '../model/reason-codes.js';
 import {
@@ -20,9 +20,9 @@ export interface OrderRules {
   readonly beginString: string;
   readonly venue: Venue;
   readonly account: string | undefined;
-  /** For orders that do not say. */
+  /** For orders that name none. */
   readonly timeInForce: TimeInForce;
-  /** By the bot's name of the instrument. */
+  /** The venue's names of instruments, by the bot's names. */
   readonly symbols: Readonly<Record<string, string>>;
 }
 
@@ -46,20 +46,20 @@ const timesInForce: Readonly<Record<TimeInForce, string>> = {
   ioc: '3',
   fok: '4',
 };
-/** With the reason code of one that is nearer to 0 than a message can tell. */
+/** Amounts of an order, with the reason code of one that rounds to 0 in a message. */
 const amounts = [
   ['quantity', 'invalid_quantity'],
   ['limitPrice', 'invalid_price'],
   ['stopPrice', 'invalid_price'],
 ] as const;
 const decimalsMax = 20;
-/** Kept: to make one takes twenty times as long as to use it. */
+/** Made once, because making it takes twenty times as long as using it. */
 const plainFormat = new Intl.NumberFormat('en-US', {
   useGrouping: false,
   maximumFractionDigits: decimalsMax,
 });
 
-/** By the catalog, then by what the venue takes. */
+/** Checks by the catalog, then by what the venue takes. @returns the order, or why it is refused. */
 export function newOrder(
   payload: SubmitFrame['payload'],
   clOrdId: string,
@@ -138,7 +138,7 @@ export function statusRequest(
   ];
 }
 
-/** A name for the venue: the id without its prefix, or where that is too long or has other characters a hash. */
+/** @returns a ClOrdID: the id without its prefix, or a hash if that is too long or has other characters. */
 export function clOrdIdOf(id: string, lengthMax: number): string {
   const short = id.replace(/^(exe|can)_/, '');
   if (short !== id && short.length <= lengthMax && /^[A-Za-z0-9_-]+$/.test(short)) return short;
@@ -179,7 +179,7 @@ function tooSmall(order: Order): CommandFault | undefined {
   return { reasonCode, text: `${field} must be a number of up to ${decimalsMax} decimals.` };
 }
 
-/** A decimal without an exponent, which FIX does not know. What is nearer to 0 than its last digit is 0. */
+/** @returns a decimal without an exponent, which FIX does not know, rounded to `decimalsMax` decimals. */
 function plain(value: number): string {
   return plainFormat.format(value);
 }

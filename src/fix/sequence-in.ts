@@ -1,30 +1,30 @@
 /**
- * The incoming half of a session: the next number to receive, and what has come ahead of it. Messages after a gap
- * are kept within a bound, so that they are taken in order when the gap is filled. Owns both.
+ * The incoming half of a session: the next number to receive, and messages that have come ahead of it. Keeps them
+ * within a bound, so that they are taken in order when the gap is filled. Owns both.
  */
 import type { ReceivedMessage } from './message.js';
 
-/** What is beyond is resent: a ResendRequest asks for all after its first number. */
+/** Messages beyond it are dropped, and resent: a ResendRequest asks for all after its first number. */
 const aheadMax = 10_000;
 
 export class SequenceIn {
   next: number;
   readonly #ahead = new Map<number, ReceivedMessage>();
-  /** Asked for up to `until`, which has come. */
+  /** The messages before `until`, which has come, were asked for. */
   #gap: { readonly until: number; readonly askedAt: number } | undefined;
 
   constructor(next: number) {
     this.next = next;
   }
 
-  /** Goes on at `next`; what is ahead of it stays. */
+  /** Goes on at `next`; keeps the messages ahead of it. */
   skipTo(next: number): void {
     this.next = next;
     for (const seq of this.#ahead.keys()) if (seq < next) this.#ahead.delete(seq);
     if (this.#gap !== undefined && next > this.#gap.until) this.#gap = undefined;
   }
 
-  /** Nothing is ahead, and nothing asked for. */
+  /** Drops the messages that are kept, and the gap. */
   clear(): void {
     this.#ahead.clear();
     this.#gap = undefined;
@@ -50,12 +50,12 @@ export class SequenceIn {
     return this.#gap !== undefined;
   }
 
-  /** What comes before `until` is asked for now. */
+  /** Notes that the messages before `until` are asked for now. */
   ask(until: number, now: number): void {
     this.#gap = { until, askedAt: now };
   }
 
-  /** Asks again, if what was asked for has not come for that long. @returns whether to. */
+  /** Notes that the gap is asked for again, if it has been open for `afterMs`. @returns whether to ask. */
   asksAgain(now: number, afterMs: number): boolean {
     if (this.#gap === undefined || now - this.#gap.askedAt < afterMs) return false;
     this.ask(this.#gap.until, now);

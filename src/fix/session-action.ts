@@ -17,6 +17,6 @@ export type SessionAction =
   | { readonly kind: 'reset' }
   /** The counterparty asks for messages with these numbers, and so has not taken them. */
   | { readonly kind: 'missed'; readonly from: number; readonly to: number }
-  /** The counterparty's number, or those that this message passes over, are used up, and nothing of them was taken. */
+  /** The message was not taken, or passes over others: their numbers are used up all the same. */
   | { readonly kind: 'unread'; readonly message: ReceivedMessage }
   | ({ readonly kind: 'end' } & SessionEnd);

@@ -6,7 +6,7 @@ export interface SessionEnd {
   readonly text: string;
 }
 
-/** The counterparty's number is below the next: it was received before, or the sequence has begun anew. */
+/** The text of an end by a MsgSeqNum of the counterparty that is below the next one. */
 export function lowIn(seq: number, expected: number): string {
   return (
     `MsgSeqNum too low, expecting ${expected} but received ${seq}. The counterparty has begun its sequence anew. ` +
@@ -14,7 +14,7 @@ export function lowIn(seq: number, expected: number): string {
   );
 }
 
-/** The counterparty has received higher numbers than `next`. */
+/** The text of an end by a counterparty that has received higher numbers than `next`. */
 export function lowOut(next: number): string {
   return (
     `This side is at MsgSeqNum ${next}: its state directory is not the one of the last session. Put the right one ` +
@@ -22,7 +22,7 @@ export function lowOut(next: number): string {
   );
 }
 
-/** Whether a refusal is about our numbers; there is no code for it, only words. */
+/** Whether a refusal says that our number is too low: FIX has no code for it. */
 export function saysLow(text: string): boolean {
   return /seq.*(low|less|expect)/i.test(text);
 }

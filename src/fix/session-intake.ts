@@ -1,6 +1,6 @@
 /**
- * What messages do to a session that is logged on: their order, gaps and what fills them, resets, refusals. Owns
- * nothing: the numbers are those of the two halves that it is given.
+ * Takes the messages of a session that is logged on: in order, with gaps and what fills them, resets and refusals.
+ * Owns nothing: the two halves of the session own the numbers.
  */
 import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import type { SequenceIn } from './sequence-in.js';
@@ -19,7 +19,7 @@ export interface SessionIntakeOptions {
   readonly now: () => number;
   readonly onAction: (action: SessionAction) => void;
   readonly onHeartbeat: (message: ReceivedMessage) => void;
-  /** Our messages were passed over by a gap fill, or lost with a reset: what they asked gets no answer. */
+  /** A gap fill passed over our messages, or a reset lost them: a question among them gets no answer. */
   readonly onPassedOver: () => void;
   readonly onLogout: (message: ReceivedMessage) => void;
   /** This side cannot go on. */
@@ -58,7 +58,7 @@ export class SessionIntake {
     this.#acceptInOrder(message);
   }
 
-  /** What has come ahead and is next by now. */
+  /** Accepts kept messages whose turn it is now. */
   #takeKept(): void {
     while (this.#options.isOpen()) {
       const next = this.#in.take();
@@ -69,14 +69,14 @@ export class SessionIntake {
     }
   }
 
-  /** Begins the numbers anew, both sides'. */
+  /** Begins both sequences anew: `out` is the next number to send, `next` the next to receive. */
   reset(out: number, next: number): void {
     this.#out.next = out;
     this.#in.next = next;
     this.#options.onAction({ kind: 'reset' });
   }
 
-  /** What comes before `until` is missing. */
+  /** Asks for the messages before `until`, which are missing. */
   ask(until: number): void {
     this.#in.ask(until, this.#options.now());
     this.#out.askAgain(this.#in.next);
@@ -91,7 +91,7 @@ export class SessionIntake {
   }
 
   #acceptHigh(message: ReceivedMessage, seq: number): void {
-    // At once: both sides may be asking, each waiting for the other.
+    // Answered ahead of its turn: both sides may lack messages, each waiting for the other.
     if (message.type === types.ResendRequest && bodyRefusal(message) === undefined) {
       this.#fill(message, seq);
     }
@@ -118,7 +118,7 @@ export class SessionIntake {
         return this.#fill(message, seq);
       case types.SequenceReset:
         this.#skip(message, seq, seq + 1);
-        // After what had come ahead: a report among it may be older than one that was passed over.
+        // Told after the kept messages: a report among them may be older than one that was passed over.
         return this.#unread(message);
       case types.Logout:
         return this.#options.onLogout(message);
@@ -156,7 +156,7 @@ export class SessionIntake {
     if (next < least) {
       return this.#reject(message, seq, { reason: 'valueOutOfRange', tag: tags.NewSeqNo });
     }
-    // What has come ahead is taken all the same: a venue that resends nothing passes over it too.
+    // Takes the kept messages first: a venue that resends nothing passes over them, too.
     for (const kept of this.#in.keptBelow(next)) {
       if (kept < this.#in.next) continue;
       this.#in.skipTo(kept);
@@ -165,7 +165,7 @@ export class SessionIntake {
     if (next > this.#in.next) this.#in.skipTo(next);
   }
 
-  /** The counterparty asks within the session to begin anew. */
+  /** The counterparty resets both sequences within the session. */
   #resetBoth(message: ReceivedMessage): void {
     this.#unread(message);
     this.reset(1, 2);
@@ -174,7 +174,7 @@ export class SessionIntake {
     this.#options.onPassedOver();
   }
 
-  /** A bad message that took its number. */
+  /** Refuses a bad message; if it was the next one, its number is used up. */
   #refuse(message: ReceivedMessage, seq: number, refusal: Refusal): void {
     if (seq === this.#in.next) {
       this.#in.skipTo(seq + 1);
@@ -183,7 +183,7 @@ export class SessionIntake {
     this.#reject(message, seq, refusal);
   }
 
-  /** It never comes again, and the owner may wait for what was in it. */
+  /** Tells the owner, which may wait for the content of a message that never comes again. */
   #unread(message: ReceivedMessage): void {
     this.#options.onAction({ kind: 'unread', message });
   }

@@ -1,9 +1,9 @@
-/** Heartbeats: what silence of either side asks for. Owns when the counterparty was heard last. */
+/** Heartbeats: what to do when either side is silent. Owns when the counterparty was heard and tested last. */
 import type { Clock } from '../lib/clock.js';
 
 export type Beat = 'ended' | 'test' | 'heartbeat' | 'none';
 
-/** Intervals without a message, after which it is asked for one; as many without an answer, and it is given up. */
+/** Intervals of silence after which the counterparty is tested; after as many more the session ends. */
 const silentIntervals = 1.2;
 
 export class SessionPulse {
@@ -27,8 +27,9 @@ export class SessionPulse {
   }
 
   /**
-   * It is asked before it is given up also after a pause of this process, when what it sent meanwhile is not read yet.
-   * @param unsentMs since the latest message of ours.
+   * Tests the counterparty before it ends the session, even after a pause of this process: what came meanwhile may
+   * not be read yet.
+   * @param unsentMs milliseconds since our latest message.
    */
   beat(unsentMs: number): Beat {
     const now = this.#clock.monotonic();

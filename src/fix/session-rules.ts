@@ -1,4 +1,4 @@
-/** What a message must be before the session takes it: header, times, form of its fields. Refusals of FIX. */
+/** Checks a message before the session takes it: header, times, form of its fields. */
 import { fromFixTime } from './fix-time.js';
 import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import { groups, sections, tags, types } from './tags.js';
@@ -31,10 +31,10 @@ export interface Names {
   readonly targetCompId: string;
 }
 
-/** Of a counterparty's clock against ours, as the standard recommends. */
+/** Most by which the counterparty's clock may differ from ours, as the standard recommends. */
 const clockSkewMaxMs = 120_000;
 
-/** By type: fields that must be there, those of `numbers` as whole numbers. */
+/** Fields that a message must have, by its type; those of `numbers` must be whole numbers. */
 // oxfmt-ignore
 const required: Readonly<Record<string, { readonly fields?: readonly number[]; readonly numbers?: readonly number[] }>> = {
   [types.TestRequest]:       { fields: [tags.TestReqID] },
@@ -44,7 +44,7 @@ const required: Readonly<Record<string, { readonly fields?: readonly number[]; r
   [types.OrderCancelReject]: { fields: [tags.ClOrdID] },
 };
 
-/** Of the header: who speaks to whom, and when. */
+/** @returns the refusal of a header whose CompIDs or SendingTime are wrong. */
 export function headerRefusal(
   message: ReceivedMessage,
   { senderCompId, targetCompId }: Names,
@@ -68,7 +68,7 @@ function isAdmin(type: string): boolean {
   return /^[0-5A]$/.test(type);
 }
 
-/** Y or N. */
+/** Fields that must be Y or N. */
 const flags: readonly number[] = [
   tags.PossDupFlag,
   tags.PossResend,
@@ -76,7 +76,7 @@ const flags: readonly number[] = [
   tags.ResetSeqNumFlag,
 ];
 
-/** What a report says of an order. Two of them, and nobody knows which one is meant. */
+/** Fields that decide what a report says: if a report has one twice, it is not clear which one is meant. */
 const decisive: readonly number[] = [
   tags.ClOrdID,
   tags.OrdStatus,
@@ -90,9 +90,9 @@ const decisive: readonly number[] = [
 ];
 
 /**
- * Of the body, as far as this side reads it: a venue's own fields, values and types stay its own. The form of the
- * session's messages is judged whole, that of a report only where it decides: no fill is given up for an empty text
- * beside it.
+ * @returns what is wrong with the body, as far as this side reads it: a venue may have fields, values and types of
+ * its own. Checks every field of the session's messages, but only the decisive ones of a report, because an empty
+ * text must not cost a fill.
  */
 export function bodyRefusal(message: ReceivedMessage): Refusal | undefined {
   // Two sides that refuse each other's refusals would never end.
@@ -152,7 +152,7 @@ function sectionOf(tag: number): number | undefined {
   return at === -1 ? undefined : at;
 }
 
-/** Of a repetition: it says when it was sent first, which cannot be after it was sent again. */
+/** @returns what is wrong with a repetition: OrigSendingTime must be there, and not after SendingTime. */
 export function repetitionRefusal(message: ReceivedMessage): Refusal | undefined {
   const tag = tags.OrigSendingTime;
   const first = valueOf(message, tag);

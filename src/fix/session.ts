@@ -18,8 +18,8 @@ export interface SessionOptions extends SenderOptions {
   readonly beginString: string;
   readonly resetOnLogon: boolean;
   /**
-   * Whether a TestRequest has to be answered before the session counts as logged on: a counterparty that lacks
-   * messages says so first, and what had been sent meanwhile would be lost with the gap that is filled.
+   * Whether the session counts as logged on only once a TestRequest is answered: a counterparty that lacks messages
+   * asks for them first, and the gap fill that answers it would pass over an order that was sent meanwhile.
    */
   readonly confirmsLogon: boolean;
   /** Application messages that the owner takes; others are refused as unsupported. */
@@ -38,7 +38,7 @@ export class FixSession {
   readonly #pulse: SessionPulse;
   #state: 'closed' | 'logon_sent' | 'active' | 'logout_sent' = 'closed';
   #actions: SessionAction[] = [];
-  /** Of a TestRequest that has to be answered before the session counts as logged on. */
+  /** The TestRequest that must be answered before the session counts as logged on. */
   #confirmation: { readonly id: string; readonly askedAt: number } | undefined;
 
   constructor(options: SessionOptions) {
@@ -97,13 +97,13 @@ export class FixSession {
     return this.#taken();
   }
 
-  /** An application message; only while logged on. Its number is `numbers.out` from before. */
+  /** Sends an application message, only while logged on. Its number is `numbers.out` before the call. */
   send(type: string, fields: readonly Field[]): SessionAction[] {
     this.#out.send(type, fields);
     return this.#taken();
   }
 
-  /** @returns what passes over the number of a message that must not leave any more. */
+  /** @returns the gap fill to send in place of a message that must no longer leave. */
   inPlaceOf(message: FixMessage): FixMessage {
     return this.#out.gapFill(numberOf(message, tags.MsgSeqNum) as number);
   }
@@ -181,7 +181,7 @@ export class FixSession {
       return this.#end('refused', rejectReasons[refusal.reason].text);
     }
     const isReset = valueOf(message, tags.ResetSeqNumFlag) === 'Y';
-    // The counterparty begins anew, and has read our logon, whatever its number, as the first message.
+    // The counterparty begins both sequences anew, and counts our logon as number 1.
     if (isReset && !this.#options.resetOnLogon) this.#intake.reset(2, 1);
     if (seq < this.#in.next) return this.#breakOff('sequence', lowIn(seq, this.#in.next));
     this.#state = 'active';

@@ -50,7 +50,7 @@ export const groups: ReadonlyMap<number, readonly [first: number, ...others: num
   [627, [628, 629, 630]],
 ]);
 
-/** Of a message that was sent on behalf of others: an answer goes back the way that it came. */
+/** Header fields of a message sent on behalf of others, with the fields that send an answer back the same way. */
 export const routes: ReadonlyMap<number, number> = new Map([
   [115, 128],
   [116, 129],

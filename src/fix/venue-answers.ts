@@ -1,6 +1,6 @@
 /**
- * What the venue says, for the gateway: reports on orders, and refusals of messages. Owns nothing: what it learns goes
- * into the journals and ends doubts.
+ * Reads the venue's reports on orders and its refusals of our messages. Owns nothing: what it learns goes into the
+ * journals and ends doubts.
  */
 import type { Clock } from '../lib/clock.js';
 import { withoutUndefined } from '../lib/without-undefined.js';
@@ -27,7 +27,7 @@ export interface VenueAnswersOptions {
   readonly clock: Clock;
 }
 
-/** What of ours a venue may refuse, by RefMsgType (372). A question bears the name of the order that it asks for. */
+/** Messages of ours that a venue may refuse, by RefMsgType (372). A question has the ClOrdID of its order. */
 type Refusable = 'order' | 'cancel' | 'question';
 const refusable: Readonly<Record<string, Refusable>> = {
   [types.NewOrderSingle]: 'order',
@@ -88,7 +88,7 @@ export class VenueAnswers {
     if (isRevived) {
       this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
     }
-    // Asked for at each logon, an order that the venue has forgotten would never grow old.
+    // Each logon asks for an order that the venue forgot: reported each time, it would stay in the journal for ever.
     const isRepeated = evidence?.status === 'unknown' && known.status === 'unknown';
     if (evidence !== undefined && !isRepeated) plugin.report(executionId, evidence);
     const ended = cancelOutcomes[plugin.known(executionId)?.status ?? 'working'];
@@ -98,7 +98,7 @@ export class VenueAnswers {
       else if (evidence?.status === 'unknown') this.#doubtCancel(cancel);
       else this.#afterReport(cancel, order, isCancelPending, askedBy);
     }
-    // PendingNew answers no doubt: the venue has not decided yet. Nor does what says nothing of a cancel, or may be old.
+    // A doubt stays after PendingNew (not decided yet), while a cancel is open, and after a report that may be old.
     const isCancelOpen =
       evidence?.status !== 'unknown' && journal.cancelsOf(executionId).length > 0;
     const isFresh = evidence !== undefined && valueOf(message, tags.PossResend) !== 'Y';
@@ -111,13 +111,16 @@ export class VenueAnswers {
     this.#options.plugin.cancelReport(cancelRequestId, { status: 'unknown', native: { text } });
   }
 
-  /** What a report on an order that goes on says about a cancel of it. */
+  /**
+   * What a report on an order that rests says about a cancel of it.
+   * @param askedBy number of the question that the report answers, if any.
+   */
   #afterReport(cancel: SentCancel, order: SentOrder, isPending: boolean, askedBy?: number): void {
     const { journal, plugin, doubts } = this.#options;
     const isAnswered =
       askedBy !== undefined && (cancel.life !== journal.life || cancel.seq < askedBy);
     if (isAnswered && !isPending) {
-      // It may also be on its way within the venue: the order's end then ends it at the gateway.
+      // The cancel may also be on its way within the venue: the order's end then ends it at the gateway.
       const text =
         'The venue holds the order and says nothing of a request to cancel it: ask again.';
       return this.#settle(cancel, { status: 'unknown', native: { text } });
@@ -137,7 +140,7 @@ export class VenueAnswers {
     this.#settle(cancel, cancelRejection(message));
   }
 
-  /** Reject and BusinessMessageReject: by the type, the number and the name of ours that they refer to. */
+  /** Reject and BusinessMessageReject, which refer to a message of ours by its type, its number or its ClOrdID. */
   #onReject(message: ReceivedMessage): void {
     const { journal, plugin, doubts } = this.#options;
     const refType = valueOf(message, tags.RefMsgType);
@@ -147,7 +150,7 @@ export class VenueAnswers {
       refType === undefined || refusable[refType] === kind;
     const isNumbered = (sent: SentOrder | SentCancel): boolean =>
       sent.seq === seq && sent.life === journal.life;
-    // Without a type the name may be that of a question: so it is beside another number, or once the venue has reported.
+    // Without a type the ClOrdID may be a question's: it is beside another number, or once the order was reported.
     const isNamed = ({ clOrdId, executionId }: SentOrder): boolean =>
       clOrdId === refId &&
       (refType !== undefined ||
@@ -157,10 +160,10 @@ export class VenueAnswers {
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
     const native = withoutUndefined({ text, code });
     const orders = journal.orders();
-    // One of an earlier process is known by the order's name alone.
+    // A question of an earlier process is known by the ClOrdID of its order alone.
     const asked = doubts.askedBy(seq ?? 0) ?? (refType === undefined ? '' : refId);
     const askedFor = mayBe('question') ? journal.order(asked) : undefined;
-    // The plugin's journal may have dropped it already, and takes no report on it then.
+    // The plugin takes no report on an order that has left its journal.
     if (askedFor !== undefined && plugin.known(askedFor.executionId) !== undefined) {
       return this.noAnswer(askedFor, `The venue does not answer for the order: ${text}`);
     }
@@ -183,7 +186,7 @@ export class VenueAnswers {
     this.#settle(cancel, { status: 'rejected', reasonCode: 'unable_to_cancel', native });
   }
 
-  /** Nobody can say what became of the order; what was known of it stays. */
+  /** The venue will not tell: reports the order as unknown, unless it was reported before, and its open cancels. */
   noAnswer({ executionId, clOrdId }: SentOrder, text: string): void {
     const { plugin, journal } = this.#options;
     this.#options.doubts.delete(clOrdId);
@@ -201,7 +204,7 @@ export class VenueAnswers {
     this.#options.journal.noteSettled(cancel, evidence.status === 'unknown');
   }
 
-  /** A venue names an order by our id, the id of its cancel, or both; in a bad message there may be more. */
+  /** @returns the orders that the message names, by ClOrdIDs of theirs or of cancels; a bad one may name several. */
   ordersOf(message: ReceivedMessage): SentOrder[] {
     const { journal } = this.#options;
     const named = [tags.ClOrdID, tags.OrigClOrdID]
@@ -212,14 +215,14 @@ export class VenueAnswers {
   }
 
   /**
-   * One that was changed at the venue goes on under a name that is not ours, and keeps the venue's number. Some venues
-   * begin their numbers anew each day, or count by instrument: one that has ended is meant by a trade from before its
-   * end alone, and another is not. The latest first.
+   * @returns the orders with the message's OrderID, latest first: one that was changed at the venue goes on under a
+   * ClOrdID that is not ours. Some venues begin OrderIDs anew each day, or count them by instrument: instrument
+   * and side must match, and an order that has ended is meant only by a trade from before its end.
    */
   #numbered(message: ReceivedMessage): SentOrder[] {
     const { journal, plugin } = this.#options;
     const orderId = valueOf(message, tags.OrderID);
-    // Where it is a SecurityID, Symbol is there all the same, as `[N/A]`.
+    // A report with a SecurityID has a Symbol, too: `[N/A]`.
     const instruments = [valueOf(message, tags.Symbol), valueOf(message, tags.SecurityID)];
     const side = valueOf(message, tags.Side);
     if (orderId === undefined) return [];

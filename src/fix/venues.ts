@@ -1,6 +1,6 @@
 /**
- * How venues differ at the logon and in a few tags. A configuration names a row and may replace parts of it. What
- * was tried and what is only read from a venue's document says ops/terminals.md.
+ * How venues differ at the logon and in a few tags. A configuration names a row and may replace parts of it.
+ * ops/terminals.md says which rows were tried and which are only read from a venue's documents.
  */
 import type { Field } from './message.js';
 import { tags } from './tags.js';
