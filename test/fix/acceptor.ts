@@ -1,6 +1,6 @@
 /**
  * A small venue: the acceptor of one FIX session, in memory, that keeps its numbers over connections, resends its
- * reports and fills limit orders at once. A test looks at what came, and may answer otherwise.
+ * reports and fills limit orders at once. A test reads the messages that came, and may answer them itself.
  */
 import { once } from 'node:events';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
@@ -30,10 +30,10 @@ export interface AcceptorOptions {
 
 export class Acceptor {
   port = 0;
-  /** The next numbers. */
+  /** The next numbers to send and to receive. */
   out = 1;
   in = 1;
-  /** All that came, in order. */
+  /** All messages that came, in order. */
   readonly received: ReceivedMessage[] = [];
   connections = 0;
   readonly #options: AcceptorOptions;
@@ -63,13 +63,13 @@ export class Acceptor {
     this.#write(type, this.out++, fields);
   }
 
-  /** Takes a number for a message that never leaves. */
+  /** Uses a number up for a message that never leaves. */
   withhold(type: string): void {
     this.#sent.push({ type, fields: [] });
     this.out++;
   }
 
-  /** @param fields without those that every report of an order repeats. */
+  /** @param fields further fields: those that every report on an order repeats are added. */
   report(order: ReceivedMessage, fields: readonly Field[]): void {
     const id = valueOf(order, tags.ClOrdID) as string;
     const repeated = [tags.Symbol, tags.Side, tags.OrderQty].map((tag): Field => [
@@ -202,7 +202,7 @@ export class Acceptor {
     }
   }
 
-  /** Without a logon it only takes a number, as on a line that is broken. */
+  /** Writes nothing before a logon, as on a broken line: the message only uses its number up. */
   #write(type: string, seq: number, fields: readonly Field[]): void {
     if (!this.#isLoggedOn || this.#socket?.writable !== true) return;
     const header: Field[] = [
@@ -215,7 +215,7 @@ export class Acceptor {
     this.#socket.write(encodeMessage(this.#options.beginString ?? 'FIX.4.4', message));
   }
 
-  /** For the words of a failure. */
+  /** The messages that came, for the text of a failure. */
   log(): string {
     return this.received.map(shownMessage).join('\n');
   }

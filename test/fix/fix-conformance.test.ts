@@ -1,6 +1,6 @@
 /**
- * The FIX terminal before the judge of plugins, with venues behind it that are not ours where they are installed:
- * an order book, in which orders rest and fill, and a venue that fills every order at once.
+ * The conformance tests of plugins against the FIX terminal, with third-party venues where they are installed: an
+ * order book, in which orders rest and fill, and a venue that fills every order at once.
  */
 import t, { type Test } from 'tap';
 import { tags, types } from '../../src/fix/tags.js';

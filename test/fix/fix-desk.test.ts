@@ -32,7 +32,7 @@ function working(): MemoryDesk {
   return desk;
 }
 
-/** After a cancel that was told as unknown, and two restarts: the first one writes the journal anew. */
+/** @returns a desk with a cancel reported as unknown, after two restarts: the first one writes the journal anew. */
 function unknownCancel(t: Test): MemoryDesk {
   const first = working();
   first.desk.cancel(request);
@@ -43,7 +43,7 @@ function unknownCancel(t: Test): MemoryDesk {
   return first.restarted().restarted();
 }
 
-/** Events by their kind alone. */
+/** @returns what was told, of events only the kind. */
 function named(told: string[]): string[] {
   return told.map((said) => said.replace(/^event .*/, 'event'));
 }
@@ -757,7 +757,7 @@ t.test('without the journal of the session a command in doubt is unknown, not se
   const frame = before.plugin.execution(id)?.submit as never;
   before.clock.advance(1_000);
   const next = new MemoryDesk({}, memoryFile(), before.plugin, before.clock);
-  // Ended before that was reported.
+  // The next process ended before it reported that.
   const last = next.restarted();
   for (const { desk } of [next, last]) {
     t.match(desk.inDoubt(frame), { status: 'unknown', native: { text: new RegExp(name) } });

@@ -1,4 +1,4 @@
-/** The connection to the venue, over real sockets: when it is made again. */
+/** The connection to the venue, over real sockets: when the link reconnects. */
 import t, { type Test } from 'tap';
 import { FixJournal } from '../../src/fix/fix-journal.js';
 import { FixLink, type FixLinkOptions, type FixNotice } from '../../src/fix/fix-link.js';
@@ -10,13 +10,13 @@ import { SimulatedClock } from '../support/simulated-clock.js';
 import { startAcceptor, type Acceptor } from './acceptor.js';
 import { memoryFile } from './memory-desk.js';
 
-/** Delays pass twenty times faster. */
+/** A clock whose timers run twenty times as fast. */
 const hastyClock: Clock = {
   ...systemClock,
   setTimer: (delayMs, task) => systemClock.setTimer(delayMs / 20, task),
 };
 
-/** Each session is cut at its logon, when it has stood for that long. */
+/** @returns the delays after sessions that were cut, each when it had stood for `stoodMs` by its clock. */
 async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
   const venue = await startAcceptor(t);
   const retries: number[] = [];
@@ -116,7 +116,7 @@ t.test(
     });
     link.start();
     await eventually(() => link.isLoggedOn);
-    // It passes over what it has had, the question too.
+    // The venue now takes every message for one that it has had, the TestRequest, too.
     venue.in = 99;
     clock.advance(12_000);
     await eventually(() => venue.ofType(types.TestRequest).length === 1);

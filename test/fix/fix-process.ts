@@ -14,7 +14,7 @@ export interface FixProcessOptions {
   readonly directory: string;
   readonly url: string;
   readonly email: string;
-  /** At the gateway; by default that of the users of a test. */
+  /** The user's password at the gateway; by default that of all users of a test. */
   readonly password?: string;
   readonly port: number;
   readonly session?: object;

@@ -146,7 +146,7 @@ const losses: Record<string, (order: ReceivedMessage, venue: Acceptor) => void> 
       [tags.CumQty, '100'],
       [tags.CumQty, '50'],
     ]),
-  // It takes a number and never leaves; the venue fills the gap.
+  // A withheld message uses a number up; the venue fills the gap.
   'is passed over': (_, venue) => {
     venue.withhold(types.Heartbeat);
     venue.send(types.Heartbeat, []);

@@ -6,7 +6,7 @@ import { encodeMessage, type Field, type FixMessage } from '../../src/fix/messag
 
 const version = 'FIX.4.4';
 
-/** `|` for the delimiter; length and checksum as given. */
+/** @returns the text's bytes, with delimiters for `|`; it has its own length and checksum. */
 const bytes = (text: string): Buffer => Buffer.from(text.replaceAll('|', '\x01'));
 const framed = (body: string): Buffer => {
   const [type = '', ...fields] = body.split('|').map((field) => field.split('='));
@@ -15,7 +15,7 @@ const framed = (body: string): Buffer => {
     fields: fields.map(([tag, value]): Field => [Number(tag), value as string]),
   });
 };
-/** With another text of the same length in its body, and the checksum of that. */
+/** @returns the frame with `from` replaced by `to`, of the same length, and the checksum of the result. */
 const rewritten = (body: string, from: string, to: string): Buffer => {
   const shown = framed(body).toString().replaceAll('\x01', '|').replace(from, to);
   const all = bytes(shown);

@@ -1,6 +1,6 @@
 /**
- * What the gateway makes of what a terminal tells it: its own moves on orders and cancels, the numbers of reports,
- * redelivery and timeouts. Not real are its store, its connections and its users. Owns the executions.
+ * The gateway, as far as a terminal sees it: the real moves on orders and cancels, numbers of reports, redelivery
+ * and timeouts, without a store, connections and users. Owns the executions.
  */
 import { limits } from '../../src/limits.js';
 import { isCancellable, type Execution } from '../../src/model/execution.js';
@@ -22,20 +22,20 @@ const fillsMax = 10_000;
 export class GatewayView {
   readonly executions = new Map<string, Execution>();
   readonly #world: Surroundings;
-  /** By executionId or cancelRequestId: not acknowledged. */
+  /** Commands that are not acknowledged, by executionId or cancelRequestId. */
   readonly #open = new Map<string, Command>();
-  /** By cancelRequestId. */
+  /** ExecutionIds by cancelRequestId. */
   readonly #cancelled = new Map<string, string>();
-  /** Of the reports that it has. */
+  /** The highest seq of the reports that came. */
   lastSeq = 0;
-  /** Takes commands while there is one. */
+  /** Takes commands; undefined while none is connected. */
   terminal: { receive(command: Command): void } | undefined;
 
   constructor(world: Surroundings) {
     this.#world = world;
   }
 
-  /** An order of a bot. */
+  /** A bot submits an order. */
   submit(): void {
     const { chance, clock } = this.#world;
     if (this.terminal === undefined) return;
@@ -51,7 +51,7 @@ export class GatewayView {
     this.#send(executionId, submit);
   }
 
-  /** A bot cancels one of the orders that it may cancel. */
+  /** A bot cancels one of the orders that can be cancelled. */
   cancel(): void {
     const { chance, clock } = this.#world;
     const open = [...this.executions.values()]
@@ -69,7 +69,7 @@ export class GatewayView {
     this.#send(cancelRequestId, cancel);
   }
 
-  /** A terminal has come: what none has acknowledged comes again. */
+  /** A terminal has connected: commands that none has acknowledged are sent again. */
   join(terminal: { receive(command: Command): void }): void {
     this.terminal = terminal;
     for (const command of this.#open.values()) {

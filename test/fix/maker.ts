@@ -1,4 +1,4 @@
-/** The other side of the market: an initiator that leaves one large sell order in the venue's book, and goes. */
+/** The other side of the market: an initiator that leaves one large sell order in the venue's book and logs out. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { toFixTime } from '../../src/fix/fix-time.js';
@@ -24,7 +24,7 @@ const order: readonly Field[] = [
   [tags.TimeInForce, '0'],
 ];
 
-/** Sells ES at 100 until the venue ends. */
+/** Puts the order into the book, where it rests until the venue ends: ES at 100. */
 export async function standInTheMarket(port: number, beginString: string): Promise<void> {
   const session = new FixSession({
     senderCompId: maker,
@@ -60,7 +60,7 @@ export async function standInTheMarket(port: number, beginString: string): Promi
   await closed;
 }
 
-/** @returns undefined when the venue does not listen yet: it says that it has its sessions before. */
+/** @returns undefined if the venue does not listen yet: it logs its sessions before it does. */
 async function connectedTo(port: number): Promise<Socket | undefined> {
   const socket = connect(port, '127.0.0.1');
   try {

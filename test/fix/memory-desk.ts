@@ -1,4 +1,4 @@
-/** A desk with journals in memory, a session that notes what is sent, and a venue that says what the test says. */
+/** A desk with journals in memory and a session that notes what is sent; the test speaks for the venue. */
 import { FixDesk } from '../../src/fix/fix-desk.js';
 import { FixJournal } from '../../src/fix/fix-journal.js';
 import type { Field, ReceivedMessage } from '../../src/fix/message.js';
@@ -44,7 +44,7 @@ export function submitFrame(executionId: string, payload: object, nowMs: number)
   };
 }
 
-/** By fields, as a log shows them: `35=8|11=a`. */
+/** @param text fields as a log shows them: `35=8|11=a`. */
 export function message(text: string): ReceivedMessage {
   const [type, ...fields] = text.split('|').map((field): Field => {
     const at = field.indexOf('=');
@@ -73,13 +73,13 @@ export class MemoryDesk {
   readonly plugin: Journal;
   readonly journal: FixJournal;
   readonly desk: FixDesk;
-  /** What has left: `D 11=… …` without the fields of time. */
+  /** Messages that have left, as `D 11=… …`, without the fields of time. */
   sent: string[] = [];
-  /** What the gateway was told, in short. */
+  /** Reports and events that the gateway was sent, in short. */
   told: string[] = [];
   isLoggedOn = true;
   readonly #file;
-  /** Where reports go. */
+  /** Called with each report frame. */
   note: (frame: ReportFrame) => void;
   /** @returns the message's number. */
   send: (type: string, fields: readonly Field[]) => number;
@@ -126,12 +126,12 @@ export class MemoryDesk {
     });
   }
 
-  /** Of the session's journal. */
+  /** @returns the lines of the session's journal. */
   content(): string[] {
     return this.#file.content?.() ?? [];
   }
 
-  /** The next process: it has the journals of this one. */
+  /** @returns the desk of the next process, with the journals of this one. */
   restarted(): MemoryDesk {
     return new MemoryDesk({}, memoryFile(this.content()), this.plugin, this.clock);
   }
@@ -152,7 +152,7 @@ export class MemoryDesk {
     this.desk.received(message(text));
   }
 
-  /** The venue asks within the session to begin anew. */
+  /** The venue resets both sequences within the session. */
   reset(): void {
     this.desk.unread(message('35=A|141=Y'));
     this.journal.noteReset();

@@ -1,4 +1,4 @@
-/** What an order becomes at which venue, and what is refused instead of passed over. */
+/** The messages of an order at each venue, and what is refused instead of dropped. */
 import fc from 'fast-check';
 import t from 'tap';
 import type { SentOrder } from '../../src/fix/fix-journal.js';

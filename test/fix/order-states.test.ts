@@ -1,4 +1,4 @@
-/** What the statuses of FIX become at the gateway: each value of OrdStatus and OrdRejReason, and the tables of appendix D. */
+/** Statuses of FIX at the gateway: each value of OrdStatus and OrdRejReason, and the tables of appendix D. */
 import t from 'tap';
 import { toIsoTime } from '../../src/lib/clock.js';
 import { withoutUndefined } from '../../src/lib/without-undefined.js';
@@ -78,7 +78,7 @@ t.test('ExecType tells an end that OrdStatus hides behind what ranks above it', 
   }
 });
 
-/** A line of a table of appendix D: ExecType, OrdStatus, CumQty, LeavesQty, and of a trade LastQty. */
+/** A line of a table of appendix D: ExecType, OrdStatus, CumQty, LeavesQty, and LastQty if it is a trade. */
 type Line =
   | readonly [execType: string, ordStatus: string, cum: number, leaves: number, last?: number]
   /** The gateway asks for a cancel. */
@@ -92,7 +92,7 @@ interface Story {
   readonly ends: string;
 }
 
-/** By the names of appendix D of FIX 4.4, as far as an order of this terminal can come there. Quantities are of 100. */
+/** The stories of appendix D of FIX 4.4 that an order of this terminal can take; each order is for 100. */
 const stories: Readonly<Record<string, Story>> = {
   'A.1.a filled order': {
     lines: [
@@ -226,7 +226,7 @@ const stories: Readonly<Record<string, Story>> = {
     ],
     ends: 'cancelled time_in_force_expired, 20 filled',
   },
-  // Quantities at the gateway never fall: the warning tells of the trade.
+  // Quantities at the gateway never fall: a warning tells of the correction.
   'J.1.a filled order, then a correction and a cancel of executions': {
     lines: [
       ['0', '0', 0, 100],
@@ -246,7 +246,7 @@ const stories: Readonly<Record<string, Story>> = {
       ['H', '4', 0, 0, 50],
       ['F', '4', 40, 0, 40],
     ],
-    // The reason was told with the end.
+    // The reason was reported with the first end.
     ends: 'cancelled, 50 filled; cancelled; 1 warnings',
   },
   'J.1.d part-filled day order done for day, then a correction and a bust': {
@@ -452,7 +452,7 @@ t.test('a report tells what is filled, what remains, and at what average', async
       remainingQuantity: 99.5,
       averageFillPrice: -0.5,
     },
-    // A price of what is not filled is none.
+    // An average price means nothing while nothing is filled.
     '39=0|14=0|151=100|6=1.1': { filledQuantity: 0, remainingQuantity: 100 },
     '39=0|151=100|6=1.1': { remainingQuantity: 100 },
     '39=0|14=x|151=-1|6=1e5': {},

@@ -18,7 +18,7 @@ import {
 
 const gateway = await startTestGateway(t);
 
-/** Of the kills; more by hand: FIX_ROUNDS=50. */
+/** Kills; FIX_ROUNDS=50 makes more of them. */
 const rounds = Number(process.env['FIX_ROUNDS'] ?? 6);
 const ordersPerRound = 6;
 
@@ -43,7 +43,7 @@ const order = (changed: object = {}): object => ({
   payload: { ...limitOrder, ...changed },
 });
 
-/** All requests of the user in pages: one by one they would be more than its limit allows. */
+/** Reads the user's requests in pages: one by one, they would be more than the user's limit allows. */
 async function listed(user: TestUser, status: string): Promise<any[]> {
   const found: any[] = [];
   for (let before = ''; ;) {
@@ -55,7 +55,7 @@ async function listed(user: TestUser, status: string): Promise<any[]> {
   }
 }
 
-/** QuickFIX has refused nothing that the terminal has sent. */
+/** Holds that QuickFIX has refused nothing that the terminal has sent. */
 function nothingRefused(t: Test, venue: QuickFix): void {
   const refusals = venue.outgoing().filter((message) => /\|35=[3j]\|/.test(message));
   t.strictSame(refusals, [], 'no Reject and no BusinessMessageReject');
@@ -108,7 +108,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
       const before = round % 2 === 0 ? 1 : logons();
       for (let count = 0; count < ordersPerRound; count++) {
         requests.push(await gateway.submit(user, order({ quantity: 1 + requests.length })));
-        // Some before the kill, some after, at another place in each round.
+        // Each round kills after another number of orders.
         if (count !== round % ordersPerRound) continue;
         if (round % 2 === 0) {
           await fix.kill();
@@ -119,7 +119,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
         }
       }
       await eventually(() => logons() > before, 120_000);
-      // Whatever was broken, it goes on.
+      // An order after the kill is taken.
       const last = await gateway.submit(user, order({ quantity: 1 + requests.length }));
       requests.push(last);
       await gateway.becomes(user, last, 'filled');
@@ -131,7 +131,7 @@ t.test('executor, FIX 4.4', { skip: missingQuickFix('executor') }, async (t) => 
   });
 });
 
-/** What the venue has seen and done is what the gateway says. */
+/** Holds that the gateway's orders and fills are those of the venue. */
 function checkBooks(t: Test, venue: QuickFix, executions: readonly any[]): void {
   const orders = venue.incoming().filter((message) => fieldOf(message, 35) === 'D');
   const names = orders.map((message) => fieldOf(message, 11) as string);

@@ -23,26 +23,26 @@ const versions = { executor: 'FIX.4.4', ordermatch: 'FIX.4.2' } as const;
 export function missingQuickFix(program: QuickFixProgram): string | false {
   const dictionary = dictionaryOf(program);
   if (!existsSync(dictionary)) return `${dictionary} is not there: .ci/run fetches it`;
-  // Without a file it prints its usage.
+  // The program prints its usage without a file.
   return missing(join(folder, program), []);
 }
 
 export interface QuickFix {
   readonly port: number;
   readonly beginString: string;
-  /** Messages of the terminal, as QuickFIX has logged them, with `|` for the delimiter. */
+  /** Messages of the terminal as QuickFIX has logged them, with `|` for the delimiter. */
   incoming(): string[];
   outgoing(): string[];
-  /** All that it has said. */
+  /** All output of the program. */
   log(): string;
   start(): Promise<void>;
-  /** SIGKILL. Its store stays. */
+  /** Sends SIGKILL; the store stays. */
   kill(): Promise<void>;
 }
 
 /**
- * @param directory keeps its store.
- * @param traders CompIDs of those that may log on.
+ * @param directory where QuickFIX keeps its store.
+ * @param traders CompIDs that may log on.
  */
 export async function startQuickFix(
   t: Test,

@@ -1,4 +1,4 @@
-/** What has come ahead of a gap, and how long the gap stands. */
+/** Messages that have come ahead of a gap, and how long the gap stays open. */
 import t from 'tap';
 import { SequenceIn } from '../../src/fix/sequence-in.js';
 import { message } from './memory-desk.js';

@@ -1,7 +1,7 @@
 /**
- * The session test cases of the FIX standard on what is in a message, by their numbers there, as the acceptance
- * definitions of QuickFIX name them. The session's own messages are judged whole. A venue's reports are judged only
- * where they decide, since every venue has fields and values of its own.
+ * The session test cases of the FIX standard on the content of a message, by their numbers there, as the acceptance
+ * definitions of QuickFIX name them. The session's own messages are checked whole, a venue's reports only in the
+ * fields that decide, since every venue has fields and values of its own.
  */
 import t from 'tap';
 import type { Field } from '../../src/fix/message.js';

@@ -1,8 +1,8 @@
 /**
- * Plays a transcript against a FIX session. `< ` comes in (the header is added unless the line has it), `+ ` lets
- * seconds pass, `~ ` suspends the process for so many, `! ` calls the session; what the session does in turn is
- * written below it, all of it and in order: `> ` for a message that it sends (without names and time), `= ` for
- * another action.
+ * Plays a transcript against a FIX session. `< ` is a message that comes in (its header is added unless it is there),
+ * `+ ` lets seconds pass, `~ ` suspends the process for so many seconds, `! ` calls the session. Below each such
+ * line stand all actions of the session, in order: `> ` for a message that it sends (without names and time), `= `
+ * for any other action.
  */
 import type { Test } from 'tap';
 import { toFixTime } from '../../src/fix/fix-time.js';
@@ -20,7 +20,7 @@ const ours: readonly number[] = [
   tags.OrigSendingTime,
 ];
 
-/** The way to a session that is logged on. */
+/** The lines that log a session on. */
 export const logon = `
   ! connect
   > 35=A|34=1|98=0|108=30
@@ -30,7 +30,7 @@ export const logon = `
 export interface Case {
   readonly text: string;
   readonly options?: Partial<SessionOptions>;
-  /** The next number to send, to receive, at the end. */
+  /** The next numbers to send and to receive at the end of the transcript. */
   readonly out?: number;
   readonly in?: number;
 }
@@ -108,7 +108,7 @@ function call(session: FixSession, what: string): SessionAction[] {
   return session.send('D', [[tags.ClOrdID, what]]);
 }
 
-/** `8=` names another version, `52=+121` a time beside ours. */
+/** @param text `8=` names another version, `52=+121` a time in seconds after ours. */
 export function incoming(text: string, clock: SimulatedClock): ReceivedMessage {
   const fields = text.split('|').map((field): Field => {
     const [tag = '', value = ''] = field.split('=');

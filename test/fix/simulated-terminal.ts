@@ -1,7 +1,7 @@
 /**
- * A process of the FIX terminal: its session, its desk and its journals. Not real is what needs sockets and the event
- * loop: the connections of FixLink and PluginClient, whose order of journals and messages is kept here, and the disk.
- * Lives until it is killed; the files outlive it.
+ * A process of the FIX terminal: its session, its desk and its journals. The disk is simulated, and so are the
+ * connections of FixLink and PluginClient, but with their order of journals and messages. Lives until it is killed;
+ * the files outlive it.
  */
 import { ActionQueue } from '../../src/fix/action-queue.js';
 import type { FixDesk } from '../../src/fix/fix-desk.js';
@@ -28,7 +28,7 @@ import { newSession } from './session-transcript.js';
 import type { SimulatedVenue } from './simulated-venue.js';
 import { Pipe, type Surroundings } from './surroundings.js';
 
-/** A file whose lines are durable with `sync`, of which a kill keeps as many as it likes. */
+/** A file whose lines are durable after `sync`; a kill keeps any number of the others. */
 export class SimulatedFile {
   lines: string[] = [];
 
@@ -73,7 +73,7 @@ export class SimulatedTerminal {
   readonly #plugin: Journal;
   readonly #outgoing: Outgoing;
   readonly #session: FixSession;
-  /** What waits for the end of the turn of the event loop. */
+  /** Tasks for the end of the turn of the event loop. */
   readonly #immediates: (() => void)[] = [];
   #pipe: Pipe | undefined;
   #connectAt = 0;
@@ -110,17 +110,17 @@ export class SimulatedTerminal {
     return this.#memory.desk;
   }
 
-  /** Nothing that has arrived waits, and nothing for the end of a turn. */
+  /** Whether no message is unread, and no task waits for the end of a turn. */
   get isIdle(): boolean {
     return this.#immediates.length === 0 && (this.#pipe?.toTerminal.length ?? 0) === 0;
   }
 
-  /** The next of what waits for the end of the turn. */
+  /** Runs the next task. */
   goOn(): void {
     this.#immediates.shift()?.();
   }
 
-  /** Reads the venue's next message, or sees that the connection is gone, or makes one. */
+  /** Reads the venue's next message, notices that the connection is gone, or connects. */
   read(): void {
     const pipe = this.#pipe;
     if (pipe === undefined) {
@@ -134,7 +134,7 @@ export class SimulatedTerminal {
     } else if (pipe.isVenueClosed) this.#close(pipe);
   }
 
-  /** Each second. */
+  /** Called each second. */
   tick(): void {
     this.#do(this.#session.tick());
     this.#desk.tick();
@@ -223,7 +223,7 @@ export class SimulatedTerminal {
     this.#pipe = undefined;
     this.#session.lost();
     this.#connectAt = this.#world.clock.monotonic() + this.#world.chance.between(...reconnectMs);
-    // What comes late, or is read late, may end it.
+    // A message that comes late, or is read late, may end the session.
     const isLate = reason === 'silent' || reason === 'protocol';
     if (this.#ended === undefined || (isLate && !this.#world.isQuiet)) return;
     this.#world.breach('the session goes on by itself, and refuses nothing that is right', text);
@@ -231,7 +231,7 @@ export class SimulatedTerminal {
 
   // As PluginClient.
 
-  /** The gateway is told what the journal knows, as on a new connection, or for a command that comes again. */
+  /** Tells the gateway what the journal knows, as on a new connection or for a command that comes again. */
   hello(): void {
     this.#outgoing.open(this.#options.gateway.lastSeq);
     this.#flushPlugin();
@@ -240,7 +240,7 @@ export class SimulatedTerminal {
     }
   }
 
-  /** What an earlier process has stored and not brought to a report, or a cancel to its outcome, is taken up. */
+  /** Takes up commands that an earlier process has stored and not reported on, and cancels without an outcome. */
   #join(): void {
     this.#hasJoined = true;
     const executions = this.#plugin.executions();
@@ -262,7 +262,7 @@ export class SimulatedTerminal {
     else if (found !== undefined) this.#memory.report(submit.executionId, found);
   }
 
-  /** A command is carried out once, when it is durable. */
+  /** Stores a command, and carries it out once it is durable, unless it is known. */
   receive(command: Command): void {
     this.#world.note(() => `gateway: ${JSON.stringify(command)}`);
     const isSubmit = command.type === 'submit';
@@ -293,7 +293,7 @@ export class SimulatedTerminal {
     });
   }
 
-  /** What is durable the gateway is told. */
+  /** Makes the reports durable, then sends them to the gateway. */
   #flushPlugin(): void {
     this.#world.mayDie();
     this.#plugin.flush();

@@ -1,6 +1,6 @@
 /**
- * A venue's book of orders, and what it says of them: right by the specification, and making random use of the
- * freedom that it leaves. Owns the orders and the requests that wait to be decided.
+ * A venue's book of orders, and its messages on them: right by the specification, with random use of the freedom
+ * that it leaves. Owns the orders and the requests that wait to be decided.
  */
 import { toFixTime } from '../../src/fix/fix-time.js';
 import { valueOf, type ReceivedMessage } from '../../src/fix/message.js';
@@ -8,7 +8,7 @@ import { tags, types } from '../../src/fix/tags.js';
 import { mixed, type Surroundings } from './surroundings.js';
 import { statusExecId, VenueSession, type Said } from './venue-session.js';
 
-/** How often what becomes of a request, or of an order of its own accord. */
+/** How often a request gets which answer, and how often what happens to an order by itself. */
 const weights = {
   order: { rejectTheOrder: 8, refuseTheMessage: 10, take: 82 },
   cancel: { rejectTheCancel: 13, refuseTheMessage: 7, take: 80 },
@@ -30,22 +30,22 @@ interface Trade {
 }
 
 class VenueOrder {
-  /** What reports call it: another ClOrdID once people at the venue have changed the order. */
+  /** ClOrdID in reports: another one once people at the venue have changed the order. */
   name: string;
   trades: Trade[] = [];
-  /** The quantity of all trades, also of those that were taken back or corrected since. */
+  /** The quantity of all trades, those that were taken back or corrected since included. */
   everTraded = 0;
   isUndone = false;
-  /** It rests, or has rested. */
+  /** The order rests, or has rested. */
   isTaken = false;
-  /** Its message was refused. */
+  /** The order's message was refused. */
   isRefused = false;
-  /** OrdStatus, with nothing open. */
+  /** OrdStatus once nothing is open. */
   end: '2' | '4' | '8' | 'C' | undefined;
   endedAt: number | undefined;
-  /** OrdStatus beside what is filled: suspended, stopped, or at the end of its day. */
+  /** OrdStatus that ranks above the filled quantity: suspended, stopped, or at the end of its day. */
   aside: '9' | '7' | '3' | 'B' | undefined;
-  /** ClOrdID of the cancel that is considered. */
+  /** ClOrdID of a cancel that the venue has neither carried out nor rejected. */
   cancel: string | undefined;
   isCancelShown = false;
   isForgotten = false;
@@ -87,16 +87,16 @@ interface Request {
 export class SimulatedVenue {
   readonly session: VenueSession;
   readonly #orders = new Map<string, VenueOrder>();
-  /** What the venue has decided of a cancel, by ClOrdID, or of its message; undefined as long as it has not. */
+  /** The venue's decision on each cancel or its message, by ClOrdID; undefined until it has decided. */
   readonly cancels = new Map<string, 'cancelled' | 'rejected' | 'refused' | undefined>();
   readonly #world: Surroundings;
   readonly #requests: Request[] = [];
-  /** `8 V1`: the desk was given a report (8) on order V1 by a name of its own. */
+  /** `8 V1`: the desk was given a report (8) on order V1 that has a ClOrdID of the desk. */
   readonly #heard = new Set<string>();
   readonly #weights: typeof weights;
   /**
-   * ClOrdIDs of orders of which a question was ignored. A desk asks three times: never two in a row, and once in all
-   * where answers may be lost, too.
+   * ClOrdIDs of orders of which a question was ignored. A desk asks three times, so never two in a row are ignored,
+   * and only one in all if answers may be lost, too.
    */
   readonly #ignored = new Set<string>();
   #executions = 0;
@@ -116,7 +116,7 @@ export class SimulatedVenue {
     return this.#requests.length === 0 && this.session.isIdle;
   }
 
-  /** @returns the order of this name, unless its message was refused: the venue knows no such order. */
+  /** @returns the order of this ClOrdID that the venue knows: none if its message was refused. */
   find(clOrdId: string): VenueOrder | undefined {
     const order = this.#orders.get(clOrdId);
     return order?.isRefused === true ? undefined : order;
@@ -149,7 +149,7 @@ export class SimulatedVenue {
       order.aside = order.aside === undefined ? this.#world.chance.pick(['9', '7']) : undefined;
       this.#report(order, { ExecType: order.aside ?? 'D' });
     },
-    /** Where quantities are left out, nothing but the name would tell a trade from one that is repeated. */
+    /** Only with all amounts: without them nothing but the ClOrdID tells a new trade from a repeated one. */
     rename: (order: VenueOrder) => {
       const { chance, habits } = this.#world;
       if (habits.amounts !== 'all' || order.isUndone) return;
@@ -158,7 +158,7 @@ export class SimulatedVenue {
       order.name = `X${++this.#renamed}`;
       this.#report(order, { ExecType: '5', OrigClOrdID });
     },
-    /** PossResend: by its own choice, under a new number. */
+    /** Repeats a report with PossResend, under a new number. */
     repeat: (order: VenueOrder) => {
       const reports = order.reports.filter(({ ExecID }) => ExecID !== statusExecId);
       if (reports.length === 0 || order.isForgotten) return;
@@ -166,8 +166,8 @@ export class SimulatedVenue {
       this.#say({ PossResend: 'Y', ...report });
     },
     /**
-     * A bust, or a correction of quantity and price. Nothing but the ExecID tells the trades of such an order apart, and
-     * nothing but its name tells that it rests again.
+     * A bust, or a correction of quantity and price. Only with unique ExecIDs and a ClOrdID of the desk: nothing else
+     * tells the trades of the order apart afterwards, and that it rests again.
      */
     takeBack: (order: VenueOrder) => {
       const { chance, habits } = this.#world;
@@ -185,11 +185,11 @@ export class SimulatedVenue {
     },
     expire: (order: VenueOrder) => this.#end(order, 'C'),
     cancel: (order: VenueOrder) => this.#end(order, '4'),
-    /** A report that is lost would be taken, in an answer, for one of an order that the venue has forgotten. */
+    /** Not if the report may be lost: Rejected in an answer would then mean an order that the venue forgot. */
     reject: (order: VenueOrder) => {
       if (!this.#world.habits.losesReports) this.#end(order, '8');
     },
-    /** Nothing but LeavesQty tells that it does not go on the next day. */
+    /** Only with LeavesQty, which alone tells that the order does not go on the next day. */
     endTheDay: (order: VenueOrder) => {
       const { amounts } = this.#world.habits;
       if (order.timeInForce !== day || amounts === 'none' || amounts === 'some') return;
@@ -204,13 +204,13 @@ export class SimulatedVenue {
       this.#end(order, '4', { ClOrdID, OrigClOrdID: order.clOrdId });
     },
     rejectTheCancel: (order: VenueOrder) => this.#rejectPending(order, '99'),
-    /** It had happened before the order ended. A report that is lost then would never be asked for. */
+    /** Reports a trade from before the order's end. Not if the report may be lost: it would never be asked for. */
     tradeLate: (order: VenueOrder) => {
       if (order.end === '4' && !this.#world.habits.losesReports) this.#trade(order);
     },
   };
 
-  /** The desk is given a message: by a name of its own it learns whose number OrderID is. */
+  /** Notes a message that the desk is given: from a ClOrdID of its own the desk learns the order of an OrderID. */
   noteDelivery(message: ReceivedMessage): void {
     const isNamed = [tags.ClOrdID, tags.OrigClOrdID].some((tag) => {
       const name = valueOf(message, tag) ?? '';
@@ -223,7 +223,7 @@ export class SimulatedVenue {
     const clOrdId = valueOf(message, tags.ClOrdID) ?? '';
     const request: Request = { message, seq, life: this.session.life };
     const isQuestion = message.type === types.OrderStatusRequest;
-    // Before requests that came earlier: it is answered from the book as it is.
+    // A question may be answered before earlier requests, from the book as it is.
     if (isQuestion && this.#world.chance.happens(0.9)) return this.#decideQuestion(request);
     this.#requests.push(request);
     if (isQuestion) return;
@@ -240,7 +240,7 @@ export class SimulatedVenue {
   #decideOrder(request: Request): void {
     const { chance, habits } = this.#world;
     const order = this.#orders.get(valueOf(request.message, tags.ClOrdID) ?? '') as VenueOrder;
-    // A refusal that is lost, after a report of it as pending: it would be taken for one that the venue has forgotten.
+    // If the refusal were lost after a report, the order would be taken for one that the venue has forgotten.
     const isShown = habits.saysPendingNew || order.reports.length > 0;
     const decided = habits.losesReports && isShown ? 'take' : chance.weigh(this.#weights.order);
     if (decided === 'refuseTheMessage') {
@@ -279,7 +279,7 @@ export class SimulatedVenue {
     if (order.isCancelShown) this.#report(order, { ExecType: '6', ClOrdID, OrigClOrdID });
   }
 
-  /** It is refused only where the desk hears of the order all the same. */
+  /** Refuses a question only if the desk hears of the order all the same. */
   #decideQuestion(request: Request): void {
     const { chance, habits } = this.#world;
     const clOrdId = valueOf(request.message, tags.ClOrdID) ?? '';
@@ -302,11 +302,11 @@ export class SimulatedVenue {
     }
     const isHeardOf = !habits.losesReports && known.reports.length > 0;
     if (decided === 'refuseTheMessage' && isHeardOf) return this.#refuse(request);
-    // The cancel that it considers may show in an answer alone.
+    // Only an answer may show the cancel that is considered.
     const isPending = known.cancel !== undefined && chance.happens(0.5);
     const OrdStatus = isPending ? '6' : known.status;
     const OrdRejReason = known.end === '8' ? '99' : undefined;
-    // By a name that is not the desk's only where the number tells which order it is.
+    // A ClOrdID that is not the desk's only if the desk knows the OrderID.
     const ClOrdID = isReported ? chance.pick([clOrdId, known.name]) : clOrdId;
     this.#report(known, { ...answer, ClOrdID, OrdStatus, OrdRejReason });
   }
@@ -328,7 +328,7 @@ export class SimulatedVenue {
     const { aside } = order;
     order.end = end;
     order.aside = undefined;
-    // Both are right: what it is aside from ranks above its end.
+    // OrdStatus may show either: what the order was aside from its fills ranks above its end.
     const isHidden = aside !== undefined && end !== '8' && this.#world.chance.happens(0.5);
     this.#report(order, { ExecType: end, ...(isHidden ? { OrdStatus: aside } : {}), ...named });
   }
@@ -346,10 +346,10 @@ export class SimulatedVenue {
     this.session.say(types.OrderCancelReject, { ...about, CxlRejResponseTo: '1', CxlRejReason });
   }
 
-  /** Reject where it breaks the session's rules, BusinessMessageReject where it breaks the venue's. */
+  /** Refuses by Reject (session rules broken) or by BusinessMessageReject (rules of the venue broken). */
   #refuse({ message, seq, life }: Request): void {
     const { chance } = this.#world;
-    // Its number means nothing after a reset, and need not be said beside a name.
+    // The request's number means nothing after a reset, and may be left out beside a ClOrdID.
     const isNumbered = life === this.session.life && chance.happens(0.8);
     const RefSeqNum = isNumbered ? seq : undefined;
     const RefMsgType = message.type;
@@ -389,7 +389,7 @@ export class SimulatedVenue {
     this.session.say(types.ExecutionReport, { ...report, ...left });
   }
 
-  /** Before FIX 4.4 ExecTransType told an answer to a question from news. */
+  /** Before FIX 4.4 ExecTransType, not ExecType, marked answers, busts and corrections. */
   #inItsVersion(report: Said): Said {
     const { ExecType, OrdStatus } = report;
     if (!this.#world.habits.isBefore44) return report;

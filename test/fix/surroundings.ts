@@ -1,12 +1,12 @@
 /**
- * What the parts of a simulated world share: its clock and its chances, the habits of its venue, pipes, and the rules
- * that must hold in it. Owns the breaches of them.
+ * What the parts of a simulated world share: the clock, chance, the habits of the venue, pipes, and the rules that
+ * must hold. Owns the breaches of the rules.
  */
 import type { ReceivedMessage } from '../../src/fix/message.js';
 import { Chance } from '../harness/chance.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
-/** What must hold in every world. The last three are looked at when all is quiet. */
+/** What must hold in every world. The last three are checked when all is quiet. */
 export const rules = [
   'nothing throws',
   'an order and a cancel leave once',
@@ -32,28 +32,28 @@ function habitsOf(chance: Chance) {
   const kills = !forgets && chance.happens(0.6);
   return {
     /**
-     * Reports are lost for good, as by a reset. Only where they are whole and the desk can ask: elsewhere nobody could
-     * know what was in them, and no rule would hold.
+     * Reports are lost for good, as by a reset. Only in worlds where reports have all amounts and the venue answers
+     * questions: elsewhere the desk could not learn what was in them, and no rule would hold.
      */
     losesReports,
     answersQuestions: losesReports || chance.happens(0.7),
     /** CumQty, LeavesQty and AvgPx: in all reports, 0 in all, in some reports, or in none. */
     amounts,
-    /** ExecIDs begin anew after so many: elsewhere nothing but the ExecID tells a trade from one that is repeated. */
+    /** ExecIDs begin anew after so many. Not without amounts: they alone tell new trades from repeated ones then. */
     execIds: amounts === 'all' ? chance.pick([2, 5, Infinity]) : Infinity,
     /**
-     * Answers a question on an order that has ended as if there had been none. Not with kills: with a report that was
-     * lost and one that was read and not stored, nobody could know.
+     * Answers a question on an order that has ended as if there were no such order. Not with kills: if one report
+     * was lost and another was read and not stored, the desk could not know that the venue has had the order.
      */
     forgets,
     kills,
     /** A kill may take the journal of the FIX session with it. */
     losesJournal: kills && losesReports && chance.happens(0.5),
-    /** Of the desk: each logon begins the sequences anew. */
+    /** The desk resets both sequences at each logon. */
     resetsOnLogon: losesReports && chance.happens(0.35),
-    /** Answers a ResendRequest with the messages; otherwise it passes over all of them. */
+    /** Answers a ResendRequest with the messages; otherwise with a gap fill over all of them. */
     resends: !losesReports || chance.happens(0.7),
-    /** Keeps what comes after a gap; otherwise it asks for all of it again. */
+    /** Keeps messages that come after a gap; otherwise asks for all of them again. */
     keepsAhead: chance.happens(0.5),
     acknowledges: chance.pick([0, 0.5, 1]),
     saysPendingNew: chance.happens(0.3),
@@ -65,7 +65,7 @@ function habitsOf(chance: Chance) {
   };
 }
 
-/** For one world: what happens often in one does not happen in another, and so hides nothing there. */
+/** Draws weights for one world: what is frequent in one world is rare in another, where it hides no fault. */
 export function mixed<T extends string>(
   weights: Readonly<Record<T, number>>,
   chance: Chance,
@@ -84,11 +84,11 @@ export class Surroundings {
   readonly chance: Chance;
   readonly habits: ReturnType<typeof habitsOf>;
   readonly breaches: Breach[] = [];
-  /** What happened, if it is kept. */
+  /** What happened, if a log is kept. */
   readonly log: string[] = [];
-  /** Faults happen, and orders come; afterwards all that is open comes to an answer. */
+  /** Whether faults happen and orders come; afterwards everything that is open must get an answer. */
   isWild = true;
-  /** Nothing is under way any more. */
+  /** Whether nothing is under way any more. */
   isQuiet = false;
   readonly #isLogged: boolean;
 
@@ -108,7 +108,7 @@ export class Surroundings {
     this.breaches.push({ rule, text });
   }
 
-  /** A fault that happens by itself. */
+  /** Whether a fault happens now; never once the world is calm. */
   happens(probability: number): boolean {
     return this.isWild && this.chance.happens(probability);
   }
@@ -119,7 +119,7 @@ export class Surroundings {
   }
 }
 
-/** A connection: in order, and a side learns of the other's end when it has read what came before. */
+/** A connection: keeps the order, and a side learns of the other's close once it has read what came before. */
 export class Pipe {
   readonly toVenue: ReceivedMessage[] = [];
   readonly toTerminal: ReceivedMessage[] = [];

@@ -1,6 +1,7 @@
 /**
  * Random stories of a venue that is right by the specification and makes use of its freedom, of connections that
- * break, and of kills. The same worlds each time; FC_SEED is the first seed of others, and TEST_ALL tells many more.
+ * break, and of kills. The worlds are the same each time; FC_SEED is the first seed of others, and TEST_ALL adds
+ * many more.
  */
 import t from 'tap';
 import { rules } from './surroundings.js';

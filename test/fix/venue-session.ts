@@ -1,6 +1,6 @@
 /**
  * The venue's side of a FIX session, right by the specification: numbers over connections, resends, resets. Owns the
- * numbers and what was sent, which live as long as the venue.
+ * numbers and the sent messages, which live as long as the venue.
  */
 import { toFixTime } from '../../src/fix/fix-time.js';
 import { numberOf, shownMessage, valueOf, type ReceivedMessage } from '../../src/fix/message.js';
@@ -10,7 +10,7 @@ import type { Pipe, Rule, Surroundings } from './surroundings.js';
 
 const names = { ...tags, CxlRejResponseTo: 434 };
 type Name = keyof typeof names;
-/** Fields of a message by their names, but for those that are undefined. */
+/** Fields of a message by their names; those that are undefined are left out. */
 export type Said = Readonly<Partial<Record<Name, string | number | undefined>>>;
 
 const heartbeatSec = 30;
@@ -18,13 +18,13 @@ const heartbeatSec = 30;
 export const statusExecId = '0';
 /** SessionRejectReason: a tag appears more than once. */
 const isTwice = '13';
-/** Not sent again: a gap is filled in their place. */
+/** Types that are not sent again: a gap fill takes their place. */
 const passedOver = /^[01245A]$/;
 const logon: Said = { EncryptMethod: '0', HeartBtInt: heartbeatSec };
 const anew: Said = { ...logon, ResetSeqNumFlag: 'Y' };
 
 export class VenueSession {
-  /** Counts the resets: a number from before one means nothing. */
+  /** Counts the resets: a number from before the latest one means nothing. */
   life = 1;
   readonly #world: Surroundings;
   readonly #onMessage: (message: ReceivedMessage, seq: number) => void;
@@ -32,17 +32,17 @@ export class VenueSession {
   #in = 1;
   #sent: { readonly type: string; readonly said: Said }[] = [];
   readonly #ahead = new Map<number, ReceivedMessage>();
-  /** The number from which it has asked for messages; 0 where that may have been lost. */
+  /** The first number of the latest ResendRequest; 0 if that, or its answer, may have been lost. */
   #askedFrom = 0;
   #pipe: Pipe | undefined;
   #isLoggedOn = false;
-  /** It has asked within the session to begin anew, and reads nothing until that is answered. */
+  /** The venue has reset the sequences within the session, and reads nothing until that is answered. */
   #awaitsReset = false;
   /** The other side may not have heard of the latest reset: the next logon makes another one. */
   #isResetUnsure = false;
   /**
-   * The next report that tells something new gets a field twice on its way: the desk must refuse it, and its content is
-   * lost. Not an answer: a desk asks three times, and cannot read three answers that are spoiled.
+   * Whether the next report with news gets a field twice on its way: the desk must refuse it, and its content is
+   * lost. An answer is spared: a desk asks only three times, and all three answers might be spoiled.
    */
   isNextSpoiled = false;
   #saidAt = 0;
@@ -52,7 +52,7 @@ export class VenueSession {
     this.#onMessage = onMessage;
   }
 
-  /** Nothing that has arrived waits. */
+  /** Whether every message that has arrived is read. */
   get isIdle(): boolean {
     return (this.#pipe?.toVenue.length ?? 0) === 0;
   }
@@ -72,7 +72,7 @@ export class VenueSession {
     this.#isLoggedOn = false;
   }
 
-  /** What was said while there is no connection is asked for later. */
+  /** Sends a message; without a connection the desk asks for it later. */
   say(type: string, said: Said = {}): void {
     this.#sent.push({ type, said });
     this.#write(type, this.#out++, said);
@@ -90,7 +90,7 @@ export class VenueSession {
     if (this.#isLoggedOn && silentMs >= heartbeatSec * 1_000) this.say(types.Heartbeat);
   }
 
-  /** The network: what was under way arrives in part, on either side. */
+  /** The network breaks: a part of what was under way arrives, on either side. */
   cut(): void {
     const { chance } = this.#world;
     const pipe = this.#pipe;
@@ -102,7 +102,7 @@ export class VenueSession {
     this.drop();
   }
 
-  /** A message that cannot be framed is passed over, and its number is missing then; a Logon would end the connection. */
+  /** Garbles a message, so that its number is missing. Not a Logon, without which the connection would end. */
   lose(): void {
     const { chance } = this.#world;
     const queue = chance.happens(0.7) ? this.#pipe?.toTerminal : this.#pipe?.toVenue;
@@ -115,7 +115,7 @@ export class VenueSession {
     this.#askedFrom = 0;
   }
 
-  /** Its own choice within the session. */
+  /** The venue resets both sequences within the session. */
   beginAnew(): void {
     if (!this.#isLoggedOn || this.#awaitsReset) return;
     this.#world.note(() => 'the venue begins anew within the session');
@@ -124,7 +124,7 @@ export class VenueSession {
     this.say(types.Logon, anew);
   }
 
-  /** SequenceReset without a gap fill: after a disaster, what stands between is lost. */
+  /** Sends a SequenceReset without gap fill, as after a disaster: the messages between are lost. */
   passOver(numbers: number): void {
     if (!this.#isLoggedOn || this.#awaitsReset) return;
     const next = this.#out + numbers;
@@ -171,7 +171,7 @@ export class VenueSession {
       if (valueOf(message, tags.PossDupFlag) !== 'Y') this.#refuse('too low', message);
       return;
     }
-    // At once: both sides may lack something, each waiting for the other.
+    // Answered ahead of its turn: both sides may lack messages, each waiting for the other.
     if (message.type === types.ResendRequest) this.#resend(message);
     if (seq > this.#in) return this.#onAhead(message, seq);
     for (let next: ReceivedMessage | undefined = message; next !== undefined;) {
@@ -188,7 +188,7 @@ export class VenueSession {
   #onLogon(message: ReceivedMessage, seq: number): void {
     const isReset = valueOf(message, tags.ResetSeqNumFlag) === 'Y';
     if (isReset && this.#isLoggedOn) {
-      // The answer to its own reset.
+      // The answer to the venue's own reset.
       this.#awaitsReset = false;
       this.#in = seq + 1;
       return;
@@ -234,7 +234,7 @@ export class VenueSession {
         this.say(types.Logout);
         return this.drop();
       case types.Reject:
-        // Of a report that was spoiled on its way.
+        // The desk refuses a report that was spoiled on its way.
         if (valueOf(message, tags.SessionRejectReason) === isTwice) return;
         return this.#refuse('a refusal', message);
       default:

@@ -1,7 +1,7 @@
 /**
- * A venue, a terminal and a gateway, and a story of what happens to them by chance: messages that travel, orders and
- * cancels, faults. A seed tells the same story again. When it is told, all faults end, and the venue's book and the
- * gateway's view are compared.
+ * A venue, a terminal and a gateway, and a story of what happens to them by chance: messages that travel, orders
+ * and cancels, faults. A seed tells the same story again. At its end all faults end, and the gateway's view is
+ * compared with the venue's book.
  */
 import { clOrdIdOf } from '../../src/fix/order-message.js';
 import { errorText } from '../../src/lib/error-text.js';
@@ -11,7 +11,7 @@ import { SimulatedFile, SimulatedTerminal } from './simulated-terminal.js';
 import { SimulatedVenue } from './simulated-venue.js';
 import { Killed, mixed, Surroundings, type Rule } from './surroundings.js';
 
-/** How often each is what happens next. */
+/** How often each act comes next. */
 const course = {
   'the terminal goes on': 100,
   'the terminal reads the venue': 50,
@@ -40,23 +40,23 @@ const ordersMax = 30;
 const stepsMs = [100, 300, 1_000, 1_000, 3_000];
 const pauseMs = 20_000;
 const tickMs = 1_000;
-/** Twice so long: longer than reconnecting, and three questions and their answers, take. */
+/** Ticks of each of two quiet periods: longer than reconnecting and three questions with their answers take. */
 const quietTicks = 120;
-/** In a second, before it is taken for a circle. */
+/** Rounds of messages in a second; more count as a loop. */
 const roundsMax = 10_000;
 
-/** What an order may be called at the gateway, by its end at the venue: OrdStatus, or never there. */
+/** Statuses that an order may have at the gateway, by its OrdStatus at the venue; `none` if it never came there. */
 const ends = {
   '2': ['filled'],
   '4': ['cancelled'],
   '8': ['rejected'],
-  // Rejected means at the gateway that nothing of it was executed.
+  // Rejected means at the gateway that nothing was executed.
   '8 after a trade': ['cancelled'],
   C: ['expired'],
   none: ['rejected', 'expired'],
 };
 
-/** Of an order, at the venue. */
+/** What is true of an order at the venue. */
 interface Truth {
   readonly end: keyof typeof ends | undefined;
   readonly traded: number;
@@ -64,9 +64,9 @@ interface Truth {
   readonly value: number;
   /** A trade was taken back or corrected. */
   readonly isUndone: boolean;
-  /** The venue may yet carry out a cancel of it. */
+  /** The venue may yet carry out a cancel of the order. */
   readonly isConsidered: boolean;
-  /** The desk's note of it was lost, or the venue has forgotten it. */
+  /** The desk's note of the order was lost, or the venue has forgotten the order. */
   readonly isGone: boolean;
 }
 
@@ -86,7 +86,7 @@ export class VenueWorld {
   readonly #venue: SimulatedVenue;
   #terminal: SimulatedTerminal;
   #tickAt = tickMs;
-  /** Orders whose note was lost with the journal: nothing more is known of them than that. */
+  /** Orders whose notes were lost with the journal, if they had any. */
   readonly #lost = new Set<string>();
 
   constructor(seed: number, isLogged = false) {
@@ -96,21 +96,21 @@ export class VenueWorld {
     this.#terminal = this.#start();
   }
 
-  /** @returns what has gone wrong, and what happened, if it is kept. */
+  /** @returns what has gone wrong, and what happened, if a log is kept. */
   run(): Pick<Surroundings, 'breaches' | 'log'> {
     const world = this.#world;
     const calm = { ...course, ...mixed(ofVenue, world.chance) };
     const wild = { ...calm, ...commands, ...mixed(faults, world.chance) };
     try {
       for (let act = 0; act < wildActs; act++) this.#acts[world.chance.weigh(wild)]();
-      // Nothing that comes after it hides what it has done.
+      // One last fault, whose effect no further fault hides.
       this.#acts[world.chance.pick(Object.keys(faults) as Act[])]();
       world.isWild = false;
       world.note(() => 'no faults any more');
       for (let act = 0; act < calmActs; act++) this.#acts[world.chance.weigh(calm)]();
       world.note(() => 'quiet');
       for (let tick = 0; tick < quietTicks; tick++) this.#settle();
-      // Nothing is under way: a session that comes back is not lost again.
+      // Nothing is under way any more, so a session that comes back must not be lost again.
       world.isQuiet = true;
       if (world.chance.happens(0.3))
         this.#acts[world.habits.kills ? 'kill' : 'the venue is cut off']();
@@ -153,14 +153,14 @@ export class VenueWorld {
       const { habits, chance } = this.#world;
       if (habits.losesReports) this.#venue.session.passOver(chance.between(1, 5));
     },
-    /** The specification has no answer to a process that dies between the two resets. */
+    /** Not with kills: the specification does not say what follows when a process dies between the two resets. */
     'the venue begins anew': () => {
       const { losesReports, kills, resetsOnLogon } = this.#world.habits;
       if (losesReports && !kills && !resetsOnLogon) this.#venue.session.beginAnew();
     },
   };
 
-  /** All that is under way arrives, and a second passes. */
+  /** Lets everything that is under way arrive, and a second pass. */
   #settle(): void {
     for (let round = 0; round < 2 || !(this.#terminal.isIdle && this.#venue.isIdle); round++) {
       this.#acts['the terminal goes on']();
@@ -198,7 +198,7 @@ export class VenueWorld {
     this.#terminal = this.#start();
   }
 
-  /** With the numbers in it: operator and venue agree to begin anew. */
+  /** The journal is lost with its numbers, so operator and venue agree to begin anew. */
   #loseJournal(): void {
     this.#world.note(() => 'the journal of the session is lost');
     for (const executionId of this.#gateway.executions.keys()) this.#lost.add(executionId);
@@ -233,14 +233,14 @@ export class VenueWorld {
     }
   }
 
-  /** Nobody knows what became of an order where the venue cannot be asked, or that the terminal has not stored. */
+  /** An order may be unknown if the venue answers no questions, or if the terminal has not stored it. */
   #isTrue({ status, confirmedAt, quantity }: Execution, truth: Truth): boolean {
     const { end, traded, everTraded, isGone, isUndone } = truth;
     const { answersQuestions } = this.#world.habits;
     if (status === 'unknown') {
       return isGone || !answersQuestions || (confirmedAt === null && end === 'none');
     }
-    // What was once filled stays so, and no quantity falls.
+    // An order that was once filled stays filled, and no quantity falls.
     if (isUndone && status === 'filled') return everTraded >= (quantity ?? 0);
     if (isUndone && status === 'partially_filled') return end === undefined;
     if (end !== undefined) return ends[end].includes(status);
