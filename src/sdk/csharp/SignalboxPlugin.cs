@@ -4,9 +4,9 @@
 // Speaks version 1 of the plugin protocol (PROTOCOL.md) and does what every plugin needs: stores each command durably
 // before it acknowledges it, hands it over once, keeps each report until the gateway has it, reconnects.
 //
-// Three threads: that of Run receives, without a pause, because a WebSocket answers pings only while a receive is
-// pending; one flushes the journal and sends, because a WebSocket takes one send at a time; one calls the terminal, so
-// that a broker's call may take its time.
+// Three threads: the one of Run receives, without a pause, because a WebSocket answers pings only while a receive is
+// pending; one flushes the journal and sends, because a WebSocket takes one send at a time; one calls the terminal,
+// so that a broker's call may take its time.
 using System;
 using System.Collections;
 using System.Collections.Concurrent;
@@ -29,7 +29,7 @@ using System.Threading.Tasks;
 
 namespace Signalbox
 {
-    /// <summary>A JSON object. What has no value is left out: a field is never null.</summary>
+    /// <summary>A JSON object. Fields without a value are left out: a field is never null.</summary>
     public sealed class Fields : Dictionary<string, object>
     {
         public new void Add(string name, object value)
@@ -43,10 +43,10 @@ namespace Signalbox
             return TryGetValue(name, out value) ? value : null;
         }
 
-        /// <summary>Null when it is absent or no text.</summary>
+        /// <summary>The text of a field; null if it is absent or no text.</summary>
         public string Text(string name) { return Get(name) as string; }
 
-        /// <summary>NaN when it is absent or no number.</summary>
+        /// <summary>The number of a field; NaN if it is absent or no number.</summary>
         public double Number(string name)
         {
             var value = Get(name);
@@ -109,7 +109,7 @@ namespace Signalbox
     internal static class Words
     {
         internal const int FrameBytesMax = 131072;
-        /// <summary>Of a frame that the gateway takes.</summary>
+        /// <summary>Levels of nesting in a frame that the gateway takes.</summary>
         internal const int FrameDepthMax = 64;
         /// <summary>The gateway takes no seq above it.</summary>
         internal const long SeqMax = 9007199254740991;
@@ -135,10 +135,10 @@ namespace Signalbox
         }
     }
 
-    /// <summary>What the gateway takes of reports and events (PROTOCOL.md): what it refuses would be sent again for ever.</summary>
+    /// <summary>Checks reports and events as the gateway does: one that it refuses would be sent again for ever.</summary>
     internal static class FrameFault
     {
-        /// <summary>Of a value: null when it is right, otherwise the path of what is wrong in it, which is empty for itself.</summary>
+        /// <summary>Returns null if the value is right, else the path of the fault in it; empty for the value itself.</summary>
         delegate string Judge(object value);
 
         const int IdMax = 128;
@@ -202,7 +202,7 @@ namespace Signalbox
                 { "executionId", Id }, { "orderRef", Id } }) },
         };
 
-        /// <summary>The first field that the gateway would refuse, such as `fill.price`; null when it takes the frame.</summary>
+        /// <summary>The first field that the gateway would refuse, such as `fill.price`; null if it takes the frame.</summary>
         internal static string In(Fields frame)
         {
             var path = Frames[frame.Text("type")](frame);
@@ -288,7 +288,7 @@ namespace Signalbox
             { "order/submit", Order.Keys.ToArray() }, { "position/close", new[] { "instrument" } }, { "account/flatten", new string[0] },
         };
 
-        /// <summary>The first reason to reject a command, or null. Nothing in a payload is passed over.</summary>
+        /// <summary>The first reason to reject a command, or null. Unknown fields of a payload are rejected, too.</summary>
         /// <param name="commands">Those that the terminal takes.</param>
         /// <param name="without">Fields of an order that the terminal does not support.</param>
         public static Fault FaultOf(Execution command, string[] commands, params string[] without)
@@ -347,10 +347,10 @@ namespace Signalbox
     /// <summary>Objects are Fields, arrays List&lt;object&gt;, numbers long or double.</summary>
     public static class Json
     {
-        /// <summary>As deep as an operator can let a payload be.</summary>
+        /// <summary>The deepest payload that an operator can allow.</summary>
         internal const int DepthMax = 128;
 
-        /// <summary>Whether nothing in it is nested deeper; an object or array is the first level of itself.</summary>
+        /// <summary>Whether the value is nested at most so deep; an object or array is the first level of itself.</summary>
         internal static bool IsWithin(object value, int depth)
         {
             var fields = value as IDictionary<string, object>;
@@ -452,7 +452,7 @@ namespace Signalbox
             long whole;
             if (long.TryParse(match.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out whole)) return whole;
             double number;
-            // JSON has numbers beyond any double: they become the largest, which is above every limit, and can be written.
+            // A number beyond any double becomes the largest double, which is above every limit and can be written.
             if (double.TryParse(match.Value, NumberStyles.Float, CultureInfo.InvariantCulture, out number) && !double.IsInfinity(number)) return number;
             return match.Value[0] == '-' ? double.MinValue : double.MaxValue;
         }
@@ -509,7 +509,7 @@ namespace Signalbox
         internal Fields State;
         internal DateTime At;
 
-        /// <summary>Without an outcome.</summary>
+        /// <summary>Whether the cancel has no outcome yet.</summary>
         internal bool IsOpen { get { return State == null || State.Text("status") == "pending"; } }
     }
 
@@ -525,21 +525,21 @@ namespace Signalbox
     /// </summary>
     internal sealed class Journal : IDisposable
     {
-        /// <summary>Longer than an operator can let a signal live: until then a command may be redelivered.</summary>
+        /// <summary>Longer than an operator can let a signal live, and so longer than a command may be redelivered.</summary>
         static readonly TimeSpan Keep = TimeSpan.FromDays(2);
-        /// <summary>Above it, what can no longer be redelivered is forgotten earlier.</summary>
+        /// <summary>Above so many, executions that can no longer be redelivered are forgotten earlier.</summary>
         const int ExecutionsMax = 100000;
         const int CompactAfter = 20000;
 
         internal readonly Dictionary<string, Execution> Executions = new Dictionary<string, Execution>();
         internal readonly Dictionary<string, CancelRecord> Cancels = new Dictionary<string, CancelRecord>();
-        /// <summary>By the id of the report, which is its order.</summary>
+        /// <summary>Reports by their ids, which are in the order of the reports.</summary>
         internal readonly SortedDictionary<long, KeptReport> Reports = new SortedDictionary<long, KeptReport>();
         internal long Seq;
         readonly string path, head;
         readonly FileStream theLock;
         FileStream file;
-        /// <summary>The same file again, to flush it without the mutex: two threads must not use one FileStream.</summary>
+        /// <summary>A second stream, to flush the file without the mutex: two threads must not share a FileStream.</summary>
         FileStream disk;
         long lastReportId;
         int lines;
@@ -580,7 +580,7 @@ namespace Signalbox
                 if (open != null) open.Dispose();
         }
 
-        /// <summary>Applies an entry and writes it. A disk that does not take it fails the next Sync.</summary>
+        /// <summary>Applies an entry and writes it. If the disk does not take it, the next Sync fails.</summary>
         internal void Note(string kind, Fields entry)
         {
             entry = new Fields { { "kind", kind }, { "at", Words.Time(DateTime.UtcNow) } }.With(entry);
@@ -603,9 +603,9 @@ namespace Signalbox
             return lastReportId;
         }
 
-        /// <summary>Makes all entries durable. Of one thread at a time.</summary>
-        /// <param name="mutex">That of Note, which waits for the disk only where the file is replaced.</param>
-        /// <exception cref="IOException">Some are not, and none after them will be.</exception>
+        /// <summary>Makes all entries durable. Call it from one thread at a time.</summary>
+        /// <param name="mutex">The one of Note; Sync holds it over a wait for the disk only to replace the file.</param>
+        /// <exception cref="IOException">Some entries are not durable, and no later ones will be.</exception>
         internal void Sync(object mutex)
         {
             lock (mutex)
@@ -693,7 +693,7 @@ namespace Signalbox
         {
             if (!File.Exists(path)) return;
             var text = File.ReadAllText(path);
-            // What follows the last newline is a torn write.
+            // The text after the last newline is a torn write.
             var all = text.Split('\n');
             for (var number = 0; number < all.Length - 1; number++)
             {
@@ -710,7 +710,7 @@ namespace Signalbox
             }
         }
 
-        /// <summary>Forgets what is old, and replaces the file by one with the rest.</summary>
+        /// <summary>Forgets old entries, and replaces the file by one with the rest.</summary>
         void Compact()
         {
             Forget();
@@ -723,7 +723,7 @@ namespace Signalbox
                 entries.Add(Json.Write(new Fields {
                     { "kind", "cancel" }, { "at", Words.Time(cancel.Value.At) }, { "id", cancel.Key }, { "executionId", cancel.Value.ExecutionId },
                     { "state", cancel.Value.State } }));
-            // Below the first kept report: a higher one would drop it when the file is read.
+            // The acknowledged seq must be below the first kept report, which reading would drop otherwise.
             var first = Reports.Values.FirstOrDefault(report => report.Seq != null);
             var now = Words.Time(DateTime.UtcNow);
             entries.Add(Json.Write(new Fields { { "kind", "acknowledged" }, { "at", now }, { "seq", first == null ? Seq : first.Seq - 1 } }));
@@ -736,7 +736,7 @@ namespace Signalbox
                 foreach (var line in entries.Select(Line)) next.Write(line, 0, line.Length);
                 next.Flush(true);
             }
-            if (file != null) // Windows replaces no file that is open.
+            if (file != null) // Windows does not replace an open file.
             {
                 file.Dispose();
                 disk.Dispose();
@@ -771,7 +771,7 @@ namespace Signalbox
 
     /// <summary>
     /// Frames with a seq, in order, until they are acknowledged: reports, which the journal has, and events, in memory
-    /// within bounds. Numbers only while connected, so that a number is always above the gateway's lastSeq.
+    /// within bounds. Frames get numbers only while connected, so that each is above the gateway's lastSeq.
     /// </summary>
     internal sealed class Outgoing
     {
@@ -779,7 +779,7 @@ namespace Signalbox
         {
             internal Fields Frame;
             internal long? Seq, ReportId;
-            /// <summary>Of an event. Reports, and what tells of losses, are never dropped.</summary>
+            /// <summary>When an event arrived; null for reports and notices of losses, which are never dropped.</summary>
             internal TimeSpan? Born;
         }
 
@@ -802,7 +802,7 @@ namespace Signalbox
 
         internal bool HasUnacknowledged { get { return items.Count > 0; } }
 
-        /// <summary>After a welcome: everything is sent again that the gateway does not have.</summary>
+        /// <summary>Called after a welcome: sends again every frame that the gateway does not have.</summary>
         internal void Open(long lastSeq, Fields bounds)
         {
             if (bounds != null)
@@ -841,7 +841,7 @@ namespace Signalbox
             Add(new Item { Frame = frame, Seq = number, ReportId = journal.NoteReport(frame, number) });
         }
 
-        /// <returns>False when it is dropped, because too many wait for the gateway's acknowledgement.</returns>
+        /// <returns>False if the event is dropped, because too many events wait for an acknowledgement.</returns>
         internal bool AddEvent(Fields frame)
         {
             if (events >= eventsMax)
@@ -857,7 +857,7 @@ namespace Signalbox
             return true;
         }
 
-        /// <summary>What is to be sent now.</summary>
+        /// <summary>The frames to send now.</summary>
         internal List<Fields> Take()
         {
             var frames = unsent.Select(item => item.Frame.With(new Fields { { "seq", item.Seq } })).ToList();
@@ -865,7 +865,7 @@ namespace Signalbox
             return frames;
         }
 
-        /// <summary>Not what was never sent: its reports would be lost, and no later one have a number that the gateway takes.</summary>
+        /// <summary>Ignores a seq that was never sent: reports up to it would be lost, and later numbers too low.</summary>
         internal void Acknowledge(long upTo)
         {
             if (upTo > seq) return;
@@ -901,8 +901,8 @@ namespace Signalbox
     }
 
     /// <summary>
-    /// Opens a connection: WebSocket hides the status and the headers of a refused upgrade, by which a plugin
-    /// knows whether it may come back, so that this asks for the upgrade itself.
+    /// Opens a connection. It requests the upgrade itself, because WebSocket hides the status and the headers of a
+    /// refusal, by which a plugin knows whether it may come back.
     /// </summary>
     internal static class Upgrade
     {
@@ -914,7 +914,7 @@ namespace Signalbox
             var clock = Stopwatch.StartNew();
             var opened = tcp = Connect(url, clock);
             var isLate = false;
-            // A ReadTimeout would begin anew with each byte of the answer.
+            // A ReadTimeout would begin anew with each read of the answer.
             using (new Timer(_ => { isLate = true; opened.Close(); }, null, LeftMs(clock), Timeout.Infinite))
             {
                 try { return Ask(url, token, opened); }
@@ -946,7 +946,7 @@ namespace Signalbox
                 WebSocket.CreateClientBuffer(16384, 16384));
         }
 
-        /// <summary>One bound for the whole attempt: name, addresses and answer.</summary>
+        /// <summary>What is left of the time for the whole attempt: name, addresses and answer.</summary>
         static int LeftMs(Stopwatch clock) { return (int)Math.Max(0, TimeoutMs - clock.ElapsedMilliseconds); }
 
         static TcpClient Connect(Uri url, Stopwatch clock)
@@ -960,7 +960,7 @@ namespace Signalbox
                 var tcp = new TcpClient(address.AddressFamily) { NoDelay = true };
                 try
                 {
-                    // A share for each, so that one that does not answer leaves time for the next.
+                    // Each address gets a share: one that does not answer must leave time for the next.
                     if (!tcp.ConnectAsync(address, url.Port).Wait(LeftMs(clock) / untried--)) throw new TimeoutException("no connection in time");
                     KeepAlive(tcp.Client);
                     return tcp;
@@ -974,7 +974,7 @@ namespace Signalbox
             throw new IOException(last.Message, last);
         }
 
-        /// <summary>After 30 s of silence a probe every 5 s: a dead connection tells nothing else while nothing is sent.</summary>
+        /// <summary>Probes every 5 s after 30 s of silence: nothing else shows that an idle connection is dead.</summary>
         static void KeepAlive(Socket socket)
         {
             var values = new[] { 1, 30000, 5000 }.SelectMany(BitConverter.GetBytes).ToArray();
@@ -1017,11 +1017,11 @@ namespace Signalbox
 
     /// <summary>
     /// Override what your terminal does; call Report, CancelReport and Event from any thread, at any time. The
-    /// protected methods, but Notice, are called on one thread of their own, one after another.
+    /// protected methods except Notice are called on one thread of their own, one after another.
     /// </summary>
     public abstract class SignalboxPlugin
     {
-        /// <summary>Answer of InDoubt: the broker certainly does not have the order.</summary>
+        /// <summary>Answer of InDoubt if the broker certainly does not have the order.</summary>
         protected static readonly Fields Execute = new Fields();
 
         static readonly double[] DelaysSeconds = { 1, 2, 5, 10 };
@@ -1033,7 +1033,7 @@ namespace Signalbox
             { 4503, new[] { "session_revoked", "The session has expired or was revoked: log in again." } },
             { 4504, new[] { "too_many_sources", "The user has too many active terminals: stop one and wait two minutes." } },
         };
-        /// <summary>Fields without which a frame of the gateway is not valid.</summary>
+        /// <summary>Fields that a valid frame of the gateway has, by its type.</summary>
         static readonly Dictionary<string, Dictionary<string, Func<object, bool>>> GatewayFrames = new Dictionary<string, Dictionary<string, Func<object, bool>>> {
             { "welcome", new Dictionary<string, Func<object, bool>> {
                 { "connectionId", IsText }, { "heartbeatMs", IsPositive }, { "serverTime", IsTime }, { "lastSeq", IsSeq }, { "outgoingQueue", IsOptionalQueue } } },
@@ -1047,7 +1047,7 @@ namespace Signalbox
 
         /// <summary>Shown to the operator.</summary>
         public string SoftwareName = "signalbox-csharp", SoftwareVersion = "1";
-        /// <summary>Between two calls of Poll.</summary>
+        /// <summary>Time between two calls of Poll.</summary>
         public TimeSpan PollInterval = TimeSpan.FromSeconds(1);
 
         readonly Uri url;
@@ -1055,7 +1055,7 @@ namespace Signalbox
         readonly Fields source;
         readonly Journal journal;
         readonly Outgoing outgoing;
-        /// <summary>Of journal, outgoing queue and what waits for the next flush.</summary>
+        /// <summary>Guards the journal, the outgoing queue and the work that waits for the next flush.</summary>
         readonly object mutex = new object();
         readonly BlockingCollection<Action> terminalWork = new BlockingCollection<Action>();
         readonly Random random = new Random();
@@ -1066,13 +1066,13 @@ namespace Signalbox
         List<Fields> plain = new List<Fields>();
         WebSocket socket;
         bool isAwake, hasEnded, isResumed, hadError;
-        /// <summary>Why this side has cut the connection: the library says only that it was.</summary>
+        /// <summary>Why this side has cut the connection; the library only says that it was cut.</summary>
         volatile string cutBecause;
-        /// <summary>Since the last flush: what comes then is not taken, so that the gateway sends it to the next process.</summary>
+        /// <summary>Set by the last flush: later commands are not taken, so the gateway sends them to the next process.</summary>
         bool isDrained;
         RefusedException refused;
         int attempt, silentBeats;
-        /// <summary>The gateway's clock of the latest welcome, less that of `clock`. With the mutex: it is wider than a word.</summary>
+        /// <summary>The gateway's clock by the latest welcome, less `clock`. Under the mutex: it is wider than a word.</summary>
         DateTime clockOffset = DateTime.UtcNow;
 
         /// <param name="url">`http://` or `ws://` base of the gateway.</param>
@@ -1088,15 +1088,15 @@ namespace Signalbox
         }
 
         /// <summary>A session token: valid for 30 days; logins are limited to 10 a minute.</summary>
-        /// <exception cref="WebException">The gateway refuses it, or cannot be reached.</exception>
+        /// <exception cref="WebException">The gateway refuses the login, or cannot be reached.</exception>
         public static string LogIn(string url, string email, string password)
         {
             var request = (HttpWebRequest)WebRequest.Create(url.TrimEnd('/') + "/api/auth/login");
             request.Method = "POST";
             request.ContentType = "application/json";
-            request.AllowAutoRedirect = false; // The password would go to any host that an answer names.
+            request.AllowAutoRedirect = false; // A redirect could send the password to any host.
             var body = Encoding.UTF8.GetBytes(Json.Write(new Fields { { "email", email }, { "password", password } }));
-            // Its own timeout begins anew with each byte of the answer.
+            // The request's own timeout begins anew with each read of the answer.
             using (new Timer(_ => request.Abort(), null, Upgrade.TimeoutMs, Timeout.Infinite))
             {
                 using (var sent = request.GetRequestStream()) sent.Write(body, 0, body.Length);
@@ -1108,7 +1108,7 @@ namespace Signalbox
 
         static string SessionToken(StreamReader answer)
         {
-            var text = new char[65536]; // Many times any answer to a login.
+            var text = new char[65536]; // Many times as long as any answer to a login.
             try
             {
                 var fields = Json.Read(new string(text, 0, answer.ReadBlock(text, 0, text.Length))) as Fields;
@@ -1120,13 +1120,13 @@ namespace Signalbox
             throw new WebException("the answer is not that of a gateway");
         }
 
-        /// <summary>Tells the operator. Called from any thread; must not block.</summary>
+        /// <summary>Tells the operator what happened. Called from any thread; must not block.</summary>
         protected virtual void Notice(string kind, Fields details)
         {
             Console.Error.WriteLine(Json.Write(new Fields { { "notice", kind } }.With(details)));
         }
 
-        /// <summary>Executes a command, which is stored. Called once for each. Report its results.</summary>
+        /// <summary>Executes a command that is stored. Called once for each. Report its results.</summary>
         protected abstract void Submit(Execution command);
 
         /// <summary>Cancels an order of the journal. Once per id; after a restart again, if no outcome was reported.</summary>
@@ -1136,9 +1136,9 @@ namespace Signalbox
         }
 
         /// <summary>
-        /// After a restart, for a command on which an earlier process has not reported: it may have reached the broker.
-        /// Ask the broker. Returns what to report; Execute where the broker certainly does not have it; null if a report
-        /// will follow.
+        /// Called after a restart for a command on which an earlier process has not reported: it may have reached the
+        /// broker. Ask the broker. Returns what to report; Execute if the broker certainly does not have it; null if a
+        /// report will follow.
         /// </summary>
         protected virtual Fields InDoubt(Execution command)
         {
@@ -1180,7 +1180,7 @@ namespace Signalbox
         }
 
         /// <param name="links">`rawText`, `executionId`, `orderRef`.</param>
-        /// <returns>False when it is dropped: larger than a frame, or too many wait.</returns>
+        /// <returns>False if the event is dropped: larger than a frame, or too many wait.</returns>
         /// <exception cref="ArgumentException">The gateway would refuse it.</exception>
         public bool Event(string kind, Fields data, Fields links = null)
         {
@@ -1195,7 +1195,7 @@ namespace Signalbox
             }
         }
 
-        /// <summary>A fill of now.</summary>
+        /// <summary>A fill at the present time.</summary>
         public static Fields Fill(string fillId, double price, double quantity)
         {
             return new Fields { { "fillId", fillId }, { "price", price }, { "quantity", quantity }, { "filledAt", Words.Time(DateTime.UtcNow) } };
@@ -1218,7 +1218,7 @@ namespace Signalbox
             terminal.Join();
             lock (mutex)
             {
-                hasEnded = true; // What is reported from now on is in doubt at the next start.
+                hasEnded = true; // A later report is not stored: its command is in doubt at the next start.
                 try { journal.Sync(mutex); }
                 catch (IOException error) { refused = refused ?? JournalFailed(error); }
                 journal.Dispose();
@@ -1264,7 +1264,7 @@ namespace Signalbox
             if (field != null) throw Refused(frame, "its " + field + " is missing or not valid");
         }
 
-        /// <summary>As it is sent, under any number.</summary>
+        /// <summary>Whether the frame is too large, with the longest number that it may get.</summary>
         static bool IsTooLarge(Fields frame)
         {
             return SizeOf(frame.With(new Fields { { "occurredAt", Words.Time(DateTime.UtcNow) }, { "seq", Words.SeqMax } })) > Words.FrameBytesMax;
@@ -1341,11 +1341,11 @@ namespace Signalbox
                 var waiting = ThreadPool.RegisterWaitForSingleObject(stopping, (_, __) => CancelLater(ending), null, -1, true);
                 try
                 {
-                    // The gateway's clock is read after it; the welcome may then be long on its way.
+                    // The gateway reads its clock after this; its welcome may take long.
                     var askedAt = clock.Elapsed;
                     Send(opened, Hello());
                     var seconds = 0;
-                    // One in which the process stood still, so that timers are late and what has come is not read yet, is one of them.
+                    // Counts ticks, so that a pause of the process, after which the socket is not read yet, counts as one.
                     using (new Timer(_ => { if (++seconds == WelcomeSeconds) Cut(opened, "the gateway did not send welcome in time"); }, null, 1000, 1000))
                     {
                         Fields welcome = null;
@@ -1380,7 +1380,7 @@ namespace Signalbox
         static void CancelLater(CancellationTokenSource ending)
         {
             try { ending.CancelAfter(2000); }
-            catch (ObjectDisposedException) { } // The connection has ended meanwhile.
+            catch (ObjectDisposedException) { } // The connection has ended.
         }
 
         void Welcome(WebSocket opened, Fields welcome, TimeSpan askedAt)
@@ -1399,7 +1399,7 @@ namespace Signalbox
             Notice("connected", new Fields { { "connectionId", welcome.Text("connectionId") }, { "lastSeq", welcome.Get("lastSeq") } });
         }
 
-        /// <summary>Takes up what an earlier process has stored and not reported on, and cancels without an outcome.</summary>
+        /// <summary>Takes up stored commands on which an earlier process did not report, and cancels without an outcome.</summary>
         void Resume()
         {
             isResumed = true;
@@ -1415,7 +1415,7 @@ namespace Signalbox
             }
         }
 
-        /// <summary>Tells open executions; not those with a report on its way, which the gateway would then take for old.</summary>
+        /// <summary>Lists open executions, but none with a report on its way, which the gateway would then take for old.</summary>
         Fields Hello()
         {
             lock (mutex)
@@ -1444,7 +1444,7 @@ namespace Signalbox
             return method.DeclaringType != typeof(SignalboxPlugin);
         }
 
-        /// <returns>Null when the gateway has closed the connection.</returns>
+        /// <returns>The frame's text; null if the gateway has closed the connection.</returns>
         static string Receive(WebSocket opened, CancellationToken cancellation)
         {
             var buffer = new ArraySegment<byte>(new byte[16384]);
@@ -1461,7 +1461,7 @@ namespace Signalbox
             }
         }
 
-        /// <returns>Without fields for a frame that is not valid or not known.</returns>
+        /// <returns>The frame; one without fields if it is invalid or of an unknown type.</returns>
         Fields Checked(string text)
         {
             silentBeats = 0;
@@ -1482,17 +1482,17 @@ namespace Signalbox
 
         static bool IsSeq(object value) { return value is long && (long)value >= 0 && (long)value <= Words.SeqMax; }
 
-        /// <summary>No more milliseconds than a Timer takes.</summary>
+        /// <summary>Whether it is above zero, and no more milliseconds than a Timer takes.</summary>
         static bool IsPositive(object value) { return IsSeq(value) && (long)value > 0 && (long)value <= int.MaxValue; }
 
-        /// <summary>With a zone: without one it would be a time of no clock.</summary>
+        /// <summary>Whether it is a time with a zone: without one its clock is not known.</summary>
         static bool IsTime(object value)
         {
             var text = value as string;
             return text != null && DateTime.Parse(text, CultureInfo.InvariantCulture, DateTimeStyles.AdjustToUniversal).Kind == DateTimeKind.Utc;
         }
 
-        /// <summary>Absent in the welcome of an older gateway.</summary>
+        /// <summary>Null is valid: the welcome of an older gateway has no queue bounds.</summary>
         static bool IsOptionalQueue(object value)
         {
             var bounds = value as Fields;
@@ -1559,7 +1559,7 @@ namespace Signalbox
 
         // What follows runs on the flusher's thread.
 
-        /// <summary>One flush for all that has come meanwhile; then it is handed over, acknowledged and sent.</summary>
+        /// <summary>Flushes once for all that has come, then hands commands over and sends frames.</summary>
         void FlushForever()
         {
             for (var isLast = false; !isLast; )
@@ -1614,14 +1614,14 @@ namespace Signalbox
             return new RefusedException("journal_failed", "The journal cannot be written: " + error.Message);
         }
 
-        /// <summary>With the mutex.</summary>
+        /// <summary>Call it under the mutex.</summary>
         void WakeUp()
         {
             isAwake = true;
             Monitor.PulseAll(mutex);
         }
 
-        /// <summary>A connection on which reports wait, and nothing comes, is dead: a WebSocket tells nothing of pongs.</summary>
+        /// <summary>Sends a heartbeat. Cuts a silent connection on which frames wait: a WebSocket does not show pongs.</summary>
         void Beat(WebSocket opened)
         {
             lock (mutex)
@@ -1660,7 +1660,7 @@ namespace Signalbox
             }
         }
 
-        /// <summary>A terminal that fails must not end its other orders; what it did is not known.</summary>
+        /// <summary>Reports as unknown what a failed call was about: the terminal must go on with its other orders.</summary>
         void Guard(string id, Action work)
         {
             try { work(); }

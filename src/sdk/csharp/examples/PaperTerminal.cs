@@ -13,7 +13,7 @@ using Signalbox;
 sealed class PaperTerminal : SignalboxPlugin
 {
     const double Price = 5000;
-    /// <summary>By executionId.</summary>
+    /// <summary>Commands of the orders that rest, by executionId.</summary>
     readonly Dictionary<string, Execution> resting = new Dictionary<string, Execution>();
 
     PaperTerminal(string url, Func<string> token, string[] names) : base(url, token, names[0], names[1], names[2], names[3]) { }
@@ -47,7 +47,7 @@ sealed class PaperTerminal : SignalboxPlugin
         };
     }
 
-    /// <summary>This broker ended with the earlier process: it has no order that was not reported.</summary>
+    /// <summary>The broker lived in the earlier process, so no order of it is left.</summary>
     protected override Fields InDoubt(Execution command) { return Execute; }
 
     protected override void Cancel(string cancelRequestId, string executionId)
@@ -77,14 +77,14 @@ sealed class PaperTerminal : SignalboxPlugin
         {
             var token = LogIn(url, email, Environment.GetEnvironmentVariable("SIGNALBOX_PASSWORD"));
             var terminal = new PaperTerminal(url, () => token, names);
-            // Enter ends it. A kill is no harm either: the journal has all.
+            // Enter ends the program. A kill does no harm either: the journal has everything.
             new Thread(() => { if (Console.ReadLine() != null) terminal.Stop(); }) { IsBackground = true }.Start();
             terminal.Run();
             return 0;
         }
         catch (Exception error)
         {
-            Console.Error.WriteLine(error.Message); // A supervisor starts it again, and it logs in again.
+            Console.Error.WriteLine(error.Message); // A supervisor starts the program again, which then logs in.
             return 1;
         }
     }

@@ -17,9 +17,9 @@ import MetaTrader5 as mt5
 from signalbox.plugin import (Evidence, Execution, Fault, Fill, JournalRefused, LoginRefused, Plugin,
                               Refused, Source, Submit, fault_of, log_in, short_id)
 
-#: How long MetaTrader's history is searched for an order, beyond what its clock and ours may differ.
+#: How far back MetaTrader's history is searched for an order.
 HISTORY = timedelta(days=7)
-#: Return codes of an order that certainly does not exist; any other failure leaves it in doubt.
+#: Return codes after which the order certainly does not exist; after any other failure it is in doubt.
 REJECTIONS = {
     mt5.TRADE_RETCODE_REJECT: "broker_rejected",
     mt5.TRADE_RETCODE_INVALID: "broker_rejected",
@@ -37,12 +37,12 @@ REJECTIONS = {
     mt5.TRADE_RETCODE_CONNECTION: "terminal_not_connected_to_broker",
 }
 DONE = (mt5.TRADE_RETCODE_DONE, mt5.TRADE_RETCODE_DONE_PARTIAL, mt5.TRADE_RETCODE_PLACED)
-#: Of an order in the history; all others have ended without a fill or with some.
+#: Ends by the state of an order in the history; any other state counts as cancelled, perhaps after fills.
 ENDS = {mt5.ORDER_STATE_FILLED: "filled", mt5.ORDER_STATE_REJECTED: "rejected", mt5.ORDER_STATE_EXPIRED: "expired"}
 
 
 def is_open(execution: Optional[Execution]) -> bool:
-    """What is `unknown` may show later, and is corrected then, for as long as the journal has it."""
+    """Whether news may come: an `unknown` order may show later, and is corrected as long as the journal has it."""
     return execution is not None and (not execution.is_final or (execution.state or {}).get("status") == "unknown")
 
 
@@ -51,7 +51,7 @@ def filled_of(fills: List[Fill]) -> float:
 
 
 class MetaTrader5Terminal(Plugin):
-    #: Commands that have not ended, or of which that is not known, by executionId.
+    #: Commands that have not certainly ended, by executionId.
     open: Dict[str, Submit]
 
     def restore(self, executions: Mapping[str, Execution]) -> None:
@@ -81,7 +81,7 @@ class MetaTrader5Terminal(Plugin):
             self.report(key, {"status": "submitted", "native": {"orderId": str(result.order)}})
 
     def request_of(self, key: str, order: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """None where a market order has no price: a symbol that was selected only now may have none yet."""
+        """None if there is no price for a market order: a symbol that was selected only now may have none yet."""
         is_buy, symbol = order["side"] == "buy", order["instrument"]
         request = {"symbol": symbol, "volume": float(order["quantity"]), "comment": short_id(key),
                    "sl": order.get("stopLoss", 0.0), "tp": order.get("takeProfit", 0.0)}
@@ -103,7 +103,7 @@ class MetaTrader5Terminal(Plugin):
             self.follow(key)
 
     def follow(self, key: str) -> None:
-        """Reports what MetaTrader knows of the order and has not been reported."""
+        """Reports what MetaTrader knows of the order and is not reported yet."""
         for evidence in self.evidence_of(key):
             self.report(key, evidence)
         if not is_open(self.execution(key)):
@@ -118,11 +118,11 @@ class MetaTrader5Terminal(Plugin):
         native: Any = {"orderId": str(order.ticket), "state": str(order.state)}
         deals = mt5.history_deals_get(ticket=order.ticket)
         if deals is None:
-            return []  # MetaTrader does not answer: the next look tells.
+            return []  # MetaTrader does not answer; the next poll asks again.
         for deal in deals:
             if any(fill["fillId"] == str(deal.ticket) for fill in fills):
                 continue
-            # Deals have the time of the broker's server, which is not UTC: this is close to it.
+            # Deals have the time of the broker's server, which is not UTC: `filledAt` may be hours off.
             fill: Fill = {"fillId": str(deal.ticket), "price": deal.price, "quantity": deal.volume,
                           "filledAt": datetime.fromtimestamp(deal.time_msc / 1000, timezone.utc).isoformat()}
             fills.append(fill)
@@ -131,7 +131,7 @@ class MetaTrader5Terminal(Plugin):
             news.append({"status": "partially_filled" if left > 0 else "filled", "fill": fill, "filledQuantity": filled,
                          "remainingQuantity": max(0.0, left), "native": native})
         if order.time_done and filled_of(fills) < round(order.volume_initial - order.volume_current, 8):
-            return news  # Its other deals show later, and nobody looks for them once its end was reported.
+            return news  # Its other deals show later, and would be missed once the end is reported.
         status = ENDS.get(order.state, "cancelled") if order.time_done else "working"
         latest = news[-1]["status"] if news else (known.state or {}).get("status")
         if status != latest and latest != "filled" and (order.time_done or not fills):
@@ -139,7 +139,7 @@ class MetaTrader5Terminal(Plugin):
         return news
 
     def find(self, key: str) -> Optional[Any]:
-        """By the comment, which MetaTrader keeps with the order; open ones first, then the history."""
+        """Finds the order by its comment, among the open orders first, then in the history."""
         now = datetime.now(timezone.utc)
         places = (mt5.orders_get(), mt5.history_orders_get(now - HISTORY, now + timedelta(days=2)))
         if None in places:

@@ -18,7 +18,7 @@ PRICE = 5000.0
 
 
 class PaperTerminal(Plugin):
-    #: Orders that rest, by executionId: the commands that they came from.
+    #: Commands of the orders that rest, by executionId.
     resting: Dict[str, Submit]
     positions: Dict[str, float]
 
@@ -53,7 +53,7 @@ class PaperTerminal(Plugin):
         }
 
     def in_doubt(self, command: Submit) -> str:
-        return EXECUTE  # This broker ended with the earlier process: it has no order that was not reported.
+        return EXECUTE  # The broker lived in the earlier process, so no order of it is left.
 
     def cancel(self, cancel_request_id: str, execution_id: str) -> None:
         if self.resting.pop(execution_id, None) is None:
@@ -82,7 +82,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: terminal.stop())
         terminal.run()
     except (Refused, JournalRefused, LoginRefused) as error:
-        sys.exit(f"{error}")  # A supervisor starts it again, and it logs in again.
+        sys.exit(f"{error}")  # A supervisor starts the program again, which then logs in.
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 class Failure(Exception):
     """
-    `kind` is `unknown` (the operation may have taken effect: never repeat it with a new key), or, without any
-    effect, `refused` (by the gateway) or `unreachable`. `code` may be one that this client does not know.
+    `kind` is `unknown` if the operation may have taken effect: never repeat it with a new key. Otherwise it had no
+    effect: the gateway was `unreachable` or `refused` it, with a `code` that this client may not know.
     """
 
     def __init__(self, kind: str, message: str, answer: Optional[Answer] = None, key: Optional[str] = None) -> None:
@@ -36,14 +36,14 @@ class Failure(Exception):
         self.status = answer.status if answer is not None else None
         self.code: Optional[str] = error.get("code")
         self.trace_id: Optional[str] = error.get("traceId")
-        #: Of the signal that the gateway had created or found, if any.
+        #: The signal that the gateway had created or found, if any.
         self.request_id: Optional[str] = body.get("requestId")
         self.details: List[Dict[str, str]] = error.get("details") or []
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A signal that is ready to be sent. Store it before you send it, to go on with it after a crash."""
+    """A signal that is ready to be sent. Store it before you send it, to resume it after a crash."""
 
     idempotency_key: str
     body: str
@@ -62,7 +62,7 @@ class PreparedCancel:
 
 @dataclass(frozen=True)
 class Event:
-    """Of a terminal. `id` resumes after it. `event` is `replay_gap` where events were lost."""
+    """An event of a terminal. A stream resumes after its `id`. `event` is `replay_gap` where events were lost."""
 
     id: str
     event: str
@@ -72,7 +72,7 @@ class Event:
 @dataclass(frozen=True)
 class Answer:
     status: int
-    #: None when it is not JSON.
+    #: None if the answer is not JSON.
     body: Any
     retry_after: float
     error: Dict[str, Any] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class NoAnswer(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    #: never, backoff (after Retry-After), after_retry_after, at_once (the first time).
+    #: never, backoff (on top of Retry-After), after_retry_after, at_once (without a wait the first time).
     retry: str
     #: Whether the operation may have taken effect: raised (by this attempt), unchanged, settled (none has).
     doubt: str
@@ -104,7 +104,8 @@ _BY_CODE = {
     "invalid_filter": _Rule("never", "settled"),
     "invalid_timeout": _Rule("never", "settled"),
 }
-#: By status: the first that is not above it. An unreadable success is settled by the stored answer of a retry.
+#: The rule of a status is that of the first number not above it. A retry gets the stored answer of a success that
+#: could not be read.
 _BY_STATUS = (
     (506, _Rule("backoff", "raised")),
     (505, _Rule("at_once", "raised")),
@@ -114,27 +115,27 @@ _BY_STATUS = (
     (300, _Rule("never", "unchanged")),
     (0, _Rule("backoff", "raised")),
 )
-#: What a successful answer must hold; any other is of something else, such as a proxy, and is asked for again.
+#: Fields of a successful answer. One without them is not the gateway's, as from a proxy, and is asked for again.
 _Shape = Mapping[str, type]
 _ACCEPTED: _Shape = {"requestId": str}
 _CANCELLING: _Shape = {"cancelRequestId": str}
 _SIGNAL: _Shape = {"status": str, "executions": list}
 _SIGNALS: _Shape = {"signals": list}
 _SOURCES: _Shape = {"sources": list}
-#: For mutations short at first, because the TTL runs.
+#: Seconds between attempts; short at first for mutations, because the TTL runs.
 _MUTATION_DELAYS = (0.25, 0.5, 1, 2, 4, 8, 10)
 _READ_DELAYS = (1, 2, 5, 10)
 _RETENTION_SECONDS = 86400
 _SETTLE_SECONDS = 30
 _SILENCE_SECONDS = 45
 #: More than the largest answer at the default limits: a status with 64 executions and 10,000 fills, all texts at their
-#: longest. Whatever stands in the gateway's place may send one without an end.
+#: longest. Another server in the gateway's place may send an answer without an end.
 _ANSWER_BYTES_MAX = 2**24
-#: How an answer fails. MemoryError: http.client makes room for as much as the answer announces.
+#: How reading an answer fails. MemoryError: http.client allocates as much as the answer announces.
 BROKEN = (OSError, http.client.HTTPException, MemoryError)
-#: Several times the longest event that a plugin can send.
+#: Several times as long as the longest event that a plugin can send.
 _BLOCK_BYTES_MAX = 2**20
-#: Other characters are not valid in a header, and the stream could not be resumed.
+#: Characters of an event id that a header can carry: with others the stream could not be resumed.
 _CURSOR = re.compile("[!-~]+")
 #: Milliseconds until a stream that has ended is opened again.
 _RETRY = re.compile("[0-9]{1,9}")
@@ -145,7 +146,7 @@ def rule_of(reply: Any) -> _Rule:
         return _Rule("backoff", "raised" if reply.may_have_been_sent else "unchanged")
     details = reply.error.get("details") or []
     if reply.error.get("code") == "invalid_signal" and [d.get("code") for d in details] == ["signal_from_future"]:
-        return _Rule("backoff", "unchanged")  # Time cures it.
+        return _Rule("backoff", "unchanged")  # The same bytes are valid later.
     found = _BY_CODE.get(reply.error.get("code", ""))
     return found or next(rule for status, rule in _BY_STATUS if reply.status >= status)
 
@@ -156,8 +157,8 @@ class BotClient:
     def __init__(self, base_url: str, api_key: str, timeout: float = 10.0,
                  clock: Any = time, jitter: Callable[[], float] = random.random) -> None:
         """
-        `timeout`: seconds of one attempt, including the whole response, but for the look-up of the host's name, which
-        takes as long as the system lets it. `clock`: `time`, `monotonic` and `sleep`, as the module has them.
+        `timeout`: seconds of one attempt with its whole response, but without the look-up of the host's name, which
+        takes as long as the system lets it. `clock`: `time`, `monotonic` and `sleep`, as in the module `time`.
         """
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or parts.hostname is None or parts.username is not None:
@@ -182,7 +183,7 @@ class BotClient:
         return Prepared(idempotency_key or secrets.token_hex(16), body, signal_id, now, now + ttl_ms / 1000)
 
     def send(self, prepared: Prepared, resumed: bool = False) -> Dict[str, Any]:
-        """Until the gateway has accepted or refused it. `resumed`: an earlier run may have sent it."""
+        """Retries until the gateway accepts or refuses the signal. `resumed`: an earlier run may have sent it."""
         give_up = max(0.0, prepared.expires_at - self._clock.time()) + _SETTLE_SECONDS
         return self._mutate("/api/v1/signals", prepared.body, prepared, resumed, give_up, _ACCEPTED)
 
@@ -198,7 +199,7 @@ class BotClient:
         return self._mutate(path, None, prepared, resumed, 60.0, _CANCELLING)
 
     def cancel(self, order_ref: str) -> Dict[str, Any]:
-        """Asks for the cancel of one order; its outcome is in `executions[].cancel` of the signal."""
+        """Requests the cancel of one order; its outcome is in `executions[].cancel` of the signal."""
         return self.send_cancel(self.prepare_cancel(order_ref))
 
     def status(self, request_id: str) -> Dict[str, Any]:
@@ -206,8 +207,8 @@ class BotClient:
 
     def wait_for_result(self, request_id: str, timeout: float) -> Dict[str, Any]:
         """
-        Until the signal is `completed`, or `timeout` seconds are over: then its status is still `accepted`, or it
-        raises Failure. An attempt in flight still gets its own timeout.
+        Waits until the signal is `completed`. After `timeout` seconds returns it as it is, still `accepted`, or
+        raises Failure if there is no answer. An attempt in flight still gets its own timeout.
         """
         ends = self._clock.monotonic() + timeout
         while True:
@@ -217,11 +218,11 @@ class BotClient:
             found = self._read(f"/api/v1/signals/{quote(request_id, safe='')}", _SIGNAL, left, wait)
             if found["status"] == "completed" or self._clock.monotonic() >= ends:
                 return found
-            if self._clock.monotonic() - began < wait:  # A gateway that shuts down does not wait.
+            if self._clock.monotonic() - began < wait:  # A gateway that shuts down answers at once.
                 self._clock.sleep(min(1.0, max(0.0, ends - self._clock.monotonic())))
 
     def open(self) -> List[Dict[str, Any]]:
-        """All signals that are not completed, newest first: what a bot that comes back has to know."""
+        """All signals that are not completed, newest first: what a bot reads when it starts again."""
         found: List[Dict[str, Any]] = []
         before: Optional[str] = None
         while True:
@@ -230,7 +231,7 @@ class BotClient:
             found += page["signals"]
             if page.get("next") is None:
                 return found
-            if page["next"] == before:  # As from a proxy that drops the query: its pages would have no end.
+            if page["next"] == before:  # A proxy that drops the query would give the first page for ever.
                 raise Failure("unreachable", "a page of signals ends where it began")
             before = page["next"]
 
@@ -240,8 +241,8 @@ class BotClient:
     def events(self, platform: str, instance_id: str, account_name: str,
                last_event_id: Optional[str] = None) -> Iterator[Event]:
         """
-        Follows one terminal for ever, in order, each event once: reconnects and resumes by itself. Raises Failure
-        where a retry cannot help.
+        Yields the events of one terminal for ever, in order, each once: reconnects and resumes by itself. Raises
+        Failure where a retry cannot help.
         """
         query = urlencode({"platform": platform, "instanceId": instance_id, "accountName": account_name})
         cursor, failures = last_event_id, 0
@@ -256,7 +257,7 @@ class BotClient:
             try:
                 if isinstance(reply, http.client.HTTPResponse) and reply.status == 200:
                     is_open = True
-                    # A stream that breaks before it tells where it begins may have lost events: this cursor says so.
+                    # If the stream breaks before its first id, this cursor makes the gateway tell of lost events.
                     cursor = cursor or "none"
                     for event in _blocks(reply):
                         cursor = event.id if _CURSOR.fullmatch(event.id) else cursor
@@ -271,14 +272,14 @@ class BotClient:
                         raise Failure("refused", f"HTTP {answer.status}, {answer.error.get('code')}", answer)
                     wait = answer.retry_after
             except BROKEN:
-                pass  # It has broken: it is resumed.
+                pass  # The stream is resumed.
             finally:
                 connection.close()
             self._clock.sleep(max(wait, self._delay(_READ_DELAYS, failures)))
             failures += 1
 
     def _read(self, path: str, needed: _Shape, give_up: float = 30.0, wait: float = 0.0) -> Dict[str, Any]:
-        """`wait`: seconds for which the gateway may hold its answer back."""
+        """`wait`: seconds for which the gateway may hold back its answer."""
         return self._run("GET", path, None, needed, None, False, _READ_DELAYS, give_up, 0.0, wait)
 
     def _mutate(self, path: str, body: Optional[str], prepared: Any, resumed: bool, give_up: float,
@@ -289,7 +290,7 @@ class BotClient:
 
     def _run(self, method: str, path: str, body: Optional[str], needed: _Shape, key: Optional[str], in_doubt: bool,
              delays: Sequence[float], give_up: float, certain_until: float, wait: float) -> Dict[str, Any]:
-        """Repeats the same request by the rules; knows over all attempts whether it may have taken effect."""
+        """Repeats the same request by the rules, and tracks over all attempts whether it may have taken effect."""
         ends = self._clock.monotonic() + give_up
         attempt = 0
         while True:
@@ -335,8 +336,8 @@ class BotClient:
     def _open(self, method: str, path: str, body: Optional[str], headers: Dict[str, str],
               left: Callable[..., float]) -> Tuple[http.client.HTTPConnection, Any]:
         """
-        An HTTPResponse, or NoAnswer. A redirect is not followed: it would take the operation elsewhere. `left`: as of
-        `deadline`.
+        Returns the connection with an HTTPResponse or NoAnswer. Follows no redirect, which would take the operation
+        elsewhere. `left`: as `deadline` returns it.
         """
         connection = http.client.HTTPConnection(self._host, self._port)
         if self._is_secure:
@@ -346,8 +347,8 @@ class BotClient:
         is_sent = False
         try:
             plain = self._connect(left)
-            connection.sock = plain  # `close` ends it also when the handshake fails.
-            plain.settimeout(left())  # Unlike a read's, it holds for the handshake as a whole.
+            connection.sock = plain  # So that `close` closes it if the handshake fails.
+            plain.settimeout(left())  # Unlike that of a read, this timeout holds for the whole handshake.
             sock = tls.wrap_socket(plain, server_hostname=self._host) if self._is_secure else plain
             connection.sock, connection.response_class = Wire(sock, left), FinalResponse
             is_sent = True
@@ -358,7 +359,7 @@ class BotClient:
             return connection, NoAnswer(is_sent, str(error) or type(error).__name__)
 
     def _connect(self, left: Callable[..., float]) -> socket.socket:
-        """Each address gets its share of the time: one that never answers would otherwise take that of all others."""
+        """Each address gets a share of the time: one that never answers must leave time for the others."""
         found = socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM)
         last = OSError("the host has no address")
         for tried, (family, kind, protocol, _, address) in enumerate(found):
@@ -374,7 +375,7 @@ class BotClient:
         raise last
 
     def _answer(self, response: http.client.HTTPResponse) -> Answer:
-        """Of any shape: what it raised would hide that the operation may have taken effect."""
+        """Takes any body: an exception here would hide that the operation may have taken effect."""
         body = _parsed(response.read())
         error = body.get("error") if isinstance(body, dict) else None
         if not isinstance(error, dict) or not isinstance(error.get("code"), str):
@@ -385,7 +386,7 @@ class BotClient:
         return Answer(response.status, body, self._seconds(response.getheader("Retry-After", "")), error)
 
     def _seconds(self, asked: str) -> float:
-        """Of a Retry-After; some proxies send a date. At most what a sleep can take."""
+        """Seconds of a Retry-After, which some proxies send as a date; at most what a sleep takes."""
         try:
             if asked.isdigit():
                 seconds = float(asked)
@@ -398,7 +399,7 @@ class BotClient:
 
 
 def deadline(clock: Any, seconds: float) -> Callable[..., float]:
-    """For a Wire: what is left of `seconds`; raises when nothing is, or `taken` bytes are more than any answer has."""
+    """Returns a function for the rest of `seconds`, which raises if none is left, or if too many bytes are `taken`."""
     ends = clock.monotonic() + seconds
 
     def left(taken: int = 0) -> float:
@@ -414,8 +415,8 @@ def deadline(clock: Any, seconds: float) -> Callable[..., float]:
 
 class Wire:
     """
-    What http.client uses of a socket. A socket's own timeout begins anew with each read, so that an answer of single
-    bytes would never end; here each read and write gets what is left.
+    The part of a socket that http.client uses. A socket's timeout begins anew with each read, so that an answer of
+    single bytes would never end; here each read and write gets the time that is left.
     """
 
     def __init__(self, sock: socket.socket, left: Callable[..., float]) -> None:
@@ -435,7 +436,7 @@ class Wire:
 
 
 class FinalResponse(http.client.HTTPResponse):
-    """Passes over what a proxy may send before an answer, such as a 103; http.client does so with a 100 alone."""
+    """Skips interim answers of a proxy, such as a 103; http.client skips only a 100."""
 
     def begin(self) -> None:
         super().begin()
@@ -447,7 +448,7 @@ class FinalResponse(http.client.HTTPResponse):
 class _Received(io.RawIOBase):
     def __init__(self, sock: socket.socket, left: Callable[..., float]) -> None:
         self._sock, self._left, self._taken = sock, left, 0
-        self._raw: Any = sock.makefile("rb", 0)  # The socket stays open until this is closed, too.
+        self._raw: Any = sock.makefile("rb", 0)  # Keeps the socket open until it is closed, too.
 
     def readable(self) -> bool:
         return True
@@ -476,8 +477,8 @@ def _parsed(text: Union[str, bytes]) -> Any:
 
 def _blocks(response: http.client.HTTPResponse) -> Iterator[Event]:
     """
-    The blocks of an event stream; one without data, which tells where the stream begins or how long to wait when it has
-    ended, has no `event`. What is not JSON is passed over, as what a proxy says; a block without an end breaks the
+    Yields the blocks of an event stream. A block without data has no `event`: it tells where the stream begins, or
+    how long to wait after its end. Skips data that is not JSON, as from a proxy; a block without an end breaks the
     stream.
     """
     found: Dict[str, str] = {}

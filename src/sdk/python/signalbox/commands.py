@@ -16,7 +16,7 @@ class Fault(NamedTuple):
     text: str
 
 
-#: Of a field: is it right, and the reason code if it is not.
+#: Whether a field is right, and the reason code if it is not.
 _Check = Tuple[Callable[[Any], bool], str]
 
 
@@ -25,7 +25,7 @@ def is_number(value: Any) -> bool:
 
 
 def length_of(value: Any) -> int:
-    """As the gateway counts: UTF-16 units. -1 for what is no text."""
+    """The length in UTF-16 units, as the gateway counts; -1 if it is no text."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else -1
 
 
@@ -60,7 +60,7 @@ def fault_of(
 ) -> Optional[Fault]:
     """
     The first reason to reject a command by the catalog, or None. `commands`: those that the terminal takes.
-    `without`: fields of an order that it does not support. Nothing in a payload is passed over.
+    `without`: fields of an order that it does not support. Unknown fields of a payload are rejected, too.
     """
     name, payload = command_name(command), command["payload"]
     if name not in _COMMANDS or name not in commands:

@@ -1,4 +1,4 @@
-"""What the gateway takes of reports and events (PROTOCOL.md): what it refuses would be sent again for ever."""
+"""Checks reports and events as the gateway does (PROTOCOL.md): one that it refuses would be sent again for ever."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REASON_CODES = frozenset(
     "terminal_lost_before_send".split())
 
 _Check = Callable[[Any], bool]
-#: Of an object: its fields, and those that it must have.
+#: Fields of an object, and the names of those that it must have.
 _Shape = Tuple[Dict[str, Union[_Check, Any]], Tuple[str, ...]]
 
 _TIME = re.compile(
@@ -68,7 +68,7 @@ _NATIVE: _Shape = ({
 _FILL: _Shape = ({
     "fillId": _id, "price": is_number, "quantity": lambda value: is_number(value) and value > 0,
     "filledAt": _is_time}, ("fillId", "price", "quantity", "filledAt"))
-#: Of a report and of a cancel report.
+#: Fields of a report and of a cancel report.
 _REPORTED: Dict[str, Any] = {"reasonCode": one_of(*REASON_CODES), "native": _NATIVE, "occurredAt": _is_time}
 
 

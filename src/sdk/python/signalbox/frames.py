@@ -11,7 +11,7 @@ Frame = Dict[str, Any]
 
 
 class Source(NamedTuple):
-    """One connection is one source: `platform` is a token of the gateway's configuration."""
+    """A connection serves one source; `platform` is a token of the gateway's configuration."""
 
     platform: str
     instanceId: str
@@ -49,7 +49,7 @@ class Native(TypedDict, total=False):
 
 
 class CancelEvidence(TypedDict, total=False):
-    """What is reported of a cancel; `status` is required. A value of None is left out."""
+    """A report on a cancel; `status` is required. A value of None is left out."""
 
     status: str
     reasonCode: Optional[str]
@@ -57,7 +57,7 @@ class CancelEvidence(TypedDict, total=False):
 
 
 class Evidence(CancelEvidence, total=False):
-    """What is reported of an execution; `status` is required."""
+    """A report on an execution; `status` is required."""
 
     filledQuantity: Optional[float]
     remainingQuantity: Optional[float]
@@ -69,19 +69,19 @@ FINAL = frozenset(("filled", "completed", "cancelled", "rejected", "expired", "u
 STATUSES = FINAL | {"submitted", "working", "partially_filled"}
 CANCEL_STATUSES = frozenset(("pending", "cancelled", "rejected", "too_late", "unknown"))
 FRAME_BYTES_MAX = 131072
-#: Of a frame that the gateway takes.
+#: Levels of nesting in a frame that the gateway takes.
 FRAME_DEPTH_MAX = 64
 #: The gateway takes no `seq` above it.
 SEQ_MAX = 2**53 - 1
 
 
 def line_of(frame: Mapping[str, Any]) -> bytes:
-    """One line of JSON. ValueError: a number is not finite."""
+    """The frame as a line of JSON. ValueError: a number is not finite."""
     return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def is_within(value: Any, depth: int) -> bool:
-    """Whether nothing in it is nested deeper; an object or list is the first level of itself."""
+    """Whether the value is nested at most so deep; an object or list is the first level of itself."""
     if not isinstance(value, (dict, list, tuple)):
         return True
     inner = value.values() if isinstance(value, dict) else value
@@ -89,7 +89,7 @@ def is_within(value: Any, depth: int) -> bool:
 
 
 def finite(number: str) -> float:
-    """JSON has numbers beyond any float: they become the largest, which is above every limit, and can be written."""
+    """Turns a number beyond any float into the largest float, which is above every limit and can be written."""
     return max(-sys.float_info.max, min(sys.float_info.max, float(number)))
 
 
@@ -99,7 +99,7 @@ def whole(number: str) -> float:
 
 
 def given(fields: Mapping[str, Any]) -> Frame:
-    """A field is never null: what has no value is left out."""
+    """Leaves out fields without a value: no field of a frame is null."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

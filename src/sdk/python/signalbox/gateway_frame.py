@@ -9,7 +9,7 @@ from .frames import SEQ_MAX, Frame, date_time, finite, is_within, whole
 
 _Check = Callable[[Any], bool]
 
-#: As deep as a gateway takes a payload. What is nested deeper can be parsed, but not written to the journal.
+#: The deepest payload that a gateway takes. A deeper one could be parsed, but not written to the journal.
 _DEPTH_MAX = 128
 
 
@@ -22,12 +22,12 @@ def _seq(value: Any) -> bool:
 
 
 def _positive(value: Any) -> bool:
-    """Above zero: with a `heartbeatMs` of 0 the plugin would do nothing else."""
+    """Whether it is above zero: with a `heartbeatMs` of 0 the plugin would do nothing but send heartbeats."""
     return _seq(value) and 1 <= value < 2**31
 
 
 def _time(value: Any) -> bool:
-    """With a zone: without one it would be a time of this computer's."""
+    """Whether it is a time with a zone: without one it would be read in the zone of this computer."""
     return isinstance(value, str) and date_time(value).tzinfo is not None
 
 
@@ -36,7 +36,7 @@ def _object(value: Any) -> bool:
 
 
 def _optional_queue(value: Any) -> bool:
-    """Absent in the welcome of an older gateway."""
+    """None is valid: the welcome of an older gateway has no queue bounds."""
     return value is None or _object(value) and _positive(value.get("eventsMax")) and _positive(value.get("ageMs"))
 
 
@@ -52,7 +52,7 @@ _GATEWAY_FRAMES: Dict[str, Dict[str, _Check]] = {
 
 
 def gateway_frame(text: Union[str, bytes]) -> Optional[Frame]:
-    """None for one that is not valid or not known."""
+    """The frame; None if it is invalid or of an unknown type."""
     if not isinstance(text, str):
         return None
     try:
@@ -65,5 +65,5 @@ def gateway_frame(text: Union[str, bytes]) -> Optional[Frame]:
 
 
 def _no_number(name: str) -> NoReturn:
-    """Python reads `NaN` and `Infinity`, which are no JSON, and the journal cannot hold them."""
+    """Refuses `NaN` and `Infinity`, which Python reads: they are no JSON, and the journal cannot hold them."""
     raise ValueError(f"{name} is no JSON")

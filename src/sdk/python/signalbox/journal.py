@@ -1,6 +1,6 @@
 """
-The durable memory of a plugin: commands, cancels, and reports that the gateway has not acknowledged. Owns one file
-of one source; a lock keeps a second process from it.
+The durable memory of a plugin: commands, cancels, and reports that the gateway has not acknowledged. Owns the file
+of one source; a lock keeps other processes out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cancel:
 
     @property
     def is_open(self) -> bool:
-        """Without an outcome."""
+        """Whether the cancel has no outcome yet."""
         return self.state is None or self.state["status"] == "pending"
 
 
@@ -56,16 +56,16 @@ class Journal:
     object a line. Entries are written at once, so that they survive a kill, and durable after `sync`.
     """
 
-    #: Longer than an operator can let a signal live: until then a command may be redelivered.
+    #: Longer than an operator can let a signal live, and so longer than a command may be redelivered.
     KEEP_SECONDS = 2 * 86400
-    #: Above it, what can no longer be redelivered is forgotten earlier.
+    #: Above so many, executions that can no longer be redelivered are forgotten earlier.
     EXECUTIONS_MAX = 100_000
     COMPACT_AFTER = 20_000
 
     def __init__(self, directory: str, source: Source) -> None:
         self.executions: Dict[str, Execution] = {}
         self.cancels: Dict[str, Cancel] = {}
-        #: Not acknowledged: id of the report → [seq or None, frame], in order.
+        #: Reports that are not acknowledged, in order: id of the report → [seq or None, frame].
         self.reports: Dict[int, List[Any]] = {}
         self.seq = 0
         self._report_id = 0
@@ -90,7 +90,7 @@ class Journal:
             raise JournalRefused(f"The journal in {directory} cannot be used: {error}.") from error
 
     def note(self, kind: str, **fields: Any) -> None:
-        """Applies an entry and writes it. A disk that does not take it fails the next `sync`."""
+        """Applies an entry and writes it. If the disk does not take it, the next `sync` fails."""
         entry = {"kind": kind, "at": time.time(), **fields}
         line = line_of(entry)
         self._apply(entry)
@@ -108,8 +108,8 @@ class Journal:
 
     def sync(self, lock: ContextManager[Any]) -> None:
         """
-        Makes all entries durable. `lock`: that of `note`, which waits for the disk only where the file is replaced.
-        OSError: some are not, and none after them will be.
+        Makes all entries durable. `lock`: the one under which `note` is called; `sync` holds it over a wait for the
+        disk only while it replaces the file. OSError: some entries are not durable, and no later ones will be.
         """
         with lock:
             if self._broken is not None:
@@ -181,7 +181,7 @@ class Journal:
         if not os.path.exists(self._path):
             return
         with open(self._path, "rb") as file:
-            lines = file.read().split(b"\n")[:-1]  # What follows the last newline is a torn write.
+            lines = file.read().split(b"\n")[:-1]  # The text after the last newline is a torn write.
         for number, line in enumerate(lines):
             try:
                 entry = json.loads(line)
@@ -195,9 +195,9 @@ class Journal:
                     "twice: check the orders at the broker, then move the file away and start again.") from error
 
     def _compact(self) -> None:
-        """Forgets what is old, and replaces the file by one with the rest."""
+        """Forgets old entries, and replaces the file by one with the rest."""
         self._forget()
-        # Below the first kept report: a higher one would drop it when the file is read.
+        # The acknowledged seq must be below the first kept report, which reading the file would drop otherwise.
         kept = next((seq for seq, _ in self.reports.values() if seq is not None), self.seq + 1)
         now = time.time()
         entries: List[Frame] = [self._head]
@@ -214,8 +214,8 @@ class Journal:
         finally:
             os.close(file)
         if self._file != -1:
-            os.close(self._file)  # Windows replaces no file that is open.
-            self._file = -1  # Its number may soon be another file's.
+            os.close(self._file)  # Windows does not replace an open file.
+            self._file = -1  # Another file may get the same number.
         os.replace(draft, self._path)
         _sync_directory(self._directory)
         self._file = _open(self._path, os.O_APPEND)
@@ -263,7 +263,7 @@ def _locked(path: str) -> int:
 
 
 def _sync_directory(path: str) -> None:
-    if sys.platform != "win32":  # Which cannot, and makes a rename durable with the file.
+    if sys.platform != "win32":  # Windows cannot sync a directory; there a rename is durable with the file.
         directory = os.open(path, os.O_RDONLY)
         os.fsync(directory)
         os.close(directory)

@@ -59,7 +59,7 @@ class _Https(urllib.request.HTTPSHandler):
 
 
 def _within(left: Callable[..., float], connection: Any) -> Any:
-    """The timeout of a socket begins anew with each read; here all of them share what is left."""
+    """A connection whose reads share one timeout: that of a socket begins anew with each read."""
 
     class Connection(connection):  # type: ignore[misc]
         response_class = FinalResponse

@@ -1,4 +1,4 @@
-"""The outgoing queue of a plugin: what has a `seq`, until the gateway acknowledges it."""
+"""The outgoing queue of a plugin: frames with a `seq`, until the gateway acknowledges them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .journal import Journal
 class _Item:
     frame: Frame
     seq: Optional[int]
-    #: Of a report: its id in the journal.
+    #: A report's id in the journal.
     report_id: Optional[int] = None
-    #: Of an event: monotonic seconds of its arrival. Reports, and what tells of losses, are never dropped.
+    #: When an event arrived, in monotonic seconds. None for reports and notices of losses, which are never dropped.
     born: Optional[float] = None
 
 
 class Outgoing:
     """
     Frames with a `seq`, in order, until they are acknowledged: reports, which the journal has, and events, in
-    memory within bounds. Numbers only while connected, so that a number is always above the gateway's `lastSeq`.
+    memory within bounds. Frames get numbers only while connected, so that each is above the gateway's `lastSeq`.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -38,7 +38,7 @@ class Outgoing:
         self._dropped = {"queue_full": 0, "too_old": 0}
 
     def open(self, last_seq: int, bounds: Mapping[str, int]) -> None:
-        """After a welcome: everything is sent again that the gateway does not have."""
+        """Called after a welcome: sends again every frame that the gateway does not have."""
         self._bounds.update(bounds)
         self._seq = max(self._seq, last_seq)
         self.acknowledge(last_seq)
@@ -68,7 +68,7 @@ class Outgoing:
         self._add(_Item(frame, seq, self._journal.note_report(frame, seq)))
 
     def add_event(self, frame: Frame) -> bool:
-        """False: it is dropped, because too many wait for the gateway's acknowledgement."""
+        """Returns False if the event is dropped, because too many events wait for an acknowledgement."""
         if self._events >= self._bounds["eventsMax"]:
             self._dropped["queue_full"] += 1
             if self._is_open:
@@ -83,13 +83,13 @@ class Outgoing:
         return True
 
     def take(self) -> List[Frame]:
-        """What is to be sent now."""
+        """The frames to send now."""
         frames = [{**item.frame, "seq": item.seq} for item in self._unsent]
         self._unsent = []
         return frames
 
     def acknowledge(self, seq: int) -> None:
-        """Not what was never sent: its reports would be lost, and no later one have a number that the gateway takes."""
+        """Ignores a `seq` that was never sent: reports up to it would be lost, and later numbers too low."""
         if seq > self._seq:
             return
         is_journaled = False

@@ -2,7 +2,7 @@
 The base of a plugin for a trading terminal: derive from `Plugin`, write functions that trade, call `run`.
 
 Speaks version 1 of the plugin protocol (PROTOCOL.md) and does what every plugin needs: stores each command
-durably before it acknowledges it, hands it over once, keeps each report until the gateway has it, reconnects.
+durably before it acknowledges it, hands it over once, keeps each report until the gateway has it, and reconnects.
 Owns the journal, from its creation until `run` returns. Needs Python 3.9 and `websockets` 10.4 or later.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["EXECUTE", "CancelEvidence", "Evidence", "Execution", "Fault", "Fill"
            "Native", "Plugin", "Refused", "Source", "Submit", "command_name", "fault_of", "log_in", "short_id",
            "utc_now"]
 
-#: Answer of `in_doubt`: the broker certainly does not have the order.
+#: Answer of `in_doubt` if the broker certainly does not have the order.
 EXECUTE = "execute"
 
 
@@ -56,10 +56,10 @@ _HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or t
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
 _WELCOME_SECONDS = 15
-#: What the library calls the headers of the handshake, by its version.
+#: The parameter for the headers of the handshake, by the library's version.
 _HEADERS = next(name for name in ("additional_headers", "extra_headers")
                 if name in inspect.signature(websockets.connect).parameters)
-#: Goes on while the computer sleeps. Windows has none of these, and its `monotonic` does so.
+#: A clock that goes on while the computer sleeps. Windows has none of these, and its `monotonic` goes on.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
@@ -68,9 +68,9 @@ def _elapsed() -> float:
 
 
 class _Connect(websockets.connect):  # type: ignore[misc]
-    """Follows no redirect: the session token would go to any host that an answer names."""
+    """Follows no redirect, which could send the session token to any host."""
 
-    def handle_redirect(self, uri: str) -> None:  # Of `websockets` before 14.2.
+    def handle_redirect(self, uri: str) -> None:  # Called by `websockets` before 14.2.
         raise InvalidHandshake(f"the answer is a redirect to {uri}")
 
     def process_redirect(self, exc: Exception) -> Exception:
@@ -79,8 +79,8 @@ class _Connect(websockets.connect):  # type: ignore[misc]
 
 async def _within(seconds: int, work: Coroutine[Any, Any, Any]) -> Any:
     """
-    Waits second by second: one in which the process stood still, so that its timers are late and what has come is not
-    read yet, is one of them.
+    Waits second by second. A pause of the process, after which timers are late and the socket is not read yet,
+    counts as only one of them.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -102,7 +102,7 @@ def _assert_taken(frame: Frame) -> None:
 
 
 def _is_too_large(frame: Frame) -> bool:
-    """As it is sent, under any number."""
+    """Whether the frame is too large, with the longest number that it may get."""
     return len(line_of({**frame, "occurredAt": utc_now(), "seq": SEQ_MAX})) > FRAME_BYTES_MAX
 
 
@@ -118,7 +118,7 @@ def _cut(value: Any, units: int) -> Any:
 
 
 def _retry_after(headers: Any) -> float:
-    """Seconds; 0 where it does not say, or says it twice."""
+    """Seconds of Retry-After; 0 if the header is missing or there twice."""
     try:
         text = headers.get("Retry-After", "")
     except LookupError:
@@ -129,8 +129,8 @@ def _retry_after(headers: Any) -> float:
 class Plugin:
     """
     Override what your terminal does; call `report`, `cancel_report` and `event` from any thread, at any time.
-    All methods below `notice` are called on one thread of their own, one after another, so that a broker's call
-    may take its time, and a broker's library that is bound to a thread works.
+    The methods from `submit` to `poll` are called on one thread of their own, one after another, so that a broker's
+    call may take its time, and a broker's library that is bound to a thread works.
     """
 
     #: Seconds between two calls of `poll`.
@@ -144,7 +144,7 @@ class Plugin:
         self._token, self._source, self._software = token, source, software
         self._journal = Journal(journal_dir, source)
         self._outgoing = Outgoing(self._journal)
-        #: Of journal, outgoing queue and what waits for the next flush.
+        #: Guards the journal, the outgoing queue and the work that waits for the next flush.
         self._lock = threading.RLock()
         self._terminal = ThreadPoolExecutor(1, "terminal")
         self._after_flush: List[Callable[[], Any]] = []
@@ -155,15 +155,15 @@ class Plugin:
         self._is_stopped = False
         self._resumed = False
         self._had_error = False  # On this connection.
-        #: The gateway's clock of the latest welcome, less `_elapsed`.
+        #: The gateway's clock, in Unix seconds by the latest welcome, less `_elapsed`.
         self._clock_offset = time.time() - _elapsed()
 
     def notice(self, kind: str, **details: Any) -> None:
-        """Tells the operator. Called from any thread; must not block."""
+        """Tells the operator what happened. Called from any thread; must not block."""
         print(json.dumps({"notice": kind, **details}), file=sys.stderr, flush=True)
 
     def submit(self, command: Submit) -> None:
-        """Executes a command, which is stored. Called once per executionId. Report its results."""
+        """Executes a command that is stored. Called once per executionId. Report its results."""
         raise NotImplementedError
 
     def cancel(self, cancel_request_id: str, execution_id: str) -> None:
@@ -172,9 +172,9 @@ class Plugin:
 
     def in_doubt(self, command: Submit) -> Union[Evidence, str, None]:
         """
-        After a restart, for a command on which an earlier process has not reported: it may have reached the
-        broker. Ask the broker. Returns what to report; EXECUTE where the broker certainly does not have it; None
-        if a report will follow.
+        Called after a restart for a command on which an earlier process has not reported: it may have reached the
+        broker. Ask the broker. Returns what to report; EXECUTE if the broker certainly does not have it; None if a
+        report will follow.
         """
         return {"status": "unknown", "native": {"text": "The plugin ended while it executed this: look at the broker."}}
 
@@ -196,7 +196,7 @@ class Plugin:
             return self._journal.executions.get(execution_id)
 
     def report(self, execution_id: str, evidence: Evidence) -> None:
-        """ValueError: the gateway would refuse it, so it is not stored; the message says why."""
+        """Stores a report. ValueError: the gateway would refuse it, so it is not stored; the message says why."""
         if execution_id not in self._journal.executions:
             raise ValueError(f"{execution_id} was not submitted")
         self._report({"type": "report", "executionId": execution_id}, evidence)
@@ -206,8 +206,8 @@ class Plugin:
 
     def event(self, kind: str, data: Mapping[str, Any], **links: Optional[str]) -> bool:
         """
-        `links`: rawText, executionId, orderRef. False: dropped, larger than a frame or too many wait. ValueError: the
-        gateway would refuse it.
+        `links`: rawText, executionId, orderRef. Returns False if the event is dropped: larger than a frame, or too
+        many wait. ValueError: the gateway would refuse it.
         """
         frame = event_frame(kind, data, **links)
         _assert_taken(frame)
@@ -248,7 +248,7 @@ class Plugin:
     def _add(self, frame: Frame) -> None:
         with self._lock:
             if self._ended:
-                return  # There is no journal any more: the command is in doubt at the next start.
+                return  # The journal is closed: the command is in doubt at the next start.
             self._outgoing.add_report({**frame, "occurredAt": utc_now()})
         self._wake_up()
 
@@ -273,7 +273,7 @@ class Plugin:
                     task.cancel()
                 _, pending = await asyncio.wait(pending, timeout=5)
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._flush()  # What has come is executed; its reports leave at the next start.
+            self._flush()  # Executes commands that came; their reports leave at the next start.
             await self._loop.run_in_executor(None, self._terminal.shutdown)
             with self._lock:
                 self._ended = True
@@ -314,7 +314,7 @@ class Plugin:
             await asyncio.sleep(delay)
 
     def _session_token(self) -> str:
-        """Whatever the program's own way to a token raises: orders may rest at the broker, and it is tried again."""
+        """Turns any error of the program's `token` into one that is retried: orders may rest at the broker."""
         try:
             return self._token()
         except (OSError, LoginRefused, Refused):
@@ -330,7 +330,7 @@ class Plugin:
             **headers)
 
     async def _serve(self, socket: Any) -> None:
-        asked_at = _elapsed()  # The gateway's clock is read after it; the welcome may then be long on its way.
+        asked_at = _elapsed()  # The gateway reads its clock after this; its welcome may take long.
         await socket.send(json.dumps(self._hello()))
         welcome = await _within(_WELCOME_SECONDS, self._welcome(socket))
         self._attempt = 0
@@ -351,7 +351,7 @@ class Plugin:
             beating.cancel()
 
     def _hello(self) -> Frame:
-        """Tells open executions; not those with a report on its way, which the gateway would then take for old."""
+        """Lists open executions, but none with a report on its way, which the gateway would then take for old."""
         with self._lock:
             return self._locked_hello()
 
@@ -376,7 +376,7 @@ class Plugin:
             self._receive(frame)
 
     def _checked(self, text: Union[str, bytes]) -> Frame:
-        """An empty frame for one that is not valid or not known."""
+        """The frame; an empty one if it is invalid or of an unknown type."""
         frame = gateway_frame(text)
         if frame is None:
             self.notice("bad_frame")
@@ -424,7 +424,7 @@ class Plugin:
         self._wake_up()
 
     def _resume(self) -> None:
-        """Takes up what an earlier process has stored and not reported on, and cancels without an outcome."""
+        """Takes up commands that an earlier process stored and did not report on, and cancels without an outcome."""
         self._resumed = True
         for execution in self._journal.executions.values():
             if execution.state is None:
@@ -446,7 +446,7 @@ class Plugin:
                 pass  # The receiving side ends with the same error.
 
     def _flush(self) -> Tuple[Any, List[Frame]]:
-        """One flush for all that has come; then it is handed over. Returns what may be sent now, and on what."""
+        """Flushes once for all that has come, then hands it over. Returns the socket and the frames to send on it."""
         with self._lock:
             socket, works, frames = self._socket, self._after_flush, self._plain
             self._after_flush, self._plain = [], []
@@ -483,7 +483,7 @@ class Plugin:
     # What follows runs on the terminal's thread.
 
     def _guard(self, key: str, work: Callable[[], Any]) -> None:
-        """A terminal that fails must not end its other orders; what it did is not known."""
+        """Reports as unknown what a failed call was about: the terminal must go on with its other orders."""
         try:
             work()
         except Exception as error:  # pylint: disable=broad-except
