@@ -20,7 +20,7 @@ interface Doubted {
 export class Doubts {
   readonly #clock: Clock;
   readonly #doubted = new Map<string, Doubted>();
-  /** By MsgSeqNum of the status request. */
+  /** ClOrdIDs by the MsgSeqNum of the status request. */
   readonly #questions = new Map<number, string>();
 
   constructor(clock: Clock) {

@@ -108,7 +108,7 @@ function newsOf(
   fill: Pick<Evidence, 'fill'> | undefined,
 ): Evidence | undefined {
   if (!goesBack(known, evidence)) return { ...evidence, ...fill };
-  // The quantity fell, as after a trade was taken back: reports only the status, since the gateway's never falls.
+  // The filled quantity fell, as after a trade was taken back: leaves it out, since the gateway's never falls.
   if (isNews(known, evidence)) return { ...withoutFilled(evidence), ...fill };
   // A late or repeated report, or an answer that crossed another: only its fill counts, if that is new.
   if (fill === undefined) return undefined;

@@ -19,7 +19,7 @@ const headBytesMax = 40;
 /** Far above any order message; a larger length is a damaged one, and would be waited for in vain. */
 export const bodyBytesMax = 1 << 18;
 /**
- * Tag of a field that has none. The session refuses such a message: if it were passed over here, the session would
+ * Tag of a field that has none. The session judges such a message: if it were passed over here, the session would
  * ask for it again, the venue would write it as badly again, and nothing behind it would ever be read.
  */
 const noTag = 0;
