@@ -19,7 +19,7 @@ export type QuickFixProgram = 'executor' | 'ordermatch';
 
 const versions = { executor: 'FIX.4.4', ordermatch: 'FIX.4.2' } as const;
 
-/** For a subtest's `skip`. */
+/** @returns why a subtest must be skipped; false if the program is there. */
 export function missingQuickFix(program: QuickFixProgram): string | false {
   const dictionary = dictionaryOf(program);
   if (!existsSync(dictionary)) return `${dictionary} is not there: .ci/run fetches it`;

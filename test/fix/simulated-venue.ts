@@ -68,7 +68,7 @@ class VenueOrder {
     return this.trades.reduce((sum, { quantity, price }) => sum + quantity * price, 0);
   }
 
-  /** By the precedence of the specification: PendingCancel goes before Filled. */
+  /** OrdStatus by the precedence of the specification: PendingCancel goes before Filled. */
   get status(): string {
     if (this.end === '8') return this.end;
     if (this.cancel !== undefined && this.isCancelShown) return '6';
