@@ -72,7 +72,7 @@ export const frameErrors = {
   seq_repeated:      { counts: false, message: 'The seq is not above lastSeq of the welcome, so the frame is ignored: go on at lastSeq + 1.' },
   unknown_execution: { counts: false, message: 'No execution with this id was sent to this source.' },
   unknown_cancel:    { counts: false, message: 'No cancel with this id was sent to this source.' },
-  too_fast:          { counts: false, message: 'This user has sent more than its connections may send: come back later.' },
+  too_fast:          { counts: false, message: 'The connections of this user have sent too many frames or bytes: wait, then connect again.' },
 } as const;
 
 export type FrameErrorCode = keyof typeof frameErrors;

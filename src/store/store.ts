@@ -84,7 +84,7 @@ export interface Store extends Reader {
   commitAgeMs(): number;
   /** How far the index is behind the writes that are durable. */
   index(): IndexState;
-  /** Bytes of the stored data, without the space that is prepared for later writes. */
+  /** Bytes of data.mdb and of the commits that it lacks, without the files of the log. */
   sizeBytes(): number;
   /** Waits for writes under way; a write or transact after it rejects. */
   close(): Promise<void>;
