@@ -24,7 +24,7 @@ export const pageLimits = { min: 1, max: 200, default: 50 } as const;
 const defaultFilter: PageFilter = 'all';
 
 const queryRule =
-  `There are status (${pageFilters.join(', ')}), limit (a whole number from ${pageLimits.min} to ` +
+  `The query parameters are status (${pageFilters.join(', ')}), limit (a whole number from ${pageLimits.min} to ` +
   `${pageLimits.max}) and before (a requestId), each at most once.`;
 
 export const signalPageSchema = Type.Object({ signals: listOf(signalSchema), next: textOrNull });

@@ -46,7 +46,7 @@ export function createReadSignal({ signals, waits, rights }: ReadSignalDeps): Ke
     const waitMs = readWaitMs(query);
     if (waitMs === undefined) {
       return exchange.fail('invalid_query', {
-        message: `waitMs is a whole number from 0 to ${waitMsMax}, given once.`,
+        message: `waitMs must be a whole number from 0 to ${waitMsMax}, given at most once.`,
       });
     }
 

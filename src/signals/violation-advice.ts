@@ -60,16 +60,16 @@ function sentencesWith(limits: Limits, knownPlatforms: ReadonlySet<string>): Rea
     'type invalid_length': textOf('type', nameLengthMax),
     'cmd invalid_length': textOf('cmd', nameLengthMax),
     'ts invalid_unix_milliseconds': ({ ts }, now) => `ts must be an integer, the Unix time in milliseconds, from 0 to ${unixMsMax}.${unitHint(ts, now)}`,
-    'ts signal_from_future': ({ ts }, now) => `ts is ${Number(ts) - now} ms ahead of the gateway’s clock, and may be ${limits.futureSkewMsMax} ms ahead: check your clock, or send it later.${unitHint(ts, now)}`,
+    'ts signal_from_future': ({ ts }, now) => `ts is ${Number(ts) - now} ms ahead of the gateway’s clock, and may be at most ${limits.futureSkewMsMax} ms ahead. Check your clock, or send the signal later.${unitHint(ts, now)}`,
     'ttlMs invalid_ttl': `ttlMs must be an integer from 1 to ${limits.ttlMsMax}.`,
-    'ttlMs signal_expired': ({ ts, ttlMs }, now) => `ts + ttlMs was over ${now - Number(ts) - Number(ttlMs)} ms ago by the gateway’s clock: check your clock, and whether the signal is still right.${unitHint(ts, now)}`,
+    'ttlMs signal_expired': ({ ts, ttlMs }, now) => `The signal expired at ts + ttlMs, ${now - Number(ts) - Number(ttlMs)} ms ago by the gateway’s clock. Check your clock, and whether you still want the signal.${unitHint(ts, now)}`,
     'ttlMs timestamp_overflow': `ts + ttlMs must be at most ${unixMsMax}.`,
-    'platform required': `platform must name one or more platforms, separated by commas. There are: ${platforms}.`,
-    'platform unsupported_platform': `platform has a name that is not known. There are, separated by commas: ${platforms}.`,
+    'platform required': `platform must name one or more platforms, separated by commas. The platforms are: ${platforms}.`,
+    'platform unsupported_platform': `platform has an unknown name. Separate several names by commas. The platforms are: ${platforms}.`,
     'payload object_required': 'payload must be a JSON object; it may be empty.',
-    'instanceId invalid_length': `${textOf('instanceId', limits.instanceIdLengthMax)} Leave it out for every instance.`,
-    'accountName invalid_length': `${textOf('accountName', accountNameLengthMax)} Leave it out for every account.`,
-    unknown_field: `An unknown field may be a misspelt one, and so is refused. The fields are: ${fields.join(', ')}.`,
+    'instanceId invalid_length': `${textOf('instanceId', limits.instanceIdLengthMax)} Leave it out to address every instance.`,
+    'accountName invalid_length': `${textOf('accountName', accountNameLengthMax)} Leave it out to address every account.`,
+    unknown_field: `The body has an unknown field, which may be misspelt. The fields are: ${fields.join(', ')}.`,
   };
 }
 
@@ -83,7 +83,7 @@ const otherUnits: readonly (readonly [unit: string, factor: number])[] = [
 const nearMs = 400 * dayMs;
 
 function unitHint(ts: unknown, now: number): string {
-  if (typeof ts === 'string') return ' It is a text: send it as a number.';
+  if (typeof ts === 'string') return ' ts is a text: send it as a number.';
   if (typeof ts !== 'number') return '';
   const other = otherUnits.find(([, factor]) => Math.abs(ts * factor - now) < nearMs);
   return other === undefined ? '' : ` Is ts in milliseconds? It looks like ${other[0]}.`;

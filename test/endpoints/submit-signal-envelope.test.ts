@@ -223,7 +223,7 @@ t.test('the message says what to do about each violation', async (t) => {
   const { body } = await submit(url, key, signal({ ts, platform: 'terminal_x', ttlMs: 60_000 }));
   const { message } = body.error;
   t.match(message, /It looks like seconds\./);
-  t.match(message, /There are, separated by commas: terminal_a, terminal_b\.$/);
+  t.match(message, /The platforms are: terminal_a, terminal_b\.$/);
 });
 
 t.test('what is told of unknown fields is bounded', async (t) => {

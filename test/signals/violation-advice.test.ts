@@ -34,16 +34,16 @@ t.test('each rule has its sentence', async (t) => {
     [{ ...valid, type: '' }, /^type .* 1 to 64 characters\.$/],
     [{ ...valid, cmd: 'x'.repeat(65) }, /^cmd .* 1 to 64 characters\.$/],
     [{ ...valid, ts: {} }, /^ts must be an integer, the Unix time in milliseconds, from 0 to \d+\.$/],
-    [{ ...valid, ts: now + 60_001 }, /^ts is 60001 ms ahead .* may be 60000 ms ahead/],
+    [{ ...valid, ts: now + 60_001 }, /^ts is 60001 ms ahead .* at most 60000 ms ahead/],
     [{ ...valid, ttlMs: 0 }, /^ttlMs must be an integer from 1 to 300000\.$/],
-    [{ ...valid, ts: now - 4_000 }, /^ts \+ ttlMs was over 3000 ms ago/],
+    [{ ...valid, ts: now - 4_000 }, /^The signal expired at ts \+ ttlMs, 3000 ms ago/],
     [{ ...valid, ts: unixMsMax }, /ts \+ ttlMs must be at most \d+\.$/],
-    [{ ...valid, platform: '' }, /There are: terminal_a, terminal_b\.$/],
-    [{ ...valid, platform: 'mt9' }, /^platform has a name .* terminal_a, terminal_b\.$/],
+    [{ ...valid, platform: '' }, /The platforms are: terminal_a, terminal_b\.$/],
+    [{ ...valid, platform: 'mt9' }, /^platform has an unknown name.* terminal_a, terminal_b\.$/],
     [{ ...valid, payload: [] }, /^payload must be a JSON object/],
-    [{ ...valid, instanceId: '' }, /^instanceId .* 1 to 128 characters\. Leave it out for every instance\.$/],
-    [{ ...valid, accountName: '' }, /^accountName .* 1 to 128 characters\. Leave it out for every account\.$/],
-    [{ ...valid, account: 'Sim101', accountname: 'Sim101' }, /^An unknown field .*platform,.* accountName\.$/],
+    [{ ...valid, instanceId: '' }, /^instanceId .* 1 to 128 characters\. Leave it out to address every instance\.$/],
+    [{ ...valid, accountName: '' }, /^accountName .* 1 to 128 characters\. Leave it out to address every account\.$/],
+    [{ ...valid, account: 'Sim101', accountname: 'Sim101' }, /^The body has an unknown field.*platform,.* accountName\.$/],
   ];
   for (const [body, said] of rows) t.match(adviceFor(body), said);
 });
@@ -54,7 +54,7 @@ t.test('a ts that looks like another unit is told as such', async (t) => {
     [now / 1_000 + 0.25, /It looks like seconds\.$/],
     [now * 1_000, /It looks like microseconds\.$/],
     [now * 1_000_000, /It looks like nanoseconds\.$/],
-    [`${now}`, /It is a text: send it as a number\.$/],
+    [`${now}`, /ts is a text: send it as a number\.$/],
     [now - 4_000, undefined],
     [now + 90_000, undefined],
     [0, undefined],
@@ -73,8 +73,8 @@ t.test('the sentences follow the violations, and hold the limits in force', asyn
   t.equal(
     adviceFor(body, limits, ['terminal_z']),
     'signalId must be a text of 1 to 20 characters. ttlMs must be an integer from 1 to 5. ' +
-      'platform has a name that is not known. There are, separated by commas: terminal_z. ' +
-      'instanceId must be a text of 1 to 3 characters. Leave it out for every instance.',
+      'platform has an unknown name. Separate several names by commas. The platforms are: terminal_z. ' +
+      'instanceId must be a text of 1 to 3 characters. Leave it out to address every instance.',
   );
 });
 
