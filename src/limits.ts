@@ -29,7 +29,7 @@ export const limits = {
   ttlMsMax: { value: 300_000, unit: 'milliseconds', min: 1, max: dayMs, why: 'how old a signal may be when a terminal receives it' },
   futureSkewMsMax: { value: 60_000, unit: 'milliseconds', min: 0, max: hourMs, why: 'a bot whose clock runs ahead would extend the TTL of its signals' },
   activeKeysPerUserMax: { value: 5, unit: 'keys', min: 1, max: 1_000, why: 'the rate limit is per key, so a user multiplies it by the number of keys' },
-  keyNameLengthMax: { value: 80, unit: 'characters', min: 1, max: 255, why: 'shown in lists' },
+  keyNameLengthMax: { value: 80, unit: 'characters', min: 1, max: 255, why: 'lists show the name' },
   keyLifetimeDaysMax: { value: 365, unit: 'days', min: 1, max: 3_650, why: 'a forgotten key must expire' },
   userTokenLifetimeMs: { value: dayMs, unit: 'milliseconds', min: 1_000, max: 30 * dayMs, why: 'how long a stolen user token is valid' },
   keyRequestsPerMinute: { value: 1_200, unit: 'requests per minute', min: 1, max: 1_000_000, why: 'one bot must not starve the others' },
@@ -51,7 +51,7 @@ export const limits = {
   outgoingQueueEventsMax: { value: 2_000, unit: 'events', min: 1, max: 1_000_000, why: 'memory of a disconnected plugin' },
   outgoingQueueAgeMs: { value: 10 * minuteMs, unit: 'milliseconds', min: 50, max: dayMs, why: 'age of the oldest event that a plugin sends after a reconnect' },
   executionRetentionDays: { value: 30, unit: 'days', min: 1, max: 3_650, why: 'disk space; and how long a signalId stays reserved' },
-  pluginFramesPerSecond: { value: 1_000, unit: 'frames per second and user', min: 1, max: 1_000_000, why: 'every frame takes the one event loop; a flood from one user would delay the signals of all' },
+  pluginFramesPerSecond: { value: 1_000, unit: 'frames per second and user', min: 1, max: 1_000_000, why: 'every frame takes time of the only event loop; a flood from one user would delay the signals of all' },
   pluginBytesPerSecond: { value: 2 * mebibyte, unit: 'bytes per second and user', min: 1_024, max: 1_024 * mebibyte, why: 'parsing takes time by the byte; a flood from one user would delay the signals of all' },
   pluginConnectionsPerUser: { value: 64, unit: 'connections per user', min: 1, max: 100_000, why: 'each connection holds memory and a file descriptor' },
   sourcesPerUser: { value: 64, unit: 'active sources per user', min: 1, max: 100_000, why: 'a signal becomes one execution for each matching source' },
@@ -60,9 +60,9 @@ export const limits = {
   replayBytesPerUser: { value: 8 * mebibyte, unit: 'bytes per user', min: 1_024, max: 1_024 * mebibyte, why: 'memory of the event ring of one user, as encoded' },
   replayBytesMax: { value: 256 * mebibyte, unit: 'bytes', min: 1_024, max: 65_536 * mebibyte, why: 'memory of the event rings of all users, as encoded' },
   unsentBytesPerConnection: { value: mebibyte, unit: 'bytes per connection', min: 1_024, max: 1_024 * mebibyte, why: 'memory of answers that a client does not read' },
-  cancelsPerOrder: { value: 100, unit: 'cancels per order', min: 1, max: 10_000, why: 'each cancel is an idempotency record and a frame; cancel-all is not bound by it' },
-  cancelAllsPerMinute: { value: 120, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'each cancel-all judges every open order and keeps its answer for a day; those of one user follow one another' },
-  fillsPerExecution: { value: 10_000, unit: 'fills per execution', min: 1, max: 1_000_000, why: 'rows of an execution, and fills in one answer, of all its executions; further ones are counted and not listed' },
+  cancelsPerOrder: { value: 100, unit: 'cancels per order', min: 1, max: 10_000, why: 'each cancel is an idempotency record and a frame; cancel-all may exceed it' },
+  cancelAllsPerMinute: { value: 120, unit: 'requests per minute and user', min: 1, max: 1_000_000, why: 'each cancel-all examines every open order of the user and stores its answer for a day; a user has one at a time' },
+  fillsPerExecution: { value: 10_000, unit: 'fills per execution', min: 1, max: 1_000_000, why: 'stored fills of one execution, and listed fills of all executions in one answer; further fills are counted but not listed' },
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof limits;
