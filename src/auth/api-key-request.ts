@@ -33,7 +33,7 @@ export function keyRequestSchema(limits: Pick<Limits, 'keyNameLengthMax'>) {
       orNull(
         Type.String({
           pattern: zonedTimePattern.source,
-          description: 'ISO 8601 with a time zone.',
+          description: 'When the key expires: ISO 8601 with a time zone.',
           examples: ['2030-01-31T12:00:00Z'],
         }),
       ),

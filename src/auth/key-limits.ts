@@ -26,7 +26,7 @@ export const keyLimitsRequestSchema = Type.Object(
     allowedInstruments: Type.Optional(
       Type.Array(Type.String(instrumentLengths), {
         ...listLengths.allowedInstruments,
-        description: `Together at most ${instrumentsBytesMax} bytes of JSON.`,
+        description: `The instruments that orders may have, as JSON together at most ${instrumentsBytesMax} bytes.`,
       }),
     ),
     maxOrderQuantity: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),

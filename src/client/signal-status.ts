@@ -10,7 +10,7 @@ export interface SignalStatus {
   /** `completed` once every execution is final. */
   readonly status: 'accepted' | 'completed';
   readonly acceptedAt: string;
-  /** The signal is not sent to a terminal after it. */
+  /** The signal is not sent to a terminal after this time. */
   readonly expiresAt: string;
   readonly platform: string;
   readonly type: string;
@@ -42,7 +42,7 @@ export interface ExecutionView {
   readonly remainingQuantity: number | null;
   readonly averageFillPrice: number | null;
   readonly fills: readonly FillView[];
-  /** There are more fills than are listed; the quantities count all of them. */
+  /** Some fills are not listed; the quantities count all of them. */
   readonly fillsTruncated?: true;
   /** The order's state as the terminal reports it. */
   readonly native: NativeView | null;

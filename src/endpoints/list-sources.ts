@@ -12,7 +12,7 @@ export const sourceSchema = Type.Object({
   platform: Type.String(),
   instanceId: Type.String(),
   accountName: Type.String(),
-  connected: Type.Boolean({ description: 'Whether its plugin has a session now.' }),
+  connected: Type.Boolean({ description: 'Whether the plugin of the terminal is connected now.' }),
   capabilities: listOf(capability),
   lastSeenAt: isoTime,
 });

@@ -12,15 +12,21 @@ export type AnyErrorCode = ErrorCode | ProxyErrorCode;
 
 export const errorCode = openEnum(
   oneOf([...Object.keys(errors), ...Object.keys(proxyErrors)] as AnyErrorCode[]),
-  'What went wrong, of the gateway or of a proxy in front.',
+  'What went wrong, as the gateway or a proxy in front of it names it.',
 );
 
 export const fieldErrorSchema = Type.Object({
-  field: Type.String({ description: 'Its path, or `$` for the whole body.', examples: ['ttlMs'] }),
-  code: Type.String({ description: 'The rule it violates.', examples: ['signal_expired'] }),
+  field: Type.String({
+    description: 'The path of the field, or `$` for the whole body.',
+    examples: ['ttlMs'],
+  }),
+  code: Type.String({
+    description: 'The rule that the field violates.',
+    examples: ['signal_expired'],
+  }),
 });
 
-const message = Type.String({ description: 'For people; it may change.' });
+const message = Type.String({ description: 'A text for people, which may change.' });
 
 export const errorSchema = Type.Object({
   error: Type.Object({

@@ -12,7 +12,7 @@ import { cancelSchema, executionSchema } from '../signals/signal-view.js';
 
 const cursor = Type.String({
   pattern: '^[0-9a-f]{1,32}-(0|[1-9][0-9]{0,15})$',
-  description: 'Sent as `Last-Event-ID`, the stream goes on after it.',
+  description: 'Send it as `Last-Event-ID` to continue the stream after this event.',
 });
 
 export const gapReason = openEnum(oneOf(['cursor_not_available']), 'Why events were not replayed.');
@@ -39,11 +39,14 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
         pluginEventNames.map((name) => [name, `#/components/schemas/${pascal(name)}Event`]),
       ),
     },
-    description: 'Its `event` tells the kind. Pass over kinds that you do not know.',
+    description: '`event` names the kind of the event. Ignore kinds that you do not know.',
   });
   const replayGap = Type.Object(
     { reason: gapReason },
-    { description: 'The `data` of the event `replay_gap`: events before it may have been lost.' },
+    {
+      description:
+        'The `data` of the event `replay_gap`: the stream may lack events before this one.',
+    },
   );
   return {
     StreamEvent: Type.Unsafe<object>({
@@ -60,8 +63,8 @@ export function eventSchemas(limits: Pick<Limits, 'rawTextLengthMax'>) {
     return Type.Object({
       eventId: cursor,
       event: Type.Unsafe<PluginEventName>({ type: 'string', const: name }),
-      occurredAt: described(isoTime, 'On the clock of the terminal.'),
-      receivedAt: described(isoTime, 'On the clock of the gateway.'),
+      occurredAt: described(isoTime, 'When it happened, by the clock of the terminal.'),
+      receivedAt: described(isoTime, 'When the gateway received it, by the clock of the gateway.'),
       platform: Type.String(),
       instanceId: Type.String(),
       accountName: Type.String(),

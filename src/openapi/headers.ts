@@ -12,8 +12,8 @@ const text = { type: 'string' };
 const headers = {
   'X-Trace-Id': {
     description:
-      'Identifies the request in the log of the gateway; `error.traceId` in an error. The trace id of ' +
-      'a valid `traceparent` header of the request, otherwise a new one.',
+      'Identifies the request in the log of the gateway; an error of `/api/v1` has it as `error.traceId` too. It is ' +
+      'the trace id of a valid `traceparent` header of the request, otherwise a new one.',
     schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
   },
   'RateLimit-Policy': {
@@ -42,7 +42,7 @@ const headers = {
     schema: { type: 'string', enum: ['true'] },
   },
   'Cache-Control': { description: 'Whether caches may store the response.', schema: text },
-  Pragma: { description: 'The same for caches of HTTP/1.0.', schema: text },
+  Pragma: { description: '`Cache-Control` for caches of HTTP/1.0.', schema: text },
   'X-Accel-Buffering': {
     description: 'Disables response buffering in proxies.',
     schema: text,

@@ -31,7 +31,7 @@ export const tags = {
   Account: 'Log in, and manage the API keys that bots use.',
   Signals: 'Send trading commands to terminals, and read their status.',
   Orders: 'Cancel one order that a signal has submitted, or all that are open.',
-  'Terminal events': 'Stream the events of a terminal.',
+  'Terminal events': 'List the terminals, read what one holds, and stream its events.',
   Document: 'This document.',
 } as const;
 
@@ -76,8 +76,8 @@ export const operations = {
     summary: 'Create an API key',
     description:
       'Only this response contains the secret. The name is trimmed. `expiresAt` must have a ' +
-      'time zone; without `expiresAt` the key does not expire. `limits` cannot be changed later: addresses that ' +
-      'the key may be used from, and what its orders must keep to.',
+      'time zone; without `expiresAt` the key does not expire. `limits` names the ' +
+      'addresses from which the key may be used and the bounds of its orders; they cannot be changed later.',
     body: 'KeyRequest',
     success: {
       status: 201,
@@ -144,8 +144,9 @@ export const operations = {
     tag: 'Signals',
     summary: 'List signals',
     description:
-      'The signals of the user, over all of its keys, newest first. Read on with `before` = `next` until `next` ' +
-      'is null: a page ends early, even without a signal, when much was passed over to find what fits.',
+      'The signals of the user, over all of its keys, newest first. For the next ' +
+      'page, send the `next` of this one as `before`, until `next` is null. A page may be short or empty before the ' +
+      'last one, because the gateway passes over a limited number of signals that do not match.',
     parameters: ['status', 'limit', 'before'],
     success: { status: 200, description: 'One page.', body: 'SignalPage' },
     errors: ['invalid_query'],
@@ -156,7 +157,7 @@ export const operations = {
     description:
       'The signal has one execution per terminal that it was routed to. It is `completed` once ' +
       'every execution is final; a late report may still correct an `unknown` one. With `waitMs` the answer ' +
-      'comes when it is completed, or when the time is over.',
+      'waits until the signal is completed, at most for that time.',
     parameters: ['requestId', 'waitMs'],
     success: { status: 200, description: 'The status.', body: 'SignalStatus' },
     errors: ['invalid_query', 'request_not_found'],
@@ -189,17 +190,18 @@ export const operations = {
     tag: 'Orders',
     summary: 'Cancel all open orders',
     description:
-      'Cancels every open order of the account that the filter means; without a body, every one. An order that ' +
-      'was not sent yet is denied. Any other gets a cancel, unless one is under way, which waits for its ' +
-      'terminal for up to 24 hours: until it is connected and has acknowledged the order. The outcome is in ' +
-      '`executions[].cancel` of each signal, for thousands of orders within seconds of the response. At most 1000 orders are listed. ' +
-      'The user has a quota of them per minute, over all of its keys: beyond it, 429 `api_rate_limited`.',
+      'Cancels the open orders of the account that match the filter in the body; without a body, all of them. An ' +
+      'order that was not sent yet is denied. Any other order gets a cancel, unless one is under way. The cancel ' +
+      'waits for up to 24 hours until the terminal is connected and has acknowledged the order. ' +
+      '`executions[].cancel` of each signal shows the outcome; with thousands of orders it follows seconds after ' +
+      'the response. The response lists at most 1000 orders. All keys of a user share a quota of these requests ' +
+      'per minute; beyond it the answer is 429 `api_rate_limited`.',
     parameters: ['Idempotency-Key'],
     body: 'OrderFilter',
     bodyIsOptional: true,
     success: {
       status: 202,
-      description: 'What becomes of each order is decided, durably.',
+      description: 'What happens to each order is decided, and the decision is durable.',
       body: 'CancelledOrders',
       headers: { 'Idempotent-Replayed': false },
     },
@@ -222,11 +224,15 @@ export const operations = {
     summary: 'Arm, renew or disarm the switch of this key',
     description:
       'A dead-man’s switch: unless this is called again within `timeoutMs`, all open orders that the calling key ' +
-      'submitted are cancelled as by cancel-all, with `cancel_after_expired`, and the switch is disarmed. 0 ' +
-      'disarms it. The deadline is durable; it fires although the key was revoked or has expired meanwhile, and ' +
-      'at the next start if it passed while the gateway was down.',
+      'submitted are cancelled as by cancel-all, with `cancel_after_expired`, and the switch is disarmed. ' +
+      '`timeoutMs` 0 disarms it. The deadline is durable: the switch fires even if the key was revoked or has ' +
+      'expired meanwhile, and at the next start if the deadline passed while the gateway was down.',
     body: 'CancelAfterRequest',
-    success: { status: 200, description: 'The switch, durable.', body: 'CancelAfter' },
+    success: {
+      status: 200,
+      description: 'The switch, whose state is durable.',
+      body: 'CancelAfter',
+    },
     errors: [...jsonBody, 'invalid_timeout', 'signal_processing_failed', 'storage_unavailable'],
   },
   'list-sources': {
@@ -239,8 +245,8 @@ export const operations = {
     tag: 'Terminal events',
     summary: 'Ask one terminal what it holds',
     description:
-      'Asks the connected terminal for its account, positions and orders. Its answer is a `state_snapshot` event, ' +
-      'which its streams have as well.',
+      'Asks the connected terminal for its account, positions and orders. The answer is a `state_snapshot` ' +
+      'event, which the event streams of the terminal get as well.',
     parameters: ['platform', 'instanceId', 'accountName'],
     success: { status: 200, description: 'The event.', body: 'StateSnapshotEvent' },
     errors: [
@@ -256,7 +262,7 @@ export const operations = {
     description:
       'Server-sent events of the terminal that the three parameters identify: new events, or all ' +
       'events after `Last-Event-ID`. If that cursor cannot be replayed, the first event is a `replay_gap`. The ' +
-      'schema of the answer is that of the `data` of each event; its `id` is the cursor.',
+      'schema describes the `data` of each event; the `id` of an event is its cursor.',
     parameters: ['platform', 'instanceId', 'accountName', 'Last-Event-ID'],
     success: {
       status: 200,

@@ -41,7 +41,8 @@ export function documentParameters(limits: Limits) {
     limit: {
       in: 'query',
       required: false,
-      description: 'Signals at most. A page may have fewer, even none, while `next` is set.',
+      description:
+        'Most signals on a page. A page may have fewer, even none, although `next` is set.',
       schema: {
         type: 'integer',
         minimum: pageLimits.min,
@@ -52,7 +53,8 @@ export function documentParameters(limits: Limits) {
     before: {
       in: 'query',
       required: false,
-      description: 'Only signals that were accepted before this `requestId`: the `next` of a page.',
+      description:
+        'Only signals that were accepted before this `requestId`; send the `next` of the page before.',
       schema: { type: 'string' },
     },
     orderRef: {
@@ -92,7 +94,7 @@ export function documentParameters(limits: Limits) {
     'Last-Event-ID': {
       in: 'header',
       required: false,
-      description: 'The id of the last received event. At most one header.',
+      description: 'The id of the last event that you received. At most one header.',
       schema: { type: 'string', maxLength: limits.lastEventIdLengthMax },
     },
   } as const satisfies Record<string, Parameter & { readonly allowEmptyValue?: boolean }>;

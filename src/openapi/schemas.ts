@@ -53,7 +53,7 @@ import { orderSchemas } from './order-schemas.js';
 const otherCommand = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
-  description: 'The payload of a command that the terminal documents, beyond the catalog.',
+  description: 'The payload of a command that is not in the catalog, as the terminal documents it.',
 });
 
 /** The gateway takes any object as payload; terminals hold to the catalog, and so do generated types. */
@@ -67,7 +67,7 @@ function signalSchemaOf(limits: Limits) {
       otherCommand,
     ],
     description:
-      'The command of `type` and `cmd`: `order`/`submit` takes OrderSubmit, `position`/`close` PositionClose, ' +
+      'The fields of the command: `order`/`submit` takes OrderSubmit, `position`/`close` PositionClose, ' +
       '`account`/`flatten` AccountFlatten. The terminal rejects fields that it does not know.',
   };
   return Type.Unsafe<object>({ ...envelope, properties: { ...properties, payload } });

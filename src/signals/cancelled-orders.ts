@@ -9,10 +9,7 @@ const listedMax = 1_000;
 const cancelOutcomes = ['requested', 'already_requested', 'denied', 'not_sent'] as const;
 export type CancelOutcome = (typeof cancelOutcomes)[number];
 
-export const cancelOutcome = openEnum(
-  oneOf(cancelOutcomes),
-  'What a cancel of all orders did about one of them.',
-);
+export const cancelOutcome = openEnum(oneOf(cancelOutcomes), 'What cancel-all did with the order.');
 
 export const cancelledOrderSchema = Type.Object({
   orderRef: Type.String(),

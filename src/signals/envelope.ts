@@ -31,13 +31,13 @@ export function envelopeSchema(limits: Limits) {
     ts: Type.Integer({
       minimum: 0,
       maximum: unixMsMax,
-      description: 'When the bot made it, in Unix milliseconds.',
+      description: 'When the bot made the signal, in Unix milliseconds.',
       examples: [1767225600000],
     }),
     ttlMs: Type.Integer({
       minimum: 1,
       maximum: limits.ttlMsMax,
-      description: 'It is not sent to a terminal later than this after `ts`, in milliseconds.',
+      description: 'Milliseconds after `ts` during which the signal may be sent to a terminal.',
       examples: [30000],
     }),
     platform: Type.String({
@@ -45,13 +45,19 @@ export function envelopeSchema(limits: Limits) {
       description: 'One or more platform tokens, separated by commas.',
       examples: ['terminal_a'],
     }),
-    type: text(nameLengthMax, 'What the command is about.', 'order'),
-    cmd: text(nameLengthMax, 'The command.', 'submit'),
+    type: text(nameLengthMax, 'The object of the command.', 'order'),
+    cmd: text(nameLengthMax, 'What to do with the object.', 'submit'),
     payload: Type.Object({}),
     instanceId: Type.Optional(
-      text(limits.instanceIdLengthMax, 'Only terminals of this instance.', 'desk-1'),
+      text(
+        limits.instanceIdLengthMax,
+        'Send the signal only to terminals of this instance.',
+        'desk-1',
+      ),
     ),
-    accountName: Type.Optional(text(accountNameLengthMax, 'Only this account.', 'U1234567')),
+    accountName: Type.Optional(
+      text(accountNameLengthMax, 'Send the signal only to this account.', 'U1234567'),
+    ),
   };
   return Type.Object(fields, { additionalProperties: false });
 }
