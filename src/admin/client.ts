@@ -151,7 +151,7 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
       return notPerformed(code, `${gateway} refused the command: ${message}`);
     return notPerformed(
       code,
-      `${gateway} is of another version than this command. ${message} Run the command of the ` +
+      `${gateway} has another version than this command. ${message} Run the command of the ` +
         'gateway’s version, or restart the gateway with this one.',
     );
   }
@@ -178,7 +178,7 @@ function stillHeld(dataDir: string, { pid, role }: Holder, isCutOff: boolean): N
   if (role === 'command') return notPerformed('data_directory_busy', busyMessage(dataDir, pid));
   const seconds = lockWaitMs / 1000;
   const reason = isCutOff
-    ? `for ${seconds} seconds it has closed each connection at once. It may have used up its open files (LimitNOFILE), or ${connectionsMax} other commands be at work on it: end those that are stopped.`
+    ? `for ${seconds} seconds it has closed each connection at once. It may have used up its open files (LimitNOFILE), or ${connectionsMax} other commands may be connected to it: end those that are suspended.`
     : `it has been starting or ending for ${seconds} seconds.`;
   return notPerformed(
     'gateway_silent',
@@ -209,8 +209,8 @@ function noStore(dataDir: string): NotPerformed {
     : `There is no data directory ${dataDir}.`;
   return notPerformed(
     'no_data_directory',
-    `${finding} Give the gateway's own with --data-dir or SIGNALBOX_DATA_DIR; a new one is made by ` +
-      '"signalbox serve" and "signalbox user add".',
+    `${finding} Give the gateway's own with --data-dir or SIGNALBOX_DATA_DIR; ` +
+      '"signalbox serve" and "signalbox user add" make a new one.',
   );
 }
 

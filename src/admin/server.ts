@@ -125,7 +125,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     if (theirs !== version) {
       return failure('other_version', `The gateway has version ${version}, not ${theirs}.`);
     }
-    if (isDraining) return failure('draining', 'The gateway is about to end.');
+    if (isDraining) return failure('draining', 'The gateway is shutting down.');
     if (!Object.hasOwn(table.operations, operation)) {
       return failure('unknown_operation', `There is no operation ${JSON.stringify(operation)}.`);
     }
@@ -135,7 +135,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
     if (table.operations[operation]?.hasRows && withRows >= rowOperationsMax) {
       return failure(
         'busy',
-        `${withRows} commands that list, show, export, import or copy are at work. End those that are stopped, or wait.`,
+        `${withRows} commands that list, show, export, import or copy are running. End those that are suspended, or wait.`,
       );
     }
     return { version: theirs, operation, request };
@@ -195,7 +195,7 @@ export function createAdminServer(deps: AdminServerDeps): AdminServer {
         if (error instanceof StoreRefused) throw error;
         throw new StoreRefused(
           `The gateway cannot listen for commands on ${file}: ${errorText(error)}. The data ` +
-            'directory must lie on a file system that holds sockets.',
+            'directory must lie on a file system that supports sockets.',
           { cause: error },
         );
       }

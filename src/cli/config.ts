@@ -18,8 +18,8 @@ export function configCommand(io: Io): Command {
     summary: 'show the settings in force',
     description:
       'Shows every setting, limit, plan and platform that "signalbox serve" would start with when ' +
-      'given the same flags, and where each setting comes from. A flag is stronger than an ' +
-      'environment variable, that is stronger than the config file, and that than the default.',
+      'given the same flags, and where each setting comes from. A flag overrides an ' +
+      'environment variable, which overrides the config file, which overrides the default.',
     examples: ['signalbox config', 'signalbox config --config signalbox.json --json'],
     settings: flaggedSettings,
   }).action(

@@ -41,10 +41,10 @@ const helpText = `${examplesText([
   'signalbox conformance --port 8090 --rule cancel cancel_repeated',
 ])}
 
-Environment: ${passwordName}, the password that the plugin will give; without it, one is made and printed.
+Environment: ${passwordName}, the password that the plugin will give; without it, a password is made and printed.
 
-A plugin that the gateway sends away may stop. Then start it again: the tool waits for it and says so. A supervisor
-that does it must wait for at least 10 seconds. The signalId of each command names its rule, so that the plugin's log
+A plugin may stop when a rule closes its connection for good. Start it again then: the tool waits for it and says so.
+A supervisor that restarts the plugin must wait for at least 10 seconds. The signalId of each command names its rule, so that the plugin's log
 shows it.
 
 Rules: ${ruleNames.join(', ')}.
@@ -53,7 +53,7 @@ Exit codes: 0 every rule passed; 1 one failed, or no plugin came; 2 wrong usage.
 
 export function conformanceCommand(io: Io): Command {
   return new Command('conformance')
-    .summary('judge a terminal plugin')
+    .summary('test a terminal plugin against the protocol')
     .description(
       'Plays the gateway for a plugin under test, on a port of its own, and judges it rule by rule: handshake, ' +
         'commands, cancels, redelivery, numbers, closes. Prints the address and the credentials for the plugin, ' +
@@ -62,7 +62,7 @@ export function conformanceCommand(io: Io): Command {
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <n>', 'port to listen on; 0: any free one', number(0, 65_535), 0)
-    .option('--instrument <symbol>', 'what the plugin trades', 'ES')
+    .option('--instrument <symbol>', 'instrument to trade', 'ES')
     .option('--quantity <n>', 'of each order', number(0, 1e18), 1)
     .option('--limit-price <n>', 'price at which a buy limit order rests', number(-1e18, 1e18), 1)
     .option(
@@ -122,7 +122,7 @@ async function run(io: Io, options: ConformanceOptions): Promise<void> {
   const failures = verdicts.filter(({ result }) => result === 'fail').map(({ rule }) => rule);
   const failed = failures.length;
   const passed = verdicts.length - failed;
-  const again = failed === 0 ? '' : `\nThese again: --rule ${failures.join(' ')}`;
+  const again = failed === 0 ? '' : `\nTo test only these again: --rule ${failures.join(' ')}`;
   print({ passed, failed }, `${passed} passed, ${failed} failed${again}`);
   if (failed > 0) io.exitCode(exitCodes.refused);
 }
@@ -135,13 +135,17 @@ function textOf({ rule, says, result, why, place }: Verdict): string {
 }
 
 function ruleOption(): Option {
-  return new Option('--rule <name...>', 'judge these rules only, in their order; below').argParser(
-    (name: string, before: readonly RuleName[] | undefined) => {
-      const known = ruleNames.find((rule) => rule === name);
-      if (known === undefined) throw new InvalidArgumentError('There is no such rule.');
-      return [...(before ?? []), known];
-    },
-  );
+  return new Option(
+    '--rule <name...>',
+    'test only these of the rules below, in their order',
+  ).argParser((name: string, before: readonly RuleName[] | undefined) => {
+    const known = ruleNames.find((rule) => rule === name);
+    if (known === undefined)
+      throw new InvalidArgumentError(
+        'There is no such rule; "signalbox conformance --help" lists them.',
+      );
+    return [...(before ?? []), known];
+  });
 }
 
 function number(min: number, max: number): (text: string) => number {

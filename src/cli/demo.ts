@@ -38,7 +38,7 @@ export function demoCommand(io: Io): Command {
       'Starts a gateway, a user with an API key, and a paper terminal of each family; then a bot ' +
       'sends signals, cancels one order and follows the events, all over real sockets. Each step is ' +
       'checked and shown with its time. Without --data-dir everything is in a temporary directory ' +
-      'that goes with the demo.',
+      'that is removed at the end.',
     examples: ['signalbox demo', 'signalbox demo --once', 'signalbox demo --data-dir ./demo'],
     settings: ['dataDir', 'port', 'opsPort'],
     defaults: { dataDir: 'a temporary directory', port: 'any free port', opsPort: 'any free port' },
@@ -78,7 +78,7 @@ async function demo(
     screen.line(
       isStopped
         ? '\nThe demo was stopped before its last step.'
-        : '\nThe demo ends here: the last step did not end as it must.',
+        : '\nThe demo ends here, because the last step failed.',
     );
     return exitCodes.refused;
   } finally {

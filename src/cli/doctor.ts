@@ -15,14 +15,14 @@ const report = reporter('settings');
 export function doctorCommand(io: Io): Command {
   return describeCommand({
     usage: 'doctor',
-    summary: 'look for what is wrong, with remedies',
+    summary: 'find problems of the installation, with remedies',
     description:
-      'Looks at the settings, the data directory (who can read it, free space, every record of the ' +
+      'Examines the settings, the data directory (who can read it, free space, every record of the ' +
       'store), the clock, the limit of open files, the TLS certificate, the ports and the native ' +
       'HTTP server, whether or not the gateway is running. Give it the flags, environment and ' +
       'config file of the gateway, and run it as the gateway’s user or as root. Beside a running ' +
       'gateway the records are read in a copy of the store, which the gateway makes and removes. ' +
-      'Exit code 1 when there is a problem; warnings alone are 0.',
+      'The exit code is 1 if there is a problem, and 0 if there are only warnings.',
     examples: [
       'signalbox doctor --data-dir /var/lib/signalbox --config /etc/signalbox.json',
       'signalbox doctor --json',

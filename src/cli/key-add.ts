@@ -29,9 +29,12 @@ export function keyAddCommand(io: Io): Command {
     ],
   })
     .requiredOption('--name <NAME>', 'what the key is for')
-    .requiredOption('--scopes <SCOPES>', 'its scopes, separated by commas')
-    .option('--expires-at <TIME>', 'when it ends, ISO 8601 with a time zone; otherwise never')
-    .option('--limits <JSON>', 'what it is limited to, as in POST /api/api-keys', readJson)
+    .requiredOption('--scopes <SCOPES>', 'scopes of the key, separated by commas')
+    .option(
+      '--expires-at <TIME>',
+      'when the key expires, ISO 8601 with a time zone; without it, never',
+    )
+    .option('--limits <JSON>', 'limits of the key as JSON, as in POST /api/api-keys', readJson)
     .action(
       withSettings(io, (settings, email: string, options: Options) => {
         const { name, scopes, expiresAt, limits } = options;

@@ -11,7 +11,7 @@ export function keyRevokeCommand(io: Io): Command {
     summary: 'revoke an API key',
     description:
       'Revokes an API key at once and for good; ID is the number that "signalbox key list" shows. ' +
-      'To revoke a key that is revoked already does no harm.',
+      'A key that is already revoked stays revoked.',
     examples: ['signalbox key revoke 7'],
   }).action(
     withSettings(io, (settings, id: string) => {

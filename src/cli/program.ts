@@ -52,7 +52,7 @@ const commands: Readonly<Record<string, Load | Group>> = {
   },
   signal: {
     summary: 'signals of the users: list, show',
-    description: 'Shows the signals of the users, whose they are and what became of them.',
+    description: 'Lists the signals of the users, and shows one with its user and its outcome.',
     members: {
       list: async (io) => (await import('./signal-list.js')).signalListCommand(io),
       show: async (io) => (await import('./signal-show.js')).signalShowCommand(io),
@@ -107,7 +107,7 @@ export async function createProgram(io: Io, word?: string, member?: string): Pro
     .description(
       'A self-hosted gateway for trading signals: bots send them by HTTP, terminal plugins carry ' +
         'them out. The commands for users, keys and switches work whether or not the gateway is ' +
-        'running: a running one carries them out itself, and they have taken effect when they end.',
+        'running: a running gateway carries them out itself. They are in effect when they end.',
     )
     .version(readVersion(), '--version', 'print the version')
     .addHelpText(

@@ -36,7 +36,7 @@ export function signalListCommand(io: Io): Command {
     .addOption(
       new Option(
         '--status <STATUS>',
-        'open: not all of it has ended; unknown: an outcome is unknown; completed: all has ended',
+        'open: an execution is not final; unknown: the outcome of an execution is unknown; completed: all executions are final',
       ).choices(signalFilters),
     )
     .option('--limit <N>', `how many at most, 1 to ${signalListMax}`, usualLimit)

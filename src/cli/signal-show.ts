@@ -11,7 +11,7 @@ import { toOperatorView } from './signal-text.js';
 export function signalShowCommand(io: Io): Command {
   return describeCommand({
     usage: 'show <ID>',
-    summary: 'show one signal, whose it is and what became of it',
+    summary: 'show one signal, with its user and its outcome',
     description:
       'Shows a signal: its user, the API key, address and trace id of its submission and of its ' +
       'cancels, its payload, and each execution. ID is its requestId, or an executionId, orderRef or ' +
@@ -68,7 +68,10 @@ function executionRows(execution: View['executions'][number]): string[][] {
     ...(cancel === null
       ? []
       : [
-          ['  cancel', `${cancel.cancelRequestId}: ${cancel.status}, asked ${cancel.requestedAt}`],
+          [
+            '  cancel',
+            `${cancel.cancelRequestId}: ${cancel.status}, requested ${cancel.requestedAt}`,
+          ],
           ...trailRows('    ', cancel),
         ]),
   ];

@@ -13,7 +13,7 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   isLost = true;
   process.exitCode ??= exitCodes.refused;
   stderr.write(
-    `The output cannot be written: ${errorText(error)}. Make room where it goes, and look whether the ` +
+    `The output cannot be written: ${errorText(error)}. Make room there, and check whether the ` +
       'command is in effect before you run it again.\n',
   );
 });

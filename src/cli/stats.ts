@@ -34,8 +34,8 @@ export function statsCommand(io: Io): Command {
     summary: 'show what the running gateway does',
     description:
       'Shows rates, latencies and what is open, computed anew every second from the metrics of the ' +
-      'ops port, until Ctrl-C. With --json it prints one line of JSON a second instead. Exit code ' +
-      '1 when the gateway does not answer or no longer does.',
+      'ops port, until Ctrl-C. With --json it prints one line of JSON a second instead. The exit ' +
+      'code is 1 if the gateway does not answer, or no longer answers.',
     examples: [
       'signalbox stats',
       'signalbox stats --once --json',
@@ -75,7 +75,7 @@ async function show(
   let before = await scrape(url);
   if (before === undefined) {
     const remedy =
-      'Start it, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
+      'Start the gateway, or give its ops port with --ops-host and --ops-port or --url: the ready line of ' +
       '"signalbox serve" names it.';
     return refused('gateway_silent', `No gateway answers at ${url}. ${remedy}`);
   }

@@ -45,7 +45,7 @@ export function terminalCommand(io: Io): Command {
     .description(
       'Connects a paper terminal to a gateway: the reference plugin with a small simulated broker ' +
         'behind it, which takes order/submit, position/close and account/flatten as in src/plugins/COMMANDS.md. ' +
-        'Prints what happens until SIGINT or SIGTERM. A gateway that goes away is waited for.',
+        'Prints what happens until SIGINT or SIGTERM. If the gateway goes away, it waits and connects again.',
     )
     .requiredOption('--platform <token>', 'terminal family, such as terminal_a')
     .requiredOption('--instance <id>', 'instanceId: tells your computers or terminals apart')
@@ -53,7 +53,7 @@ export function terminalCommand(io: Io): Command {
       '--account <name>',
       'account name; for terminal_b in the form ACCOUNT_LOGIN@ACCOUNT_SERVER',
     )
-    .option('--url <url>', 'where the gateway is', gatewayUrl, 'http://127.0.0.1:8080')
+    .option('--url <url>', 'URL of the gateway', gatewayUrl, 'http://127.0.0.1:8080')
     .option(
       '--token-env <name>',
       'environment variable with the session token from login',
@@ -61,7 +61,7 @@ export function terminalCommand(io: Io): Command {
     )
     .option('--email <email>', 'log in as this user instead; the password is asked for')
     .option('--password-stdin', 'read the password from standard input (or set SIGNALBOX_PASSWORD)')
-    .option('--journal <dir>', 'directory that remembers commands and reports over restarts')
+    .option('--journal <dir>', 'directory that keeps commands and reports over restarts')
     .option('--seed <n>', 'the same seed repeats the same prices', wholeNumber(0, 2 ** 32 - 1), 1)
     .option(
       '--tick-ms <n>',
@@ -91,7 +91,7 @@ Examples:
   Log in and trade on paper; the password is asked for:
   $ signalbox terminal --platform terminal_a --instance desk-1 --account Sim101 --email ann@example.com
 
-  With the session token of an earlier login, a memory, and fills in three pieces:
+  With the session token of an earlier login, a journal, and fills in three pieces:
   $ export SIGNALBOX_SESSION_TOKEN=...
   $ signalbox terminal --platform terminal_b --instance desk-1 --account 5001@Paper-1 \\
       --journal ./journal --partial-fills 3
@@ -155,13 +155,13 @@ async function sessionToken(
   }
   if (passwordStdin === true && prices === 'stdin') {
     return command.error(
-      'error: --password-stdin and --prices stdin both want standard input. Give the password in SIGNALBOX_PASSWORD.',
+      'error: --password-stdin and --prices stdin both read standard input. Give the password in SIGNALBOX_PASSWORD.',
     );
   }
   const password = await readPassword(io, passwordStdin === true);
   if (password === undefined || password === '') {
     return command.error(
-      'error: there is no password. Set SIGNALBOX_PASSWORD, use --password-stdin, or run it where it can be asked for.',
+      'error: there is no password. Set SIGNALBOX_PASSWORD, use --password-stdin, or run the command in a terminal, which asks for it.',
     );
   }
   const login = await logIn({ url, email, password });
@@ -184,7 +184,7 @@ function readPrices(io: Io, terminal: PaperTerminal): void {
     const price = parsePriceLine(line);
     if (price !== undefined && terminal.setPrice(price.symbol, price.price)) return;
     io.stderr(
-      `This line is no price of a known instrument: ${JSON.stringify(line.slice(0, 80))}\n`,
+      `This line is not a price of a known instrument: ${JSON.stringify(line.slice(0, 80))}\n`,
     );
   });
 }

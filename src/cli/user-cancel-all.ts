@@ -18,7 +18,7 @@ export function userCancelAllCommand(io: Io): Command {
     summary: 'cancel all open orders of a user',
     description:
       'Denies the orders that were not sent yet, and requests the cancel of every other open one. A cancel ' +
-      'waits for its terminal for up to 24 hours. The options restrict it to the orders that match all of them. ' +
+      'waits for its terminal for up to 24 hours. The options restrict the command to orders that match all of them. ' +
       'New orders are still accepted: freeze the user first to stop them.',
     examples: [
       'signalbox user cancel-all ann@example.com',

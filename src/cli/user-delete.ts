@@ -13,7 +13,7 @@ interface Options extends SharedOptions {
 export function userDeleteCommand(io: Io): Command {
   return describeCommand({
     usage: 'delete <EMAIL>',
-    summary: 'delete a user with all that it has',
+    summary: 'delete a user with its keys and signals',
     description:
       'Deletes a user at once and for good: API keys, logins and sessions stop ' +
       'working, connections of terminals are closed, and the gateway then removes the signals. ' +
@@ -24,7 +24,7 @@ export function userDeleteCommand(io: Io): Command {
       'signalbox user delete ann@example.com --yes',
     ],
   })
-    .option('--yes', 'do not ask; a script is never asked, only who types at a terminal')
+    .option('--yes', 'do not ask; without a terminal, as in a script, the command never asks')
     .action(
       withSettings(io, async (settings, email: string, options: Options) => {
         if (options.yes !== true && io.stdin().isTTY === true) {

@@ -32,7 +32,7 @@ export function userExportCommand(io: Io): Command {
       'Writes a user with API keys, sessions, signals, executions, idempotency records and known ' +
       'terminals into FILE, which must not exist yet. With --freeze the user is suspended here, so ' +
       'that it can be imported on another gateway: signals are refused with account_frozen, logins ' +
-      'are refused, user tokens end, and terminals are told to reconnect later. Without it the file ' +
+      'are refused, user tokens end, and terminals are told to reconnect later. Without --freeze, the file ' +
       'is a copy to keep, which cannot be imported. FILE holds hashes of the password and the keys, ' +
       'and every order: only its owner can read it.',
     examples: [

@@ -30,13 +30,13 @@ export function userImportCommand(io: Io): Command {
     summary: 'add a user from another gateway',
     description:
       'Adds the user of a FILE that "signalbox user export --freeze" has written, with all that ' +
-      'belongs to it; a running gateway serves it at once. API keys and session tokens remain ' +
-      'valid; the ids of keys are new ones. User tokens do not: users log in again. What was sent ' +
-      'to a terminal and not confirmed becomes unknown unless the terminal reports on it. The user ' +
+      'belongs to it; a running gateway serves it at once. API keys, which get new ids, and session ' +
+      'tokens stay valid. User tokens do not: users log in again. Commands that were sent to a ' +
+      'terminal and not confirmed become unknown unless the terminal reports on them. The user ' +
       'is added completely or not at all: after an import that was cut off, run it again.',
     examples: ['signalbox user import ann.jsonl', 'signalbox user import ann.jsonl --discard'],
   })
-    .option('--discard', 'remove what an import of this file left that was cut off')
+    .option('--discard', 'remove the rows that an import of this file left when it was cut off')
     .action(
       withSettings(io, (settings, file: string, options: Options) => {
         let head: ReturnType<typeof readUserFileHead>;
@@ -56,8 +56,8 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
   if (!isMove) {
     return refused(
       'not_frozen',
-      `${file} is a copy of ${email}, made while it stayed active on its gateway: two gateways would act ` +
-        'for one user. Export it with --freeze.',
+      `${file} is a copy of ${email}, made while the user stayed active on its gateway: two gateways would act ` +
+        'for one user. Export the user with --freeze.',
     );
   }
   try {
@@ -65,7 +65,7 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
     if ('invalidLine' in judged) {
       return refused(
         'file_invalid',
-        `Line ${judged.invalidLine} of ${file} is nothing that an export of ${email} holds, and nothing was imported. ` +
+        `Line ${judged.invalidLine} of ${file} does not belong in an export of ${email}; nothing was imported. ` +
           'Export the user again.',
       );
     }
@@ -91,7 +91,7 @@ function discard(io: Io, settings: Settings, { userId, email }: UserFileHead): P
   return operate(io, settings, 'user.discard', { userId, email }, () => ({
     ok: true,
     json: { email, userId, discarded: true },
-    text: `The rows that the import of ${email} had left are removed.`,
+    text: `The rows that the import of ${email} left are removed.`,
   }));
 }
 

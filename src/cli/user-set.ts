@@ -28,9 +28,9 @@ export function userSetCommand(io: Io): Command {
     usage: 'set <EMAIL>',
     summary: 'change plan, state or password of a user',
     description:
-      'Changes what is given and leaves the rest. A frozen user can log in, read and ' +
-      'cancel, but gets no signal accepted, and what was accepted and not yet sent is denied. A new ' +
-      'password ends all logins and sessions of the user; API keys stay.',
+      'Changes what the options name and leaves the rest. A frozen user can log in, read and ' +
+      'cancel; new signals are refused, and accepted signals that were not sent yet are denied. A new ' +
+      'password ends all logins and sessions of the user; API keys stay valid.',
     examples: [
       'signalbox user set ann@example.com --plan business',
       'signalbox user set ann@example.com --frozen true',
@@ -92,6 +92,6 @@ async function change(
 function frozenText(wanted: Flag, isFrozen: boolean): string {
   if (wanted === 'true') return 'frozen';
   return isFrozen
-    ? 'back from its move, and still frozen as it was before; the same command again ends that'
+    ? 'no longer being moved, but still frozen as before the move; run the same command again to end the freeze'
     : 'not frozen';
 }

@@ -11,7 +11,7 @@ export function userShowCommand(io: Io): Command {
   return describeCommand({
     usage: 'show <EMAIL>',
     summary: 'show one user',
-    description: 'Shows one user: plan, state, how many API keys, and the terminals last seen.',
+    description: 'Shows one user: plan, state, number of API keys, and the terminals last seen.',
     examples: ['signalbox user show ann@example.com'],
   }).action(
     withSettings(io, (settings, email: string) =>

@@ -60,7 +60,7 @@ async function playSteps(bot: BotClient, screen: Screen, follower: Follower): Pr
     async (print) => {
       const order = { instrument: 'ES', side: 'buy', executionType: 'limit', quantity: 1 };
       const [execution] = await execute(bot, submitOrder('terminal_a', order), print);
-      check(execution?.status === 'rejected', `it is ${execution?.status ?? 'missing'}`);
+      check(execution?.status === 'rejected', `the order is ${execution?.status ?? 'missing'}`);
       check(execution.reasonCode === 'missing_limit_price', `for ${String(execution.reasonCode)}`);
       print(`← rejected  ${execution.reasonCode}`);
     },
@@ -125,7 +125,7 @@ async function execute(
   const { requestId } = valueOf(await bot.submit(draft));
   printExchange(print, draft, requestId);
   const result = valueOf(await bot.waitForResult(requestId, { timeoutMs, pollMs }));
-  check(result.status === 'completed', `after ${timeoutMs} ms it is not completed`);
+  check(result.status === 'completed', `the signal is not completed after ${timeoutMs} ms`);
   return result.executions;
 }
 
@@ -139,7 +139,7 @@ async function waitFor(
   for (;;) {
     const [execution] = valueOf(await bot.status(requestId)).executions;
     if (execution !== undefined && isReached(execution)) return execution;
-    check(systemClock.monotonic() < givenUpAt, `it stays ${String(execution?.status)}`);
+    check(systemClock.monotonic() < givenUpAt, `the order stays ${String(execution?.status)}`);
     await new Promise<void>((resolve) => systemClock.setTimer(pollMs[0], resolve));
   }
 }

@@ -92,7 +92,7 @@ interface Moment {
 
 /** A monotonic clock may stand still while its computer sleeps. Smaller differences are corrections of the clock. */
 const sleepMsMin = 1_000;
-const slept = 'the computer has slept, or its clock was set: the time of the gateway is asked anew';
+const slept = 'the computer has slept, or its clock was set: asking for the gateway’s time again';
 
 export function createPluginClient(options: PluginClientOptions): PluginClient {
   const { clock, journal, handler, source } = options;

@@ -61,7 +61,7 @@ t.test('rules can be judged alone, with a password that the author knows', async
   const [address = '', ...lines] = stdout.split('\n');
   t.match(address, /as \S+ with the password in SIGNALBOX_PASSWORD$/);
   t.match(lines[0], /^fail {2}rests /);
-  t.same(lines.slice(3), ['0 passed, 1 failed', 'These again: --rule rests', '']);
+  t.same(lines.slice(3), ['0 passed, 1 failed', 'To test only these again: --rule rests', '']);
   const wrong = await runInProcess(['conformance', '--rule', 'juggle']);
   t.equal(wrong.code, 2);
   t.match(wrong.stderr, /There is no such rule/);

@@ -130,7 +130,7 @@ t.test('a user that is frozen or unconfirmed while it moves is so after it', asy
     frozen: true,
     confirmed: false,
   });
-  t.match((await set('--frozen', 'false')).stdout, /back from its move, and still frozen/);
+  t.match((await set('--frozen', 'false')).stdout, /no longer being moved, but still frozen/);
   t.match(await annIn(move.from), { frozen: true, confirmed: false });
   t.match((await set('--frozen', 'false')).stdout, /is changed: not frozen\.$/m);
   t.match(await annIn(move.from), { frozen: false, confirmed: false });
@@ -409,11 +409,11 @@ t.test('an import that is cut off is seen, hides its user, and is done again who
   const doctor = await signalboxIn(move.to, ['doctor', '--port', '0', '--ops-port', '0']);
   t.match(doctor, { code: 0, stdout: /^warning +store +The import of user usr_\w+ was cut off/m });
 
-  t.match(await move.import('--discard'), { code: 0, stdout: /had left are removed/ });
+  t.match(await move.import('--discard'), { code: 0, stdout: /left are removed/ });
   t.equal(await rows(), 0);
   t.match(await move.import('--discard'), {
     code: 1,
-    stderr: /No import of ann@example.com was cut off/,
+    stderr: /There is no import of ann@example.com here that was cut off/,
   });
 
   const again = startCommand(['user', 'import', move.file, '--data-dir', move.to]);

@@ -119,7 +119,7 @@ t.test('prices come from standard input', async (t) => {
   await terminal.line(/report .*working/);
   terminal.child.stdin?.write('nonsense\nES 4980\n');
   t.match(await terminal.line(/report/), /filled, 1 filled at 4980/);
-  const complaint = 'no price of a known instrument: "nonsense"';
+  const complaint = 'not a price of a known instrument: "nonsense"';
   t.ok(await eventually(() => terminal.errors().includes(complaint)), complaint);
   terminal.child.stdin?.end();
   terminal.child.kill('SIGTERM');
@@ -242,7 +242,7 @@ for (const [name, args, environment, message] of [
     'two claims to standard input',
     [...source, ...email, '--password-stdin', '--prices', 'stdin'],
     {},
-    /both want standard input/,
+    /both read standard input/,
   ],
 ] as const) {
   t.test(`${name} is wrong usage and ends it with 2`, async (t) => {
