@@ -113,6 +113,12 @@ async function demandOutcome(
   reason?: string,
 ): Promise<void> {
   const { status, reasonCode } = await desk.cancelReportOf(cancelRequestId, from);
-  demand(wanted.includes(status), `Its outcome was ${status} instead of ${wanted.join(' or ')}.`);
-  demand(reason === undefined || reasonCode === reason, `Its reason was ${reasonCode}.`);
+  demand(
+    wanted.includes(status),
+    `The outcome of the cancel was ${status} instead of ${wanted.join(' or ')}.`,
+  );
+  demand(
+    reason === undefined || reasonCode === reason,
+    `The reason of the cancel was ${reasonCode}.`,
+  );
 }

@@ -23,7 +23,7 @@ export const commandRules = {
         .map(({ frame }) => frame)
         .filter((frame) => 'executionId' in frame && frame.executionId === executionId)
         .filter(({ type }) => type !== 'event');
-      demand(first?.type === 'ack', `The first frame about it was ${first?.type}.`);
+      demand(first?.type === 'ack', `The first frame about the command was ${first?.type}.`);
     },
   },
   fill: {
@@ -134,7 +134,7 @@ export const commandRules = {
         return undefined;
       });
       for (const part of ['account', 'positions', 'orders']) {
-        demand(part in data, `Its data has no ${part}.`);
+        demand(part in data, `The data of the snapshot has no ${part}.`);
       }
     },
   },
@@ -169,7 +169,7 @@ export function demandStatus(report: Report, status: string, reasonCode?: Reason
   const shown = (code?: string): string => (code === undefined ? '' : ` with ${code}`);
   demand(
     report.status === status && (reasonCode === undefined || report.reasonCode === reasonCode),
-    `It was reported as ${report.status}${shown(report.reasonCode)} instead of ${status}${shown(reasonCode)}.`,
+    `The command was reported as ${report.status}${shown(report.reasonCode)} instead of ${status}${shown(reasonCode)}.`,
   );
 }
 

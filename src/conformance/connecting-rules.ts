@@ -16,7 +16,7 @@ export const connectingRules = {
     place: 'PROTOCOL.md#connecting',
     async check(desk) {
       const { offered } = await desk.session();
-      demand(offered.includes(subprotocol), `It offered ${offered.join(', ') || 'none'}.`);
+      demand(offered.includes(subprotocol), `The plugin offered ${offered.join(', ') || 'none'}.`);
     },
   },
   hello: {
@@ -29,7 +29,7 @@ export const connectingRules = {
       for (let again = 2; again > 0 && tookMs >= helloMs; again--) {
         ({ session, tookMs } = await greeted(desk));
       }
-      demand(tookMs < helloMs, `Its first frame came after ${tookMs} ms.`);
+      demand(tookMs < helloMs, `The first frame came after ${tookMs} ms.`);
       const [first] = desk.framesOf(session);
       demand(first?.type === 'hello', `The first frame was ${first?.type}.`);
       if (first?.type !== 'hello') return;
@@ -48,8 +48,8 @@ export const connectingRules = {
         .slice(1)
         .filter(({ type }) => type !== 'hello');
       desk.welcome(session);
-      demand(others.length === 0, `It sent ${others[0]?.type} before the welcome.`);
-      demand(!session.isClosed, `It did not wait for the welcome.`);
+      demand(others.length === 0, `The plugin sent ${others[0]?.type} before the welcome.`);
+      demand(!session.isClosed, `The plugin did not wait for the welcome.`);
     },
   },
   backoff: {
@@ -65,11 +65,11 @@ export const connectingRules = {
       const afterRefusalMs = second.at - first.at;
       demand(
         afterCutMs >= backoffMs[0],
-        `It came back ${Math.round(afterCutMs)} ms after the connection was lost.`,
+        `The plugin came back ${Math.round(afterCutMs)} ms after the connection was lost.`,
       );
       demand(
         afterRefusalMs >= backoffMs[1],
-        `It came back ${Math.round(afterRefusalMs)} ms after a 503.`,
+        `The plugin came back ${Math.round(afterRefusalMs)} ms after a 503.`,
       );
     },
   },
@@ -82,7 +82,10 @@ export const connectingRules = {
       const [first, second] = await attemptsAfterCut(desk, session);
       await desk.session();
       const waitedMs = Math.round(second.at - first.at);
-      demand(waitedMs >= 5_000 - timerErrorMs, `It came back after ${waitedMs} ms instead of 5 s.`);
+      demand(
+        waitedMs >= 5_000 - timerErrorMs,
+        `The plugin came back after ${waitedMs} ms instead of 5 s.`,
+      );
     },
   },
   draining: {
@@ -170,7 +173,7 @@ async function comesBack(desk: Desk, session: Session, reason: CloseReason): Pro
   await execute(desk);
   const back = attempts[from];
   const isSoon = back !== undefined && back.at - closedAt < desk.options.awayMs;
-  demand(isSoon || back?.token === token, 'It came back only when it was started again.');
+  demand(isSoon || back?.token === token, 'The plugin came back only when it was started again.');
 }
 
 /** Cuts the connection. @returns the next one, and after how many milliseconds its first frame came. */
@@ -186,7 +189,7 @@ async function goesOnAfter(desk: Desk, frame: object): Promise<void> {
   const session = await desk.session();
   session.send(frame);
   await execute(desk);
-  demand(!session.isClosed, 'It closed the connection.');
+  demand(!session.isClosed, 'The plugin closed the connection.');
 }
 
 async function attemptsAfterCut(desk: Desk, session: Session): Promise<[Attempt, Attempt]> {

@@ -22,7 +22,7 @@ export const deliveryRules = {
       demand(again.seq > report.seq, 'The report had no new seq.');
       await desk.pause(silenceMs);
       const more = desk.fillsOf(executionId).length - fills;
-      demand(more === 0, `It brought ${more} more fills.`);
+      demand(more === 0, `The repeated command brought ${more} more fills.`);
     },
   },
   cut_before_ack: {
@@ -58,11 +58,14 @@ export const deliveryRules = {
       const from = desk.mark;
       const next = await desk.session();
       const again = await desk.finalReportOf(report.executionId, from);
-      demand(again.seq === report.seq, `It came with seq ${again.seq} instead of ${report.seq}.`);
+      demand(
+        again.seq === report.seq,
+        `The report came with seq ${again.seq} instead of ${report.seq}.`,
+      );
       demandStatus(again, report.status);
       const early = numbered(desk, next).find(({ seq }) => seq > report.seq);
       const isFirst = early === undefined || placeOf(desk, again) < placeOf(desk, early);
-      demand(isFirst, `A frame with seq ${early?.seq} came before it.`);
+      demand(isFirst, `A frame with seq ${early?.seq} came before the report.`);
     },
   },
   acknowledged_ends: {
@@ -77,7 +80,7 @@ export const deliveryRules = {
       const next = await desk.session();
       await desk.pause(silenceMs);
       const old = numbered(desk, next).find(({ seq }) => seq <= lastSeq);
-      demand(old === undefined, `It sent seq ${old?.seq} again; lastSeq was ${lastSeq}.`);
+      demand(old === undefined, `The plugin sent seq ${old?.seq} again; lastSeq was ${lastSeq}.`);
     },
   },
   last_seq: {
@@ -92,7 +95,10 @@ export const deliveryRules = {
       await desk.reconnected();
       const { report } = await execute(desk);
       if (report.seq <= lastSeq) desk.lastSeq = before;
-      demand(report.seq > lastSeq, `Its seq was ${report.seq}; lastSeq was ${lastSeq}.`);
+      demand(
+        report.seq > lastSeq,
+        `The seq of the report was ${report.seq}; lastSeq was ${lastSeq}.`,
+      );
     },
   },
   backlog: {
@@ -147,7 +153,7 @@ async function demandOneExecution(
   await desk.pause(silenceMs);
   const filled = filledOf(desk, executionId);
   const wanted = Number(desk.orders.filling['quantity']);
-  demand(filled === wanted, `Its fills are ${filled} of ${wanted}.`);
+  demand(filled === wanted, `The fills of the order are ${filled} of ${wanted}.`);
 }
 
 /** Waits for a report on each command. Each has the time of an answer: on a slow disk all of them take longer. */

@@ -16,7 +16,7 @@ export const endingRules = {
     place: 'PROTOCOL.md#from-the-plugin',
     check({ badFrames }) {
       const [first = ''] = badFrames;
-      demand(badFrames.length === 0, `${badFrames.length} were bad; the first was ${first}`);
+      demand(badFrames.length === 0, `${badFrames.length} frames were bad; the first was ${first}`);
     },
   },
   seq_increases: {
@@ -44,7 +44,7 @@ export const endingRules = {
       await desk.until('attempt to connect', () => attempts.length > from);
       await desk.pause(silenceMs);
       const tries = attempts.slice(from).filter((attempt) => attempt.token === token).length;
-      demand(tries <= 1, `It tried the refused token ${tries} times.`);
+      demand(tries <= 1, `The plugin tried the refused token ${tries} times.`);
     },
   },
   revoked: {
@@ -56,7 +56,7 @@ export const endingRules = {
       desk.stage.revoke(token);
       const later = await attemptsAfterClose(desk, session, 'session_revoked');
       const isBack = later.some((attempt) => attempt.token === token);
-      demand(!isBack, 'It tried the revoked token again.');
+      demand(!isBack, 'The plugin tried the revoked token again.');
     },
   },
   replaced: {
@@ -65,7 +65,10 @@ export const endingRules = {
     async check(desk) {
       const session = await desk.session();
       const later = await attemptsAfterClose(desk, session, 'replaced');
-      demand(later.length === 0, 'It connected again, and would replace its replacement.');
+      demand(
+        later.length === 0,
+        'The plugin connected again, and would replace the connection that replaced it.',
+      );
     },
   },
 } as const satisfies Record<string, Rule>;

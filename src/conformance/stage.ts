@@ -89,7 +89,13 @@ export class Stage {
 
   async #logIn(request: IncomingMessage): Promise<{ status: number; body: object }> {
     if (request.method !== 'POST' || request.url !== '/api/auth/login') {
-      return { status: 404, body: { code: 'not_found', message: 'Only the login is here.' } };
+      return {
+        status: 404,
+        body: {
+          code: 'not_found',
+          message: 'The conformance tool has only the login and the plugin path.',
+        },
+      };
     }
     const { email, password } = await bodyOf(request);
     if (email !== this.email || password !== this.password) {
