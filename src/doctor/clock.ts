@@ -9,7 +9,7 @@ const saneYears = { from: 2025, to: 2100 } as const;
 const questionTimeoutMs = 2_000;
 const remedy =
   'Let a time service run (systemd-timesyncd or chrony), and see with "timedatectl" that the clock ' +
-  'is synchronized: signals with a TTL are refused by a clock that is off.';
+  'is synchronized: with a wrong clock, valid signals are refused.';
 const report = reporter('clock');
 
 export const checkClock: Check = ({ clock }) => [judgeClock(clock.now(), isSynchronized())];

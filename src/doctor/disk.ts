@@ -19,14 +19,14 @@ export const checkDisk: Check = ({ settings: { dataDir } }) => {
   if (space.freeBytes < reserve) {
     return [
       report.problem(
-        `${free}, less than the ${bytesText(reserve)} that are never written to: nothing is accepted.`,
+        `${free}, less than the ${bytesText(reserve)} that must stay free: no signals are accepted.`,
         remedy,
       ),
     ];
   }
   if (space.freeBytes < warningReserves * reserve) {
     return [
-      report.warning(`${free}; below ${bytesText(reserve)} nothing is accepted any more.`, remedy),
+      report.warning(`${free}; below ${bytesText(reserve)} no signals are accepted.`, remedy),
     ];
   }
   return [report.ok(`${free} of ${bytesText(space.sizeBytes)}.`)];

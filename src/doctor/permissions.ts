@@ -16,8 +16,8 @@ export const checkPermissions: Check = ({ settings }) => {
     return [
       report.problem(
         `There is no data directory ${dataDir}.`,
-        'Name the gateway’s own with --data-dir; a new one is made by "signalbox serve" and ' +
-          '"signalbox user add".',
+        'Give the gateway’s own with --data-dir; "signalbox serve" and "signalbox user add" ' +
+          'make a new one.',
       ),
     ];
   }
@@ -97,7 +97,7 @@ function modeFindings(path: string, { mode }: Stats, remedy: string): Finding[] 
   return [
     report.problem(
       `Other users may be able to read ${path} (mode ${shown}).`,
-      `Close it with "${remedy} ${path}". If somebody may have read it, replace the secrets in it: ` +
+      `Close it with "${remedy} ${path}". If another user may have read it, replace the secrets in it: ` +
         'the JWT secret, the TLS key, or all API keys and passwords.',
     ),
   ];

@@ -48,7 +48,7 @@ export const checkPorts: Check = async ({ settings, gatewayPid }) => {
 async function checkPort(place: Place, gatewayPid: number | undefined): Promise<Finding> {
   const { name, host, port, flags } = place;
   const shown = `The ${name} ${host}:${port}`;
-  if (port === 0) return report.ok(`The ${name} is any free one of ${host}.`);
+  if (port === 0) return report.ok(`The ${name} is any free port of ${host}.`);
   const taken = await tryPort(host, port);
   if (taken === undefined && gatewayPid !== undefined) {
     return report.warning(
@@ -68,13 +68,13 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
   if (answer === undefined && gatewayPid !== undefined) {
     return report.warning(
       `${shown} does not answer within ${answerTimeoutMs / 1_000} seconds. The gateway of this data directory ` +
-        `(process ${gatewayPid}) probably holds it, and is stopped or very busy.`,
-      `See its log, and "ps -o stat= ${gatewayPid}": a T is a process that was stopped, until "kill -CONT ${gatewayPid}".`,
+        `(process ${gatewayPid}) probably uses it, and is suspended or very busy.`,
+      `See its log, and "ps -o stat= ${gatewayPid}": T means that the process was suspended; "kill -CONT ${gatewayPid}" continues it.`,
     );
   }
   if (answer === undefined || !place.isOurs(answer)) {
     return report.problem(
-      `${shown} is held by a program that is no gateway.`,
+      `${shown} is in use by a program that is not a gateway.`,
       `Find it with "ss -ltnp 'sport = :${port}'" and stop it, or choose another port with ${flags}.`,
     );
   }
@@ -82,7 +82,7 @@ async function checkPort(place: Place, gatewayPid: number | undefined): Promise<
     return report.ok(`${shown} answers for the running gateway (process ${gatewayPid}).`);
   }
   return report.warning(
-    `${shown} is held by a gateway, but none runs on this data directory: it is another one’s.`,
+    `${shown} is in use by a gateway with another data directory; none runs on this data directory.`,
     `To start one here, stop that gateway or choose another port with ${flags}.`,
   );
 }

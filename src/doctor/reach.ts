@@ -23,7 +23,7 @@ export const checkReach: Check = async ({ settings: { dataDir } }) => {
   return [
     report.problem(
       `The owner of ${dataDir} (user ${statSync(dataDir).uid}) cannot reach it: ${closed} is closed to that user.`,
-      'Move it to where the gateway’s user comes, such as /var/lib/signalbox, or let all users pass with ' +
+      'Move it to a place that the gateway’s user can reach, such as /var/lib/signalbox, or let all users pass with ' +
         `"chmod o+x ${closed}", and run the doctor again: nothing else was checked.`,
     ),
   ];

@@ -97,8 +97,11 @@ function executionRule(
   const { requestId } = execution;
   return first([
     [execution.executionId === executionId, 'names another execution'],
-    [isSettled(execution) === isAmongFinal, `is ${execution.status}, and lies among the others`],
-    [placesOf(reader, userId, executionId) === 1, 'is there twice, open and final'],
+    [
+      isSettled(execution) === isAmongFinal,
+      `is ${execution.status}, but stored in the wrong collection`,
+    ],
+    [placesOf(reader, userId, executionId) === 1, 'is stored twice, as open and as final'],
     [
       reader.get('requests', [userId, requestId]) !== undefined,
       `belongs to ${requestId}, which is missing`,

@@ -28,19 +28,20 @@ const restore =
   'Stop the gateway, keep this directory for a later analysis, and start from the newest backup ' +
   '(ops/backup.md tells how, and what to tell the bots).';
 const mendPermissions =
-  'Mend the permissions first, as the finding about them says, and run this again.';
+  'Correct the permissions first, as the finding about them says, and run the doctor again.';
 const report = reporter('store');
 const refusals: Readonly<Record<RefusalCause, (refusal: string) => Finding>> = {
   damage: (refusal) => report.problem(refusal, restore),
   space: (refusal) =>
-    report.problem(refusal, 'Make room first: the gateway starts then, and loses nothing.'),
+    report.problem(refusal, 'Make room first. The gateway can start then, and has lost nothing.'),
   access: (refusal) => notExamined(refusal, mendPermissions),
   former_format: (refusal) =>
     notExamined(
       refusal,
-      'Examine it with the version that wrote it, and make a backup with that one: it cannot read the store afterwards.',
+      'Examine the store with the version that wrote it, and make a backup with that version: it cannot read the store after an upgrade.',
     ),
-  other_format: (refusal) => notExamined(refusal, 'Examine it with the version that wrote it.'),
+  other_format: (refusal) =>
+    notExamined(refusal, 'Examine the store with the version that wrote it.'),
 };
 
 export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
@@ -55,7 +56,7 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
     return [
       report.problem(
         `${dataDir} holds a backup that was cut off or is under way, and no store.`,
-        'If no "signalbox backup" is writing it, delete it, and take another one.',
+        'If no "signalbox backup" is writing it, delete it, and make another backup.',
       ),
     ];
   }
@@ -64,8 +65,8 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
     return [
       report.problem(
         `${dataDir} holds no store.`,
-        'Name the gateway’s own data directory with --data-dir; a new store is made by ' +
-          '"signalbox serve" and "signalbox user add".',
+        'Give the gateway’s own data directory with --data-dir; "signalbox serve" and "signalbox user add" ' +
+          'make a new store.',
       ),
     ];
   }
@@ -76,7 +77,7 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
     return [
       report[isProblem ? 'problem' : 'warning'](
         `The records were not examined: ${unexamined}`,
-        'Follow the advice above, and run this again.',
+        'Follow the advice above, and run the doctor again.',
       ),
     ];
   }
@@ -124,7 +125,7 @@ export function judgeStore(found: StoreReport, now: number, of = ''): Finding[] 
         ),
     ...halfImported.map((userId) =>
       report.warning(
-        `The import of user ${userId} was cut off or is under way; the user is not there yet.`,
+        `The import of user ${userId} was cut off or is under way; the user is not visible yet.`,
         'Run "signalbox user import FILE" again, or give it up with "signalbox user import FILE ' +
           '--discard".',
       ),

@@ -19,8 +19,8 @@ export function judgeCertificate(pem: Buffer, now: number): Finding {
   if (now < from) {
     return report.problem(`The certificate is valid only from ${toIsoTime(from)}.`, remedy);
   }
-  if (now >= to) return report.problem(`The certificate has ended at ${toIsoTime(to)}.`, remedy);
+  if (now >= to) return report.problem(`The certificate expired at ${toIsoTime(to)}.`, remedy);
   const message = `The certificate is valid until ${toIsoTime(to)}`;
-  if (to - now < warningDays * dayMs) return report.warning(`${message}, and no longer.`, remedy);
+  if (to - now < warningDays * dayMs) return report.warning(`${message}, which is soon.`, remedy);
   return report.ok(`${message}.`);
 }

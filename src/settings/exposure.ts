@@ -12,6 +12,6 @@ export function exposureOf({ host, tlsCert }: ListenSettings): string | undefine
   return (
     `The API port is open to other machines on ${host} without TLS: passwords and API keys can be read on the way. ` +
     'Set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that terminates TLS ' +
-    '(ops/haproxy). If only that proxy can reach the port, nothing is to be done.'
+    '(ops/haproxy). If only that proxy can reach the port, ignore this warning.'
   );
 }

@@ -271,7 +271,7 @@ t.test('a port that another program holds is a problem', async (t) => {
   const { code, of } = await diagnose(await aDataDir(t), ['--port', `${port}`]);
   t.equal(code, 1);
   t.match(of('ports'), [
-    { level: 'problem', message: /held by a program that is no gateway/, remedy: /ss -ltnp/ },
+    { level: 'problem', message: /in use by a program that is not a gateway/, remedy: /ss -ltnp/ },
     { level: 'ok' },
   ]);
 });

@@ -67,7 +67,10 @@ t.test(
     const madeAt = Date.now();
     t.match(judgeCertificate(pem, madeAt + dayMs), { level: 'ok' });
     t.match(judgeCertificate(pem, madeAt + 20 * dayMs), { level: 'warning' });
-    t.match(judgeCertificate(pem, madeAt + 31 * dayMs), { level: 'problem', message: /has ended/ });
+    t.match(judgeCertificate(pem, madeAt + 31 * dayMs), {
+      level: 'problem',
+      message: /expired at/,
+    });
     t.match(judgeCertificate(pem, madeAt - dayMs), { level: 'problem', message: /only from/ });
     t.end();
   },

@@ -110,14 +110,14 @@ const breakages: Readonly<Record<string, { readonly broken: Breakage; readonly s
     broken: (batch, userId) => batch.remove('finalExecutions', [userId, executionId]),
     said: /requests .* lacks exe_/,
   },
-  'an execution that is there twice': {
+  'an execution that is stored twice': {
     broken: (batch, userId) =>
       batch.put(
         'openExecutions',
         [userId, executionId],
         anExecution('working', { executionId, requestId }),
       ),
-    said: /openExecutions .* is there twice/,
+    said: /openExecutions .* is stored twice/,
   },
   'an open execution among the final ones': {
     broken: (batch, userId) =>
@@ -126,7 +126,7 @@ const breakages: Readonly<Record<string, { readonly broken: Breakage; readonly s
         [userId, executionId],
         anExecution('working', { executionId, requestId }),
       ),
-    said: /finalExecutions .* is working, and lies among the others/,
+    said: /finalExecutions .* is working, but stored in the wrong collection/,
   },
   'a request that is gone': {
     broken: (batch, userId) => batch.remove('requests', [userId, requestId]),

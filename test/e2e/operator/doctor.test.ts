@@ -65,8 +65,8 @@ t.test('ports of another gateway are a warning', async (t) => {
   t.match(
     found.filter(({ check }) => check === 'ports'),
     [
-      { level: 'warning', message: /another one’s/ },
-      { level: 'warning', message: /another one’s/ },
+      { level: 'warning', message: /another data directory/ },
+      { level: 'warning', message: /another data directory/ },
     ],
   );
   const user = await gateway.user();
