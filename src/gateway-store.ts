@@ -46,7 +46,7 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
     const now = clock.monotonic();
     if (now - toldAt < minuteMs) return;
     toldAt = now;
-    log.error({ reason }, 'data.mdb cannot be written; the log keeps what it lacks');
+    log.error({ reason }, 'data.mdb cannot be written; the log keeps the commits that it lacks');
   }
   const store = holdRecords(
     openStore(dataDir, {
@@ -58,7 +58,7 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
         if (bytes === 0 && !isTorn) return;
         log.info(
           { frames, bytes, isTorn },
-          'what the last process left in the log is in the store',
+          'the writes that the last process left in the log are in the store',
         );
       },
       onIndexFailed: (reason) => {

@@ -70,9 +70,7 @@ export function createDiskReserve(clock: Clock, look: () => DiskSpace | undefine
 function judge(space: DiskSpace | undefined, bytes: number): WriteRefused | undefined {
   if (space === undefined || space.freeBytes - bytes >= reserveBytes(space)) return undefined;
   const [free, wanted] = [space.freeBytes, reserveBytes(space)].map(megabytes);
-  return new WriteRefused(
-    `the disk has ${free} MB free, and the last ${wanted} MB are never written to`,
-  );
+  return new WriteRefused(`the disk has ${free} MB free, and ${wanted} MB must stay free`);
 }
 
 function megabytes(bytes: number): string {

@@ -40,8 +40,8 @@ class CommitLost extends Error {
   override readonly name = 'CommitLost';
   constructor() {
     super(
-      'data.mdb lacks what was committed to it: another program has opened it beside this one. The next start ' +
-        'brings back what the log has of it. Keep other programs away from data.mdb.',
+      'data.mdb lacks commits that were written to it: another program has opened it at the same time. The next start ' +
+        'restores the commits that the log still has. Keep other programs away from data.mdb.',
     );
   }
 }

@@ -306,5 +306,7 @@ function closedFailure(): WriteRefused {
 }
 
 function indexBehind(): WriteRefused {
-  return new WriteRefused('the index is behind the log, and what it lacks fills its memory');
+  return new WriteRefused(
+    'the index is behind the log, and the memory for the commits that it lacks is full',
+  );
 }

@@ -31,7 +31,12 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       hooks: { streamWrite: redactSecrets },
     },
     destination ??
-      standardError((lines) => log.warn({ event: 'dropped', lines }, 'The log was not read.')),
+      standardError((lines) =>
+        log.warn(
+          { event: 'dropped', lines },
+          'Log lines were dropped, because the reader of the log was too slow or has stopped.',
+        ),
+      ),
   );
   return log;
 }

@@ -76,7 +76,8 @@ export function createOpsServer({
   async function answer(request: IncomingMessage): Promise<Answer> {
     const path = (request.url ?? '').split('?', 1)[0] as string;
     const page = pages[path];
-    if (page === undefined) return text(404, 'There are /healthz, /readyz and /metrics here.');
+    if (page === undefined)
+      return text(404, 'No such page. The ops port has /healthz, /readyz and /metrics.');
     if (!allowedMethods.includes(request.method ?? '')) return text(405, 'Use GET or HEAD.');
     return page();
   }

@@ -27,7 +27,10 @@ export function createTrail(log: Log, clock: Clock): TrailLog {
       clock.setTimer(windowMs, () => {
         const { omitted } = budget;
         budget.omitted = 0;
-        log.info({ event: 'omitted', of: event, lines: omitted }, 'Further lines were left out.');
+        log.info(
+          { event: 'omitted', of: event, lines: omitted },
+          'Further lines of this event were left out.',
+        );
       });
     }
     return false;

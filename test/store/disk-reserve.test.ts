@@ -19,7 +19,7 @@ t.test('nothing is written below the reserve, and again from its edge on', (t) =
   t.equal(reserve.refusal(), undefined);
   freeBytes--;
   clock.advance(10);
-  t.match(reserve.refusal(), { name: 'WriteRefused', message: /256.0 MB are never written to/ });
+  t.match(reserve.refusal(), { name: 'WriteRefused', message: /256.0 MB must stay free/ });
   freeBytes++;
   clock.advance(10);
   t.equal(reserve.refusal(), undefined);

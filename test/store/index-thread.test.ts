@@ -131,7 +131,7 @@ for (const next of ['write', 'sweep']) {
       await t.rejects(run('undone-commit', directory, next), {
         code: 1,
         stdout: '',
-        stderr: /CommitLost: data\.mdb lacks what was committed to it/,
+        stderr: /CommitLost: data\.mdb lacks commits that were written to it/,
       });
       const store = openStore(directory);
       for (const name of ['a', 'b']) t.ok(store.get('emails', name), name);

@@ -135,13 +135,13 @@ const restore =
 
 function damaged({ path }: FoundSegment): string {
   return (
-    `The log of the store is damaged: ${path} holds acknowledged writes behind some that cannot be ` +
+    `The log of the store is damaged: ${path} holds acknowledged writes after others that cannot be ` +
     `read. ${restore}`
   );
 }
 
 const incomplete =
-  'The log of the store is incomplete: the files in its directory "log" begin behind the end of ' +
+  'The log of the store is incomplete: the files in its directory "log" begin after the end of ' +
   `data.mdb, or are gone. Put back the files that belong to this data.mdb. If there are none: ${restore}`;
 
 const older =

@@ -227,7 +227,7 @@ const refusals: Record<string, { do: (model: Model) => unknown; says: RegExp }> 
       uses.sort((a, b) => (a.header?.sequence ?? 0) - (b.header?.sequence ?? 0));
       disk.contents.delete(uses.at(-2)?.path ?? '');
     },
-    says: /acknowledged writes behind some that cannot be read.*newest backup/,
+    says: /acknowledged writes after others that cannot be read.*newest backup/,
   },
   'all segments gone': {
     do: ({ disk }) => disk.contents.clear(),
