@@ -90,7 +90,8 @@ export class VenueAnswers {
     }
     // Each logon asks for an order that the venue forgot: reported each time, it would stay in the journal for ever.
     const isRepeated = evidence?.status === 'unknown' && known.status === 'unknown';
-    if (evidence !== undefined && !isRepeated) plugin.report(executionId, evidence);
+    const isNews = !isRepeated || evidence.fill !== undefined;
+    if (evidence !== undefined && isNews) plugin.report(executionId, evidence);
     const ended = cancelOutcomes[plugin.known(executionId)?.status ?? 'working'];
     const askedBy = isStatusAnswer(message) ? doubts.takeAnswered(clOrdId) : undefined;
     for (const cancel of cancels) {

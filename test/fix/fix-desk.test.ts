@@ -541,6 +541,17 @@ t.test(
   },
 );
 
+t.test('a fill of an order that stays unknown is told', async (t) => {
+  const desk = new MemoryDesk();
+  desk.submit(id);
+  desk.receive(isPartlyFilled);
+  desk.receive(forgets);
+  desk.taken();
+  // Filled below what was filled before: a trade may have been taken back, and the order made smaller at the venue.
+  desk.receive(`35=8|37=V1|17=E2|150=F|39=2|11=${name}|14=20|151=0|6=1.2|31=1.2|32=20`);
+  t.strictSame(desk.taken().told, ['unknown, 40 filled, E2: 20 at 1.2']);
+});
+
 t.test('what became of its cancel is unknown too, until evidence comes', async (t) => {
   const desk = working();
   desk.desk.cancel(request);
