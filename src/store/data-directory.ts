@@ -13,7 +13,7 @@ import { syncDirectory } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
 import { makeDirectories } from '../lib/make-directories.js';
 import { othersMask, privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
-import { logDirectory } from './log/segment-files.js';
+import { holdsLog, logDirectory } from './log/segment-files.js';
 import { StoreRefused } from './refusal.js';
 
 /** The store's records. */
@@ -96,8 +96,7 @@ function isUnfinishedStore(directory: string): boolean {
 
 /** Whether the directory has a log but no `data.mdb`. A new store would refuse that log as another store's. */
 export function lacksData(directory: string): boolean {
-  const log = join(directory, logDirectory);
-  return !existsSync(join(directory, dataFile)) && existsSync(log) && readdirSync(log).length > 0;
+  return !existsSync(join(directory, dataFile)) && holdsLog(join(directory, logDirectory));
 }
 
 export function withoutData(directory: string): string {

@@ -245,6 +245,12 @@ t.test('a log without its store is refused, and nothing is made beside it', asyn
   t.strictSame(existsSync(join(directory, 'data.mdb')), false);
 });
 
+t.test('a new store is made where the directory of the log is a new disk', async (t) => {
+  const store = openStore(t.testdir({ log: { 'lost+found': {} } }));
+  await store.write((batch) => batch.put('meta', 'a', 1));
+  await store.close();
+});
+
 t.test('a store without its log is refused, and with that of another store as well', async (t) => {
   const directory = t.testdir({ first: {}, second: {} });
   const [first, second] = [join(directory, 'first'), join(directory, 'second')];

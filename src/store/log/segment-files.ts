@@ -2,7 +2,7 @@
  * The files of a log in its directory. A file is filled with zeros before it is used: a later write changes no
  * size and needs no space, and so causes no second write for the file system's own data.
  */
-import { close, closeSync, constants, fstatSync, open, openSync } from 'node:fs';
+import { close, closeSync, constants, existsSync, fstatSync, open, openSync } from 'node:fs';
 import { readdirSync, readFileSync, readSync, write } from 'node:fs';
 import { open as openFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 /** In the data directory. */
 export const logDirectory = 'log';
 const extension = '.log';
-const name = /^[0-9a-f]{8}[.]log$/;
+const segmentName = /^[0-9a-f]{8}[.]log$/;
 const zeros = Buffer.alloc(2 ** 20);
 
 export interface SegmentFiles {
@@ -41,7 +41,7 @@ export function createSegmentFiles(directory: string): SegmentFiles {
   return {
     find: () =>
       readdirSync(directory)
-        .filter((each) => name.test(each))
+        .filter((each) => segmentName.test(each))
         .map((each) => found(join(directory, each))),
 
     async make(number, bytes) {
@@ -67,6 +67,11 @@ export function createSegmentFiles(directory: string): SegmentFiles {
     write: writeAll,
     close: (descriptor) => promisify(close)(descriptor),
   };
+}
+
+/** Whether files of a log are in the directory: `lost+found`, on a disk of its own, is none. */
+export function holdsLog(directory: string): boolean {
+  return existsSync(directory) && readdirSync(directory).some((each) => segmentName.test(each));
 }
 
 export function segmentPath(directory: string, number: number): string {
