@@ -3,14 +3,16 @@ import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import { startFakeApi } from '../support/fake-api.js';
 import { assertBounds, assertFaults, boundedLines, frameCases } from './frame-cases.js';
-import { testPluginPromises } from './plugin-promises.js';
+import { fakeGateway, ledgerAt, testPluginPromises } from './plugin-promises.js';
 import { startTerminal } from './terminal-process.js';
 import { environment, noPython, python, root, sdk } from './python.js';
+
+const ledger = [String(python), `${root}test/sdk/python/ledger_terminal.py`];
 
 await t.test('the plugin base for Python', { skip: noPython }, (t) =>
   testPluginPromises(t, {
     paper: [String(python), `${sdk}/examples/paper_terminal.py`],
-    ledger: [String(python), `${root}test/sdk/python/ledger_terminal.py`],
+    ledger,
     environment,
     stop: (paper) => paper.kill('SIGTERM'),
   }),
@@ -25,13 +27,38 @@ await t.test(
     const early = 'HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n';
     const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"sessionToken":"svc_session_1"}';
     api.play({ atOnce: early + answer, slowly: '' });
-    const program = `${root}test/sdk/python/ledger_terminal.py`;
     const args = ['terminal_a', 'desk-1', 'Sim101', t.testdir(), '', 'never'];
     const login = { url: api.baseUrl, email: 'ann@example.com' };
-    const terminal = startTerminal(t, [String(python), program, ...args], environment, login);
+    const terminal = startTerminal(t, [...ledger, ...args], environment, login);
     t.ok(await terminal.notice('connecting'));
   },
 );
+
+await t.test(
+  'a connection is cut when nothing comes any more, and not while frames come but no pong',
+  { skip: noPython },
+  async (t) => {
+    const fake = await fakeGateway(t);
+    const terminal = ledgerAt(t, { ledger, environment }, fake.url).start();
+    const connection = await fake.connection();
+    connection.socket.pong = () => undefined;
+    await connection.welcome({ heartbeatMs: 500 });
+    for (let beats = 0; beats < 5; beats++) {
+      await connection.next('heartbeat');
+      connection.send({ type: 'ack', seq: 1 });
+    }
+    t.match(await terminal.notice('disconnected'), { message: /silent/ });
+  },
+);
+
+await t.test('pongs alone keep a connection', { skip: noPython }, async (t) => {
+  const fake = await fakeGateway(t);
+  ledgerAt(t, { ledger, environment }, fake.url).start();
+  const connection = await fake.connection();
+  await connection.welcome({ heartbeatMs: 500 });
+  for (let beats = 0; beats < 5; beats++) await connection.next('heartbeat');
+  t.equal(connection.socket.readyState, connection.socket.OPEN);
+});
 
 const stopsBeforeItRuns = `
 import sys

@@ -56,6 +56,8 @@ _HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or t
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
 _WELCOME_SECONDS = 15
+#: Heartbeat intervals without a frame or pong from the gateway after which the connection is closed.
+_SILENT_BEATS_MAX = 2
 #: The parameter for the headers of the handshake, by the library's version.
 _HEADERS = next(name for name in ("additional_headers", "extra_headers")
                 if name in inspect.signature(websockets.connect).parameters)
@@ -326,8 +328,7 @@ class Plugin:
         headers: Any = {_HEADERS: {"Authorization": f"Bearer {token}"}}
         return _Connect(
             self._url, subprotocols=["signalbox.plugin.v1"], compression=None,  # type: ignore[list-item]
-            max_size=2 * FRAME_BYTES_MAX, open_timeout=15, close_timeout=2, ping_interval=20, ping_timeout=40,
-            **headers)
+            max_size=2 * FRAME_BYTES_MAX, open_timeout=15, close_timeout=2, ping_interval=None, **headers)
 
     async def _serve(self, socket: Any) -> None:
         asked_at = _elapsed()  # The gateway reads its clock after this; its welcome may take long.
@@ -343,7 +344,7 @@ class Plugin:
         self.notice("connected", connectionId=welcome["connectionId"], lastSeq=welcome["lastSeq"])
         self._hand_over("connected", self.connected)
         self._wake_up()
-        beating = asyncio.ensure_future(self._beat(welcome["heartbeatMs"] / 1000))
+        beating = asyncio.ensure_future(self._beat(socket, welcome["heartbeatMs"] / 1000))
         try:
             async for text in socket:
                 self._receive(self._checked(text))
@@ -377,6 +378,7 @@ class Plugin:
 
     def _checked(self, text: Union[str, bytes]) -> Frame:
         """The frame; an empty one if it is invalid or of an unknown type."""
+        self._silent_beats = 0
         frame = gateway_frame(text)
         if frame is None:
             self.notice("bad_frame")
@@ -460,11 +462,26 @@ class Plugin:
             work()
         return socket, frames
 
-    async def _beat(self, seconds: float) -> None:
+    async def _beat(self, socket: Any, seconds: float) -> None:
+        """
+        Ends a connection on which nothing comes. Frames count, too, which they do not for the library's own pings: over
+        a slow link a pong may wait behind a backlog for minutes.
+        """
         while True:
             await asyncio.sleep(seconds)
+            self._silent_beats += 1
+            if self._silent_beats > _SILENT_BEATS_MAX:
+                return await socket.close(1011, "the gateway has been silent for too long")
             self._plain.append({"type": "heartbeat"})
             self._wake.set()
+            asyncio.ensure_future(self._ping(socket))
+
+    async def _ping(self, socket: Any) -> None:
+        try:
+            await (await socket.ping())
+            self._silent_beats = 0
+        except ConnectionClosed:
+            pass  # The receiving side ends with the same error.
 
     async def _poll_forever(self) -> None:
         while type(self).poll is not Plugin.poll:
