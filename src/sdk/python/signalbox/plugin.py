@@ -445,7 +445,7 @@ class Plugin:
                 for frame in frames if socket is not None else ():
                     await socket.send(line_of(frame).decode())
             except ConnectionClosed:
-                pass  # The receiving side ends with the same error.
+                pass  # `_serve` ends with the same error.
 
     def _flush(self) -> Tuple[Any, List[Frame]]:
         """Flushes once for all that has come, then hands it over. Returns the socket and the frames to send on it."""
@@ -464,8 +464,8 @@ class Plugin:
 
     async def _beat(self, socket: Any, seconds: float) -> None:
         """
-        Ends a connection on which nothing comes. Frames count, too, which they do not for the library's own pings: over
-        a slow link a pong may wait behind a backlog for minutes.
+        Sends heartbeats and pings, and closes a connection on which neither a frame nor a pong arrives. The library's
+        own pings would not count frames: over a slow link a pong may wait behind a backlog for minutes.
         """
         while True:
             await asyncio.sleep(seconds)
@@ -481,7 +481,7 @@ class Plugin:
             await (await socket.ping())
             self._silent_beats = 0
         except ConnectionClosed:
-            pass  # The receiving side ends with the same error.
+            pass  # `_serve` ends with the same error.
 
     async def _poll_forever(self) -> None:
         while type(self).poll is not Plugin.poll:
