@@ -33,10 +33,13 @@ export function fixCommand(io: Io): Command {
     .description(
       'Connects a venue to a gateway: a terminal plugin that is the initiator of a FIX session. It sends each ' +
         'order at most once, and remembers in its state directory what it sent. Prints what happens until SIGINT ' +
-        'or SIGTERM. A gateway or a venue that goes away is waited for.',
+        'or SIGTERM. If the gateway or the venue goes away, the command waits and connects again.',
     )
-    .requiredOption('--config <file>', 'the session, as ops/terminals.md describes it')
-    .option('--check', 'judge the file, log on to both sides, and end')
+    .requiredOption(
+      '--config <file>',
+      'the configuration of the session, described in ops/terminals.md',
+    )
+    .option('--check', 'check the file, log on to both sides, and end')
     .option('--json', 'print JSON lines for programs instead of text')
     .addHelpText('after', helpText)
     .action((options: FixOptions) => run(io, options));
@@ -70,7 +73,7 @@ async function run(io: Io, options: FixOptions): Promise<void> {
   const { url, email } = config.gateway;
   const password = io.env[passwords.gateway] ?? '';
   if (password === '') {
-    const message = `${passwords.gateway} is not set: the password of ${email} at the gateway.`;
+    const message = `${passwords.gateway} is not set. It must hold the password of ${email} at the gateway.`;
     return fail(io, misused(message, 'no_password'), options);
   }
   const login = await logIn({ url, email, password });

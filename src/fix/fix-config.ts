@@ -112,9 +112,9 @@ export function readFixConfig(content: string): FixConfig | string[] {
   try {
     root = JSON.parse(content);
   } catch {
-    return ['It is no JSON.'];
+    return ['The file is not JSON.'];
   }
-  if (!isObject(root)) return ['It must hold a JSON object.'];
+  if (!isObject(root)) return ['The file must hold a JSON object.'];
   const faults = repeatedMembers(content).map((name) => `"${name}" is given more than once.`);
   const given = flattened(root, faults);
   for (const name of Object.keys(given)) {

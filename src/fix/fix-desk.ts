@@ -107,7 +107,7 @@ export class FixDesk {
 
   #lost(executionId: string) {
     const clOrdId = clOrdIdOf(executionId, this.#options.rules.venue.clOrdIdLengthMax);
-    const text = `The journal of the FIX session is younger than this order. Ask the venue for ClOrdID ${clOrdId}.`;
+    const text = `The journal of the FIX session begins after this order. Ask the venue for ClOrdID ${clOrdId}.`;
     return { status: 'unknown', native: { text } } as const;
   }
 

@@ -193,7 +193,7 @@ export class FixLink {
       this.#options.flushReports();
       this.#options.journal.flush(this.#session.numbers);
     } catch (error) {
-      const text = `The journal cannot be written: ${errorText(error)}. Nothing leaves that a kill could forget.`;
+      const text = `The journal cannot be written: ${errorText(error)}. The terminal ends: it sends only what is journaled.`;
       this.#ended = { reason: 'sequence', text };
       socket?.destroy();
       return;

@@ -130,13 +130,16 @@ export class FixSession {
 
   #beat(now: number, unsentMs: number): void {
     if (this.#confirmation !== undefined && now - this.#confirmation.askedAt >= logonTimeoutMs) {
-      return this.#end('silent', 'the counterparty does not answer the test after the logon');
+      return this.#end(
+        'silent',
+        'the counterparty does not answer the TestRequest after the logon',
+      );
     }
     switch (this.#pulse.beat(unsentMs)) {
       case 'ended':
         return this.#end(
           'silent',
-          `nothing has come for ${Math.round(this.#pulse.silentMs / 1_000)} s`,
+          `the counterparty has sent nothing for ${Math.round(this.#pulse.silentMs / 1_000)} s`,
         );
       case 'test':
         this.#out.send(types.TestRequest, [[tags.TestReqID, `T${this.#out.next}`]]);
@@ -168,14 +171,14 @@ export class FixSession {
   #acceptFirst(message: ReceivedMessage, seq: number, refusal: Refusal | undefined): void {
     if (message.type === types.Logout || message.type === types.Reject) {
       if (seq === this.#in.next) this.#in.next++;
-      const text = valueOf(message, tags.Text) ?? 'without a reason';
+      const text = valueOf(message, tags.Text) ?? 'no reason given';
       const said = `The counterparty refuses the logon: ${text}.`;
       if (saysLow(text)) this.#end('sequence', `${said} ${lowOut(this.#out.next)}`);
       else this.#end('refused', said);
       return;
     }
     if (message.type !== types.Logon) {
-      return this.#end('protocol', 'the first message is no Logon');
+      return this.#end('protocol', 'the first message is not a Logon');
     }
     if (refusal !== undefined) {
       return this.#end('refused', rejectReasons[refusal.reason].text);

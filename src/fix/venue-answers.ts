@@ -63,12 +63,12 @@ export class VenueAnswers {
     const { journal, plugin, clock, doubts } = this.#options;
     const [order] = this.ordersOf(message);
     if (order === undefined)
-      return this.#say('The venue reports on an order that is not of this terminal.', message);
+      return this.#say('The venue reports on an order that this terminal does not know.', message);
     const { executionId, clOrdId } = order;
     const cancels = journal.cancelsOf(executionId);
     const known = plugin.known(executionId);
     if (known === undefined)
-      return this.#say('The venue reports on an order that has left the journal.', message);
+      return this.#say('The venue reports on an order that the journal no longer holds.', message);
     const nowMs = clock.now();
     const isCancelAsked = (): boolean =>
       journal.cancelled(valueOf(message, tags.ClOrdID) ?? '') !== undefined ||
@@ -86,7 +86,11 @@ export class VenueAnswers {
       doubts.suspect(clOrdId);
     }
     if (isRevived) {
-      this.#say('The venue holds an order that it has rejected: check it.', message, executionId);
+      this.#say(
+        'The venue holds an order that it had rejected: check the order at the venue.',
+        message,
+        executionId,
+      );
     }
     // Each logon asks for an order that the venue forgot: reported each time, it would stay in the journal for ever.
     const isRepeated = evidence?.status === 'unknown' && known.status === 'unknown';
@@ -123,7 +127,7 @@ export class VenueAnswers {
     if (isAnswered && !isPending) {
       // The cancel may also be on its way within the venue: the order's end then ends it at the gateway.
       const text =
-        'The venue holds the order and says nothing of a request to cancel it: ask again.';
+        'The venue holds the order and does not mention its cancel. If the order stays open, cancel it again.';
       return this.#settle(cancel, { status: 'unknown', native: { text } });
     }
     if (!isPending) return;
@@ -156,7 +160,7 @@ export class VenueAnswers {
       clOrdId === refId &&
       (refType !== undefined ||
         (seq === undefined && plugin.known(executionId)?.isReported !== true));
-    const text = valueOf(message, tags.Text) ?? 'without a reason';
+    const text = valueOf(message, tags.Text) ?? 'no reason given';
     const code =
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
     const native = withoutUndefined({ text, code });
@@ -166,7 +170,10 @@ export class VenueAnswers {
     const askedFor = mayBe('question') ? journal.order(asked) : undefined;
     // The plugin takes no report on an order that has left its journal.
     if (askedFor !== undefined && plugin.known(askedFor.executionId) !== undefined) {
-      return this.noAnswer(askedFor, `The venue does not answer for the order: ${text}`);
+      return this.noAnswer(
+        askedFor,
+        `The venue does not report the status of the order (${text}).`,
+      );
     }
     const order = mayBe('order')
       ? orders.findLast((sent) => isNumbered(sent) || isNamed(sent))

@@ -50,8 +50,8 @@ t.test('a venue by its name, or like one with other parts', async (t) => {
 t.test('each fault is named', async (t) => {
   const faults = (content: object | string): readonly string[] =>
     readFixConfig(typeof content === 'string' ? content : JSON.stringify(content)) as string[];
-  t.strictSame(faults('{'), ['It is no JSON.']);
-  t.strictSame(faults('[]'), ['It must hold a JSON object.']);
+  t.strictSame(faults('{'), ['The file is not JSON.']);
+  t.strictSame(faults('[]'), ['The file must hold a JSON object.']);
   const twice = JSON.stringify({ ...least, orders: { symbols: { A: 'B', a: 'C' } } });
   t.strictSame(faults(twice.replace('"a"', '"A"')), [
     '"orders.symbols.A" is given more than once.',

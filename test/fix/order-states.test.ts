@@ -413,7 +413,7 @@ t.test('an order that was rejected and turns out filled is said', async (t) => {
   const desk = reported(`${report}|17=E0|150=8|39=8|103=1|14=0|151=0|6=0`);
   desk.receive(`${report}|17=E1|150=F|39=2|14=100|151=0|6=1.1|31=1.1|32=100`);
   const { told } = desk.taken();
-  t.match(told[0], /^event .*an order that it has rejected/);
+  t.match(told[0], /^event .*an order that it had rejected/);
   t.equal(told[1], 'rejected, 100 filled, E1: 100 at 1.1');
 });
 

@@ -654,7 +654,10 @@ t.test(
     clock.advance(36_000);
     silent.tick();
     clock.advance(36_000);
-    t.match(silent.tick().at(-1), { kind: 'end', text: 'nothing has come for 72 s' });
+    t.match(silent.tick().at(-1), {
+      kind: 'end',
+      text: 'the counterparty has sent nothing for 72 s',
+    });
   },
 );
 
