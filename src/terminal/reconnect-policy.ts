@@ -36,7 +36,7 @@ export function isForbidden(closeCode: number, hadError: boolean): boolean {
 /** For the operator: why a connection has ended that is tried again. */
 export function endedBy(closeCode: number, text: string): string {
   if (closeCode === closeCodes.bad_protocol) {
-    return `the gateway got no hello within ${helloTimeoutMs / 1_000} s: the line to it is slow, or this computer stood still`;
+    return `the gateway got no hello within ${helloTimeoutMs / 1_000} s: the line to it is slow, or this computer paused`;
   }
   return text === '' ? 'the connection has ended' : text;
 }

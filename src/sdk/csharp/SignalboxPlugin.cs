@@ -1324,7 +1324,7 @@ namespace Signalbox
                 }
                 // A 4502 without an error frame says that the hello was late, as after a stall of the computer.
                 if (code >= 4500 && code <= 4999 && (code != 4502 || hadError)) throw Refusal(code.Value, message);
-                if (code == 4502) message = "the gateway got no hello within 5 s: the line to it is slow, or this computer stood still";
+                if (code == 4502) message = "the gateway got no hello within 5 s: the line to it is slow, or this computer paused";
                 if (stopping.WaitOne(0)) return;
                 var delay = Math.Max(retryAfter, DelaysSeconds[Math.Min(attempt++, 3)]) * (1 + random.NextDouble() / 4);
                 Notice("disconnected", new Fields { { "code", code }, { "message", message }, { "retrySeconds", delay } });

@@ -64,7 +64,7 @@ class MetaTrader5Terminal(Plugin):
             fault = Fault("unknown_instrument", f"The terminal has no {order['instrument']}.")
         request = None if fault is not None else self.request_of(key, order)
         if fault is None and request is None:
-            fault = Fault("no_quotes", f"The terminal has no price of {order['instrument']}.")
+            fault = Fault("no_quotes", f"The terminal has no price for {order['instrument']}.")
         if fault is not None:
             rejected: Evidence = {"status": "rejected", "reasonCode": fault.reasonCode, "native": {"text": fault.text}}
             return self.report(key, rejected)

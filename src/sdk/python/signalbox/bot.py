@@ -232,7 +232,7 @@ class BotClient:
             if page.get("next") is None:
                 return found
             if page["next"] == before:  # A proxy that drops the query would give the first page for ever.
-                raise Failure("unreachable", "a page of signals ends where it began")
+                raise Failure("unreachable", "the list of signals does not advance: a page ends where it began")
             before = page["next"]
 
     def sources(self) -> List[Dict[str, Any]]:

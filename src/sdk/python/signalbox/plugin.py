@@ -52,7 +52,7 @@ _REFUSALS = {
     4503: ("session_revoked", "The session has expired or was revoked: log in again."),
     4504: ("too_many_sources", "The user has too many active terminals: stop one and wait two minutes."),
 }
-_HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or this computer stood still"
+_HELLO_LATE = "the gateway got no hello within 5 s: the line to it is slow, or this computer paused"
 _SESSION_REFUSED = ("session_refused", "The gateway refuses the session token (401): log in again.")
 _DELAYS = (1.0, 2.0, 5.0, 10.0)
 _WELCOME_SECONDS = 15
