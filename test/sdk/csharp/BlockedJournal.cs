@@ -1,5 +1,5 @@
-// A journal whose file cannot be replaced any more: a directory stands where the next file would be written. Ends with 1
-// unless that fails as a full disk does, and what is noted then harms nothing.
+// A journal whose file cannot be replaced: a directory stands where the new file would be written. Exits with 0 if each flush
+// then fails with an IOException, as on a full disk, and an entry noted after it does no harm; otherwise with 1.
 //
 //     blocked.exe JOURNAL
 using System;

@@ -1,5 +1,5 @@
-// The journal of a busy terminal: one thread notes commands while another flushes them. Ends with 1 when not all of them
-// are read again.
+// The journal of a busy terminal: one thread notes commands while another flushes them. Exits with 1 unless reading the file
+// gives all of them.
 //
 //     busy.exe JOURNAL COMMANDS
 using System;

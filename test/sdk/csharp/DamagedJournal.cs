@@ -1,5 +1,5 @@
-// A journal that is damaged is refused. Ends with 1 unless it is free again then: the host of a terminal goes on, and starts
-// the plugin again in the same process once the file was moved away.
+// A damaged journal is refused. Exits with 1 unless its lock is free afterwards: the terminal's process goes on, and starts
+// the plugin again once the file is moved away.
 //
 //     damaged.exe JOURNAL
 using System;

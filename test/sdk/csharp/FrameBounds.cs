@@ -1,5 +1,5 @@
-// Sends frames, each in a line of the standard input, by a plugin: prints what the caller is told, or an empty line, or `false` for
-// an event that is dropped. Then prints how many reports are stored.
+// A plugin that reports each frame from standard input, one a line. Prints for each the exception's message, an empty line if
+// the plugin takes the frame, or `false` if it drops the event; then how many cancel reports its journal holds.
 //
 //     FrameBounds.exe JOURNAL < FRAMES
 using System;

@@ -1,5 +1,6 @@
-// Judges frames, each in a line of the standard input: prints the field that the gateway would refuse, or an empty line. Then
-// reports what it would refuse, and what is no JSON: prints what the caller is told, and ends with 1 if anything is stored.
+// Judges frames from standard input, one a line: prints the field that the gateway would refuse, or an empty line. Then makes
+// a report that the gateway would refuse, and a report and an event that JSON cannot hold: prints each exception's message,
+// and exits with 1 if the journal has any of them.
 //
 //     FrameFaults.exe JOURNAL < FRAMES
 using System;

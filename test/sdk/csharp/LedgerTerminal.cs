@@ -1,5 +1,6 @@
 // A terminal of the tests whose broker outlives it: a file with a line for each order that was placed. An order is in
-// it twice if a command was executed twice. The last argument says where the process kills itself on its first command.
+// it twice if a command was executed twice. The last argument says whether the process kills itself before or after it
+// places an order.
 //
 //     ledger.exe PLATFORM INSTANCE ACCOUNT JOURNAL LEDGER never|before|after
 using System;

@@ -1,7 +1,7 @@
 """
-A plugin that flushes a journal of so many lines that its file is replaced, and whose terminal tries to report at each
-step of that: it cannot while the flush holds the lock. Prints the steps at which it reported, and those whose reports
-are read again.
+A plugin flushes a journal of so many lines that its file is replaced. At each step of the replacement another thread tries
+to report, which it cannot do while the flush holds the lock. Prints the steps at which it reported, and the reports that
+the new file holds.
 
     compaction_program.py JOURNAL
 """

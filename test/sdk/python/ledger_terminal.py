@@ -1,6 +1,7 @@
 """
 A terminal of the tests whose broker outlives it: a file with a line for each order that was placed. An order is
-in it twice if a command was executed twice. `dies` says where the process kills itself on its first command.
+in it twice if a command was executed twice. The last argument says whether the process kills
+itself before or after it places an order.
 
     ledger_terminal.py PLATFORM INSTANCE ACCOUNT JOURNAL LEDGER never|before|after
 """

@@ -1,10 +1,14 @@
 """
-A fake of the package MetaTrader5, as far as the example uses it: its names and shapes, none of its behaviour but
-this. Market orders fill at once at 1.1, a limit order rests until it is removed; a volume above 100 has no money.
-GBPUSD has no quotes. A volume of 50 gets no answer, and with one of 60 the caller's process ends; neither is shown while there is the file
-FAKE_METATRADER5.hides, which gets a byte at each look. Deals are not shown while there is FAKE_METATRADER5.lags, which gets
-a byte, too; every other look fails. The orders are in the file FAKE_METATRADER5, so that they
-outlive the process, as those of a terminal do.
+A fake of the package MetaTrader5: the names and shapes that the example uses, with this behaviour only.
+
+- Market orders fill at once at 1.1. A limit order rests until it is removed. GBPUSD has no quotes.
+- A volume above 100 is refused for lack of money. The removal of a volume of 70 times out, that of 71 is frozen.
+- A volume of 50 is placed without an answer. A volume of 60 is placed, and ends the caller's process.
+- While the file FAKE_METATRADER5.hides exists, orders of 50 and 60 are not shown. Each query adds a byte to the file.
+- While the file FAKE_METATRADER5.lags exists, deals are not shown, and every other query fails. It gets bytes, too.
+
+The environment variable FAKE_METATRADER5 names the file of the orders, so that they outlive the process, as those of a
+terminal do.
 """
 
 import json
