@@ -168,8 +168,7 @@ async function comesBack(desk: Desk, session: Session, reason: CloseReason): Pro
   const { token, attempts } = desk.stage;
   const from = attempts.length;
   const closedAt = desk.clock.monotonic();
-  session.close(reason);
-  await desk.until('close of the connection', () => session.isClosed);
+  await desk.sendAway(session, reason);
   await execute(desk);
   const back = attempts[from];
   const isSoon = back !== undefined && back.at - closedAt < desk.options.awayMs;

@@ -8,6 +8,7 @@ import { createIdSource } from '../lib/ids.js';
 import { nextTurn } from '../lib/turn.js';
 import { isFinal, type Fill } from '../model/execution.js';
 import {
+  type CloseReason,
   heartbeatMs,
   type PluginFrame,
   type PluginFrameOf,
@@ -95,6 +96,12 @@ export class Desk {
   async drop(): Promise<void> {
     this.stage.refusals.length = 0;
     await this.#current?.cut();
+  }
+
+  /** Closes the connection for this reason, and waits for the plugin's close frame: it or the line may be slow. */
+  async sendAway(session: Session, reason: CloseReason): Promise<void> {
+    session.close(reason);
+    await this.until('close of the connection', () => session.isClosed);
   }
 
   /** The next connection, once its hello is there; it has got no welcome. */

@@ -76,8 +76,7 @@ export const endingRules = {
 /** @returns the attempts to connect after the plugin has received the close: it or the line may be slow. */
 async function attemptsAfterClose(desk: Desk, session: Session, reason: CloseReason) {
   const from = desk.stage.attempts.length;
-  session.close(reason);
-  await desk.until('close of the connection', () => session.isClosed);
+  await desk.sendAway(session, reason);
   await desk.pause(silenceMs);
   return desk.stage.attempts.slice(from);
 }
