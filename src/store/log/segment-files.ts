@@ -39,10 +39,7 @@ export type Written = (error: Error | null) => void;
 
 export function createSegmentFiles(directory: string): SegmentFiles {
   return {
-    find: () =>
-      readdirSync(directory)
-        .filter((each) => segmentName.test(each))
-        .map((each) => found(join(directory, each))),
+    find: () => segmentNames(directory).map((each) => found(join(directory, each))),
 
     async make(number, bytes) {
       const path = segmentPath(directory, number);
@@ -71,7 +68,11 @@ export function createSegmentFiles(directory: string): SegmentFiles {
 
 /** Whether files of a log are in the directory: `lost+found`, on a disk of its own, is none. */
 export function holdsLog(directory: string): boolean {
-  return existsSync(directory) && readdirSync(directory).some((each) => segmentName.test(each));
+  return existsSync(directory) && segmentNames(directory).length > 0;
+}
+
+function segmentNames(directory: string): string[] {
+  return readdirSync(directory).filter((each) => segmentName.test(each));
 }
 
 export function segmentPath(directory: string, number: number): string {
