@@ -8,12 +8,17 @@ import { decodeFrame } from '../../src/plugins/decode-frame.js';
 import { Journal } from '../../src/terminal/journal.js';
 import type { KnownExecution } from '../../src/terminal/plugin.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { limitOrder, memoryFile, MemoryDesk, message } from './memory-desk.js';
+import {
+  cancelId,
+  cancelName,
+  id,
+  limitOrder,
+  memoryFile,
+  MemoryDesk,
+  message,
+  name,
+} from './memory-desk.js';
 
-const id = 'exe_01KGA2M5000000000000000001_0';
-const name = '01KGA2M5000000000000000001_0';
-const cancelId = 'can_01KGA2M5000000000000000001_0_1';
-const cancelName = '01KGA2M5000000000000000001_0_1';
 const order = `D 11=${name} 1=A1 21=1 55=EUR/USD 54=1 38=100 40=2 44=1.1 59=0`;
 const ask = `H 11=${name} 1=A1 55=EUR/USD 54=1`;
 const askKnown = `H 37=V1 11=${name} 1=A1 55=EUR/USD 54=1`;

@@ -13,6 +13,12 @@ import { Journal } from '../../src/terminal/journal.js';
 import type { CancelEvidence, Evidence } from '../../src/terminal/plugin.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 
+/** An order and a cancel of it, at the gateway and as ClOrdIDs. */
+export const id = 'exe_01KGA2M5000000000000000001_0';
+export const name = '01KGA2M5000000000000000001_0';
+export const cancelId = 'can_01KGA2M5000000000000000001_0_1';
+export const cancelName = '01KGA2M5000000000000000001_0_1';
+
 export const rules: OrderRules = {
   beginString: 'FIX.4.4',
   venue: venues.standard,

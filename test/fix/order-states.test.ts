@@ -2,12 +2,7 @@
 import t from 'tap';
 import { toIsoTime } from '../../src/lib/clock.js';
 import { withoutUndefined } from '../../src/lib/without-undefined.js';
-import { limitOrder, MemoryDesk } from './memory-desk.js';
-
-const id = 'exe_01KGA2M5000000000000000001_0';
-const name = '01KGA2M5000000000000000001_0';
-const cancelId = 'can_01KGA2M5000000000000000001_0_1';
-const cancelName = '01KGA2M5000000000000000001_0_1';
+import { cancelId, cancelName, id, limitOrder, MemoryDesk, name } from './memory-desk.js';
 
 function submitted(timeInForce: string): MemoryDesk {
   const desk = new MemoryDesk();
