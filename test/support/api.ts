@@ -7,6 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { nextTurn } from '../../src/lib/turn.js';
 import { scopes } from '../../src/model/scopes.js';
 import { watchAnswer } from './answer-watch.js';
+import { until } from './eventually.js';
 import { password } from './gateway-process.js';
 
 export interface Answer {
@@ -100,14 +101,16 @@ export function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
+/** Asks again while a disk that hangs, as on a busy machine, refuses the change: it then had no effect. */
+export function onceOnDisk(ask: () => Promise<Answer>): Promise<Answer> {
+  return until(ask, (answer) => codeOf(answer) !== 'storage_unavailable');
+}
+
 export async function login(
   url: string,
   email: string,
 ): Promise<{ token: string; sessionToken: string }> {
-  const answer = await call(url, 'POST', '/api/auth/login', {
-    headers: json,
-    body: JSON.stringify({ email, password }),
-  });
+  const answer = await onceOnDisk(() => post(url, '/api/auth/login', { email, password }));
   if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
   return answer.body;
 }
@@ -118,10 +121,8 @@ export async function createKey(
   token: string,
   fields: object = {},
 ): Promise<{ key: string; id: number }> {
-  const answer = await call(url, 'POST', '/api/api-keys', {
-    headers: { ...json, ...bearer(token) },
-    body: JSON.stringify({ name: 'test', scopes, ...fields }),
-  });
+  const body = { name: 'test', scopes, ...fields };
+  const answer = await onceOnDisk(() => post(url, '/api/api-keys', body, token));
   if (answer.status !== 201) throw new Error(`create key: ${answer.status} ${answer.text}`);
   return answer.body;
 }

@@ -8,7 +8,17 @@ import type { Test } from 'tap';
 import { commitAnswerMs } from '../../src/store/storage-health.js';
 import type { Store } from '../../src/store/store.js';
 import './alone.js';
-import { bearer, call, codeOf, createKey, login, signal, status, submit } from './api.js';
+import {
+  bearer,
+  call,
+  codeOf,
+  createKey,
+  login,
+  onceOnDisk,
+  signal,
+  status,
+  submit,
+} from './api.js';
 import { eventually, until } from './eventually.js';
 import { report, tell } from './frames.js';
 import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
@@ -145,7 +155,7 @@ export class TestGateway {
     const idempotencyKey = `submit-${process.pid}-${++submits}`;
     const began = performance.now();
     const answer = await until(
-      () => submit(this.url, user.key, body, idempotencyKey),
+      () => onceOnDisk(() => submit(this.url, user.key, body, idempotencyKey)),
       (answer) => !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
     );
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);

@@ -3,6 +3,7 @@
  * complete or absent: any state in between is a violation.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { until } from '../../support/eventually.js';
 import type { Verdict } from '../verdict.js';
 import { readAccess } from './tenant-access.js';
 import type { Conditions } from './refusals.js';
@@ -50,12 +51,14 @@ export class Tenant {
 
   /** Compares the gateway's answers with the possible states, unless it is gone or cannot tell. */
   async inspect(url: string, rule: string): Promise<void> {
-    const answers = await Promise.all(
-      this.#possible.map((state) => readAccess(url, this.email, state)),
+    const answers = await until(
+      () => Promise.all(this.#possible.map((state) => readAccess(url, this.email, state))),
+      // A disk that hangs, as on a busy machine, refuses logins for a while.
+      (answers) => this.#isImpaired || !answers.some(isRefused),
     );
     const possible: TenantState[] = [];
     for (const [index, statuses] of answers.entries()) {
-      if (statuses === undefined || this.#isImpaired(statuses)) return;
+      if (statuses === undefined || isRefused(statuses)) return;
       const state = this.#possible[index] as TenantState;
       if (isDeepStrictEqual(statuses, expectedAccess(state))) possible.push(state);
     }
@@ -69,11 +72,13 @@ export class Tenant {
   }
 
   /** With a dead disk, or draining, the gateway may answer with 5xx. */
-  #isImpaired({ login, plan, keys, tokens, sessions }: AccessStatuses): boolean {
-    const { isDiskDead, isDraining } = this.conditions;
-    return (
-      (isDiskDead || isDraining) &&
-      [login, plan, ...keys, ...tokens, ...sessions].some((status) => status >= 500)
-    );
+  get #isImpaired(): boolean {
+    return this.conditions.isDiskDead || this.conditions.isDraining;
   }
+}
+
+function isRefused(statuses: AccessStatuses | undefined): boolean {
+  if (statuses === undefined) return false;
+  const { login, plan, keys, tokens, sessions } = statuses;
+  return [login, plan, ...keys, ...tokens, ...sessions].some((status) => status >= 500);
 }
