@@ -6,6 +6,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { nextTurn } from '../../src/lib/turn.js';
 import { scopes } from '../../src/model/scopes.js';
+import { commitAnswerMs } from '../../src/store/storage-health.js';
 import { watchAnswer } from './answer-watch.js';
 import { until } from './eventually.js';
 import { password } from './gateway-process.js';
@@ -154,6 +155,26 @@ export function submit(
     headers: { ...json, ...bearer(key), 'idempotency-key': idempotencyKey },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
+}
+
+const outcomeUnknown = new Set(['signal_processing_failed', 'request_in_progress']);
+
+/**
+ * Submits as a bot does that meets a disk which hangs, as on a busy machine: again while the signal is refused for it, and
+ * with the same key after an outcome that is unknown because the commit took too long. One that is unknown sooner is a
+ * fault, and is returned.
+ */
+export function submitPatiently(
+  url: string,
+  key: string,
+  body: object | string,
+  idempotencyKey = `idem-${process.pid}-${++signals}`,
+): Promise<Answer> {
+  const began = performance.now();
+  return until(
+    () => onceOnDisk(() => submit(url, key, body, idempotencyKey)),
+    (answer) => !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
+  );
 }
 
 export function status(url: string, key: string, requestId: string): Promise<Answer> {

@@ -5,21 +5,10 @@
  */
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { commitAnswerMs } from '../../src/store/storage-health.js';
 import type { Store } from '../../src/store/store.js';
 import './alone.js';
-import {
-  bearer,
-  call,
-  codeOf,
-  createKey,
-  login,
-  onceOnDisk,
-  signal,
-  status,
-  submit,
-} from './api.js';
-import { eventually, until } from './eventually.js';
+import { bearer, call, createKey, login, signal, status, submitPatiently } from './api.js';
+import { eventually } from './eventually.js';
 import { report, tell } from './frames.js';
 import { startGateway, type GatewayOptions, type GatewayProcess } from './gateway-process.js';
 import { runInProcess } from './in-process.js';
@@ -56,9 +45,6 @@ export interface HandedOrder {
   readonly orderRef: string;
   readonly frame: Frame;
 }
-
-const outcomeUnknown = new Set(['signal_processing_failed', 'request_in_progress']);
-let submits = 0;
 
 const defaultUsers = 40;
 const usersOfOtherPlans = 6;
@@ -146,18 +132,9 @@ export class TestGateway {
     return { user, plugin, order };
   }
 
-  /**
-   * Submits a signal; repeats it with the same key, as a bot does, when a commit takes so long on a busy machine that
-   * the outcome is unknown. An outcome that is unknown sooner is a fault. @returns the requestId.
-   */
+  /** Submits a signal, and repeats it while the disk hangs. @returns the requestId. */
   async submit(user: TestUser, fields: object = {}): Promise<string> {
-    const body = signal(fields);
-    const idempotencyKey = `submit-${process.pid}-${++submits}`;
-    const began = performance.now();
-    const answer = await until(
-      () => onceOnDisk(() => submit(this.url, user.key, body, idempotencyKey)),
-      (answer) => !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
-    );
+    const answer = await submitPatiently(this.url, user.key, signal(fields));
     if (answer.status !== 202) throw new Error(`submit: ${answer.status} ${answer.text}`);
     return answer.body.requestId;
   }

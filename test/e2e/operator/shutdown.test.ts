@@ -1,7 +1,7 @@
 /** SIGTERM in the middle of the day's work: the process ends in time and nothing accepted is lost. */
 import { once } from 'node:events';
 import t from 'tap';
-import { signal, submit } from '../../support/api.js';
+import { codeOf, signal, submit } from '../../support/api.js';
 import { report, tell } from '../../support/frames.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
 import { eventually } from '../../support/eventually.js';
@@ -25,7 +25,8 @@ async function postUntilGone(user: TestUser, accepted: Accepted[]): Promise<void
     const idempotencyKey = `load-${user.email}-${accepted.length}-${posted}`;
     try {
       const answer = await submit(gateway.url, user.key, body, idempotencyKey);
-      if (answer.status !== 202) return;
+      if (codeOf(answer) === 'shutting_down') return;
+      if (answer.status !== 202) continue;
       accepted.push({
         body,
         idempotencyKey,

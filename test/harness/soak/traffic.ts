@@ -3,7 +3,18 @@
  * Pending actions are bounded, so that a hanging gateway is not flooded.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { bearer, call, createKey, json, login, signal, status, submit } from '../../support/api.js';
+import {
+  bearer,
+  call,
+  createKey,
+  json,
+  login,
+  signal,
+  onceOnDisk,
+  status,
+  submit,
+  submitPatiently,
+} from '../../support/api.js';
 import { openReader } from '../../support/event-reader.js';
 import type { Chance } from '../chance.js';
 import type { TradingTerminal } from '../trading-terminal.js';
@@ -100,7 +111,8 @@ export class Traffic {
     rotateKey: async (user) => {
       const { id } = await createKey(this.url, user.token, { name: 'for a moment' });
       const headers = bearer(user.token);
-      const answer = await call(this.url, 'DELETE', `/api/api-keys/${id}`, { headers });
+      const path = `/api/api-keys/${id}`;
+      const answer = await onceOnDisk(() => call(this.url, 'DELETE', path, { headers }));
       this.#expect('rotateKey', user, answer, [204]);
     },
   };
@@ -172,7 +184,7 @@ export class Traffic {
       }),
     );
     const sentAt = performance.now();
-    const answer = await submit(this.url, user.key, body, idempotencyKey);
+    const answer = await submitPatiently(this.url, user.key, body, idempotencyKey);
     this.#expect('submit', user, answer, [202]);
     if (answer.status !== 202) return;
     const { requestId } = answer.body as { requestId: string };
@@ -187,9 +199,8 @@ export class Traffic {
     const order = read.body?.executions?.[0];
     if (order === undefined || !cancellable.includes(order.status)) return;
     const path = `/api/v1/orders/${order.orderRef}/cancel`;
-    const answer = await call(this.url, 'POST', path, {
-      headers: { ...bearer(user.key), 'idempotency-key': `cancel-${++this.#count}` },
-    });
+    const headers = { ...bearer(user.key), 'idempotency-key': `cancel-${++this.#count}` };
+    const answer = await onceOnDisk(() => call(this.url, 'POST', path, { headers }));
     // The order may have ended since the read, or the terminal may have disconnected.
     this.#expect('cancel', user, answer, [202, 409]);
   }
