@@ -81,9 +81,9 @@ export function testShortForm(
     const status = await new Promise((resolve) => child.once('close', resolve));
     // Tests of their own, since a runner may show no more of a failure than its name.
     for (const [violation] of output.matchAll(/^VIOLATION .*/gm)) {
-      await t.test(violation, (t) => Promise.resolve(t.fail(output)));
+      await t.test(violation, (t) => Promise.resolve(t.fail(violation)));
     }
     t.equal(status, 0, output);
-    t.match(output.trimEnd().split('\n').at(-1), lastLine, output);
+    t.match(output.trimEnd().split('\n').at(-1), lastLine);
   });
 }

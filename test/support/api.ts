@@ -6,7 +6,6 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { nextTurn } from '../../src/lib/turn.js';
 import { scopes } from '../../src/model/scopes.js';
-import { commitAnswerMs } from '../../src/store/storage-health.js';
 import { watchAnswer } from './answer-watch.js';
 import { until } from './eventually.js';
 import { password } from './gateway-process.js';
@@ -102,16 +101,25 @@ export function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Asks again while a disk that hangs, as on a busy machine, refuses the change: it then had no effect. */
-export function onceOnDisk(ask: () => Promise<Answer>): Promise<Answer> {
-  return until(ask, (answer) => codeOf(answer) !== 'storage_unavailable');
+const answersOfHangingDisk = [
+  'storage_unavailable',
+  'signal_processing_failed',
+  'request_in_progress',
+];
+
+/**
+ * Asks again while the disk hangs, as on a busy machine, and the gateway refuses the change or does not know its outcome.
+ * @param ask sends the same Idempotency-Key each time, if any.
+ */
+export function patiently(ask: () => Promise<Answer>): Promise<Answer> {
+  return until(ask, (answer) => !answersOfHangingDisk.includes(codeOf(answer)));
 }
 
 export async function login(
   url: string,
   email: string,
 ): Promise<{ token: string; sessionToken: string }> {
-  const answer = await onceOnDisk(() => post(url, '/api/auth/login', { email, password }));
+  const answer = await patiently(() => post(url, '/api/auth/login', { email, password }));
   if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
   return answer.body;
 }
@@ -123,7 +131,7 @@ export async function createKey(
   fields: object = {},
 ): Promise<{ key: string; id: number }> {
   const body = { name: 'test', scopes, ...fields };
-  const answer = await onceOnDisk(() => post(url, '/api/api-keys', body, token));
+  const answer = await patiently(() => post(url, '/api/api-keys', body, token));
   if (answer.status !== 201) throw new Error(`create key: ${answer.status} ${answer.text}`);
   return answer.body;
 }
@@ -157,24 +165,13 @@ export function submit(
   });
 }
 
-const outcomeUnknown = new Set(['signal_processing_failed', 'request_in_progress']);
-
-/**
- * Submits as a bot does that meets a disk which hangs, as on a busy machine: again while the signal is refused for it, and
- * with the same key after an outcome that is unknown because the commit took too long. One that is unknown sooner is a
- * fault, and is returned.
- */
 export function submitPatiently(
   url: string,
   key: string,
   body: object | string,
   idempotencyKey = `idem-${process.pid}-${++signals}`,
 ): Promise<Answer> {
-  const began = performance.now();
-  return until(
-    () => onceOnDisk(() => submit(url, key, body, idempotencyKey)),
-    (answer) => !outcomeUnknown.has(codeOf(answer)) || performance.now() - began < commitAnswerMs,
-  );
+  return patiently(() => submit(url, key, body, idempotencyKey));
 }
 
 export function status(url: string, key: string, requestId: string): Promise<Answer> {

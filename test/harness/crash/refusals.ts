@@ -2,7 +2,11 @@
  * The refusals that an operation may get, and when; any other is a violation. `settles`: the refusal is
  * final; otherwise the operation stays open.
  */
-import { commitAnswerMs } from '../../../src/store/storage-health.js';
+import {
+  commitAnswerMs,
+  commitLookMs,
+  commitOverdueMs,
+} from '../../../src/store/storage-health.js';
 import type { Operation } from './operation.js';
 import { stopKinds, type Stops } from './stops.js';
 
@@ -19,6 +23,12 @@ interface Refusal {
   readonly settles: (operation: Operation) => boolean;
   readonly mayCome: (operation: Operation, now: Conditions) => boolean;
 }
+
+/**
+ * The answers of a commit are due together, `commitAnswerMs` after its first change, and others join it until the commit
+ * before it is seen to hang.
+ */
+const unknownAfterMs = commitAnswerMs - commitOverdueMs - 2 * commitLookMs;
 
 const always = (): boolean => true;
 const never = (): boolean => false;
@@ -38,9 +48,9 @@ export const refusals: Readonly<Record<string, Refusal>> = {
   idempotency_outcome_unknown: { settles: never, mayCome: ({ attempts }) => attempts > 1 },
   signal_processing_failed: {
     settles: never,
-    mayCome: ({ firstSentAt }, now) => now.isDiskDead || Date.now() - firstSentAt >= commitAnswerMs,
+    mayCome: ({ firstSentAt }, now) => now.isDiskDead || Date.now() - firstSentAt >= unknownAfterMs,
   },
-  // On a busy machine a commit may take longer than `commitAnswerMs` and count as one that hangs.
+  // On a busy machine a commit may take so long that it counts as one that hangs.
   storage_unavailable: { settles: never, mayCome: () => true },
   shutting_down: { settles: never, mayCome: (_, now) => now.isDraining },
   invalid_signal: { settles: always, mayCome: ({ name }) => Date.now() >= name.expiresAt },

@@ -1,4 +1,5 @@
 /** What the bots do after the load: retry open operations, and use up the daily quota. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TestRun } from './test-run.js';
 
 /** An answer that does not say how the operation ended is followed by another attempt. */
@@ -15,7 +16,7 @@ export async function retryOpenOperations({
   Partial<Pick<TestRun, 'gateway'>>): Promise<void> {
   for (const operation of [...ledger.open]) {
     for (let i = 0; operation.isOpen && i < attemptsMax; i++) {
-      if (i > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      if (i > 0) await pause(pauseMs);
       await traders.get(operation.name.user)?.attempt(operation);
     }
     if (gateway?.hasAborted === true) return;
@@ -27,9 +28,15 @@ export async function retryOpenOperations({
 export async function exhaustDailyQuota(run: TestRun): Promise<void> {
   const { counted, gateway, quota, verdict, operator } = run;
   if (!(await operator.stops.endAll())) return;
-  for (let left = quota.limit - quota.acceptedToday; left >= 0; left--) await counted.submit();
-  // A disk that hangs, as on a busy machine, refuses some of them for a while.
+  // A disk that hangs, as on a busy machine, refuses signals for a while.
+  for (let failed = 0; quota.acceptedToday < quota.limit && failed < attemptsMax;) {
+    const before = quota.acceptedToday;
+    await counted.submit();
+    failed = quota.acceptedToday > before ? 0 : failed + 1;
+    if (failed > 0) await pause(pauseMs);
+  }
   await retryOpenOperations(run);
+  await counted.submit();
   if (gateway.hasAborted) return;
   const isExact = quota.acceptedToday === quota.limit;
   verdict.hold('exactly as many are accepted as the day allows', isExact, () => ({

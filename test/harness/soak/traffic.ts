@@ -10,7 +10,7 @@ import {
   json,
   login,
   signal,
-  onceOnDisk,
+  patiently,
   status,
   submit,
   submitPatiently,
@@ -112,7 +112,7 @@ export class Traffic {
       const { id } = await createKey(this.url, user.token, { name: 'for a moment' });
       const headers = bearer(user.token);
       const path = `/api/api-keys/${id}`;
-      const answer = await onceOnDisk(() => call(this.url, 'DELETE', path, { headers }));
+      const answer = await patiently(() => call(this.url, 'DELETE', path, { headers }));
       this.#expect('rotateKey', user, answer, [204]);
     },
   };
@@ -200,7 +200,7 @@ export class Traffic {
     if (order === undefined || !cancellable.includes(order.status)) return;
     const path = `/api/v1/orders/${order.orderRef}/cancel`;
     const headers = { ...bearer(user.key), 'idempotency-key': `cancel-${++this.#count}` };
-    const answer = await onceOnDisk(() => call(this.url, 'POST', path, { headers }));
+    const answer = await patiently(() => call(this.url, 'POST', path, { headers }));
     // The order may have ended since the read, or the terminal may have disconnected.
     this.#expect('cancel', user, answer, [202, 409]);
   }
