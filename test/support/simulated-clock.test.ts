@@ -48,3 +48,13 @@ t.test('a step of the wall clock moves no timer', async (t) => {
   t.ok(fired);
   t.equal(clock.now(), 3_600_010);
 });
+
+t.test('a task that moves the clock further is not undone', async (t) => {
+  const clock = new SimulatedClock(0);
+  clock.setTimer(1, () => clock.advance(10));
+  clock.advance(2);
+  t.same([clock.monotonic(), clock.now()], [11, 11]);
+  clock.setTimer(1, () => clock.elapse(10));
+  clock.advance(2);
+  t.same([clock.monotonic(), clock.now()], [22, 22]);
+});

@@ -48,7 +48,7 @@ export class SimulatedClock implements Clock {
     const end = this.#monotonic + ms;
     for (let due = this.#next(end); due !== undefined; due = this.#next(end)) {
       this.#timers.delete(due);
-      this.#moveTo(Math.max(due.at, this.#monotonic));
+      this.#moveTo(due.at);
       due.task();
     }
     this.#moveTo(end);
@@ -64,7 +64,9 @@ export class SimulatedClock implements Clock {
     this.#wall += ms;
   }
 
+  /** A task may have moved the clock further: monotonic time never goes back. */
   #moveTo(monotonic: number): void {
+    if (monotonic <= this.#monotonic) return;
     this.#wall += monotonic - this.#monotonic;
     this.#monotonic = monotonic;
   }
