@@ -146,7 +146,8 @@ export const operations = {
     description:
       'The signals of the user, over all of its keys, newest first. For the next ' +
       'page, send the `next` of this one as `before`, until `next` is null. A page may be short or empty before the ' +
-      'last one, because the gateway passes over a limited number of signals that do not match.',
+      'last one, because the gateway passes over a limited number of signals that do not match. A parameter that is ' +
+      'not listed here is refused.',
     parameters: ['status', 'limit', 'before'],
     success: { status: 200, description: 'One page.', body: 'SignalPage' },
     errors: ['invalid_query'],
