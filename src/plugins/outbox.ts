@@ -35,8 +35,11 @@ export interface OutboxDeps {
   readonly dispatchLatency: Histogram;
 }
 
-/** What a backlog waits for: the flush of a cancel of all orders, of its `maySend` marks, or the end of backpressure. */
-type Backlog = 'deciding' | 'marking' | 'congested';
+/**
+ * What a backlog waits for: the flush of a cancel of all orders, or of its `maySend` marks. In place of the end of
+ * backpressure there is the rest of the backlog: each drain would have to look for it among all open orders.
+ */
+type Backlog = 'deciding' | 'marking' | readonly BookEntry[];
 
 export class Outbox {
   readonly #deps: OutboxDeps;
@@ -81,9 +84,11 @@ export class Outbox {
 
   /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
-    if (this.#backlogs.get(connection) === 'congested') {
-      this.#backlogs.delete(connection);
-      this.#sendBacklog(connection, source);
+    const rest = this.#backlogs.get(connection);
+    if (typeof rest === 'object' && !this.#awaitDecision(connection, source)) {
+      this.#sendPaced(connection, rest);
+      // What was accepted meanwhile.
+      if (!this.hasBacklog(connection)) this.#sendBacklog(connection, source);
     }
     const cancels = this.#cancelBacklogs.get(connection);
     if (cancels === undefined) return;
@@ -121,11 +126,7 @@ export class Outbox {
     if (this.#awaitDecision(connection, source)) return;
     const entries = connection.isClosed ? [] : this.#undelivered(connection, source);
     const unmarked = entries.filter((entry) => !isMarkDurable(entry));
-    if (unmarked.length === 0) {
-      this.#backlogs.delete(connection);
-      this.#sendPaced(connection, entries);
-      return;
-    }
+    if (unmarked.length === 0) return this.#sendPaced(connection, entries);
     this.#backlogs.set(connection, 'marking');
     let open = unmarked.length;
     const done = (): void => {
@@ -144,25 +145,31 @@ export class Outbox {
   }
 
   /** @returns the executions that may be sent and that this connection has not sent yet. */
-  #undelivered({ connectionId }: SourceConnection, { userId, key }: Source): BookEntry[] {
-    const { book, timeouts } = this.#deps;
-    return book
-      .ofSource(userId, key)
-      .filter(
-        (entry) =>
-          isUndelivered(entry.execution) &&
-          entry.connectionId !== connectionId &&
-          timeouts.maySend(entry),
-      );
+  #undelivered(connection: SourceConnection, { userId, key }: Source): BookEntry[] {
+    const entries = this.#deps.book.ofSource(userId, key);
+    return entries.filter((entry) => this.#isUndelivered(connection, entry));
+  }
+
+  /** The records of an entry that has waited in a backlog may be gone with their user. */
+  #isUndelivered({ connectionId }: SourceConnection, entry: BookEntry): boolean {
+    const execution = entry.load();
+    return (
+      execution !== undefined &&
+      isUndelivered(execution) &&
+      entry.connectionId !== connectionId &&
+      this.#deps.timeouts.maySend(entry)
+    );
   }
 
   /** Pauses under backpressure; otherwise a long backlog would close the connection as too slow. */
   #sendPaced(connection: SourceConnection, entries: readonly BookEntry[]): void {
-    for (const entry of entries) {
+    this.#backlogs.delete(connection);
+    for (const [index, entry] of entries.entries()) {
       if (!connection.isClosed && connection.isCongested) {
-        this.#backlogs.set(connection, 'congested');
+        this.#backlogs.set(connection, entries.slice(index));
         return;
       }
+      if (!this.#isUndelivered(connection, entry)) continue;
       if (!this.#deps.stops.holds(entry)) this.#send(connection, entry);
     }
   }

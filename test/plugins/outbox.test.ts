@@ -318,6 +318,33 @@ t.test('a burst of new signals leaves as fast as a connected plugin reads', asyn
   t.equal(plugin.submitted.at(-1), 's6', 'and then at once');
 });
 
+t.test('a drain does not look through all open orders for the rest of the backlog', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  for (let i = 0; i < 6; i++) await gateway.submit();
+  const plugin = gateway.connect();
+  plugin.room = 2;
+  plugin.hello();
+  await turns();
+  const { book } = gateway;
+  let walks = 0;
+  const ofSource = book.ofSource.bind(book);
+  book.ofSource = (...source) => {
+    walks++;
+    return ofSource(...source);
+  };
+  for (let i = 0; i < 2; i++) {
+    await gateway.submit();
+    plugin.drain(1);
+    await turns();
+  }
+  t.strictSame(plugin.submitted, ['s1', 's2', 's3']);
+  t.equal(walks, 0);
+  plugin.drain(Infinity);
+  t.strictSame(plugin.submitted.slice(3), ['s4', 's5', 's6', 's7', 's8']);
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
 t.test('what is marked but not yet on disk does not leave on a newer connection', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();
