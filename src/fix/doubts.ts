@@ -4,10 +4,12 @@
  */
 import type { Clock } from '../lib/clock.js';
 
-/** Waits before the first question on an order and between questions; after `asksMax` no answer will come. */
+/** Waits before the first question on an order, between the first ones, and between later ones. */
 export const askAfterMs = 10_000;
 export const askAgainMs = 30_000;
-const asksMax = 3;
+export const askLaterMs = 600_000;
+/** After so many questions people are told, as an answer may never come. */
+export const firstAsks = 3;
 /** A session with many open orders asks for them in pieces, so that no venue's limit of messages is hit. */
 const asksPerTick = 20;
 
@@ -15,6 +17,14 @@ interface Doubted {
   /** Monotonic. */
   askAt: number;
   asks: number;
+  /** Whether people were told. */
+  isTold: boolean;
+}
+
+export interface DueQuestion {
+  readonly clOrdId: string;
+  /** Whether people are to be told: once for each doubt, however many sessions it lasts. */
+  readonly isToBeTold: boolean;
 }
 
 export class Doubts {
@@ -31,12 +41,16 @@ export class Doubts {
     this.#doubted.set(clOrdId, {
       askAt: this.#clock.monotonic() + afterMs,
       asks: 0,
+      isTold: this.#doubted.get(clOrdId)?.isTold === true,
     });
   }
 
-  /** Asks at once, unless the order is in doubt: each answer that cannot be read would begin the questions anew. */
+  /** Asks at once, unless an answer may come: each one that cannot be read would begin the questions anew. */
   suspect(clOrdId: string): void {
-    if (!this.#doubted.has(clOrdId)) this.add(clOrdId, 0);
+    const { asks, askAt } = this.#doubted.get(clOrdId) ?? { asks: Infinity, askAt: 0 };
+    const isWaiting =
+      asks <= firstAsks || askAt - this.#clock.monotonic() > askLaterMs - askAgainMs;
+    if (!isWaiting) this.add(clOrdId, 0);
   }
 
   delete(clOrdId: string): void {
@@ -48,18 +62,17 @@ export class Doubts {
     this.#questions.clear();
   }
 
-  /** Drops orders that are no longer open. @returns ClOrdIDs of the orders to ask for now. */
-  due(isOpen: (clOrdId: string) => boolean): string[] {
+  /** Drops orders that are no longer open. @returns the orders to ask for now. */
+  due(isOpen: (clOrdId: string) => boolean): DueQuestion[] {
     const now = this.#clock.monotonic();
-    const due: string[] = [];
+    const due: DueQuestion[] = [];
     for (const [clOrdId, doubted] of this.#doubted) {
-      const isDue = doubted.askAt <= now;
-      // After the last question the order stays in doubt for as long as an answer may take.
-      if (!isOpen(clOrdId) || (isDue && doubted.asks >= asksMax)) this.#doubted.delete(clOrdId);
-      else if (isDue && due.length < asksPerTick) {
-        doubted.asks++;
-        doubted.askAt = now + askAgainMs;
-        due.push(clOrdId);
+      if (!isOpen(clOrdId)) this.#doubted.delete(clOrdId);
+      else if (doubted.askAt <= now && due.length < asksPerTick) {
+        const isLate = doubted.asks++ >= firstAsks;
+        doubted.askAt = now + (isLate ? askLaterMs : askAgainMs);
+        due.push({ clOrdId, isToBeTold: isLate && !doubted.isTold });
+        doubted.isTold ||= isLate;
       }
     }
     return due;

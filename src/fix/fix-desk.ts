@@ -4,6 +4,7 @@
  * Owns the cancels that wait for a session; the journals and the doubts own the rest.
  */
 import type { Clock } from '../lib/clock.js';
+import { minuteMs } from '../lib/durations.js';
 import { isFinal } from '../model/execution.js';
 import type {
   CancelRequest,
@@ -14,7 +15,7 @@ import type {
 } from '../terminal/plugin.js';
 import type { CommandFault } from '../plugins/commands.js';
 import { cancelOutcomes } from './execution-report.js';
-import { askAfterMs, Doubts } from './doubts.js';
+import { askAfterMs, askLaterMs, Doubts, firstAsks } from './doubts.js';
 import type { FixJournal, SentCancel, SentOrder } from './fix-journal.js';
 import { valueOf, type Field, type FixMessage, type ReceivedMessage } from './message.js';
 import {
@@ -28,7 +29,9 @@ import { tags, types } from './tags.js';
 import { VenueAnswers } from './venue-answers.js';
 
 export interface FixDeskOptions {
-  readonly plugin: Pick<Plugin, 'known' | 'hasExpired' | 'report' | 'cancelReport' | 'event'>;
+  readonly plugin: Pick<Plugin, 'known' | 'hasExpired' | 'report' | 'cancelReport'>;
+  /** Tells people what they have to look at. */
+  readonly warn: (text: string, executionId?: string) => void;
   readonly journal: FixJournal;
   readonly rules: OrderRules;
   readonly clock: Clock;
@@ -178,11 +181,19 @@ export class FixDesk {
     if (!session.isLoggedOn) return;
     const isOpen = (clOrdId: string): boolean =>
       this.#answers.isOpen(journal.order(clOrdId)?.executionId ?? '');
-    for (const clOrdId of this.#doubts.due(isOpen)) {
+    for (const { clOrdId, isToBeTold } of this.#doubts.due(isOpen)) {
       const order = journal.order(clOrdId) as SentOrder;
+      if (isToBeTold) this.#tellOfDoubt(order);
       if (rules.venue.statusRequest) this.#ask(order);
       else this.#answers.noAnswer(order, 'This venue answers no status requests.');
     }
+  }
+
+  #tellOfDoubt({ clOrdId, executionId }: SentOrder): void {
+    const text =
+      `After ${firstAsks} questions to the venue the state of this order is not certain. Ask the venue for ClOrdID ` +
+      `${clOrdId}. The terminal asks again every ${askLaterMs / minuteMs} minutes.`;
+    this.#options.warn(text, executionId);
   }
 
   #ask(order: SentOrder): void {

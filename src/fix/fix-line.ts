@@ -16,6 +16,10 @@ const kinds: {
   fix_sent: ['sent', ({ message }) => shownMessage(message)],
   fix_received: ['received', ({ message }) => shownMessage(message)],
   fix_garbled: ['garbled', ({ message }) => `${message}; passed over`],
+  fix_warning: [
+    'warning',
+    ({ message, executionId }) => (executionId === undefined ? '' : `${executionId}: `) + message,
+  ],
   fix_lost: [
     'venue lost',
     ({ message, retryMs }) => `${message}; trying again in ${retryMs / 1_000} s`,

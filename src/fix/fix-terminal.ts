@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { random } from '../lib/ids.js';
+import { withoutUndefined } from '../lib/without-undefined.js';
 import { readVersion } from '../version.js';
 import { openJournal } from '../terminal/journal-file.js';
 import {
@@ -20,7 +21,13 @@ import { FixJournal } from './fix-journal.js';
 import { FixLink, type FixNotice } from './fix-link.js';
 import { types } from './tags.js';
 
-export type FixTerminalNotice = FixNotice | ClientNotice | PluginNotice;
+export interface FixWarning {
+  readonly kind: 'fix_warning';
+  readonly message: string;
+  readonly executionId?: string;
+}
+
+export type FixTerminalNotice = FixNotice | FixWarning | ClientNotice | PluginNotice;
 
 export interface FixTerminalOptions {
   readonly config: FixConfig;
@@ -119,6 +126,11 @@ export function createFixTerminal(options: FixTerminalOptions): FixTerminal {
 
   const desk: FixDesk = new FixDesk({
     plugin,
+    warn(text, executionId) {
+      const about = withoutUndefined({ executionId });
+      onNotice({ kind: 'fix_warning', message: text, ...about });
+      plugin.event({ event: 'terminal_message', data: { level: 'warning', text }, ...about });
+    },
     journal,
     rules: { ...orders, venue, beginString: session.beginString },
     clock,

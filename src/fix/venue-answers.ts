@@ -21,7 +21,8 @@ import { numberOf, valueOf, type ReceivedMessage } from './message.js';
 import { tags, types } from './tags.js';
 
 export interface VenueAnswersOptions {
-  readonly plugin: Pick<Plugin, 'known' | 'report' | 'cancelReport' | 'event'>;
+  readonly plugin: Pick<Plugin, 'known' | 'report' | 'cancelReport'>;
+  readonly warn: (text: string, executionId?: string) => void;
   readonly journal: FixJournal;
   readonly doubts: Doubts;
   readonly clock: Clock;
@@ -252,8 +253,6 @@ export class VenueAnswers {
       .map((tag) => [tag, valueOf(message, tag)] as const)
       .filter(([, value]) => value !== undefined)
       .map(([tag, value]) => `${tag}=${value}`);
-    const event = 'terminal_message';
-    const data = { level: 'warning', text: [text, ...about].join(' ') };
-    this.#options.plugin.event(withoutUndefined({ event, data, executionId }));
+    this.#options.warn([text, ...about].join(' '), executionId);
   }
 }

@@ -6,9 +6,10 @@ import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.j
 import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { eventually } from '../support/eventually.js';
+import { openReader } from '../support/event-reader.js';
 import { startTestGateway } from '../support/gateway.js';
 import { cancelOrder, startAcceptor, type Acceptor, type AcceptorOptions } from './acceptor.js';
-import { startFix, type FixProcessOptions } from './fix-process.js';
+import { source, startFix, type FixProcessOptions } from './fix-process.js';
 import { limitOrder } from './memory-desk.js';
 
 const gateway = await startTestGateway(t);
@@ -171,6 +172,22 @@ for (const [how, lose] of Object.entries(losses)) {
     t.equal(venue.ofType(types.OrderStatusRequest).length, 1);
   });
 }
+
+t.test('a warning is in the output, and bots get it', async (t) => {
+  const { user, venue, setting } = await setUp(t);
+  const fix = startFix(t, setting);
+  await fix.ready();
+  const reader = await openReader(gateway.url, user.key, { source });
+  t.teardown(() => reader.close());
+  venue.send(types.ExecutionReport, [
+    [tags.ClOrdID, 'other'],
+    [tags.OrdStatus, '0'],
+  ]);
+  const said = /that this terminal does not know\. 11=other/;
+  const { data } = await reader.next('terminal_message');
+  t.match(data, { data: { level: 'warning', text: said } });
+  await eventually(() => new RegExp(`warning .*${said.source}`).test(fix.output()));
+});
 
 t.test('a connection that breaks is made again, and the numbers go on', async (t) => {
   const { user, venue, setting } = await setUp(t);

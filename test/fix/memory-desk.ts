@@ -124,11 +124,8 @@ export class MemoryDesk {
           this.note({ type: 'cancel_report', cancelRequestId, ...evidence });
           this.told.push(`${cancelRequestId} ${shownCancel(evidence)}`);
         },
-        event: (event) => {
-          this.told.push(`event ${JSON.stringify(event.data)}`);
-          return true;
-        },
       },
+      warn: (text, executionId) => void this.told.push(`event ${executionId ?? '-'} ${text}`),
     });
   }
 
