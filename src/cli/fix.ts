@@ -129,7 +129,7 @@ function checkFailure(notice: FixTerminalNotice): string | undefined {
 
 function printer(io: Io, isJson: boolean): (notice: FixTerminalNotice) => void {
   const format = isJson ? fixJson : fixLine;
-  return (notice) => io.stdout(`${format(notice, systemClock.now())}\n`);
+  return (notice) => io.activity(`${format(notice, systemClock.now())}\n`);
 }
 
 function readConfig(io: Io, options: FixOptions): FixConfig | undefined {

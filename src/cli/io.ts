@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream';
 export interface Io {
   /** The outcome, and nothing else. */
   stdout(text: string): void;
+  /** What a command does that runs until it is stopped: not kept for a reader that has stopped. */
+  activity(text: string): void;
   /** What went wrong, and questions. */
   stderr(text: string): void;
   /** Opened when it is asked for: an open one would keep the process up. */

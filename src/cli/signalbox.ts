@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command `signalbox`: runs the command line of this process and ends with its exit code. */
 import { errorText } from '../lib/error-text.js';
+import { systemClock } from '../lib/clock.js';
+import { createActivityOutput, lastLinesMs } from './activity-output.js';
 import { exitCodes } from './command.js';
 import { runProgram } from './program.js';
 
@@ -20,11 +22,21 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Nobody is left to be told, and the command goes on.
 stderr.on('error', () => undefined);
 
+const tell = (text: string): void => void stderr.write(text);
+const printActivity = createActivityOutput(stdout, tell);
+let isActive = false as boolean;
+
 const exitCode = await runProgram(argv.slice(2), {
   stdout: (text) => void stdout.write(text),
-  stderr: (text) => void stderr.write(text),
+  activity(text) {
+    isActive = true;
+    printActivity(text);
+  },
+  stderr: tell,
   stdin: () => process.stdin,
   isTTY: stdout.isTTY,
   env,
 });
 if (exitCode !== exitCodes.done) process.exitCode = exitCode;
+// Lines that nobody reads would keep the process up.
+if (isActive) systemClock.setTimer(lastLinesMs, () => process.exit());

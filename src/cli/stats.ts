@@ -98,11 +98,13 @@ async function show(
 function print(io: Io, url: string, figures: Figures, { once, json }: Options): void {
   if (json) {
     const values = { ...figures, at: toIsoTime(Math.floor(figures.at)) };
-    io.stdout(`${once ? JSON.stringify(values, null, 2) : JSON.stringify(values)}\n`);
+    if (once) io.stdout(`${JSON.stringify(values, null, 2)}\n`);
+    else io.activity(`${JSON.stringify(values)}\n`);
     return;
   }
   const screen = statsScreen(url, figures);
-  io.stdout(once ? `${screen}\n` : io.isTTY ? `${clearScreen}${screen}\n` : `${screen}\n\n`);
+  if (once) io.stdout(`${screen}\n`);
+  else io.activity(io.isTTY ? `${clearScreen}${screen}\n` : `${screen}\n\n`);
 }
 
 /** @returns undefined when nothing answers, or no gateway. */

@@ -196,7 +196,7 @@ function printer(io: Io, { json }: TerminalOptions): (activity: Activity) => voi
       json === true
         ? JSON.stringify({ time: toIsoTime(now), ...activity })
         : activityLine(activity, now);
-    io.stdout(`${line}\n`);
+    io.activity(`${line}\n`);
   };
 }
 

@@ -24,6 +24,7 @@ async function atTerminal(args: readonly string[], lines: readonly string[] = []
   let [stdout, stderr] = ['', ''];
   const code = await runProgram(args, {
     stdout: (text) => void (stdout += text),
+    activity: (text) => void (stdout += text),
     stderr(text) {
       stderr += text;
       if (!text.endsWith(': ')) return;

@@ -14,6 +14,7 @@ for (const { args, environment = {} } of JSON.parse(readFileSync(0, 'utf8')) as 
   process.stdout.write(`\n$ ${args.join(' ')}\n`);
   const code = await runProgram(args, {
     stdout: (text) => void process.stdout.write(text),
+    activity: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     stdin: () => process.stdin,
     isTTY: false,

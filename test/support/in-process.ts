@@ -14,6 +14,7 @@ export async function runInProcess(args: readonly string[], input = ''): Promise
   let [stdout, stderr] = ['', ''];
   const code = await runProgram(args, {
     stdout: (text) => void (stdout += text),
+    activity: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),
     stdin: () => Readable.from([input]),
     isTTY: false,
@@ -33,6 +34,7 @@ export function signalboxIn(
 
 const nowhere: Io = {
   stdout: () => undefined,
+  activity: () => undefined,
   stderr: () => undefined,
   stdin: () => Readable.from([]),
   isTTY: false,

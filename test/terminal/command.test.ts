@@ -1,6 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import '../support/alone.js';
@@ -22,19 +24,28 @@ interface Running {
   ended(): Promise<number | null>;
 }
 
-function run(t: Test, args: readonly string[], environment: Record<string, string> = {}): Running {
+/** `outputTo`: where its standard output goes instead of to the test. */
+function run(
+  t: Test,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  outputTo: 'pipe' | number = 'pipe',
+): Running {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [signalbox, 'terminal', ...args], {
     env: { PATH, ...environment },
+    stdio: ['pipe', outputTo, 'pipe'],
   });
   const lines = new Inbox<string>();
   let output = '';
   let errors = '';
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    output += `${line}\n`;
-    lines.put(line);
-  });
-  child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      output += `${line}\n`;
+      lines.put(line);
+    });
+  }
+  child.stderr?.on('data', (data: Buffer) => (errors += data.toString()));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   t.teardown(() => {
     child.kill('SIGKILL');
@@ -47,6 +58,18 @@ function run(t: Test, args: readonly string[], environment: Record<string, strin
     line: (matches) => lines.take((line) => matches.test(line)),
     ended: () => ended,
   };
+}
+
+/** @returns a pipe that takes nothing more. */
+function fullPipe(t: Test): number {
+  const path = join(t.testdir(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  t.teardown(() => closeSync(pipe));
+  t.throws(() => {
+    for (;;) writeSync(pipe, Buffer.alloc(4_096));
+  }, /EAGAIN/);
+  return pipe;
 }
 
 async function setUp(t: Test) {
@@ -82,6 +105,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     t.notMatch(terminal.output(), /secret/);
   });
 }
+
+t.test('it ends when it is asked to, although nobody reads its output', async (t) => {
+  const { gateway, connect } = await setUp(t);
+  const terminal = run(t, [...source, '--url', gateway.url], token, fullPipe(t));
+  const { connection } = await connect();
+  terminal.child.kill('SIGTERM');
+  t.equal(await terminal.ended(), 0);
+  t.equal(await connection.closed(), 1000);
+});
 
 t.test('--json prints one object a line', async (t) => {
   const { gateway, connect } = await setUp(t);
