@@ -42,8 +42,15 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   const terminal = start();
   await terminal.notice('connected');
 
+  /** Whether the fill is of the time since then, in UTC: the server's clock is hours ahead. */
+  const isSince = (beginMs: number, { fills }: { fills: { filledAt: string }[] }): boolean => {
+    const filledMs = Date.parse(fills[0]?.filledAt ?? '');
+    return filledMs >= beginMs && filledMs <= Date.now();
+  };
+  const beginMs = Date.now();
   const filled = await gateway.becomes(user, await submit({}), 'filled');
   t.match(filled, { averageFillPrice: 1.1, fills: [{ fillId: '6000', quantity: 1 }] });
+  t.ok(isSince(beginMs, filled), 'filledAt is UTC');
   const lags = join(directory, 'orders.lags');
   writeFileSync(lags, '');
   const slow = await submit({ quantity: 2 });
@@ -68,6 +75,13 @@ await t.test('the MetaTrader 5 example, with a fake', { skip: noPython }, async 
   await second.notice('connected');
   t.equal((await gateway.cancel(user, orderRef)).status, 202);
   t.match((await gateway.becomes(user, resting, 'cancelled')).cancel, { status: 'cancelled' });
+
+  const overWinter = await submit({ ...limit, quantity: 80 });
+  await gateway.becomes(user, overWinter, 'working');
+  const springMs = Date.now();
+  writeFileSync(join(directory, 'orders.summer'), '');
+  const summery = await gateway.becomes(user, overWinter, 'filled');
+  t.ok(isSince(springMs, summery), 'filledAt is UTC after a change to daylight saving time');
 
   const notDone = [
     [70, 'unknown'],

@@ -9,6 +9,7 @@ it on a demo account, and read it, before it trades.
 import os
 import signal
 import sys
+import time
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Mapping, Optional, Union
 
@@ -19,6 +20,7 @@ from signalbox.plugin import (Evidence, Execution, Fault, Fill, JournalRefused, 
 
 #: How far back MetaTrader's history is searched for an order.
 HISTORY = timedelta(days=7)
+HALF_HOUR_MS = 1_800_000
 #: Return codes after which the order certainly does not exist; after any other failure it is in doubt.
 REJECTIONS = {
     mt5.TRADE_RETCODE_REJECT: "broker_rejected",
@@ -44,6 +46,16 @@ ENDS = {mt5.ORDER_STATE_FILLED: "filled", mt5.ORDER_STATE_REJECTED: "rejected", 
 def is_open(execution: Optional[Execution]) -> bool:
     """Whether news may come: an `unknown` order may show later, and is corrected as long as the journal has it."""
     return execution is not None and (not execution.is_final or (execution.state or {}).get("status") == "unknown")
+
+
+def utc_of(server_ms: int, order: Any, signal_ms: int) -> str:
+    """
+    MetaTrader's times are those of the broker's server, and the package does not tell its zone. An order is set up within
+    minutes of its signal, whose time is UTC, so the rest is the zone, in half hours. If the server has changed to daylight
+    saving time since, the result is an hour late: a fill is never later than now. After the change back it is early.
+    """
+    zone_ms = round((order.time_setup_msc - signal_ms) / HALF_HOUR_MS) * HALF_HOUR_MS
+    return datetime.fromtimestamp(min((server_ms - zone_ms) / 1000, time.time()), timezone.utc).isoformat()
 
 
 def filled_of(fills: List[Fill]) -> float:
@@ -122,9 +134,8 @@ class MetaTrader5Terminal(Plugin):
         for deal in deals:
             if any(fill["fillId"] == str(deal.ticket) for fill in fills):
                 continue
-            # Deals have the time of the broker's server, which is not UTC: `filledAt` may be hours off.
             fill: Fill = {"fillId": str(deal.ticket), "price": deal.price, "quantity": deal.volume,
-                          "filledAt": datetime.fromtimestamp(deal.time_msc / 1000, timezone.utc).isoformat()}
+                          "filledAt": utc_of(deal.time_msc, order, known.submit["ts"])}
             fills.append(fill)
             filled = filled_of(fills)
             left = round(order.volume_initial - filled, 8)

@@ -2,6 +2,7 @@
 A fake of the package MetaTrader5: the names and shapes that the example uses, with this behaviour only.
 
 - Market orders fill at once at 1.1. A limit order rests until it is removed. GBPUSD has no quotes.
+- The server's clock is 3 hours ahead of UTC, with the file FAKE_METATRADER5.summer 4 hours. A limit order of 80 fills then.
 - A volume above 100 is refused for lack of money. The removal of a volume of 70 times out, that of 71 is frozen.
 - A volume of 50 is placed without an answer. A volume of 60 is placed, and ends the caller's process.
 - While the file FAKE_METATRADER5.hides exists, orders of 50 and 60 are not shown. Each query adds a byte to the file.
@@ -56,7 +57,24 @@ def _looks(ending):
         return 0
 
 
+def _server_ms():
+    zone_hours = 4 if os.path.exists(os.environ["FAKE_METATRADER5"] + ".summer") else 3
+    return int((time.time() + zone_hours * 3600) * 1000)
+
+
+def _fill_in_summer():
+    orders = _orders()
+    rests = [order for order in orders if order.volume_initial == 80 and not order.time_done]
+    if not rests or not os.path.exists(os.environ["FAKE_METATRADER5"] + ".summer"):
+        return
+    for order in rests:
+        order.state, order.volume_current, order.time_done_msc = ORDER_STATE_FILLED, 0, _server_ms()
+        order.time_done = order.time_done_msc // 1000
+    _store(orders)
+
+
 def _shown():
+    _fill_in_summer()
     is_hidden = _looks(".hides") > 0
     return [order for order in _orders() if not is_hidden or order.volume_initial not in (50, 60)]
 
@@ -96,16 +114,17 @@ def order_send(request):
         if order.volume_initial in (70, 71):
             retcode = TRADE_RETCODE_TIMEOUT if order.volume_initial == 70 else TRADE_RETCODE_FROZEN
             return SimpleNamespace(retcode=retcode, order=order.ticket, comment="not done")
-        order.state, order.time_done = ORDER_STATE_CANCELED, int(time.time())
+        order.state, order.time_done = ORDER_STATE_CANCELED, _server_ms() // 1000
         _store(orders)
         return SimpleNamespace(retcode=TRADE_RETCODE_DONE, order=order.ticket, comment="done")
     if request["volume"] > 100:
         return SimpleNamespace(retcode=TRADE_RETCODE_NO_MONEY, order=0, comment="No money")
-    is_filled = request["action"] == TRADE_ACTION_DEAL
+    is_filled, now_ms = request["action"] == TRADE_ACTION_DEAL, _server_ms()
     order = SimpleNamespace(
         ticket=1000 + len(orders), comment=request["comment"], volume_initial=request["volume"],
         volume_current=0 if is_filled else request["volume"],
-        state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_done=int(time.time()) if is_filled else 0)
+        state=ORDER_STATE_FILLED if is_filled else ORDER_STATE_PLACED, time_setup_msc=now_ms,
+        time_done=now_ms // 1000 if is_filled else 0, time_done_msc=now_ms if is_filled else 0)
     _store(orders + [order])
     if request["volume"] == 60:
         os._exit(9)
@@ -127,5 +146,5 @@ def history_deals_get(ticket):
     if looks > 0:
         return None if looks % 2 == 0 else ()
     return tuple(
-        SimpleNamespace(ticket=order.ticket + 5000, price=1.1, volume=order.volume_initial, time_msc=order.time_done * 1000)
+        SimpleNamespace(ticket=order.ticket + 5000, price=1.1, volume=order.volume_initial, time_msc=order.time_done_msc)
         for order in _orders() if order.ticket == ticket and order.state == ORDER_STATE_FILLED)
