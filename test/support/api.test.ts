@@ -1,0 +1,22 @@
+/** How the tests meet a disk that hangs. */
+import t from 'tap';
+import { submitPatiently } from './api.js';
+import { startFakeApi } from './fake-api.js';
+
+t.test('a signal that a hanging disk refused is sent again with the same key', async (t) => {
+  const api = await startFakeApi();
+  t.teardown(() => api.close());
+  api.play(
+    { status: 500, body: { error: { code: 'signal_processing_failed' } } },
+    { status: 409, body: { error: { code: 'request_in_progress' } } },
+    { status: 503, body: { error: { code: 'storage_unavailable' } } },
+    { status: 202, body: { requestId: 'req_1' } },
+  );
+  const answer = await submitPatiently(api.baseUrl, 'key', {});
+  t.equal(answer.body.requestId, 'req_1');
+  const [first] = api.seen;
+  t.equal(api.seen.length, 4);
+  for (const { headers } of api.seen) {
+    t.equal(headers['idempotency-key'], first?.headers['idempotency-key']);
+  }
+});
