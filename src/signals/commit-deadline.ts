@@ -15,7 +15,8 @@ export interface CommitEvents {
 
 export class CommitDeadline implements Deadline {
   heapIndex = -1;
-  #isLate = false;
+  /** Whether `late` was called since the last `begin`. Only the deadline changes it. */
+  isLate = false;
 
   constructor(
     readonly deadlines: Deadlines,
@@ -28,7 +29,7 @@ export class CommitDeadline implements Deadline {
   }
 
   begin(): void {
-    this.#isLate = false;
+    this.isLate = false;
     this.#after(this.#answerMs);
   }
 
@@ -37,8 +38,8 @@ export class CommitDeadline implements Deadline {
   }
 
   task(): void {
-    if (this.#isLate) return this.events.stale();
-    this.#isLate = true;
+    if (this.isLate) return this.events.stale();
+    this.isLate = true;
     this.#after(this.staleMs - this.#answerMs);
     this.events.late();
   }

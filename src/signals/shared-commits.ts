@@ -1,7 +1,7 @@
 /**
- * Waits for commits on behalf of the changes in them. All changes of one commit share its promise, its
- * deadline and a list: a set for each change would cost a tenth of an acceptance on the hot path. Owns the
- * changes whose commit is under way.
+ * Waits for commits on behalf of the changes in them. The changes of one commit share its promise, its deadline
+ * and a list, except for those that come after its deadline: a set for each change would cost a tenth of an
+ * acceptance on the hot path. Owns the changes whose commit is under way.
  */
 import type { Deadlines } from '../lib/deadlines.js';
 import { CommitDeadline } from './commit-deadline.js';
@@ -42,8 +42,12 @@ export class SharedCommits<Change> {
 
   /** @param stored what the store returned for the change: the same promise for all changes of a commit. */
   add(change: Change, stored: Promise<void>): void {
-    if (this.#newest?.stored !== stored) this.#newest = this.#begin(stored);
-    this.#newest.changes.push(change);
+    const newest = this.#newest;
+    // A commit that was told late gets no other answer before it ends: the change would wait with it.
+    const isShared = newest?.stored === stored && !newest.deadline.isLate;
+    const commit = isShared ? newest : this.#begin(stored);
+    commit.changes.push(change);
+    this.#newest = commit;
   }
 
   #begin(stored: Promise<void>): Commit<Change> {

@@ -84,6 +84,24 @@ t.test(
   },
 );
 
+t.test(
+  'a change that joins a commit which is late is told late and stale in its own time',
+  async (t) => {
+    const { clock, told, commits } = waiting();
+    const { promise, resolve } = commit();
+    commits.add('a', promise);
+    clock.advance(commitAnswerMs);
+    commits.add('b', promise);
+    clock.advance(commitAnswerMs);
+    t.strictSame(told, ['a late', 'b late']);
+    clock.advance(staleMs);
+    t.strictSame(told.slice(2), ['a stale', 'b stale']);
+    resolve();
+    await turns();
+    t.strictSame(told.slice(4), ['a stored', 'b stored']);
+  },
+);
+
 t.test('a commit that fails is told to each of its changes, and to no other', async (t) => {
   const { clock, told, commits } = waiting();
   const { promise, reject } = commit();
