@@ -34,7 +34,8 @@ export const accountOperations = {
       const { store, effects } = context;
       const before = findUser(store, email);
       if (change.frozen === true) stopAgain(context, email);
-      if (change.frozen === false && before?.frozen && !(await mayEnd(context, before))) {
+      // Also for a user that is not frozen: the commit of its freeze may be under way.
+      if (change.frozen === false && before !== undefined && !(await mayEnd(context, before))) {
         return { refused: 'stopped_again' };
       }
       const user = await setUser(store, email, change);
@@ -133,6 +134,8 @@ async function mayEnd({ effects, ending }: StopContext, user: User | undefined) 
   const end = { emailKey: user && emailKey(user.email) };
   ending.add(end);
   try {
+    // A stop whose commit is under way is in force first: it would deny only a part once it is over.
+    await effects.settled();
     await effects.endUnsent(user?.userId);
     await effects.settled();
     return ending.has(end);

@@ -339,6 +339,43 @@ t.test('what is stopped again while its stop is being ended stays stopped', asyn
   t.notOk(gateway.store.get('users', 'u1')?.frozen);
 });
 
+t.test(
+  'a stop whose commit is under way when it is to be ended denies all that it covers',
+  async (t) => {
+    const { gateway, id } = await waiting();
+    const { store, memory } = gateway;
+    const context = operatorOf(gateway);
+    const { 'trading.halt': halting, 'trading.resume': resuming } = accountOperations;
+    // More than are denied in one turn.
+    for (let i = 0; i < 600; i++) gateway.accept({ signalId: `after ${i}` }, () => undefined);
+    await turns();
+    const last = gateway.book.entries('u1').at(-1)?.executionId ?? '';
+    let release = memory.hang();
+    const halted = halting.run(context, {});
+    const resumed = resuming.run(context);
+    await turns();
+    release();
+    t.match(await Promise.all([halted, resumed]), [{ halted: true }, { halted: false }]);
+    t.match(gateway.durable(last), denied('trading_halted'));
+    t.match(gateway.durable(id), denied('trading_halted'));
+
+    await store.write((batch) => {
+      batch.put('emails', email, 'u1');
+      batch.put('users', 'u1', user);
+    });
+    const [frozen = ''] = await gateway.submit();
+    release = memory.hang();
+    const stopping = setting.run(context, { email, frozen: true });
+    const thawed = setting.run(context, { email, frozen: false });
+    release();
+    t.match(await Promise.all([stopping, thawed]), [
+      { user: { frozen: true } },
+      { user: { frozen: false } },
+    ]);
+    t.match(gateway.durable(frozen), denied('account_frozen'));
+  },
+);
+
 /** An operator whose first command that ends a stop waits for `goOn`, as on a slow disk. */
 async function slowOperator() {
   const { gateway } = await waiting();
