@@ -267,6 +267,12 @@ export class Core {
     this.stops.stop();
     this.terminals.lostOrders.stop();
     this.terminals.registry.stop();
+    // What is being accepted has its outcome first: it is entered into the book, which reads the store.
+    await this.#store
+      .transact(() => undefined)
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreFailure)) throw error;
+      });
     // Nothing else will ask for a retry.
     this.writer.retry();
     // A flush may lead to further writes; with the ports closed, they come to an end.

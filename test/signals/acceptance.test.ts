@@ -458,6 +458,25 @@ t.test('what is settled leaves no deadline of its acceptance', async (t) => {
   t.equal(gateway.deadlines.size, before);
 });
 
+for (const failures of [0, 1]) {
+  const ends = failures === 0 ? 'succeeds' : 'fails';
+  t.test(`a gateway that stops waits for a commit of a signal, which ${ends}`, async (t) => {
+    const gateway = new SimulatedGateway();
+    const plugin = await gateway.plugin();
+    plugin.drop();
+    await turns();
+    const release = gateway.memory.hang();
+    gateway.memory.failNextCommits(failures);
+    const { answers } = accept(gateway, {});
+    await turns();
+    const stopped = gateway.core.stop().then(() => gateway.store.close());
+    await turns();
+    release();
+    await stopped;
+    t.match(answers, [failures === 0 ? { answer: /accepted/ } : 'signal_processing_failed']);
+  });
+}
+
 t.test('the count of the day is kept with the request', async (t) => {
   const gateway = new SimulatedGateway();
   await gateway.submit();
