@@ -31,8 +31,6 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
   const health = new StorageHealth(clock, {
     onChange(isHealthy) {
       if (isHealthy) log.warn({ dataDir }, 'the disk takes writes again');
-      else
-        log.error({ dataDir }, 'a commit failed: nothing is accepted until the disk takes writes');
     },
     onOverdue(isOverdue) {
       if (isOverdue)
@@ -47,6 +45,10 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
     if (now - toldAt < minuteMs) return;
     toldAt = now;
     log.error({ reason }, 'data.mdb cannot be written; the log keeps the commits that it lacks');
+  }
+  function tellCommitFailed(reason: string): void {
+    const message = 'a commit failed: nothing is accepted until the disk takes writes';
+    log.error({ dataDir, reason }, message);
   }
   const store = holdRecords(
     openStore(dataDir, {
@@ -65,9 +67,12 @@ export function openGatewayStore(deps: GatewayStoreDeps): GatewayStore {
         instruments.indexFillsFailed.add();
         tellIndexFailed(reason);
       },
-      onCommit: (succeeded) => {
-        if (!succeeded) instruments.commitsFailed.add();
-        health.noteCommit(succeeded);
+      onCommit: (failure) => {
+        if (failure !== undefined) {
+          instruments.commitsFailed.add();
+          if (health.isHealthy) tellCommitFailed(failure.message);
+        }
+        health.noteCommit(failure === undefined);
       },
     }),
   );

@@ -70,7 +70,8 @@ export function createDiskReserve(clock: Clock, look: () => DiskSpace | undefine
 function judge(space: DiskSpace | undefined, bytes: number): WriteRefused | undefined {
   if (space === undefined || space.freeBytes - bytes >= reserveBytes(space)) return undefined;
   const [free, wanted] = [space.freeBytes, reserveBytes(space)].map(megabytes);
-  return new WriteRefused(`the disk has ${free} MB free, and ${wanted} MB must stay free`);
+  const file = bytes === 0 ? '' : ` beside a new file of ${megabytes(bytes)} MB`;
+  return new WriteRefused(`the disk has ${free} MB free, and ${wanted} MB must stay free${file}`);
 }
 
 function megabytes(bytes: number): string {

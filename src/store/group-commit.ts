@@ -27,8 +27,8 @@ export interface GroupCommitDeps {
   readonly onBegin: () => void;
   /** Called when a group is on disk and readers see it. */
   readonly onFlushed: (group: WriteGroup) => void;
-  /** Called with the outcome of every write of the log. */
-  readonly onCommit: ((ok: boolean) => void) | undefined;
+  /** Called after every write of the log, with its failure. */
+  readonly onCommit: ((failure: StoreFailure | undefined) => void) | undefined;
   /** Seconds from a group's first write until it is on disk. */
   readonly commitLatency: Histogram | undefined;
   /** Seconds of a write of the log. */
@@ -127,7 +127,7 @@ export class GroupCommit {
       }
       this.#fail(group, failure);
     }
-    this.deps.onCommit?.(failure === undefined);
+    this.deps.onCommit?.(failure);
     this.#tellIdle();
   }
 

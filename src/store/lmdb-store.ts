@@ -43,8 +43,8 @@ export interface StoreOptions {
   readonly commitLatency?: Histogram;
   /** Seconds of a write of the log. */
   readonly flushLatency?: Histogram;
-  /** Called with the outcome of every commit: after `false`, no write is durable until a `true`. */
-  readonly onCommit?: (ok: boolean) => void;
+  /** Called after every commit: after a failure, no write is durable until a call without one. */
+  readonly onCommit?: (failure: StoreFailure | undefined) => void;
   /** Called with what the last process left in the log, before the store is returned. */
   readonly onRecovered?: (recovery: Recovery) => void;
   /** Called for each failure to fill the index, which is tried again. */
@@ -127,7 +127,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     onBegin: () => assertHolds(databases.meta, filler.position),
     onFlushed: (group) => filler.add(group),
     // A write that may use the reserve does not prove that the disk has space again.
-    onCommit: (ok) => options.onCommit?.(ok && reserve.refusal() === undefined),
+    onCommit: (failure) => options.onCommit?.(failure ?? reserve.refusal()),
     commitLatency: options.commitLatency,
     flushLatency: options.flushLatency,
   });
@@ -164,7 +164,7 @@ export function openStore(directory: string, options: StoreOptions = {}): Store 
     const refused =
       (usesReserve ? undefined : reserve.refusal()) ??
       (commits.bytes > waitingBytesMax ? indexBehind() : undefined);
-    if (refused !== undefined) options.onCommit?.(false);
+    if (refused !== undefined) options.onCommit?.(refused);
     return refused;
   }
 

@@ -23,6 +23,11 @@ t.test('nothing is written below the reserve, and again from its edge on', (t) =
   freeBytes++;
   clock.advance(10);
   t.equal(reserve.refusal(), undefined);
+  const { message } = reserve.refusal(16 * 2 ** 20) ?? {};
+  t.equal(
+    message,
+    'the disk has 256.0 MB free, and 256.0 MB must stay free beside a new file of 16.0 MB',
+  );
   t.end();
 });
 
@@ -113,7 +118,7 @@ function openOnDisk(t: Test) {
   let isFull = false;
   const store = openStore(t.testdir(), {
     clock,
-    onCommit: (ok) => outcomes.push(ok),
+    onCommit: (failure) => outcomes.push(failure === undefined),
     diskSpace: () => ({ freeBytes: isFull ? 0 : gigabyte, sizeBytes: gigabyte }),
   });
   t.teardown(() => store.close());

@@ -35,7 +35,7 @@ function setUp() {
     isHeld: () => isHeld,
     onBegin: () => undefined,
     onFlushed: (group) => told.push(`flushed ${group.versions.length}`),
-    onCommit: (ok) => told.push(ok),
+    onCommit: (failure) => told.push(failure === undefined),
     commitLatency: undefined,
     flushLatency: undefined,
   });

@@ -19,8 +19,8 @@ const clock = new SimulatedClock();
 const store = openStore(process.argv[2] as string, {
   segmentBytes: 64 * 1024,
   clock,
-  onCommit: (ok) => {
-    lastCommitOk = ok;
+  onCommit: (failure) => {
+    lastCommitOk = failure === undefined;
   },
 });
 

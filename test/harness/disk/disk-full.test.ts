@@ -77,6 +77,9 @@ t.test(title, { skip: missing }, async (t) => {
   // First below the gateway's disk reserve, then to the last block.
   disk.fill(2 ** 20);
   await eventually(async () => (await readiness()) === 503);
+  await eventually(() =>
+    /"reason":"the disk has [^"]*must stay free","msg":"a commit failed:/.test(gateway.log()),
+  );
   disk.fill(0);
   t.ok(disk.freeBytes() < 4096, 'the disk is full to the last block');
   const { executionId } = await plugin.next('submit');
