@@ -63,7 +63,7 @@ export function conformanceCommand(io: Io): Command {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <n>', 'port to listen on; 0: any free one', number(0, 65_535), 0)
     .option('--instrument <symbol>', 'instrument to trade', 'ES')
-    .option('--quantity <n>', 'of each order', number(0, 1e18), 1)
+    .option('--quantity <n>', 'of each order', number(1e-18, 1e18), 1)
     .option('--limit-price <n>', 'price at which a buy limit order rests', number(-1e18, 1e18), 1)
     .option(
       '--fill-price <n>',

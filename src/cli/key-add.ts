@@ -1,6 +1,7 @@
 /** `signalbox key add`: an API key for a user, without the user's password. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { toApiKeyView } from '../auth/api-key-view.js';
+import { keyLimitsRequestSchema } from '../auth/key-limits.js';
 import { repeatedMembers } from '../lib/json-members.js';
 import { withoutUndefined } from '../lib/without-undefined.js';
 import { describeCommand, type SharedOptions, withSettings } from './command.js';
@@ -34,7 +35,11 @@ export function keyAddCommand(io: Io): Command {
       '--expires-at <TIME>',
       'when the key expires, ISO 8601 with a time zone; without it, never',
     )
-    .option('--limits <JSON>', 'limits of the key as JSON, as in POST /api/api-keys', readJson)
+    .option(
+      '--limits <JSON>',
+      `JSON object with any of ${Object.keys(keyLimitsRequestSchema.properties).join(', ')}, as in POST /api/api-keys`,
+      readJson,
+    )
     .action(
       withSettings(io, (settings, email: string, options: Options) => {
         const { name, scopes, expiresAt, limits } = options;

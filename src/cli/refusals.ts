@@ -20,7 +20,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   invalid_name:     () => errors.invalid_name.message,
   invalid_scopes:   () => errors.invalid_scopes.message,
   invalid_expiration: () => errors.invalid_expiration.message,
-  invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" shows an example.`,
+  invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" names the limits and shows an example.`,
   active_key_limit_reached: () => errors.active_key_limit_reached.message,
   user_exists:      ({ email }) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows the users.`,
   import_under_way: ({ email }) => `An import of ${email}, or the discard of one, is under way. Wait until it has ended.`,

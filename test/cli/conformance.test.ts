@@ -71,7 +71,12 @@ t.test('an address that cannot be used is said, and wrong numbers are refused', 
   const taken = await runInProcess(['conformance', '--host', '192.0.2.1']);
   t.equal(taken.code, 1);
   t.match(taken.stderr, /The address cannot be used: .*192\.0\.2\.1/);
-  const wrong = await runInProcess(['conformance', '--port', '70000']);
-  t.equal(wrong.code, 2);
-  t.match(wrong.stderr, /from 0 to 65535/);
+  for (const [flag, value, says] of [
+    ['--port', '70000', /from 0 to 65535/],
+    ['--quantity', '0', /from 1e-18 /],
+  ] as const) {
+    const wrong = await runInProcess(['conformance', '--connect-s', '1', flag, value]);
+    t.equal(wrong.code, 2, flag);
+    t.match(wrong.stderr, says);
+  }
 });

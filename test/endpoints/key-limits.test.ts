@@ -1,5 +1,6 @@
 /** The limits of an API key on a running gateway: their form, and each at its bound and beyond. */
 import t from 'tap';
+import { keyLimitsRequestSchema } from '../../src/auth/key-limits.js';
 import { bearer, call, createKey, get, post, signal, submit, verdict } from '../support/api.js';
 import { until } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -51,6 +52,8 @@ t.test('a key shows its limits wherever it is shown, and null where it has none'
     gateway.command(...add, '{"maxOpenOrders":0}'),
     /limits\.maxOpenOrders \(out_of_range\)/,
   );
+  const help = (await gateway.command('key', 'add', '--help')).replaceAll(/\s+/g, ' ');
+  for (const name of Object.keys(keyLimitsRequestSchema.properties)) t.match(help, name);
   await t.rejects(gateway.command(...add, 'maxOpenOrders'), /must be JSON/);
   await t.rejects(
     gateway.command(...add, '{"maxOpenOrders":1,"maxOpenOrders":9}'),
