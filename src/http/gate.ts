@@ -148,7 +148,8 @@ export function createGate(deps: GateDeps): Gate {
       deps.keyUses.touch(owner.key, clock.now());
       const refusal = rights.refusal(owner, route.scope);
       if (refusal === undefined) return owner;
-      exchange.fail(refusal);
+      const message = `The API key lacks the scope ${route.scope}.`;
+      exchange.fail(refusal, refusal === 'insufficient_scope' ? { message } : {});
       return undefined;
     },
 

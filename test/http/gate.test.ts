@@ -57,7 +57,9 @@ t.test('each scope opens its own endpoints and no other', async (t) => {
       const answer = await call(url, method, path, { headers: bearer(key) });
       const expected = scope === needed ? inside : '403 insufficient_scope';
       t.equal(verdict(answer), expected, `${method} ${path} with ${scope}`);
-      if (scope !== needed) isV1Error(t, answer, 'insufficient_scope');
+      if (scope === needed) continue;
+      isV1Error(t, answer, 'insufficient_scope');
+      t.match(answer.body.error.message, `lacks the scope ${needed}.`);
     }
     await call(url, 'DELETE', `/api/api-keys/${id}`, { headers: bearer(token) });
   }

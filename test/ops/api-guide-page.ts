@@ -35,7 +35,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   invalid_api_key: 'Stop, and alert the owner of the bot: waiting does not help, and each attempt counts against your address.',
   invalid_credentials: 'Ask the user for the password again; every attempt counts against your address.',
   invalid_token: 'Log in again.',
-  insufficient_scope: 'Make a key with the scope.',
+  insufficient_scope: 'Make a key with the scope that the message names.',
   business_plan_required: 'Ask the operator for a plan with the Public API.',
   address_not_allowed: 'Stop: the key may be used only from other addresses. Make a key for this address.',
   account_frozen: 'Stop, and ask the operator.',
