@@ -231,6 +231,7 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     const { failure } = await call('submit', order);
     t.match(failure, { kind: 'refused', code: 'invalid_signal', status: 422 });
     t.equal(api.seen.length, 1);
+    t.equal(failure?.text, 'refused: HTTP 422, invalid_signal, says invalid_signal');
     t.notMatch(failure?.text, 'secret');
   });
 

@@ -77,6 +77,11 @@ class Answer:
     retry_after: float
     error: Dict[str, Any] = field(default_factory=dict)
 
+    def summary(self) -> str:
+        """With the gateway's message, which says what to correct."""
+        parts = [f"HTTP {self.status}", self.error.get("code"), self.error.get("message")]
+        return ", ".join(part for part in parts if isinstance(part, str))
+
 
 class NoAnswer(NamedTuple):
     #: False only if certainly no byte of the request was sent.
@@ -269,7 +274,7 @@ class BotClient:
                 elif isinstance(reply, http.client.HTTPResponse):
                     answer = self._answer(reply)
                     if rule_of(answer).retry == "never":
-                        raise Failure("refused", f"HTTP {answer.status}, {answer.error.get('code')}", answer)
+                        raise Failure("refused", answer.summary(), answer)
                     wait = answer.retry_after
             except BROKEN:
                 pass  # The stream is resumed.
@@ -308,7 +313,7 @@ class BotClient:
             if rule.retry == "never" or left <= 0 or asked > left:
                 kind = "refused" if isinstance(reply, Answer) and not is_success else "unreachable"
                 answer = reply if isinstance(reply, Answer) else None
-                last = reply.reason if answer is None else f"HTTP {answer.status}, {answer.error.get('code')}"
+                last = reply.reason if answer is None else answer.summary()
                 raise Failure("unknown" if in_doubt else kind, last, answer, key)
             backoff = self._delay(delays, attempt)
             pause = {"backoff": asked + backoff, "after_retry_after": asked or backoff,
