@@ -11,7 +11,8 @@ import type { Io } from './io.js';
 
 export const passwordOption = [
   '--password-stdin',
-  'read the password from standard input, up to the end of the input; one line break at its end is left out',
+  'read the password from standard input, up to the end of the input; one line break at its end is left out; ' +
+    'at a terminal it is asked for',
 ] as const;
 
 /** Far more than a password; reading on could not make it a valid one. */
@@ -22,7 +23,9 @@ export async function readPasswordHash(
   io: Io,
   options: { readonly passwordStdin?: boolean },
 ): Promise<string | Outcome> {
-  const password = options.passwordStdin ? await readPasswordInput(io) : await askTwice(io);
+  // At a terminal, what is read without a question would be shown as it is typed.
+  const isPiped = options.passwordStdin === true && io.stdin().isTTY !== true;
+  const password = isPiped ? await readPasswordInput(io) : await askTwice(io);
   if (typeof password !== 'string') return password;
   const problem = problemOf(password);
   return problem ?? hash(password);

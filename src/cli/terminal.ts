@@ -171,10 +171,11 @@ async function sessionToken(
 }
 
 async function readPassword(io: Io, isFromStdin: boolean): Promise<string | undefined> {
-  if (isFromStdin) return readPasswordInput(io);
+  const isTyped = io.stdin().isTTY === true;
+  if (isFromStdin) return isTyped ? askPassword(io, 'Password: ') : readPasswordInput(io);
   const given = io.env['SIGNALBOX_PASSWORD'];
   if (given !== undefined) return given;
-  return io.stdin().isTTY === true ? askPassword(io, 'Password: ') : undefined;
+  return isTyped ? askPassword(io, 'Password: ') : undefined;
 }
 
 function readPrices(io: Io, terminal: PaperTerminal): void {
