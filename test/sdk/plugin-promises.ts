@@ -203,6 +203,15 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     t.strictSame(other.seen, []);
   });
 
+  await t.test('a refused login says what the gateway says', async (t) => {
+    const api = await startFakeApi();
+    t.teardown(() => api.close());
+    const message = 'Wrong email or password.';
+    api.play({ status: 401, body: { code: 'invalid_credentials', message } });
+    const terminal = ledgerAt(t, language, api.baseUrl).start();
+    await t.rejects(terminal.notice('connecting'), { message: /Wrong email or password\./ });
+  });
+
   await t.test('a refusal of a strange shape does not end it', async (t) => {
     const fake = await fakeGateway(t);
     fake.status = 429;

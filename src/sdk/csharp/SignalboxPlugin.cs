@@ -1100,24 +1100,38 @@ namespace Signalbox
             using (new Timer(_ => request.Abort(), null, Upgrade.TimeoutMs, Timeout.Infinite))
             {
                 using (var sent = request.GetRequestStream()) sent.Write(body, 0, body.Length);
-                using (var answer = request.GetResponse())
-                using (var reader = new StreamReader(answer.GetResponseStream()))
-                    return SessionToken(reader);
+                try
+                {
+                    using (var answer = request.GetResponse())
+                    {
+                        var token = TextIn(answer, "sessionToken");
+                        if (token != null) return token;
+                    }
+                }
+                catch (WebException refusal)
+                {
+                    var message = refusal.Response == null ? null : TextIn(refusal.Response, "message");
+                    if (message == null) throw;
+                    throw new WebException("The gateway refuses the login: " + message, refusal, refusal.Status, refusal.Response);
+                }
+                throw new WebException("the answer is not that of a gateway");
             }
         }
 
-        static string SessionToken(StreamReader answer)
+        static string TextIn(WebResponse answer, string name)
         {
             var text = new char[65536]; // Many times as long as any answer to a login.
             try
             {
-                var fields = Json.Read(new string(text, 0, answer.ReadBlock(text, 0, text.Length))) as Fields;
-                var token = fields == null ? null : fields.Text("sessionToken");
-                if (token != null) return token;
+                using (var reader = new StreamReader(answer.GetResponseStream()))
+                {
+                    var fields = Json.Read(new string(text, 0, reader.ReadBlock(text, 0, text.Length))) as Fields;
+                    return fields == null ? null : fields.Text(name);
+                }
             }
             catch (FormatException) { }
             catch (IOException) { }
-            throw new WebException("the answer is not that of a gateway");
+            return null;
         }
 
         /// <summary>Tells the operator what happened. Called from any thread; must not block.</summary>
