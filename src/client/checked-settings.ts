@@ -5,8 +5,9 @@
 import { cancelAfterMs } from '../model/cancellation.js';
 
 export function checkedBaseUrl(baseUrl: string): string {
-  const url = new URL(baseUrl);
-  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+  if (!isHttp || url.username !== '' || url.password !== '') {
     throw new TypeError('baseUrl must begin with http:// or https:// and hold no credentials.');
   }
   return url.origin + url.pathname.replace(/\/+$/, '');

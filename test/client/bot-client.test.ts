@@ -261,8 +261,9 @@ t.test('settings that cannot be right are thrown back without being quoted', (t)
   for (const key of ['', 'svc_api_', 'Xy7', 'svc_api_a\nXy7', 'svc_api_Xy7 ']) {
     t.throws(tryKey(key), { name: 'TypeError', message: /^((?!Xy7).)*$/ }, JSON.stringify(key));
   }
-  for (const url of ['gateway', 'ftp://gateway', 'http://user:pass@gateway']) {
-    t.throws(() => createBotClient({ baseUrl: url, apiKey }), TypeError, url);
+  for (const url of ['gateway', '127.0.0.1:8080', 'ftp://gateway', 'http://user:pass@gateway']) {
+    const message = /^baseUrl must begin with http/;
+    t.throws(() => createBotClient({ baseUrl: url, apiKey }), { name: 'TypeError', message }, url);
   }
   t.end();
 });
