@@ -157,11 +157,12 @@ export class Connection implements SourceConnection {
 
   /** The bytes are valid only during the call. */
   receive(bytes: Uint8Array, isBinary: boolean): void {
-    const { frame, dataText, error } = isBinary ? notText : decodeFrame(bytes);
-    if (frame === undefined) {
-      this.#reject(error);
+    const decoded = isBinary ? notText : decodeFrame(bytes);
+    if (decoded.frame === undefined) {
+      this.#reject(decoded.error, decoded.field);
       return;
     }
+    const { frame, dataText } = decoded;
     const rejection =
       frame.type === 'hello' ? this.#handleHello(frame) : this.#handle(frame, dataText);
     if (rejection !== undefined) this.#reject(rejection);
@@ -242,11 +243,13 @@ export class Connection implements SourceConnection {
     return this.#deps.handlers.onFrame(this, this.#source, frame, dataText);
   }
 
-  #reject(code: FrameErrorCode): void {
+  /** @param field that makes the frame invalid. */
+  #reject(code: FrameErrorCode, field?: string): void {
     this.#deps.framesRejected.add();
     this.heard();
-    const { counts, message } = frameErrors[code];
+    const { counts, message: usual } = frameErrors[code];
     if (counts) this.#badFrames++;
+    const message = field === undefined ? usual : `The field ${field} is missing or not valid.`;
     this.send({ type: 'error', code, message });
     if (this.#badFrames >= badFramesMax) this.close('bad_protocol');
   }

@@ -1,8 +1,8 @@
 /** Parses and validates a frame of a plugin: the frame, or the code of the error that answers it. */
-import { isEventData } from '../events/event-data.js';
+import { faultyDataField, isEventData } from '../events/event-data.js';
 import { isObject } from '../lib/is-object.js';
 import { scanJson } from '../lib/json-scan.js';
-import { compileSchemas } from '../lib/schema.js';
+import { compileSchemas, faultyField } from '../lib/schema.js';
 import { frameBytesMax, pluginFrames, type FrameErrorCode, type PluginFrame } from './protocol.js';
 
 /** Deepest nesting of a frame: bounds the recursion of JSON.parse and of every reader of `data`. */
@@ -21,6 +21,8 @@ export type DecodedFrame =
       readonly frame?: undefined;
       readonly dataText?: undefined;
       readonly error: FrameErrorCode;
+      /** Path of the field that makes the frame invalid, such as `fill.price`, if it is one. */
+      readonly field?: string | undefined;
     };
 
 /** Parses and validates one text frame. */
@@ -39,9 +41,8 @@ export function decodeFrame(bytes: Uint8Array): DecodedFrame {
   if (typeof type !== 'string') return { error: 'invalid_frame' };
   const isFrame = isValid(type, value);
   if (isFrame === undefined) return { error: 'unknown_type' };
-  if (!isFrame) return { error: 'invalid_frame' };
   const frame = value as unknown as PluginFrame;
-  if (!isWhole(frame)) return { error: 'invalid_frame' };
+  if (!isFrame || !isWhole(frame)) return { error: 'invalid_frame', field: faultyFieldOf(frame) };
   if (frame.type !== 'event' || start < 0) return { frame };
   return { frame, dataText: inOneLine(utf8.decode(bytes.subarray(start, end))) };
 }
@@ -56,6 +57,13 @@ function isWhole(frame: PluginFrame): boolean {
   if (frame.type === 'event') return isEventData(frame.event, frame.data ?? {});
   if (frame.type !== 'ack') return true;
   return frame.executionId !== undefined || frame.cancelRequestId !== undefined;
+}
+
+function faultyFieldOf(frame: PluginFrame): string | undefined {
+  const field = faultyField(pluginFrames[frame.type], frame);
+  if (field !== undefined || frame.type !== 'event') return field;
+  const inData = faultyDataField(frame.event, frame.data ?? {});
+  return inData === undefined ? undefined : `data.${inData}`;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -2,10 +2,8 @@
  * Judges a numbered frame as the gateway will, before it is stored. A stored frame that the gateway refuses would
  * be sent again at each reconnect, and the third bad frame ends the plugin for good.
  */
-import { faultyDataField } from '../events/event-data.js';
-import { faultyField } from '../lib/schema.js';
 import { decodeFrame } from '../plugins/decode-frame.js';
-import { frameErrors, pluginFrames, type FrameErrorCode } from '../plugins/protocol.js';
+import { frameErrors, type FrameErrorCode } from '../plugins/protocol.js';
 import type { NumberedFrame } from './outgoing.js';
 
 type Draft = {
@@ -23,10 +21,9 @@ export interface Fault {
 
 /** @returns why the gateway would refuse it; undefined when it takes it. */
 export function faultIn(frame: Draft): Fault | undefined {
-  const text = JSON.stringify({ ...frame, seq });
-  const { error } = decodeFrame(Buffer.from(text));
-  if (error === undefined) return undefined;
-  const field = faultyFieldOf(JSON.parse(text) as NumberedFrame);
+  const decoded = decodeFrame(Buffer.from(JSON.stringify({ ...frame, seq })));
+  if (decoded.error === undefined) return undefined;
+  const { error, field } = decoded;
   const why =
     field === undefined ? frameErrors[error].message : `its ${field} is missing or not valid.`;
   return { code: error, message: `The gateway would refuse this ${frame.type}: ${why}` };
@@ -36,11 +33,4 @@ export function faultIn(frame: Draft): Fault | undefined {
 export function assertTaken(frame: Draft): void {
   const fault = faultIn(frame);
   if (fault !== undefined) throw new TypeError(fault.message);
-}
-
-function faultyFieldOf(frame: NumberedFrame): string | undefined {
-  const field = faultyField(pluginFrames[frame.type], frame);
-  if (field !== undefined || frame.type !== 'event') return field;
-  const inData = faultyDataField(frame.event, frame.data ?? {});
-  return inData === undefined ? undefined : `data.${inData}`;
 }

@@ -98,6 +98,23 @@ t.test(
   },
 );
 
+t.test('the answer to an invalid frame names its field', async (t) => {
+  const report = { type: 'report', seq: 1, executionId: 'exe_1' };
+  const cases: readonly [frame: object, field: string][] = [
+    [report, 'status'],
+    [{ ...report, status: 'working', native: { state: 5 } }, 'native.state'],
+    [{ type: 'event', seq: 1, event: 'account_update', data: { equity: '5' } }, 'data.equity'],
+  ];
+  const user = await gateway.user();
+  for (const [frame, field] of cases) {
+    const plugin = await gateway.plugin(user);
+    plugin.send(frame);
+    const { message } = await plugin.next('error', { code: 'invalid_frame' });
+    t.equal(message, `The field ${field} is missing or not valid.`);
+    plugin.cut();
+  }
+});
+
 t.test('the third bad frame closes with 4502', async (t) => {
   const plugin = await gateway.plugin(await gateway.user());
   plugin.send('one');
