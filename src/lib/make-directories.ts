@@ -8,9 +8,19 @@ import { dirname, resolve } from 'node:path';
  */
 export function makeDirectories(path: string, mode: number): string | undefined {
   const directory = resolve(path);
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
+  if (isDirectory(directory)) return undefined;
   const parent = dirname(directory);
   const outermost = parent === directory ? undefined : makeDirectories(parent, mode);
-  mkdirSync(directory, { mode });
+  try {
+    mkdirSync(directory, { mode });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (isDirectory(directory)) return outermost;
+    throw error;
+  }
   return outermost ?? directory;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -6,7 +6,8 @@
 import { privateDirectoryMode, privateFileMode } from '../lib/private-modes.js';
 import { syncDirectory, writeAll } from '../lib/durable-file.js';
 import { errorText } from '../lib/error-text.js';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { makeDirectories } from '../lib/make-directories.js';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
@@ -48,7 +49,7 @@ export function openJournal<Journal>(
   const path = join(directory, `${fileNameOf(source)}.${kind}`);
   let file: JournalFile | undefined;
   try {
-    mkdirSync(directory, { recursive: true, mode: privateDirectoryMode });
+    makeDirectories(directory, privateDirectoryMode);
     file = open(directory, path, source, kind);
     return read(file);
   } catch (error) {
