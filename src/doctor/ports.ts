@@ -22,6 +22,10 @@ interface Place {
 
 export const checkPorts: Check = async ({ settings, gatewayPid }) => {
   const { host, port, opsHost, opsPort, tlsCert } = settings;
+  if (port !== 0 && port === opsPort && host === opsHost) {
+    const message = `The API port and the ops port are both ${host}:${port}.`;
+    return [report.problem(message, 'Choose another for one of them with --port or --ops-port.')];
+  }
   const scheme = tlsCert === undefined ? 'http' : 'https';
   const places: readonly Place[] = [
     {

@@ -263,6 +263,13 @@ t.test('a store of an earlier format is told of, and stays one', async (t) => {
   t.notOk(existsSync(join(dataDir, 'log')));
 });
 
+t.test('one port for both is a problem', async (t) => {
+  const { of } = await diagnose(await aDataDir(t), ['--port', '9999', '--ops-port', '9999']);
+  const message = 'The API port and the ops port are both 127.0.0.1:9999.';
+  t.match(of('ports'), [{ level: 'problem', message, remedy: /--port or --ops-port/ }]);
+  t.equal(of('ports').length, 1);
+});
+
 t.test('a port that another program holds is a problem', async (t) => {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');
