@@ -10,8 +10,8 @@ const aheadMax = 10_000;
 export class SequenceIn {
   next: number;
   readonly #ahead = new Map<number, ReceivedMessage>();
-  /** The messages before `until`, which has come, were asked for. */
-  #gap: { readonly until: number; readonly askedAt: number } | undefined;
+  /** The messages from `from` to `until`, which has come, were asked for. */
+  #gap: { readonly from: number; readonly until: number; readonly askedAt: number } | undefined;
 
   constructor(next: number) {
     this.next = next;
@@ -52,13 +52,19 @@ export class SequenceIn {
 
   /** Notes that the messages before `until` are asked for now. */
   ask(until: number, now: number): void {
-    this.#gap = { until, askedAt: now };
+    this.#gap = { from: this.next, until, askedAt: now };
   }
 
-  /** Notes that the gap is asked for again, if it has been open for `afterMs`. @returns whether to ask. */
+  /**
+   * To be called about once a second. A gap that is being filled is not asked for again: over a slow line each
+   * answer would wait behind the one before, and be longer than what the line carries until the next question.
+   * @returns whether to ask, because nothing of the gap has come for `afterMs`.
+   */
   asksAgain(now: number, afterMs: number): boolean {
-    if (this.#gap === undefined || now - this.#gap.askedAt < afterMs) return false;
+    if (this.#gap === undefined) return false;
+    const isBeingFilled = this.next > this.#gap.from;
+    if (!isBeingFilled && now - this.#gap.askedAt < afterMs) return false;
     this.ask(this.#gap.until, now);
-    return true;
+    return !isBeingFilled;
   }
 }

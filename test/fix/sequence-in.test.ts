@@ -49,6 +49,24 @@ t.test(
   },
 );
 
+t.test(
+  'a gap that is being filled is not asked for again: the answer would come twice',
+  async (t) => {
+    const sequence = new SequenceIn(2);
+    sequence.ask(50, 0);
+    const asked = [9, 18, 27].map((now, index) => {
+      sequence.skipTo(3 + index);
+      return sequence.asksAgain(now, 10);
+    });
+    t.strictSame(asked, [false, false, false]);
+    t.strictSame(
+      [36, 37].map((now) => sequence.asksAgain(now, 10)),
+      [false, true],
+      'unless it stops',
+    );
+  },
+);
+
 t.test('so many are kept ahead and no more: what is beyond is resent', async (t) => {
   const numbers = Array.from({ length: 10_001 }, (_, index) => index + 3);
   const sequence = kept(new SequenceIn(2), ...numbers);

@@ -190,6 +190,21 @@ const cases: Cases = {
       > 35=2|34=4|7=2|16=0`,
     in: 2,
   },
+  '2b a gap that is filled slowly is asked for once': {
+    text: `${logon}
+      < 35=0|34=9
+      > 35=2|34=2|7=2|16=0
+      + 29
+      < 35=8|34=2|43=Y|122=+0|39=A
+      = deliver 35=8|34=2|43=Y|39=A
+      + 1
+      > 35=0|34=3
+      + 29
+      + 1
+      > 35=0|34=4
+      > 35=2|34=5|7=3|16=0`,
+    in: 3,
+  },
   '2c number too low': {
     text: `${logon}
       < 35=0|34=2
