@@ -39,7 +39,8 @@ export class FixSession {
   #state: 'closed' | 'logon_sent' | 'active' | 'logout_sent' = 'closed';
   #actions: SessionAction[] = [];
   /** The TestRequest that must be answered before the session counts as logged on. */
-  #confirmation: { readonly id: string; readonly askedAt: number } | undefined;
+  #confirmation: { readonly id: string; askedAt: number } | undefined;
+  #logoutSentAt = 0;
 
   constructor(options: SessionOptions) {
     const { numbers, clock, supports } = options;
@@ -111,6 +112,7 @@ export class FixSession {
   logOut(): SessionAction[] {
     if (this.#state === 'active') {
       this.#out.logOut();
+      this.#logoutSentAt = this.#options.clock.monotonic();
       this.#state = 'logout_sent';
     } else this.#end('logged_out', 'not logged on');
     return this.#taken();
@@ -119,23 +121,24 @@ export class FixSession {
   /** To be called about once a second. */
   tick(): SessionAction[] {
     const now = this.#options.clock.monotonic();
-    const unsentMs = now - this.#out.sentAt;
     if (this.#state === 'logon_sent' && this.#pulse.silentMs >= logonTimeoutMs) {
       this.#end('silent', 'the counterparty does not answer the logon');
-    } else if (this.#state === 'logout_sent' && unsentMs >= logoutTimeoutMs) {
+    } else if (this.#state === 'logout_sent' && now - this.#logoutSentAt >= logoutTimeoutMs) {
       this.#end('logged_out', 'the counterparty does not answer the logout');
-    } else if (this.#state === 'active') this.#beat(now, unsentMs);
+    } else if (this.#state === 'active') this.#beat(now);
     return this.#taken();
   }
 
-  #beat(now: number, unsentMs: number): void {
+  #beat(now: number): void {
+    // The answer comes behind all that the counterparty sends again, which may take long over a slow line.
+    if (this.#confirmation !== undefined && this.#in.hasGap) this.#confirmation.askedAt = now;
     if (this.#confirmation !== undefined && now - this.#confirmation.askedAt >= logonTimeoutMs) {
       return this.#end(
         'silent',
         'the counterparty does not answer the TestRequest after the logon',
       );
     }
-    switch (this.#pulse.beat(unsentMs)) {
+    switch (this.#pulse.beat(now - this.#out.sentAt)) {
       case 'ended':
         return this.#end(
           'silent',

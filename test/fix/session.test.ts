@@ -87,6 +87,29 @@ const cases: Cases = {
       = end silent`,
     options: { confirmsLogon: true },
   },
+  '1 a logon is confirmed behind what is sent again, however long that takes': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=60
+      < 35=A|34=4|98=0|108=60
+      > 35=2|34=2|7=1|16=0
+      > 35=1|34=3|112=T3
+      + 20
+      < 35=8|34=1|43=Y|122=+0|39=0
+      = deliver 35=8|34=1|43=Y|39=0
+      + 20
+      < 35=8|34=2|43=Y|122=+0|39=1
+      = deliver 35=8|34=2|43=Y|39=1
+      < 35=8|34=3|43=Y|122=+0|39=2
+      = deliver 35=8|34=3|43=Y|39=2
+      < 35=4|34=4|43=Y|122=+0|123=Y|36=5
+      = unread
+      + 9
+      < 35=0|34=5|112=T3
+      = logged_on`,
+    options: { confirmsLogon: true, heartBtIntSec: 60 },
+    in: 6,
+  },
   '1 refused logon': {
     text: `
       ! connect
@@ -482,6 +505,16 @@ const cases: Cases = {
       ! log out
       > 35=5|34=2
       + 1
+      + 1
+      = end logged_out`,
+  },
+  '13 logout of our own without an answer, while this side has to answer': {
+    text: `${logon}
+      ! log out
+      > 35=5|34=2
+      + 1
+      < 35=W|34=2|55=INTC
+      > 35=j|34=3|45=2|372=W|380=3|58=Unsupported Message Type
       + 1
       = end logged_out`,
   },
