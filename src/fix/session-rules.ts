@@ -44,11 +44,16 @@ const required: Readonly<Record<string, { readonly fields?: readonly number[]; r
   [types.OrderCancelReject]: { fields: [tags.ClOrdID] },
 };
 
-/** @returns the refusal of a header whose CompIDs or SendingTime are wrong. */
+/**
+ * @param connectedMs when the connection began: over a slow line a message may be as old as that, since it waits
+ *   behind others.
+ * @returns the refusal of a header whose CompIDs or SendingTime are wrong.
+ */
 export function headerRefusal(
   message: ReceivedMessage,
   { senderCompId, targetCompId }: Names,
   nowMs: number,
+  connectedMs: number,
 ): Refusal | undefined {
   const isOurs =
     valueOf(message, tags.SenderCompID) === targetCompId &&
@@ -58,9 +63,10 @@ export function headerRefusal(
   if (sendingTime === undefined) return { reason: 'requiredTagMissing', tag: tags.SendingTime };
   const sentAt = fromFixTime(sendingTime);
   if (sentAt === undefined) return { reason: 'wrongDataFormat', tag: tags.SendingTime };
-  if (Math.abs(nowMs - sentAt) > clockSkewMaxMs)
-    return { reason: 'sendingTimeProblem', ends: true };
-  return undefined;
+  // Our clock may have gone back since.
+  const oldest = Math.min(connectedMs, nowMs) - clockSkewMaxMs;
+  const isNear = sentAt >= oldest && sentAt <= nowMs + clockSkewMaxMs;
+  return isNear ? undefined : { reason: 'sendingTimeProblem', ends: true };
 }
 
 /** Messages of the session itself. */

@@ -41,6 +41,8 @@ export class FixSession {
   /** The TestRequest that must be answered before the session counts as logged on. */
   #confirmation: { readonly id: string; askedAt: number } | undefined;
   #logoutSentAt = 0;
+  /** Unix ms. */
+  #connectedAt = 0;
 
   constructor(options: SessionOptions) {
     const { numbers, clock, supports } = options;
@@ -78,6 +80,7 @@ export class FixSession {
   connected(): SessionAction[] {
     const { resetOnLogon } = this.#options;
     this.#state = 'logon_sent';
+    this.#connectedAt = this.#options.clock.now();
     this.#in.clear();
     this.#pulse.heard();
     if (resetOnLogon) this.#intake.reset(1, 1);
@@ -165,7 +168,7 @@ export class FixSession {
     }
     const seq = numberOf(message, tags.MsgSeqNum);
     if (seq === undefined) return this.#breakOff('protocol', 'MsgSeqNum is missing');
-    const refusal = headerRefusal(message, this.#options, clock.now());
+    const refusal = headerRefusal(message, this.#options, clock.now(), this.#connectedAt);
     if (this.#state === 'logon_sent') return this.#acceptFirst(message, seq, refusal);
     this.#intake.accept(message, seq, refusal);
   }

@@ -5,7 +5,8 @@
  */
 import t from 'tap';
 import type { Field } from '../../src/fix/message.js';
-import { bodyRefusal } from '../../src/fix/session-rules.js';
+import { toFixTime } from '../../src/fix/fix-time.js';
+import { bodyRefusal, headerRefusal } from '../../src/fix/session-rules.js';
 import { tags } from '../../src/fix/tags.js';
 import { logon, playCases, type Cases } from './session-transcript.js';
 
@@ -204,3 +205,30 @@ t.test('what a message must have is missed, each by its tag', async (t) => {
   const refusal = bodyRefusal({ beginString: 'FIX.4.4', type: '2', fields: text });
   t.strictSame(refusal, { reason: 'wrongDataFormat', tag: EndSeqNo });
 });
+
+t.test(
+  'SendingTime is within two minutes of the time of the connection, by our clock',
+  async (t) => {
+    const names = { senderCompId: 'US', targetCompId: 'VENUE' };
+    const connectedMs = Date.UTC(2026, 0, 15);
+    const isRefused = (nowSec: number, sentSec: number): boolean => {
+      const fields: Field[] = [
+        [tags.SenderCompID, 'VENUE'],
+        [tags.TargetCompID, 'US'],
+        [tags.SendingTime, toFixTime(connectedMs + sentSec * 1_000)],
+      ];
+      const message = { beginString: 'FIX.4.4', type: '0', fields };
+      return headerRefusal(message, names, connectedMs + nowSec * 1_000, connectedMs) !== undefined;
+    };
+    // oxfmt-ignore
+    const cases: readonly (readonly [now: number, ...sent: [number, boolean][]])[] = [
+    [0,      [-121, true], [-120, false], [120, false], [121, true]],
+    [600,    [-121, true], [-120, false], [720, false], [721, true]],
+    // The clock has gone back since.
+    [-3_600, [-3_721, true], [-3_720, false], [-3_480, false], [-3_479, true]],
+  ];
+    for (const [now, ...sent] of cases) {
+      for (const [at, refused] of sent) t.equal(isRefused(now, at), refused, `${now} ${at}`);
+    }
+  },
+);

@@ -299,6 +299,17 @@ const cases: Cases = {
       > 35=5|34=3|58=SendingTime accuracy problem
       = end protocol`,
   },
+  '2o a message may be as old as the connection, in which it waits behind others': {
+    text: `${logon}
+      ~ 29
+      < 35=0|34=2|52=-149
+      < 35=0|34=3|52=-150
+      = unread
+      > 35=3|34=2|45=3|58=SendingTime accuracy problem|372=0|373=10
+      > 35=5|34=3|58=SendingTime accuracy problem
+      = end protocol`,
+    in: 4,
+  },
   '2o SendingTime more than two minutes late': {
     text: `${logon}
       < 35=0|34=2|52=+121
