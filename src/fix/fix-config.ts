@@ -125,7 +125,7 @@ export function readFixConfig(content: string): FixConfig | string[] {
     const found = given[name] ?? (name in given ? null : rule.default);
     if (found === undefined) faults.push(`"${name}" is missing: it must be ${rule.expected}.`);
     else if (found === absent) settings[name] = undefined;
-    else if (found === rule.default || rule.is(found)) settings[name] = found;
+    else if (rule.is(found)) settings[name] = found;
     else faults.push(`"${name}" is ${JSON.stringify(found)}: it must be ${rule.expected}.`);
   }
   return faults.length > 0 ? faults : configOf(settings);

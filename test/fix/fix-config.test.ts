@@ -3,6 +3,7 @@ import { createHmac, createVerify, generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
 import { logonFields } from '../../src/fix/credentials.js';
 import { readFixConfig, type FixConfig } from '../../src/fix/fix-config.js';
+import { gatewayUrlForm } from '../../src/terminal/session-login.js';
 import { venues } from '../../src/fix/venues.js';
 
 const least = {
@@ -28,6 +29,8 @@ t.test('the least that there must be, and what goes without saying', async (t) =
   });
   t.strictSame(config.orders, { account: undefined, timeInForce: 'day', symbols: {} });
   t.strictSame(config.venue, venues.standard);
+  t.strictSame(config.gateway, least.gateway);
+  t.equal(config.stateDir, './fix-state');
   t.strictSame(config.source, { platform: 'terminal_a', instanceId: 'fix-1', accountName: 'ACC' });
 });
 
@@ -56,6 +59,7 @@ t.test('each fault is named', async (t) => {
   t.strictSame(faults(twice.replace('"a"', '"A"')), [
     '"orders.symbols.A" is given more than once.',
   ]);
+  t.strictSame(faults({ ...least, orders: 'standard' }), ['"orders" must be an object.']);
   t.equal(faults({}).length, 10, 'all that must be there');
   const found = faults({
     ...least,
@@ -79,6 +83,74 @@ t.test('each fault is named', async (t) => {
     );
   }
   t.equal(found.length, 7);
+});
+
+const text = 'a text';
+const value = 'a text without control characters';
+const flag = 'true or false';
+const day = 'a list of day, gtc, ioc, fok';
+const tags = 'an object of texts by tag, such as {"50": "TRADE"}';
+const symbols = 'an object of texts, such as {"EURUSD": "EUR/USD"}';
+const noTexts = ['', 1, null, ['A']];
+const noValues = [...noTexts, 'a\x01b', 'a\tb'];
+const noMaps = ['A', ['A'], null, { 50: '' }, { 50: 1 }, { 50: 'a\x01b' }];
+
+/** What each setting may be, what not, and the words for it. */
+// oxfmt-ignore
+const settings: Readonly<Record<string, readonly [takes: readonly unknown[], refuses: readonly unknown[], expected: string]>> = {
+  'gateway.url':            [['http://10.0.0.1:8080', 'https://example.com'], ['', 1, null, 'ftp://example.com'], gatewayUrlForm],
+  'gateway.email':          [['a'], noTexts, text],
+  platform:                 [['terminal_b'], noTexts, text],
+  instanceId:               [['', 'a'], [1, null, ['A']], text],
+  accountName:              [['a'], noTexts, text],
+  stateDir:                 [['a'], noTexts, text],
+  'session.host':           [['a'], noTexts, text],
+  'session.port':           [[1, 65_535], [0, 65_536, 1.5, '9000', null], 'a whole number from 1 to 65535'],
+  'session.tls':            [[true, false], ['true', 1, null], flag],
+  'session.tlsCa':          [['a'], noTexts, text],
+  'session.beginString':    [['FIX.4.2', 'FIX.4.4'], ['FIX.4.3', '', null], 'one of FIX.4.2, FIX.4.4'],
+  'session.senderCompId':   [['a'], noValues, value],
+  'session.targetCompId':   [['a'], noValues, value],
+  'session.username':       [['a'], noValues, value],
+  'session.heartBtIntSec':  [[1, 3_600], [0, 3_601, 1.5, '30', null], 'a whole number from 1 to 3600'],
+  'session.resetOnLogon':   [[true, false], ['true', 1, null], flag],
+  'orders.account':         [['a'], noValues, value],
+  'orders.timeInForce':     [['day', 'gtc', 'ioc', 'fok'], ['gtd', '', null], 'one of day, gtc, ioc, fok'],
+  'orders.symbols':         [[{}, { EURUSD: 'EUR/USD' }], noMaps, symbols],
+  'venue.like':             [Object.keys(venues), ['nyse', '', null], `one of ${Object.keys(venues).join(', ')}`],
+  'venue.header':           [[{}, { 50: 'A' }, { 999_999_999: 'A' }], [...noMaps, { 0: 'A' }, { x: 'A' }, { 1_000_000_000: 'A' }], tags],
+  'venue.logon':            [[{ 50: 'A' }], noMaps, tags],
+  'venue.order':            [[{ 50: 'A' }], noMaps, tags],
+  'venue.instrument':       [['symbol', 'securityId'], ['isin', '', null], 'one of symbol, securityId'],
+  'venue.handlInst':        [[true, false], ['true', 1, null], flag],
+  'venue.commentTag':       [[1, 99_999, null], [0, 100_000, 1.5, '58'], 'a tag, or null for none'],
+  'venue.orderTypes':       [[['market'], ['market', 'limit', 'stop', 'stop_limit']], [[], ['trailing'], ['market', 1], 'market', null], 'a list of market, limit, stop, stop_limit'],
+  'venue.timesInForce':     [[['day'], ['gtc', 'ioc', 'fok']], [[], ['gtd'], 'day', null], day],
+  'venue.clOrdIdLengthMax': [[16, 36], [15, 37, 20.5, '20', null], 'a whole number from 16 to 36'],
+  'venue.statusRequest':    [[true, false], ['true', 1, null], flag],
+};
+
+t.test('each setting takes what its words say, and nothing else', async (t) => {
+  const sections: Readonly<Record<string, unknown>> = least;
+  const readWith = (name: string, given: unknown): unknown => {
+    const [section = '', part] = name.split('.');
+    const content =
+      part === undefined ? given : { ...(sections[section] as object), [part]: given };
+    return readFixConfig(JSON.stringify({ ...least, [section]: content }));
+  };
+  for (const [name, [takes, refuses, expected]] of Object.entries(settings)) {
+    for (const given of takes)
+      t.notOk(Array.isArray(readWith(name, given)), `${name} ${JSON.stringify(given)}`);
+    for (const given of refuses) {
+      const fault = `"${name}" is ${JSON.stringify(given)}: it must be ${expected}.`;
+      t.strictSame(readWith(name, given), [fault]);
+    }
+  }
+  const missing = readFixConfig('{}') as string[];
+  t.strictSame(missing.slice(0, 2), [
+    `"gateway.url" is missing: it must be ${gatewayUrlForm}.`,
+    '"gateway.email" is missing: it must be a text.',
+  ]);
 });
 
 t.test('credentials of a logon', async (t) => {
