@@ -3,7 +3,7 @@
  * event loop leave after one flush of the journals, so that a kill forgets no message that has left. Owns the
  * socket, the session and their timers.
  */
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorText } from '../lib/error-text.js';
@@ -124,10 +124,12 @@ export class FixLink {
     this.#reader = new FrameReader();
     this.#unsent = [];
     const ca = tls?.ca === undefined ? {} : { ca: tls.ca };
+    // An address is no name of a server in TLS: the certificate is checked against `host`.
+    const name = isIP(host) === 0 ? { servername: host } : {};
     const socket =
       tls === undefined
         ? connectTcp({ host, port, noDelay: true })
-        : connectTls({ host, port, servername: host, ...ca }).setNoDelay(true);
+        : connectTls({ host, port, ...name, ...ca }).setNoDelay(true);
     this.#socket = socket;
     let failure = 'the connection was closed';
     const timeout = setPatientTimer(clock, connectTimeoutMs, () => {
@@ -201,7 +203,10 @@ export class FixLink {
     if (socket === undefined) return;
     if (this.#unsent.length > 0 && socket.writable) this.#write(socket);
     this.#unsent = [];
-    if (socket.writableLength > unsentBytesMax) socket.destroy();
+    if (socket.writableLength > unsentBytesMax) {
+      this.#ended ??= { reason: 'silent', text: 'the venue does not read what is sent to it' };
+      socket.destroy();
+    }
     if (this.#ended !== undefined) this.#end(socket);
   }
 

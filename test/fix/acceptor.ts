@@ -117,6 +117,11 @@ export class Acceptor {
     this.#socket?.destroy();
   }
 
+  /** Reads nothing more from this connection. */
+  pause(): void {
+    this.#socket?.pause();
+  }
+
   accept(socket: Socket): void {
     this.#socket?.destroy();
     this.#socket = socket;

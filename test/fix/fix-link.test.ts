@@ -130,3 +130,23 @@ t.test(
     await link.stop();
   },
 );
+
+t.test('a venue that does not read is left, and the reason is told', async (t) => {
+  const venue = await startAcceptor(t);
+  const said: FixNotice[] = [];
+  const link = linkTo(venue, { onNotice: (notice) => void said.push(notice) });
+  link.start();
+  await eventually(() => link.isLoggedOn);
+  venue.pause();
+  // What the system takes for the venue is not counted.
+  const text = 'x'.repeat(1 << 22);
+  await eventually(() => {
+    if (link.isLoggedOn) link.send(types.NewOrderSingle, [[tags.Text, text]]);
+    return said.some(({ kind }) => kind === 'fix_lost');
+  });
+  t.match(
+    said.find(({ kind }) => kind === 'fix_lost'),
+    { message: 'the venue does not read what is sent to it', retryMs: 1_000 },
+  );
+  await link.stop();
+});
