@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { signingFault } from '../fix/credentials.js';
 import { readFixConfig, type FixConfig } from '../fix/fix-config.js';
 import { fixJson, fixLine } from '../fix/fix-line.js';
 import {
@@ -68,6 +69,12 @@ async function run(io: Io, options: FixOptions): Promise<void> {
     if (check)
       io.stdout(json ? `${JSON.stringify({ passed: checked })}\n` : `ok      ${checked}\n`);
   };
+  const secret = io.env[passwords.venue];
+  const fault = signingFault(config.venue.credentials, { ...config.session, secret });
+  if (fault !== undefined) {
+    const message = `${passwords.venue} does not hold the private key that signs the logon: ${fault}.`;
+    return fail(io, misused(message, 'no_private_key'), options);
+  }
   passed(path);
 
   const { url, email } = config.gateway;
@@ -90,7 +97,7 @@ async function run(io: Io, options: FixOptions): Promise<void> {
     terminal = createFixTerminal({
       config,
       ca,
-      secret: io.env[passwords.venue],
+      secret,
       token: () => login.sessionToken,
       isCheck: check,
       clock: systemClock,

@@ -1,6 +1,7 @@
 /** The fields of a Logon that say who logs on: name and password, or a signature by a secret. */
 import { createHmac, createSign } from 'node:crypto';
-import { fromFixTime } from './fix-time.js';
+import { errorText } from '../lib/error-text.js';
+import { fromFixTime, toFixTime } from './fix-time.js';
 import { type Field, optional } from './message.js';
 import type { Names } from './session-rules.js';
 import { tags } from './tags.js';
@@ -49,4 +50,14 @@ export function logonFields(
   sendingTime: string,
 ): readonly Field[] {
   return makers[kind](credentials, seq, sendingTime);
+}
+
+/** @returns why the secret cannot sign a logon, undefined if it can: a secret may be missing, or no key. */
+export function signingFault(kind: CredentialKind, credentials: Credentials): string | undefined {
+  try {
+    logonFields(kind, credentials, 1, toFixTime(0));
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
 }

@@ -295,6 +295,20 @@ t.test('without a password for the gateway nothing is tried', async (t) => {
   t.same(venue.received, []);
 });
 
+t.test('without a key that can sign the logon nothing is tried', async (t) => {
+  const { venue, setting } = await setUp(t);
+  const more = { venue: 'bybit' };
+  const faults = { '': /: No key provided to sign\.$/m, sesame: /: .*unsupported\.$/m };
+  for (const [secret, fault] of Object.entries(faults)) {
+    const fix = startFix(t, { ...setting, url: 'http://127.0.0.1:1', more, secret }, ['--check']);
+    t.equal(await fix.ended(), 2);
+    t.match(fix.errors(), /^SIGNALBOX_FIX_PASSWORD does not hold the private key/);
+    t.match(fix.errors(), fault);
+    t.equal(fix.output(), '');
+  }
+  t.same(venue.received, []);
+});
+
 t.test('one state directory has one terminal', async (t) => {
   const { setting } = await setUp(t);
   await startFix(t, setting).ready();
