@@ -19,12 +19,22 @@ export type QuickFixProgram = 'executor' | 'ordermatch';
 
 const versions = { executor: 'FIX.4.4', ordermatch: 'FIX.4.2' } as const;
 
+/** Paths of the data dictionaries. */
+export const dictionaries: Readonly<Record<QuickFixProgram, string>> = {
+  executor: join(folder, 'FIX44.xml'),
+  ordermatch: join(folder, 'FIX42.xml'),
+};
+
+/** @returns why a subtest must be skipped; false if the dictionary is there. */
+export function missingDictionary(program: QuickFixProgram): string | false {
+  const dictionary = dictionaries[program];
+  return !existsSync(dictionary) && `${dictionary} is not there: .ci/run fetches it`;
+}
+
 /** @returns why a subtest must be skipped; false if the program is there. */
 export function missingQuickFix(program: QuickFixProgram): string | false {
-  const dictionary = dictionaryOf(program);
-  if (!existsSync(dictionary)) return `${dictionary} is not there: .ci/run fetches it`;
   // The program prints its usage without a file.
-  return missing(join(folder, program), []);
+  return missingDictionary(program) || missing(join(folder, program), []);
 }
 
 export interface QuickFix {
@@ -61,7 +71,7 @@ export async function startQuickFix(
     StartTime: '00:00:00',
     EndTime: '00:00:00',
     UseDataDictionary: 'Y',
-    DataDictionary: dictionaryOf(program),
+    DataDictionary: dictionaries[program],
     BeginString: versions[program],
     SenderCompID: 'VENUE',
   };
@@ -107,8 +117,4 @@ export async function startQuickFix(
 
 export function fieldOf(message: string, tag: number): string | undefined {
   return new RegExp(`\\|${tag}=([^|]*)\\|`).exec(message)?.[1];
-}
-
-function dictionaryOf(program: QuickFixProgram): string {
-  return join(folder, `${versions[program].replaceAll('.', '')}.xml`);
 }
