@@ -50,6 +50,59 @@ t.test('a venue by its name, or like one with other parts', async (t) => {
   });
 });
 
+t.test('a row of venues is the standard but for what its documents say', async (t) => {
+  t.strictSame(venues.standard, {
+    header: [],
+    logon: [],
+    order: [],
+    credentials: 'password',
+    instrument: 'symbol',
+    handlInst: true,
+    commentTag: 58,
+    orderTypes: ['market', 'limit', 'stop', 'stop_limit'],
+    timesInForce: ['day', 'gtc', 'ioc', 'fok'],
+    clOrdIdLengthMax: 36,
+    statusRequest: true,
+  });
+  const differences = {
+    ctrader: {
+      header: [
+        [50, 'TRADE'],
+        [57, 'TRADE'],
+      ],
+      commentTag: 494,
+      orderTypes: ['market', 'limit', 'stop'],
+      timesInForce: ['gtc', 'ioc'],
+    },
+    bybit: {
+      order: [[30_010, 'spot']],
+      credentials: 'bybit',
+      commentTag: null,
+      orderTypes: ['market', 'limit'],
+      timesInForce: ['gtc', 'ioc', 'fok'],
+      statusRequest: false,
+    },
+    bitvavo: {
+      logon: [[5_001, 'N']],
+      credentials: 'bitvavo',
+      commentTag: null,
+      timesInForce: ['gtc', 'ioc', 'fok'],
+      statusRequest: false,
+    },
+    lmax: {
+      instrument: 'securityId',
+      commentTag: null,
+      orderTypes: ['market', 'limit', 'stop'],
+      clOrdIdLengthMax: 20,
+    },
+  } as const;
+  for (const [name, difference] of Object.entries(differences)) {
+    const row = { ...venues.standard, handlInst: false, ...difference };
+    t.strictSame(venues[name as keyof typeof differences], row, name);
+  }
+  t.equal(Object.keys(venues).length, Object.keys(differences).length + 1);
+});
+
 t.test('each fault is named', async (t) => {
   const faults = (content: object | string): readonly string[] =>
     readFixConfig(typeof content === 'string' ? content : JSON.stringify(content)) as string[];

@@ -78,6 +78,54 @@ t.test('after a session that has stood, the delays begin anew', async (t) => {
   t.strictSame(await delaysAfterCuts(t, 31_000), [1_000, 1_000, 1_000, 1_000]);
 });
 
+t.test(
+  'a refused logon ends the first attempt, and is tried again after an accepted one',
+  async (t) => {
+    let isClosed = false;
+    const venue = await startAcceptor(t, { refuses: () => (isClosed ? 'closed' : undefined) });
+    const said: FixNotice[] = [];
+    const onNotice = (notice: FixNotice): void => {
+      said.push(notice);
+      if (notice.kind !== 'fix_logged_on') return;
+      isClosed = true;
+      venue.cut();
+    };
+    const link = linkTo(venue, { clock: hastyClock, onNotice });
+    link.start();
+    const message = 'The counterparty refuses the logon: closed.';
+    const lost = await eventually(() =>
+      said.find((each) => 'message' in each && each.message === message),
+    );
+    t.match(lost, { kind: 'fix_lost', retryMs: 30_000 });
+    await link.stop();
+
+    const first = linkTo(venue, { clock: hastyClock, onNotice });
+    said.length = 0;
+    first.start();
+    const ended = await eventually(() =>
+      said.find(({ kind }) => kind === 'fix_ended' || kind === 'fix_lost'),
+    );
+    t.match(ended, { kind: 'fix_ended', message });
+  },
+);
+
+t.test(
+  'a link that is stopped while it waits for its next attempt has no timer left',
+  async (t) => {
+    const venue = await startAcceptor(t);
+    const clock = new SimulatedClock(Date.now());
+    let isLost = false;
+    const onNotice = ({ kind }: FixNotice): void => void (isLost ||= kind === 'fix_lost');
+    const link = linkTo(venue, { clock, onNotice });
+    link.start();
+    await eventually(() => link.isLoggedOn);
+    venue.cut();
+    await eventually(() => isLost);
+    await link.stop();
+    t.equal(clock.timerCount, 0);
+  },
+);
+
 t.test('what may not leave once it is durable does not: its number is passed over', async (t) => {
   const venue = await startAcceptor(t);
   let isDurable = false;

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.js';
 import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
+import { openReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { openReader } from '../support/event-reader.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -41,6 +42,7 @@ t.test('an order of a bot is filled at the venue', async (t) => {
     native: { state: 'Filled' },
   });
   t.equal(venue.orders.length, 1);
+  t.equal(venue.ofType(types.TestRequest).length, 1, 'the logon was confirmed before');
   t.equal(`exe_${venue.orders[0]}`, execution.executionId);
   t.equal(await fix.stop(), 0);
   t.equal(venue.received.at(-1)?.type, types.Logout);
@@ -247,6 +249,23 @@ t.test('resetOnLogon begins anew at each logon, on both sides', async (t) => {
     t.equal(await fix.stop(), 0);
   }
   t.equal(new Set(venue.orders).size, 2);
+  t.strictSame(venue.ofType(types.TestRequest), [], 'there is nothing to confirm');
+});
+
+t.test('bots are told whether the venue is connected', async (t) => {
+  const { user, venue, setting } = await setUp(t);
+  const fix = startFix(t, setting);
+  await fix.ready();
+  const events = await openReader(gateway.url, user.key, { source });
+  const told = async (): Promise<unknown> =>
+    (await events.next('connection_status')).data.data.status;
+  venue.cut();
+  t.equal(await told(), 'disconnected');
+  t.equal(await told(), 'connected');
+  t.equal(await fix.stop(), 0);
+  startFix(t, setting);
+  t.equal(await told(), 'connected', 'and so when the terminal joins');
+  events.close();
 });
 
 t.test('TLS: a venue of a known authority, and not one of an unknown', async (t) => {
@@ -265,20 +284,25 @@ t.test('TLS: a venue of a known authority, and not one of an unknown', async (t)
 
 t.test('--check logs on to both sides and leaves the numbers in order', async (t) => {
   const { user, venue, setting } = await setUp(t, {
-    refuses: (logon) => (valueOf(logon, tags.Password) === 'open' ? undefined : 'wrong password'),
+    refuses(logon) {
+      if (valueOf(logon, tags.Username) !== 'trader' || valueOf(logon, 5_001) !== 'N')
+        return 'who?';
+      return valueOf(logon, tags.Password) === 'open' ? undefined : 'wrong password';
+    },
   });
   const session = { username: 'trader' };
-  const wrong = startFix(t, { ...setting, session, secret: 'sesame' }, ['--check']);
+  const more = { venue: { logon: { 5_001: 'N' } } };
+  const wrong = startFix(t, { ...setting, session, more, secret: 'sesame' }, ['--check']);
   t.equal(await wrong.ended(), 1);
   t.match(wrong.errors(), /refuses the logon: wrong password/);
-  const check = startFix(t, { ...setting, session, secret: 'open' }, ['--check']);
+  const check = startFix(t, { ...setting, session, more, secret: 'open' }, ['--check']);
   t.equal(await check.ended(), 0);
   t.match(
     check.output(),
     /^ok +.*fix\.json\nok +gateway .*\nok +venue 127\.0\.0\.1:\d+, logged on and out\n$/,
   );
   t.equal(check.errors(), '');
-  const fix = startFix(t, { ...setting, session, secret: 'open' });
+  const fix = startFix(t, { ...setting, session, more, secret: 'open' });
   await fix.ready();
   await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
   t.equal(venue.ofType(types.ResendRequest).length, 0);
