@@ -7,7 +7,6 @@ import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { openReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
-import { openReader } from '../support/event-reader.js';
 import { startTestGateway } from '../support/gateway.js';
 import { cancelOrder, startAcceptor, type Acceptor, type AcceptorOptions } from './acceptor.js';
 import { source, startFix, type FixProcessOptions } from './fix-process.js';
