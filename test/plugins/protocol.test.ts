@@ -89,7 +89,7 @@ for (const [name, frame] of good) {
   });
 }
 
-const bad: [string, string | object, string][] = [
+const bad: [name: string, frame: string | object, error: string, field?: string][] = [
   ['no JSON', '{', 'not_json'],
   ['nothing', '', 'not_json'],
   ['a list', '[]', 'not_json'],
@@ -99,37 +99,73 @@ const bad: [string, string | object, string][] = [
   ['another type', { type: 'welcome' }, 'unknown_type'],
   ['a type from an object’s inner parts', { type: 'constructor' }, 'unknown_type'],
   ['a type in a list', { ...hello, type: ['hello'] }, 'invalid_frame'],
-  ['a hello without capabilities', { ...hello, capabilities: undefined }, 'invalid_frame'],
-  ['an unknown capability', { ...hello, capabilities: ['fly'] }, 'invalid_frame'],
-  ['an empty account', { ...hello, accountName: '' }, 'invalid_frame'],
-  ['a long instanceId', { ...hello, instanceId: '😀'.repeat(65) }, 'invalid_frame'],
+  [
+    'a hello without capabilities',
+    { ...hello, capabilities: undefined },
+    'invalid_frame',
+    'capabilities',
+  ],
+  ['an unknown capability', { ...hello, capabilities: ['fly'] }, 'invalid_frame', 'capabilities.0'],
+  ['an empty account', { ...hello, accountName: '' }, 'invalid_frame', 'accountName'],
+  ['a long instanceId', { ...hello, instanceId: '😀'.repeat(65) }, 'invalid_frame', 'instanceId'],
   ['an ack of nothing', { type: 'ack', execution: 'e' }, 'invalid_frame'],
-  ['null for what is not known', { ...report, reasonCode: null }, 'invalid_frame'],
-  ['seq 0', { ...report, seq: 0 }, 'invalid_frame'],
-  ['a broken seq', { ...report, seq: 1.5 }, 'invalid_frame'],
-  ['a seq beyond exact integers', { ...report, seq: 2 ** 53 }, 'invalid_frame'],
-  ['seq as text', { ...report, seq: '1' }, 'invalid_frame'],
-  ['a status that is ours', { ...report, status: 'denied' }, 'invalid_frame'],
-  ['an unknown reason', { ...report, reasonCode: 'because' }, 'invalid_frame'],
-  ['a negative quantity', { ...report, filledQuantity: -1 }, 'invalid_frame'],
-  ['a fill of nothing', { ...report, fill: { ...fill, quantity: 0 } }, 'invalid_frame'],
-  ['a fill beyond all measure', { ...report, fill: { ...fill, quantity: 1e308 } }, 'invalid_frame'],
-  ['a price beyond all measure', { ...report, fill: { ...fill, price: -1e308 } }, 'invalid_frame'],
-  ['a total beyond all measure', { ...report, filledQuantity: 1e308 }, 'invalid_frame'],
-  ['a fill without an id', { ...report, fill: { ...fill, fillId: '' } }, 'invalid_frame'],
-  ['a time without a zone', { ...report, occurredAt: '2026-01-15T12:00:00' }, 'invalid_frame'],
+  ['null for what is not known', { ...report, reasonCode: null }, 'invalid_frame', 'reasonCode'],
+  ['seq 0', { ...report, seq: 0 }, 'invalid_frame', 'seq'],
+  ['a broken seq', { ...report, seq: 1.5 }, 'invalid_frame', 'seq'],
+  ['a seq beyond exact integers', { ...report, seq: 2 ** 53 }, 'invalid_frame', 'seq'],
+  ['seq as text', { ...report, seq: '1' }, 'invalid_frame', 'seq'],
+  ['a status that is ours', { ...report, status: 'denied' }, 'invalid_frame', 'status'],
+  ['an unknown reason', { ...report, reasonCode: 'because' }, 'invalid_frame', 'reasonCode'],
+  ['a negative quantity', { ...report, filledQuantity: -1 }, 'invalid_frame', 'filledQuantity'],
+  [
+    'a fill of nothing',
+    { ...report, fill: { ...fill, quantity: 0 } },
+    'invalid_frame',
+    'fill.quantity',
+  ],
+  [
+    'a fill beyond all measure',
+    { ...report, fill: { ...fill, quantity: 1e308 } },
+    'invalid_frame',
+    'fill.quantity',
+  ],
+  [
+    'a price beyond all measure',
+    { ...report, fill: { ...fill, price: -1e308 } },
+    'invalid_frame',
+    'fill.price',
+  ],
+  [
+    'a total beyond all measure',
+    { ...report, filledQuantity: 1e308 },
+    'invalid_frame',
+    'filledQuantity',
+  ],
+  [
+    'a fill without an id',
+    { ...report, fill: { ...fill, fillId: '' } },
+    'invalid_frame',
+    'fill.fillId',
+  ],
+  [
+    'a time without a zone',
+    { ...report, occurredAt: '2026-01-15T12:00:00' },
+    'invalid_frame',
+    'occurredAt',
+  ],
   [
     'a cancel status that is ours',
     { type: 'cancel_report', seq: 1, cancelRequestId: 'c', status: 'not_sent' },
     'invalid_frame',
+    'status',
   ],
-  ['an event that is the stream’s', { ...event, event: 'replay_gap' }, 'invalid_frame'],
-  ['data that is no object', { ...event, data: [] }, 'invalid_frame'],
+  ['an event that is the stream’s', { ...event, event: 'replay_gap' }, 'invalid_frame', 'event'],
+  ['data that is no object', { ...event, data: [] }, 'invalid_frame', 'data'],
 ];
-for (const [name, frame, error] of bad) {
+for (const [name, frame, error, field] of bad) {
   t.test(`refused: ${name}`, async (t) => {
     const text = typeof frame === 'string' ? frame : JSON.stringify(frame);
-    t.strictSame(decode(text), { error });
+    t.strictSame({ field: undefined, ...decode(text) }, { error, field });
   });
 }
 
