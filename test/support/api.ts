@@ -105,6 +105,7 @@ const answersOfHangingDisk = [
   'storage_unavailable',
   'signal_processing_failed',
   'request_in_progress',
+  'change_not_confirmed',
 ];
 
 /**
