@@ -267,9 +267,10 @@ export class Core {
     this.stops.stop();
     this.terminals.lostOrders.stop();
     this.terminals.registry.stop();
-    // What is being accepted has its outcome first: it is entered into the book, which reads the store.
+    // What is being accepted has its outcome first: it is entered into the book, which reads the store. A full disk
+    // would refuse this wait if it did not use the reserve, of which it takes nothing.
     await this.#store
-      .transact(() => undefined)
+      .transact(() => undefined, { usesReserve: true })
       .catch((error: unknown) => {
         if (!(error instanceof StoreFailure)) throw error;
       });

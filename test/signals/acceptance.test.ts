@@ -458,8 +458,12 @@ t.test('what is settled leaves no deadline of its acceptance', async (t) => {
   t.equal(gateway.deadlines.size, before);
 });
 
-for (const failures of [0, 1]) {
-  const ends = failures === 0 ? 'succeeds' : 'fails';
+const commitsAtStop = {
+  succeeds: { failures: 0, isFull: false },
+  fails: { failures: 1, isFull: false },
+  'succeeds on a disk that takes no more writes': { failures: 0, isFull: true },
+};
+for (const [ends, { failures, isFull }] of Object.entries(commitsAtStop)) {
   t.test(`a gateway that stops waits for a commit of a signal, which ${ends}`, async (t) => {
     const gateway = new SimulatedGateway();
     const plugin = await gateway.plugin();
@@ -469,6 +473,7 @@ for (const failures of [0, 1]) {
     gateway.memory.failNextCommits(failures);
     const { answers } = accept(gateway, {});
     await turns();
+    gateway.memory.refuseWrites(isFull);
     const stopped = gateway.core.stop().then(() => gateway.store.close());
     await turns();
     release();
