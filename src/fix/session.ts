@@ -155,9 +155,10 @@ export class FixSession {
         break;
       case 'none':
     }
-    if (this.#in.asksAgain(now, this.#options.heartBtIntSec * 1_000)) {
-      this.#out.askAgain(this.#in.next);
-    }
+    if (!this.#in.asksAgain(now, this.#options.heartBtIntSec * 1_000)) return;
+    if (this.#confirmation === undefined) this.#out.askAgain(this.#in.next);
+    // Until the logon is confirmed no order leaves: people must be told, and the next logon asks again.
+    else this.#end('silent', 'the counterparty does not send again what is missing');
   }
 
   #accept(message: ReceivedMessage): void {

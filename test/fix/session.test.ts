@@ -110,6 +110,22 @@ const cases: Cases = {
     options: { confirmsLogon: true, heartBtIntSec: 60 },
     in: 6,
   },
+  '1 a logon behind a gap that nothing fills ends the session': {
+    text: `
+      ! connect
+      > 35=A|34=1|98=0|108=30
+      < 35=A|34=4|98=0|108=30
+      > 35=2|34=2|7=1|16=0
+      > 35=1|34=3|112=T3
+      < 35=0|34=5|112=T3
+      + 29
+      < 35=0|34=6
+      + 1
+      > 35=0|34=4
+      = end silent`,
+    options: { confirmsLogon: true },
+    in: 1,
+  },
   '1 refused logon': {
     text: `
       ! connect
