@@ -23,6 +23,8 @@ const lines: readonly (readonly [notice: FixTerminalNotice, line: string])[] = [
   [{ kind: 'fix_sent', message: logon },                          `sent          ${shown}`],
   [{ kind: 'fix_received', message: logon },                      `received      ${shown}`],
   [{ kind: 'fix_garbled', message: 'the checksum is wrong' },     'garbled       the checksum is wrong; passed over'],
+  [{ kind: 'fix_warning', message: 'not certain' },               'warning       not certain'],
+  [{ kind: 'fix_warning', message: 'not certain', executionId: 'exe_1' }, 'warning       exe_1: not certain'],
   [{ kind: 'fix_lost', message: 'no route', retryMs: 1_500 },     'venue lost    no route; trying again in 1.5 s'],
   [{ kind: 'fix_ended', message: 'closed' },                      'venue ended   closed'],
   [{ kind: 'connecting' },                                        'gateway       connecting'],

@@ -537,6 +537,7 @@ const cases: Cases = {
   },
   '13 logout of our own without an answer, while this side has to answer': {
     text: `${logon}
+      + 5
       ! log out
       > 35=5|34=2
       + 1

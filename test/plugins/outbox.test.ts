@@ -345,6 +345,45 @@ t.test('a drain does not look through all open orders for the rest of the backlo
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
 });
 
+t.test('an order that is cancelled while it waits in a backlog does not leave again', async (t) => {
+  const gateway = new SimulatedGateway();
+  const first = await gateway.plugin();
+  for (let i = 0; i < 2; i++) await gateway.submit();
+  const [id = ''] = await gateway.submit();
+  t.strictSame(first.submitted, ['s1', 's2', 's3']);
+  first.drop();
+  const plugin = gateway.connect();
+  plugin.room = 2;
+  plugin.hello();
+  await turns();
+  t.strictSame(plugin.submitted, ['s1']);
+  await gateway.cancel(id);
+  plugin.drain(Infinity);
+  await turns();
+  t.strictSame(plugin.submitted, ['s1', 's2']);
+});
+
+t.test('a backlog waits at a drain for a cancel of all orders that is not on disk', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  for (const instrument of ['ES', 'ES', 'NQ']) {
+    await gateway.submit({ payload: JSON.stringify({ instrument }) });
+  }
+  const plugin = gateway.connect();
+  plugin.room = 2;
+  plugin.hello();
+  await turns();
+  t.strictSame(plugin.submitted, ['s1']);
+  const release = gateway.memory.hang();
+  gateway.cancelAllNow({ instrument: 'ES' });
+  await turns();
+  plugin.drain(Infinity);
+  t.strictSame(plugin.submitted, ['s1'], 'a crash that loses the cancel would send s2 behind s3');
+  release();
+  await turns();
+  t.strictSame(plugin.submitted, ['s1', 's3']);
+});
+
 t.test('what is marked but not yet on disk does not leave on a newer connection', async (t) => {
   const gateway = new SimulatedGateway();
   (await gateway.plugin()).drop();
