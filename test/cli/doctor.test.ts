@@ -264,10 +264,14 @@ t.test('a store of an earlier format is told of, and stays one', async (t) => {
 });
 
 t.test('one port for both is a problem', async (t) => {
-  const { of } = await diagnose(await aDataDir(t), ['--port', '9999', '--ops-port', '9999']);
+  const dataDir = await aDataDir(t);
+  const same = ['--port', '9999', '--ops-port', '9999'];
+  const { of } = await diagnose(dataDir, same);
   const message = 'The API port and the ops port are both 127.0.0.1:9999.';
   t.match(of('ports'), [{ level: 'problem', message, remedy: /--port or --ops-port/ }]);
   t.equal(of('ports').length, 1);
+  const apart = await diagnose(dataDir, [...same, '--ops-host', '127.0.0.2']);
+  t.notMatch(JSON.stringify(apart.of('ports')), 'are both', 'on two addresses it is none');
 });
 
 t.test('a port that another program holds is a problem', async (t) => {

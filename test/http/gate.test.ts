@@ -146,7 +146,9 @@ t.test(
     await gateway.command('user', 'set', email, '--plan', 'basic');
     t.equal(codeOf(await write('nonsense')), 'invalid_api_key', 'credential before plan');
     t.equal(codeOf(await write(narrow.key)), 'business_plan_required', 'plan before scope');
-    t.equal(codeOf(await write(key)), 'business_plan_required', 'plan before endpoint');
+    const planless = await write(key);
+    t.equal(codeOf(planless), 'business_plan_required', 'plan before endpoint');
+    t.match(planless.body.error.message, /^The plan /, 'and no word of a scope');
     await gateway.command('api', 'disable');
     t.equal(
       codeOf(await get(url, '/api/v1/nothing', 'nonsense')),
