@@ -1,13 +1,13 @@
 /**
  * Tracks which terminals are connected: validates a hello, binds the connection to its source, replaces an
  * older connection, and publishes whether the source is online, stale, offline or replaced. Owns the set of
- * open connections.
+ * open connections, and when the sources that have left go offline.
  */
 import { readSession } from '../auth/session-token.js';
 import { isMoving } from '../auth/moving.js';
 import type { EventHub } from '../events/hub.js';
 import { toIsoTime, type Clock } from '../lib/clock.js';
-import type { Deadlines } from '../lib/deadlines.js';
+import type { Deadline, Deadlines } from '../lib/deadlines.js';
 import type { Limits } from '../limits.js';
 import { isAccountName, type Platform } from '../platforms.js';
 import type { Reader } from '../store/store.js';
@@ -39,6 +39,8 @@ export type SourceStatus = 'online' | 'stale' | 'offline' | 'replaced';
 export class Presence {
   readonly #deps: PresenceDeps;
   readonly #open = new Map<string, Connection>();
+  /** When each source that has left goes offline: one deadline, however often it has left. */
+  readonly #awaited = new WeakMap<Source, Deadline>();
 
   constructor(deps: PresenceDeps) {
     this.#deps = deps;
@@ -144,10 +146,12 @@ export class Presence {
 
   #awaitReturn(source: Source): void {
     const { deadlines, limits, registry } = this.#deps;
-    deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
+    deadlines.remove(this.#awaited.get(source));
+    const deadline = deadlines.at(source.lastSeen + limits.heartbeatWindowMs + 1, () => {
       const isKnown = registry.find(source.userId, source.key) === source;
       if (isKnown && !registry.isActive(source)) this.#publish(source, 'offline');
     });
+    this.#awaited.set(source, deadline);
   }
 
   #publish(source: Source, status: SourceStatus): void {

@@ -67,6 +67,19 @@ t.test('one that returns in time is never offline', async (t) => {
   t.strictSame(statuses(gateway), ['online', 'stale', 'online']);
 });
 
+t.test('one that left twice before a pause of the gateway is offline once', async (t) => {
+  const gateway = new SimulatedGateway();
+  for (let i = 0; i < 2; i++) {
+    const plugin = await gateway.plugin();
+    await gateway.pass(1_000);
+    plugin.drop();
+  }
+  gateway.clock.elapse(300_000);
+  await gateway.pass(1_000);
+  t.strictSame(statuses(gateway), ['online', 'stale', 'online', 'stale', 'offline']);
+  t.equal(gateway.deadlines.size, 0);
+});
+
 t.test('after a restart an active source is awaited, and offline when it stays away', async (t) => {
   const first = new SimulatedGateway();
   await first.plugin();
