@@ -189,11 +189,12 @@ export class Journal {
     this.#dropOld();
     this.#entriesSinceCompaction = 0;
     if (this.#file === undefined) return;
+    // The reports first: the executions and cancels hold what they say, and must not take it twice when they are read.
     const entries: Entry[] = [
       { kind: 'acknowledged', seq: this.#acknowledgedSeq() },
+      ...this.unacknowledged().map((report) => ({ ...report, kind: 'report' as const })),
       ...this.executions().map((execution) => ({ kind: 'execution' as const, execution })),
       ...this.cancels().map((cancel) => ({ kind: 'cancel' as const, cancel })),
-      ...this.unacknowledged().map((report) => ({ ...report, kind: 'report' as const })),
     ];
     this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));
   }

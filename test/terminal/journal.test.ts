@@ -143,6 +143,36 @@ t.test('what remains, and the average, are known until more is filled', (t) => {
   t.end();
 });
 
+t.test(
+  'what held before a further fill does not come back from a journal that was compacted',
+  (t) => {
+    const directory = t.testdir();
+    const journal = open(directory);
+    journal.noteSubmit(submitFrame('exe_1'));
+    const [first, second] = ['f1', 'f2'].map((fillId) => ({
+      type: 'report' as const,
+      executionId: 'exe_1',
+      status: 'partially_filled' as const,
+      fill: { fillId, price: 5_000, quantity: 0.5, filledAt: '2026-01-15T12:00:00.000Z' },
+    }));
+    journal.noteReport(
+      { ...first, remainingQuantity: 1.5, averageFillPrice: 5_000 } as ReportFrame,
+      1,
+    );
+    journal.noteReport(second as ReportFrame, 2);
+    journal.flush();
+    journal.close();
+    const known = journal.execution('exe_1');
+    for (const next of ['the first', 'the second']) {
+      const again = open(directory);
+      t.strictSame(again.execution('exe_1'), known, `${next} start`);
+      t.equal(again.unacknowledged().length, 2);
+      again.close();
+    }
+    t.end();
+  },
+);
+
 t.test('a torn last line is left out, wherever it was torn', (t) => {
   const directory = t.testdir();
   fill(directory);
