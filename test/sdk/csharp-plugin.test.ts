@@ -90,6 +90,7 @@ await t.test(
 const ends = {
   blocked: 'a journal that cannot be replaced fails as a full disk does',
   damaged: 'a journal that is damaged is refused, and free again',
+  kept: 'what is unknown is kept for 30 days: it may yet be carried out, and is then forgotten',
 } as const;
 for (const [name, says] of Object.entries(ends)) {
   await t.test(says, { skip: noMono }, (t) => {

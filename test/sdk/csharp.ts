@@ -14,6 +14,7 @@ export const programs = {
   bounds: `${root}test/sdk/csharp/FrameBounds.cs`,
   faults: `${root}test/sdk/csharp/FrameFaults.cs`,
   damaged: `${root}test/sdk/csharp/DamagedJournal.cs`,
+  kept: `${root}test/sdk/csharp/KeptJournal.cs`,
 } as const;
 
 /** For a test's `skip`. */

@@ -255,6 +255,36 @@ await t.test(
   },
 );
 
+/** Opens a journal again and again while days pass, and prints which of two ended commands it has. */
+const keeps = `
+import sys, time
+from signalbox.journal import Journal
+from signalbox.plugin import Source
+def journal():
+    return Journal(sys.argv[1], Source("terminal_a", "desk-1", "Sim101"))
+began, days = 1_800_000_000, 0
+time.time = lambda: began + days * 86400
+first = journal()
+for number, status in enumerate(("unknown", "filled"), 1):
+    submit = {"executionId": status, "expiresAt": "2027-01-15T08:00:00.000Z"}
+    first.note("execution", execution={"submit": submit, "state": None, "fills": [], "at": began})
+    first.note_report({"type": "report", "executionId": status, "status": status}, number)
+first.note("acknowledged", seq=2)
+first.close()
+for days in 1.9, 2.1, 29.9, 30.1:
+    again = journal()
+    print(*again.executions)
+    again.close()
+`;
+
+await t.test(
+  'what is unknown is kept for 30 days: it may yet be carried out, and is then forgotten',
+  { skip: noPython },
+  async (t) => {
+    t.equal(printedBy(['-c', keeps, t.testdir()]), 'unknown filled\nunknown\nunknown\n\n');
+  },
+);
+
 /** Takes a command up after the machine slept: Linux's monotonic clock stands still meanwhile. */
 const sleeps = `
 import sys, time

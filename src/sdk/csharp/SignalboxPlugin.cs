@@ -527,6 +527,8 @@ namespace Signalbox
     {
         /// <summary>Longer than an operator can let a signal live, and so longer than a command may be redelivered.</summary>
         static readonly TimeSpan Keep = TimeSpan.FromDays(2);
+        /// <summary>An unknown order may yet be carried out, as after a weekend: as long as the gateway takes reports on it.</summary>
+        static readonly TimeSpan KeepUnknown = TimeSpan.FromDays(30);
         /// <summary>Above so many, executions that can no longer be redelivered are forgotten earlier.</summary>
         const int ExecutionsMax = 100000;
         const int CompactAfter = 20000;
@@ -757,7 +759,8 @@ namespace Signalbox
             {
                 var expiresAt = Words.Time(execution.Submit.Text("expiresAt"));
                 var age = now - (execution.At > expiresAt ? execution.At : expiresAt);
-                if (!execution.IsFinal || waiting.Contains(execution.ExecutionId) || age < (excess > 0 ? TimeSpan.FromHours(1) : Keep)) continue;
+                var keep = excess > 0 ? TimeSpan.FromHours(1) : execution.Status == "unknown" ? KeepUnknown : Keep;
+                if (!execution.IsFinal || waiting.Contains(execution.ExecutionId) || age < keep) continue;
                 Executions.Remove(execution.ExecutionId);
                 excess--;
             }

@@ -58,6 +58,8 @@ class Journal:
 
     #: Longer than an operator can let a signal live, and so longer than a command may be redelivered.
     KEEP_SECONDS = 2 * 86400
+    #: An unknown order may yet be carried out, as after a weekend: as long as the gateway takes reports on it.
+    KEEP_UNKNOWN_SECONDS = 30 * 86400
     #: Above so many, executions that can no longer be redelivered are forgotten earlier.
     EXECUTIONS_MAX = 100_000
     COMPACT_AFTER = 20_000
@@ -227,7 +229,9 @@ class Journal:
         excess = len(self.executions) - self.EXECUTIONS_MAX
         for key, execution in list(self.executions.items()):
             age = now - max(execution.at, unix_seconds(execution.submit["expiresAt"]))
-            if not execution.is_final or key in waiting or age < (3600 if excess > 0 else self.KEEP_SECONDS):
+            is_unknown = (execution.state or {}).get("status") == "unknown"
+            keep = 3600 if excess > 0 else self.KEEP_UNKNOWN_SECONDS if is_unknown else self.KEEP_SECONDS
+            if not execution.is_final or key in waiting or age < keep:
                 continue
             del self.executions[key]
             excess -= 1
