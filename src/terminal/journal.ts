@@ -189,22 +189,15 @@ export class Journal {
     this.#dropOld();
     this.#entriesSinceCompaction = 0;
     if (this.#file === undefined) return;
-    // The reports first: the executions and cancels hold what they say, and must not take it twice when they are read.
+    // The seq first, since it would acknowledge reports before it. The reports next: the executions and cancels hold
+    // what they say, and must not take it twice when they are read.
     const entries: Entry[] = [
-      { kind: 'acknowledged', seq: this.#acknowledgedSeq() },
+      { kind: 'acknowledged', seq: this.#seq },
       ...this.unacknowledged().map((report) => ({ ...report, kind: 'report' as const })),
       ...this.executions().map((execution) => ({ kind: 'execution' as const, execution })),
       ...this.cancels().map((cancel) => ({ kind: 'cancel' as const, cancel })),
     ];
     this.#file.rewrite(entries.map((entry) => JSON.stringify(entry)));
-  }
-
-  /** The `seq` below the first kept report: a higher one would drop that report when the file is read. */
-  #acknowledgedSeq(): number {
-    for (const { seq } of this.#reports.values()) {
-      return seq === undefined ? this.#seq : seq - 1;
-    }
-    return this.#seq;
   }
 
   #dropOld(): void {
