@@ -3,6 +3,7 @@
  * they are needed, so that the everyday commands start fast.
  */
 import { findUser, suspendUser } from '../auth/accounts.js';
+import { isMoving } from '../auth/moving.js';
 import { refusePlan, stopAgain, userNotFound } from './account-operations.js';
 import { type Operations, pause } from './operation.js';
 
@@ -13,10 +14,9 @@ export const upkeepOperations = {
       if (freeze) stopAgain({ ending }, email);
       const user = freeze ? await suspendUser(store, email) : findUser(store, email);
       if (user === undefined) return userNotFound(email);
-      if (freeze) {
-        effects.userChanged(user.userId);
-        await effects.settled();
-      }
+      if (freeze) effects.userChanged(user.userId);
+      // What was begun before the suspension comes with the user, also at a second export.
+      if (isMoving(user)) await effects.settled();
       const { exportUser } = await import('../transfer/export-user.js');
       const exported = await exportUser({ reader: store, clock, pause, send }, user);
       return typeof exported === 'string' ? { refused: exported, email } : exported;

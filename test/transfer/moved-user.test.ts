@@ -475,6 +475,35 @@ t.test('so does one that waits for a signal whose outcome is unknown', async (t)
   t.ok(rows.some(({ collection, key }) => collection === 'idempotency' && key[1] === 'all'));
 });
 
+t.test(
+  'a suspended user that is exported again takes along what is still being accepted',
+  async (t) => {
+    const gateway = await aGateway();
+    const { store, memory, core } = gateway;
+    const endSuspension = memory.hang();
+    const suspending = suspendUser(store, ann);
+    await turns();
+    gateway.accept({}, () => undefined);
+    endSuspension();
+    const endAcceptance = memory.hang();
+    await suspending;
+    const collections: unknown[] = [];
+    const rows = {
+      send(row: unknown) {
+        collections.push((row as Partial<UserRow>).collection);
+        return Promise.resolve(true);
+      },
+    };
+    const context = { store, clock, effects: core, ending: new Set() };
+    const wanted = { email: ann, freeze: false };
+    const exporting = upkeepOperations['user.export'].run(context as never, wanted, rows as never);
+    await turns();
+    endAcceptance();
+    t.match(await exporting, { isMove: true });
+    t.ok(collections.includes('requests'));
+  },
+);
+
 const foreign: readonly unknown[] = [
   { collection: 'requests', key: ['usr_other', 'req_1'], record: {} },
   { collection: 'users', key: 'usr_other', record: { userId: 'usr_other' } },
