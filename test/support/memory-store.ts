@@ -20,6 +20,7 @@ import {
   type Writer,
   WriteRefused,
 } from '../../src/store/store.js';
+import type { RemovedKeys } from '../../src/store/sweeper.js';
 
 type Part = string | number;
 interface Row {
@@ -150,10 +151,17 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
       return result;
     },
 
-    sweep: async (order) => ({
-      swept: await store.transact((transaction) => sweeper(transaction, order)),
-      removed: {},
-    }),
+    async sweep(order) {
+      const removed: { [C in Collection]?: unknown[] } = {};
+      const swept = await store.transact((transaction) => {
+        const remove = (collection: Collection, key: KeyOf<Collection>): void => {
+          (removed[collection] ??= []).push(copyOf(key));
+          transaction.remove(collection, key);
+        };
+        return sweeper({ ...transaction, remove }, order);
+      });
+      return { swept, removed: removed as RemovedKeys };
+    },
 
     async backup(directory) {
       assertOpen();
