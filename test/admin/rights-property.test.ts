@@ -36,7 +36,7 @@ import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
-import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, plain, weighted } from '../support/random-acts.js';
 import { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -613,11 +613,6 @@ class Life {
 /** @returns one of the newest. */
 function recent<T>(list: readonly T[], pick: number): T | undefined {
   return list.at(-1 - (pick % Math.max(1, Math.min(list.length, 4))));
-}
-
-/** As the store and the file of a move keep it. */
-function plain<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 t.test('what is open is allowed, and memory holds what the disk holds', async () => {

@@ -14,7 +14,7 @@ import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, oneOf, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -472,10 +472,6 @@ function lastFired(settings: readonly Setting[]): number {
     return firesAt !== null && isTold && (next?.at ?? Infinity) >= firesAt;
   });
   return fired.at(-1)?.firesAt ?? 0;
-}
-
-function oneOf<T>(list: readonly T[], pick: number): T {
-  return list[pick % list.length] as T;
 }
 
 t.test('a command is carried out once, whatever the disk does', async () => {

@@ -22,7 +22,7 @@ import { recover } from '../../src/signals/moves.js';
 import { fromRecord, recordOf } from '../../src/signals/stored-execution.js';
 import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure } from '../../src/store/store.js';
-import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
+import { diskWeights, FailingDisk, oneOf, plain, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
@@ -363,10 +363,6 @@ class Life {
   }
 }
 
-function oneOf<T>(list: readonly T[], pick: number): T {
-  return list[pick % list.length] as T;
-}
-
 /** @returns the frame about one of the ids; undefined when there is none. */
 function about(
   ids: ReadonlySet<string>,
@@ -375,11 +371,6 @@ function about(
 ): object | undefined {
   const id = [...ids][pick % Math.max(1, ids.size)];
   return id === undefined ? undefined : frameOf(id);
-}
-
-/** As the store keeps it. */
-function plain<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 t.test('memory holds what a fresh start reads from the disk', async () => {

@@ -16,7 +16,7 @@ import {
 } from '../../src/model/execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
-import { weighted } from '../support/random-acts.js';
+import { oneOf, weighted } from '../support/random-acts.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
@@ -201,10 +201,6 @@ class Life extends Story {
     assert.equal(book.size, 0, 'what is over stays in memory');
     assert.deepEqual([book.openOrders.of(1), book.openOrders.of(2)], [0, 0]);
   }
-}
-
-function oneOf<T>(list: readonly T[], pick: number): T {
-  return list[pick % list.length] as T;
 }
 
 /** Throws when a submit frame leaves after its TTL. */

@@ -1,4 +1,4 @@
-/** What random stories are made of: acts by weight, and a disk that hangs, fails, refuses and recovers. */
+/** What random stories are made of: acts by weight, what they pick, and a disk that hangs, fails, refuses and recovers. */
 import fc from 'fast-check';
 import type { MemoryStore } from './memory-store.js';
 import { turns } from './simulated-gateway.js';
@@ -12,6 +12,16 @@ export function weighted<Act extends string>(
       arbitrary: fc.constant(act),
     })),
   );
+}
+
+/** @returns the one that the number picks. */
+export function oneOf<T>(list: readonly T[], pick: number): T {
+  return list[pick % list.length] as T;
+}
+
+/** As the store and the file of a move keep it. */
+export function plain<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 /** Of the disk's acts. */
