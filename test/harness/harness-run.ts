@@ -39,7 +39,10 @@ export async function runHarness<Option extends string>(
   const verdict = new Verdict();
   console.log(`seed ${seed}, ${formatOptions(defaults, options)}, data in ${directory}`);
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
-  const atExit = (stop: () => void): void => void process.on('exit', stop);
+  // One listener for all: Node warns of a leak when there are more than ten.
+  const stops: (() => void)[] = [];
+  process.on('exit', () => stops.forEach((stop) => stop()));
+  const atExit = (stop: () => void): void => void stops.push(stop);
   const chance = new Chance(seed, name);
   let end = 'aborted';
   try {
