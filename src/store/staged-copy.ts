@@ -4,6 +4,7 @@
  * that is done, when the command is gone, and otherwise when the store is opened next.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '../lib/error-text.js';
 import { randomHex } from '../lib/ids.js';
@@ -43,7 +44,8 @@ export async function withStagedCopy(
     if (refusal === undefined) await use(name);
     return refusal;
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    // By a thread: the removal of some gigabytes takes a while.
+    await rm(staging, { recursive: true, force: true });
   }
 }
 
