@@ -32,7 +32,7 @@ export class EventHub {
   readonly #subscribers = new Map<string, Set<Subscriber>>();
   /** Subscribers with pending events of this turn of the event loop. */
   #notified = new Set<Subscriber>();
-  /** Events of any source since the notified subscribers were last pumped. */
+  /** Events of any user since the notified subscribers were last pumped. */
   #unpumped = 0;
   #unpumpedBytes = 0;
 
@@ -65,9 +65,12 @@ export class EventHub {
     ring.push({ seq, at: clock.monotonic(), source, frame });
     this.#deps.eventsPublished.add();
     for (const subscriber of this.#subscribers.get(userId) ?? noSubscribers) {
-      if (subscriber.source === source) this.#notify(subscriber);
+      if (subscriber.source !== source) continue;
+      subscriber.pending++;
+      this.#notified.add(subscriber);
     }
-    if (++this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
+    if (this.#unpumped++ === 0) setImmediate(() => this.#pumpNotified());
+    if (this.#unpumped >= this.#pumpedAt) this.#pumpNotified();
     return frame;
   }
 
@@ -111,18 +114,14 @@ export class EventHub {
     }
   }
 
-  #notify(subscriber: Subscriber): void {
-    subscriber.pending++;
-    if (this.#notified.size === 0) setImmediate(() => this.#pumpNotified());
-    this.#notified.add(subscriber);
-  }
-
   #pumpNotified(): void {
     const notified = this.#notified;
     this.#notified = new Set();
     this.#unpumped = 0;
     this.#unpumpedBytes = 0;
     for (const each of notified) each.pump();
+    // Only now: the memory of all users would drop events that no reader has seen.
+    this.#memory.trim();
   }
 }
 

@@ -52,7 +52,7 @@ export class ReplayMemory {
     if (to > 0) this.#classes[to]?.add(ring);
   }
 
-  /** Drops events down to the bound. Call it after a push: a new event goes only if its ring has no other. */
+  /** Drops events down to the bound. Call it when readers have what is new: an event may go that has just come. */
   trim(): void {
     while (this.#bytes > this.bytesMax) {
       const largest = this.#classes.findLast((rings) => rings.size > 0);

@@ -66,7 +66,6 @@ export class EventRing implements Held {
     this.#lastSeq = seq;
     this.#resize(length);
     this.#evict(at);
-    this.memory.trim();
   }
 
   get isEmpty(): boolean {

@@ -78,6 +78,17 @@ t.test('nor does one that brings more bytes than it holds', async (t) => {
   t.strictSame(reader.sink.seqs, upTo(40));
 });
 
+t.test('nor does a large event that comes while the memory of all users is full', async (t) => {
+  const { publish, subscribe } = setUp({ replayBytesMax: 20_000 });
+  for (let i = 0; i < 100; i++) publish('a', `other ${i}`);
+  await turn();
+  const reader = subscribe('a');
+  publish('a', 'u1', 'x'.repeat(3_000));
+  await turn();
+  t.equal(reader.sink.wasAborted, false);
+  t.strictSame(reader.sink.seqs, [1]);
+});
+
 t.test('nor does a turn in which another terminal of the user brings so much', async (t) => {
   const { publish, subscribe } = setUp({ replayEventsMax: 10 });
   const reader = subscribe('a');
@@ -271,6 +282,24 @@ t.test(
     assert(gaps > 0 && resumed > 0, 'the property saw gaps and replays');
   },
 );
+
+t.test('beyond the bytes of all users the oldest leave at the end of a turn', async (t) => {
+  const replayBytesMax = 20_000;
+  const { hub, publish } = setUp({ replayBytesMax });
+  const userIds = Array.from({ length: 20 }, (_, i) => `u${i}`);
+  const held = (userId: string): number => {
+    const ring = hub.ringOf(userId);
+    let oldest = 0;
+    while (!ring.reaches(oldest, key('a'), 0)) oldest++;
+    return ring.next(oldest, key('a'), 0)?.bytes.length ?? 0;
+  };
+  for (let i = 0; i < 5; i++) {
+    for (const userId of userIds) publish('a', userId);
+    await turn();
+    const bytes = userIds.reduce((sum, userId) => sum + held(userId), 0);
+    t.ok(bytes <= replayBytesMax, `${bytes} bytes`);
+  }
+});
 
 t.test(
   'events of an idle user leave memory when they are too old, and their number stays',

@@ -145,6 +145,7 @@ function ringIn(memory: ReplayMemory) {
     ring,
     push: (length: number, source = 'a'): void => {
       ring.push({ seq: ring.lastSeq + 1, at: 0, source, frame: frame(length) });
+      memory.trim();
     },
     /** @returns seq of the oldest event that the ring still has. */
     oldest: (): number => {
