@@ -130,9 +130,10 @@ await t.test('the bot client for Python', { skip: noPython }, async (t) => {
     t.strictSame((await call('rule', [null])).value, ['backoff', 'raised']);
   });
 
-  const cured: readonly [name: string, reply: Reply, pause: number][] = [
+  const cured: readonly [name: string, reply: Reply | Drip, pause: number][] = [
     ['a connection that breaks', 'reset-after-body', 0.25],
     ['an answer that breaks off', 'cut', 0.25],
+    ['an answer whose head breaks off', { atOnce: 'HTTP/1.1 409 No\r\nRetry-A', slowly: '' }, 0.25],
     ['no answer in time', 'silent', 0.25],
     ['a proxy that answers', { status: 502, body: '<h1>Bad Gateway</h1>' }, 0.25],
     ['a success that is unreadable', { status: 202, body: '<h1>Welcome</h1>' }, 0.25],

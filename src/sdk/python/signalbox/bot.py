@@ -441,18 +441,26 @@ class Wire:
 
 
 class FinalResponse(http.client.HTTPResponse):
-    """Skips interim answers of a proxy, such as a 103; http.client skips only a 100."""
+    """
+    Skips interim answers of a proxy, such as a 103; http.client skips only a 100. An answer whose head is cut off is
+    none; http.client takes it as it is, without its error code.
+    """
 
     def begin(self) -> None:
+        received: _Received = self.fp.raw  # type: ignore[attr-defined]  # `begin` closes `fp` if there is no body.
         super().begin()
         while 100 < self.status < 200 and self.status != 101:
             self.headers = self.msg = None  # type: ignore[assignment]
             super().begin()
+        if received.has_ended:  # Nothing is read behind the empty line of a whole head.
+            raise http.client.IncompleteRead(b"")
 
 
 class _Received(io.RawIOBase):
     def __init__(self, sock: socket.socket, left: Callable[..., float]) -> None:
         self._sock, self._left, self._taken = sock, left, 0
+        #: Whether the other side has closed the connection.
+        self.has_ended = False
         self._raw: Any = sock.makefile("rb", 0)  # Keeps the socket open until it is closed, too.
 
     def readable(self) -> bool:
@@ -462,6 +470,7 @@ class _Received(io.RawIOBase):
         self._sock.settimeout(self._left(self._taken))
         size: Optional[int] = self._raw.readinto(into)
         self._taken += size or 0
+        self.has_ended = size == 0
         return size
 
     def close(self) -> None:
