@@ -18,11 +18,9 @@ import { createLogin } from '../../src/endpoints/login.js';
 import { createRevokeKey } from '../../src/endpoints/revoke-key.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import type { Gate } from '../../src/http/gate.js';
-import { every, type Timer } from '../../src/lib/clock.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import type { User } from '../../src/model/records.js';
 import { importKeyOf } from '../../src/store/key-layout.js';
-import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { importUser } from '../../src/transfer/import-user.js';
 import type { UserRow } from '../../src/transfer/user-file.js';
@@ -137,7 +135,6 @@ class Story {
   readonly #faults: unknown[] = [];
   #place = 0;
   #signals = 0;
-  #look!: Timer;
   #plugin: Awaited<ReturnType<SimulatedGateway['plugin']>> | undefined;
 
   readonly act: Readonly<Record<Act, (pick: number) => unknown>> = {
@@ -202,7 +199,6 @@ class Story {
       batch.put('users', ann.userId, ann);
       batch.put('emails', ann.email, ann.userId);
     });
-    this.#watch();
   }
 
   async take(act: Act, pick: number): Promise<void> {
@@ -224,11 +220,6 @@ class Story {
     if (this.#faults.length > 0) throw this.#faults[0];
   }
 
-  #watch(): void {
-    const { clock, health } = this.gateway;
-    this.#look = every(clock, commitLookMs, () => health.look());
-  }
-
   async #pass(ms: number): Promise<void> {
     await this.gateway.pass(ms, 500);
   }
@@ -239,11 +230,9 @@ class Story {
     this.#open.clear();
     this.act.drop(0);
     await this.#disk.die(fate);
-    this.#look.cancel();
     this.#importing = new Set();
     this.#ending = new Set();
     this.gateway = this.gateway.restart();
-    this.#watch();
     await turns();
   }
 
@@ -487,8 +476,6 @@ class Story {
     assert.equal(book.size, 0, 'what is over stays in memory');
     assert.equal(book.openOrders.of(1), 0, 'open orders');
     assert.equal(deadlines.size, 0, 'deadlines that are left behind');
-    this.#look.cancel();
-    deadlines.stop();
   }
 }
 

@@ -21,7 +21,6 @@ import type { WriterCallbacks } from '../../src/events/event-writer.js';
 import { createEntry } from '../../src/http/entry.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { createGate } from '../../src/http/gate.js';
-import { every, type Timer } from '../../src/lib/clock.js';
 import { hourMs } from '../../src/lib/durations.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { reportableStatuses } from '../../src/model/execution.js';
@@ -32,7 +31,6 @@ import { routes } from '../../src/routes.js';
 import { recordOf } from '../../src/signals/stored-execution.js';
 import { heldCollections } from '../../src/store/held-collections.js';
 import { collections, type Collection, type KeyOf } from '../../src/store/key-layout.js';
-import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
@@ -128,7 +126,6 @@ class Process {
   /** Moves that wait for their next rows. */
   readonly rows: { readonly pass: () => void; readonly cut: () => void }[] = [];
   readonly #sweep: ReturnType<typeof createSweep>;
-  readonly #look: Timer;
   #isSweeping = false;
   #isDead = false;
 
@@ -138,7 +135,7 @@ class Process {
     onError: (error: unknown) => void,
   ) {
     this.gateway = new SimulatedGateway({ clock, limits, store: this.#mortal(memory) });
-    const { core, store, trail, health } = this.gateway;
+    const { core, store, trail } = this.gateway;
     const shared = { store, clock, trail, limits: this.gateway.limits };
     const secret = 'a secret of the user tokens';
     const userTokens = createUserTokens({ secret, clock, lifetimeMs: hourMs });
@@ -156,7 +153,6 @@ class Process {
       settings: { ...shippedSettings, limits: this.gateway.limits, dataDir: '' },
     };
     this.#sweep = createSweep({ ...shared, retentionClock: core.retentionClock, onError });
-    this.#look = every(clock, commitLookMs, () => health.look());
   }
 
   #living<T>(promise: Promise<T>): Promise<T> {
@@ -194,10 +190,7 @@ class Process {
 
   die(): void {
     this.#isDead = true;
-    this.#look.cancel();
-    this.gateway.deadlines.stop();
-    const { cancelAll, stops, terminals } = this.gateway.core;
-    for (const part of [cancelAll, stops, terminals.lostOrders]) part.stop();
+    this.gateway.stop();
   }
 }
 
@@ -345,8 +338,7 @@ class Life {
   async #kill(fate: 'lost' | 'kept'): Promise<void> {
     this.#process.die();
     await this.#disk.die(fate);
-    // In the next millisecond, so that new ids follow the known ones.
-    this.#process = this.#start(new SimulatedClock(this.#process.clock.now() + 1));
+    this.#process = this.#start(new SimulatedClock(this.#process.clock.now()));
     await turns();
   }
 

@@ -10,18 +10,15 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { halt, resumeTrading } from '../../src/auth/brakes.js';
-import { every, type Timer } from '../../src/lib/clock.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import type { Capability } from '../../src/model/records.js';
 import type { SourceStatus } from '../../src/plugins/presence.js';
 import type { SnapshotAnswer } from '../../src/plugins/snapshots.js';
 import { readExecution } from '../../src/signals/stored-execution.js';
-import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 const limits = { heartbeatWindowMs: 20_000 };
 const ttls = [2_000, 40_000, 300_000];
@@ -121,7 +118,6 @@ class Life {
   readonly #cancelled = new Set<string>();
   readonly #statuses = new Map<string, SourceStatus>();
   #questions: SnapshotAnswer[][] = [];
-  #look!: Timer;
 
   readonly #act: Readonly<Record<Act, (terminal: Terminal, pick: number) => unknown>> = {
     submit: ({ instanceId }, pick) => {
@@ -193,7 +189,9 @@ class Life {
     'kill in a commit that is kept': () => this.#kill('kept'),
   };
 
-  constructor() {
+  async begin(): Promise<void> {
+    // Ids go on after those of the users that the store has.
+    await this.gateway.store.write((batch) => batch.put('users', user.userId, user));
     this.#start();
     for (const terminal of this.#terminals) {
       this.#connect(terminal);
@@ -208,8 +206,7 @@ class Life {
   }
 
   #start(): void {
-    const { hub, clock, health } = this.gateway;
-    this.#look = every(clock, commitLookMs, () => health.look());
+    const { hub } = this.gateway;
     this.#statuses.clear();
     const publish = hub.publish.bind(hub);
     hub.publish = (userId, event) => {
@@ -285,21 +282,9 @@ class Life {
     }
     this.#questions = [];
     await this.#disk.die(fate);
-    this.#restart();
-    await turns();
-  }
-
-  #restart(): void {
-    this.end();
-    // In the next millisecond, so that new ids follow the known ones.
-    const clock = new SimulatedClock(this.gateway.clock.now() + 1);
-    this.gateway = this.gateway.restart({ clock });
+    this.gateway = this.gateway.restart();
     this.#start();
-  }
-
-  end(): void {
-    this.#look.cancel();
-    this.gateway.deadlines.stop();
+    await turns();
   }
 
   async finish(): Promise<void> {
@@ -355,9 +340,9 @@ t.test(
         fc.array(acts, { minLength: 20, maxLength: 120, size: 'max' }),
         async (taken) => {
           const life = new Life();
+          await life.begin();
           for (const { act, pick } of taken) await life.take(act, pick);
           await life.finish();
-          life.end();
         },
       ),
       { numRuns: 100 },

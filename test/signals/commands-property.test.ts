@@ -6,13 +6,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { every, type Timer } from '../../src/lib/clock.js';
 import { isFinalCancel } from '../../src/model/cancellation.js';
 import { isCancellable, isFinal } from '../../src/model/execution.js';
 import type { CancelAfterView } from '../../src/signals/cancel-after.js';
 import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
-import { commitLookMs } from '../../src/store/storage-health.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { diskWeights, FailingDisk, oneOf, weighted } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
@@ -176,7 +174,6 @@ class Story {
   readonly settings = new Map<number, Setting[]>(keyIds.map((keyId) => [keyId, []]));
   readonly #faults: unknown[] = [];
   #life = 0;
-  #look!: Timer;
   #signals = 0;
 
   readonly act: Readonly<Record<Act, (pick: number) => unknown>> = {
@@ -202,7 +199,6 @@ class Story {
   };
 
   async begin(): Promise<void> {
-    this.#watch();
     this.terminal.connect(this.gateway);
     await turns();
   }
@@ -226,11 +222,6 @@ class Story {
     if (this.#faults.length > 0) throw this.#faults[0];
   }
 
-  #watch(): void {
-    const { clock, health } = this.gateway;
-    this.#look = every(clock, commitLookMs, () => health.look());
-  }
-
   async #pass(ms: number): Promise<void> {
     await this.gateway.pass(ms, 500);
     if (this.terminal.isOpen) this.terminal.plugin?.say({ type: 'heartbeat' });
@@ -240,9 +231,7 @@ class Story {
     this.#life++;
     this.terminal.drop();
     await this.#disk.die(fate);
-    this.#look.cancel();
     this.gateway = this.gateway.restart();
-    this.#watch();
     await turns();
   }
 
@@ -460,8 +449,6 @@ class Story {
     terminal.drop();
     await gateway.pass(gateway.limits.heartbeatWindowMs + 1_000);
     assert.equal(gateway.deadlines.size, 0, 'deadlines that are left behind');
-    this.#look.cancel();
-    gateway.deadlines.stop();
   }
 }
 

@@ -11,7 +11,6 @@ import { keyOperations } from '../../src/admin/key-operations.js';
 import type { OperationContext } from '../../src/admin/operation.js';
 import { upkeepOperations } from '../../src/admin/upkeep-operations.js';
 import { putApiKey } from '../../src/auth/api-key.js';
-import { every, type Timer } from '../../src/lib/clock.js';
 import { minuteMs } from '../../src/lib/durations.js';
 import { createIdSource } from '../../src/lib/ids.js';
 import { isFinalCancel } from '../../src/model/cancellation.js';
@@ -20,11 +19,9 @@ import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { recover } from '../../src/signals/moves.js';
 import { fromRecord, recordOf } from '../../src/signals/stored-execution.js';
-import { commitLookMs } from '../../src/store/storage-health.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { diskWeights, FailingDisk, oneOf, plain, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -99,7 +96,6 @@ class Life {
   readonly #disk = new FailingDisk(() => this.gateway.memory);
   readonly #terminals = { u1: new Terminal(), u2: new Terminal() };
   readonly #ending: OperationContext['ending'] = new Set();
-  #look!: Timer;
   #names = 0;
 
   readonly #act: Readonly<Record<Act, (userId: UserId, pick: number) => unknown>> = {
@@ -183,7 +179,6 @@ class Life {
         }
       }
     });
-    this.#watch();
     for (const userId of userIds) this.#connect(userId);
   }
 
@@ -261,11 +256,6 @@ class Life {
     core.cancels.accept(entry, `c${++this.#names}`, 'cancel', () => undefined);
   }
 
-  #watch(): void {
-    const { clock, health } = this.gateway;
-    this.#look = every(clock, commitLookMs, () => health.look());
-  }
-
   async #pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 500) {
       await this.gateway.pass(500);
@@ -277,21 +267,8 @@ class Life {
     for (const userId of userIds) this.#terminals[userId].drop();
     this.#ending.clear();
     await this.#disk.die(fate);
-    this.#restart();
+    this.gateway = this.gateway.restart();
     await turns();
-  }
-
-  /** In the next millisecond, so that new ids follow the known ones. */
-  #restart(): void {
-    this.end();
-    const clock = new SimulatedClock(this.gateway.clock.now() + 1);
-    this.gateway = this.gateway.restart({ clock });
-    this.#watch();
-  }
-
-  end(): void {
-    this.#look.cancel();
-    this.gateway.deadlines.stop();
   }
 
   async recover(): Promise<void> {
@@ -327,7 +304,7 @@ class Life {
     const before = this.#state();
     for (const userId of userIds) this.#terminals[userId].drop();
     await turns();
-    this.#restart();
+    this.gateway = this.gateway.restart();
     assert.deepEqual(this.#state(), before);
   }
 
@@ -386,7 +363,6 @@ t.test('memory holds what a fresh start reads from the disk', async () => {
           life.checkMemory();
           await life.checkRestart();
         }
-        life.end();
       },
     ),
     { numRuns: 60 },

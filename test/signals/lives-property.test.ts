@@ -224,7 +224,6 @@ t.test('what was accepted has one end, and leaves memory', async (t) => {
         await life.take('turns');
         for (const { act, pick } of all) await life.take(act, pick);
         await life.finish();
-        life.gateway.deadlines.stop();
       },
     ),
     { numRuns: 100 },

@@ -113,7 +113,7 @@ class StoppedLives extends Story {
     meanwhile?: (dead: SimulatedGateway) => Promise<void>,
   ): Promise<void> {
     await this.die(fate);
-    this.gateway.deadlines.stop();
+    this.gateway.stop();
     await meanwhile?.(this.gateway);
     this.gateway = this.gateway.restart();
   }
@@ -189,7 +189,6 @@ t.test('nothing leaves after its stop, whatever is under way', async (t) => {
       await story.take('connect');
       for (const step of all) await story.take(step);
       await story.finish();
-      story.gateway.deadlines.stop();
     }),
     { numRuns: 150 },
   );

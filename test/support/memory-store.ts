@@ -50,6 +50,8 @@ export interface MemoryStore extends Store {
   refuseWrites(refused: boolean): void;
   /** Commits hang from now on. @returns ends that. */
   hang(): () => void;
+  /** `listen` replaces the last one. It hears of each commit and refusal, before the caller that asked for it. */
+  watchCommits(listen: (succeeded: boolean) => void): void;
 }
 
 export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock): MemoryStore {
@@ -63,6 +65,7 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
   let closed = false;
   let refused = false;
   let hanging: Promise<void> | undefined;
+  let onCommit: ((succeeded: boolean) => void) | undefined;
 
   /** What a transaction sees now. */
   const newest = (): Rows => (filling ?? underWay)?.rows ?? committed;
@@ -103,6 +106,8 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
     } else {
       group.resolve();
     }
+    // A write that may use the reserve does not prove that the disk has space again.
+    onCommit?.(!fails && !refused);
     if (filling !== undefined) setImmediate(begin);
     else for (const resolve of idle.splice(0)) resolve();
   }
@@ -118,7 +123,9 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
 
   function refusalNow({ usesReserve = false }: TransactOptions = {}): WriteRefused | undefined {
     if (closed) return new WriteRefused('the store is closed');
-    return refused && !usesReserve ? new WriteRefused('the disk is full: simulated') : undefined;
+    if (!refused || usesReserve) return undefined;
+    onCommit?.(false);
+    return new WriteRefused('the disk is full: simulated');
   }
 
   const reader = readerOf(() => {
@@ -200,6 +207,10 @@ export function createMemoryStore(clock: Pick<Clock, 'monotonic'> = systemClock)
         hanging = undefined;
         release();
       };
+    },
+
+    watchCommits(listen) {
+      onCommit = listen;
     },
   };
   return store;

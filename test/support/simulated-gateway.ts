@@ -13,6 +13,7 @@ import { shippedPlans } from '../../src/plans.js';
 import { shippedPlatforms } from '../../src/platforms.js';
 import { Connection } from '../../src/plugins/connection.js';
 import { routes } from '../../src/routes.js';
+import { newestRequestId } from '../../src/signals/newest-request.js';
 import type { NotAccepted } from '../../src/signals/pending-signal.js';
 import type { Accepted } from '../../src/signals/accepted-signal.js';
 import type { BookEntry } from '../../src/signals/book-entry.js';
@@ -22,7 +23,7 @@ import type { OrderFilter } from '../../src/signals/order-filter.js';
 import { route } from '../../src/signals/routing.js';
 import { holdRecords } from '../../src/store/held-records.js';
 import { StorageHealth } from '../../src/store/storage-health.js';
-import { StoreFailure, type Store } from '../../src/store/store.js';
+import type { Store } from '../../src/store/store.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore, type MemoryStore } from './memory-store.js';
 import { shippedLimits } from './shipped-limits.js';
@@ -93,13 +94,14 @@ export class SimulatedGateway {
     this.memory = store ?? createMemoryStore(this.clock);
     this.limits = shippedLimits(limits);
     this.health = new StorageHealth(this.clock);
-    this.store = holdRecords(telling(this.memory, this.health));
+    this.store = holdRecords(this.memory);
+    this.memory.watchCommits((succeeded) => this.health.noteCommit(succeeded));
     this.health.watch(this.store);
     this.core = new Core({
       store: this.store,
       health: this.health,
       clock: this.clock,
-      ids: createIdSource(this.clock),
+      ids: createIdSource(this.clock, newestRequestId(this.store, this.clock.now())),
       limits: this.limits,
       plans: shippedPlans,
       platforms: shippedPlatforms,
@@ -155,12 +157,15 @@ export class SimulatedGateway {
     };
   }
 
-  /** A crash: nothing of this life's memory survives, and none of its timers fires. */
+  /** The end of this life: none of its timers fires, and what it does in slices goes no further. */
+  stop(): void {
+    const { deadlines, cancelAll, stops, terminals } = this.core;
+    for (const part of [deadlines, cancelAll, stops, terminals.lostOrders]) part.stop();
+  }
+
+  /** A crash: nothing of this life's memory survives. */
   restart(life: Pick<Life, 'clock' | 'isStarting'> = {}): SimulatedGateway {
-    this.deadlines.stop();
-    this.core.cancelAll.stop();
-    this.core.stops.stop();
-    this.core.terminals.lostOrders.stop();
+    this.stop();
     const clock = new SimulatedClock(this.clock.now());
     return new SimulatedGateway({ clock, store: this.memory, limits: this.limits, ...life });
   }
@@ -298,10 +303,14 @@ export class SimulatedGateway {
     return this.store.get('openExecutions', key) ?? this.store.get('finalExecutions', key);
   }
 
-  /** Advances in steps, so that commits and what they set off happen in between. */
+  /**
+   * Advances in steps, so that commits and what they set off happen in between. Only steps of 500 ms at most find a
+   * commit that hangs: to a longer one the loop was held.
+   */
   async pass(ms: number, stepMs = ms): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       this.clock.advance(Math.min(stepMs, left));
+      this.health.look();
       await turns();
     }
   }
@@ -337,22 +346,4 @@ export function publishedEvents(gateway: SimulatedGateway, instanceId = 'desk-1'
 /** Lets every commit and all that follows from it happen. */
 export async function turns(count = 12): Promise<void> {
   for (let i = 0; i < count; i++) await nextTurn();
-}
-
-/** As the real store does: a watcher hears of a commit before the caller that asked for it. */
-function telling(memory: MemoryStore, health: StorageHealth): Store {
-  const told = <T>(commit: Promise<T>): Promise<T> => {
-    commit.then(
-      () => health.noteCommit(true),
-      (error: unknown) => {
-        if (error instanceof StoreFailure) health.noteCommit(false);
-      },
-    );
-    return commit;
-  };
-  return {
-    ...memory,
-    write: (fill) => told(memory.write(fill)),
-    transact: (work, options) => told(memory.transact(work, options)),
-  };
 }
