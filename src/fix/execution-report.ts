@@ -80,6 +80,8 @@ export interface ReadReport {
   readonly evidence: Evidence | undefined;
   /** A trade was taken back or corrected: quantities of the gateway never fall, so people have to know. */
   readonly isUndo: boolean;
+  /** The venue no longer knows the order, and it has no other end. */
+  readonly isForgotten: boolean;
   /** The venue is working on a cancel. */
   readonly isCancelPending: boolean;
   /** The venue has the order, or has had it. */
@@ -93,9 +95,14 @@ export function readReport(message: ReceivedMessage, context: ReportContext): Re
   const isUndo = undoesTrade(message);
   const fill = isTrade(message) ? fillOf(message, context) : undefined;
   const evidence = evidenceOf(message, context, fill?.fill.quantity ?? 0);
+  const news = isUndo ? undefined : newsOf(known, evidence, fill);
+  const isForgotten = news?.status === 'unknown';
+  // Each logon asks for a forgotten order: reported each time, it would stay in the journal for ever.
+  const isRepeated = isForgotten && known.status === 'unknown' && fill === undefined;
   return {
-    evidence: isUndo ? undefined : newsOf(known, evidence, fill),
+    evidence: isRepeated ? undefined : news,
     isUndo,
+    isForgotten,
     isCancelPending: valueOf(message, tags.OrdStatus) === '6',
     isTaken: evidence.status !== 'rejected',
     isRevived: known.status === 'rejected' && lives(evidence),

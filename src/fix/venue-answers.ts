@@ -74,9 +74,8 @@ export class VenueAnswers {
     const isCancelAsked = (): boolean =>
       journal.cancelled(valueOf(message, tags.ClOrdID) ?? '') !== undefined ||
       journal.mayBeCancelled(executionId);
-    const context = { order, known, isCancelAsked, nowMs };
-    const read = readReport(message, context);
-    const { evidence, isUndo, isCancelPending, isTaken, isRevived } = read;
+    const read = readReport(message, { order, known, isCancelAsked, nowMs });
+    const { evidence, isUndo, isForgotten, isCancelPending, isTaken, isRevived } = read;
     if (isTaken) journal.noteTaken(order);
     if (isUndo) {
       this.#say(
@@ -93,21 +92,18 @@ export class VenueAnswers {
         executionId,
       );
     }
-    // Each logon asks for an order that the venue forgot: reported each time, it would stay in the journal for ever.
-    const isRepeated = evidence?.status === 'unknown' && known.status === 'unknown';
-    const isNews = !isRepeated || evidence.fill !== undefined;
-    if (evidence !== undefined && isNews) plugin.report(executionId, evidence);
+    if (evidence !== undefined) plugin.report(executionId, evidence);
     const ended = cancelOutcomes[plugin.known(executionId)?.status ?? 'working'];
     const askedBy = isStatusAnswer(message) ? doubts.takeAnswered(clOrdId) : undefined;
     for (const cancel of cancels) {
       if (ended !== undefined) this.#settle(cancel, ended);
-      else if (evidence?.status === 'unknown') this.#doubtCancel(cancel);
+      else if (isForgotten) this.#doubtCancel(cancel);
       else this.#afterReport(cancel, order, isCancelPending, askedBy);
     }
     // A doubt stays after PendingNew (not decided yet), while a cancel is open, and after a report that may be old.
-    const isCancelOpen =
-      evidence?.status !== 'unknown' && journal.cancelsOf(executionId).length > 0;
-    const isFresh = evidence !== undefined && valueOf(message, tags.PossResend) !== 'Y';
+    const isCancelOpen = !isForgotten && journal.cancelsOf(executionId).length > 0;
+    const isResent = valueOf(message, tags.PossResend) === 'Y';
+    const isFresh = (evidence !== undefined || isForgotten) && !isResent;
     const isAnswer = isFresh || askedBy !== undefined;
     if (isAnswer && evidence?.status !== 'submitted' && !isCancelOpen) doubts.delete(clOrdId);
   }
