@@ -3,6 +3,7 @@ import t from 'tap';
 import { report, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
+import { reported } from '../model/contract-states.js';
 
 /** Longer than a busy machine takes to confirm. The tests run at the same time, to wait for it together. */
 const executionConfirmTimeoutMs = 15_000;
@@ -31,18 +32,8 @@ t.test('sent and never confirmed: confirmation_timeout, and not before its time'
 t.test('an unknown is corrected by whatever a late report proves', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  const statuses = [
-    'submitted',
-    'working',
-    'partially_filled',
-    'filled',
-    'completed',
-    'cancelled',
-    'rejected',
-    'expired',
-  ];
   const orders = [];
-  for (const status of statuses) orders.push({ status, ...(await gateway.order(user, plugin)) });
+  for (const status of reported) orders.push({ status, ...(await gateway.order(user, plugin)) });
   for (const [index, { status, requestId, executionId }] of orders.entries()) {
     await gateway.becomes(user, requestId, 'unknown');
     await tell(plugin, report(index + 1, executionId, status));

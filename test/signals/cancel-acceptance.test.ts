@@ -4,6 +4,7 @@ import t from 'tap';
 import { isFinalCancel } from '../../src/model/cancellation.js';
 import { isCancellable, isFinal } from '../../src/model/execution.js';
 import { turns, working } from '../support/simulated-gateway.js';
+import { reportedCancels } from '../model/contract-states.js';
 
 t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
   const { gateway, plugin, id } = await working();
@@ -138,7 +139,6 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
     'expired',
     'unknown',
   ];
-  const outcomes = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'];
   const step = fc.oneof(
     {
       weight: 3,
@@ -149,7 +149,7 @@ t.test('however fill and cancel race, one of them wins, and every record agrees'
     {
       weight: 3,
       arbitrary: fc
-        .tuple(fc.constantFrom(...outcomes), fc.integer({ min: 1, max: 3 }))
+        .tuple(fc.constantFrom(...reportedCancels), fc.integer({ min: 1, max: 3 }))
         .map(([status, attempt]) => ({ kind: 'cancel_report' as const, status, attempt })),
     },
     {

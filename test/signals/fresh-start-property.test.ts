@@ -23,6 +23,7 @@ import { StoreFailure } from '../../src/store/store.js';
 import { diskWeights, FailingDisk, oneOf, plain, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
+import { reportedCancels } from '../model/contract-states.js';
 
 const limits = { staleProcessingMs: 5_000 };
 /** Each with its keys. */
@@ -30,7 +31,6 @@ const users = { u1: [1, 2], u2: [3, 4] } as const;
 type UserId = keyof typeof users;
 const userIds = Object.keys(users) as UserId[];
 const ttls = [2_000, 40_000, 300_000];
-const cancelStatuses = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'];
 const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
 const emailOf = (userId: UserId): string => `${userId}@example.com`;
 
@@ -118,7 +118,7 @@ class Life {
     'report the cancel': (userId, pick) => {
       const terminal = this.#terminals[userId];
       const frame = about(terminal.cancels, pick, (cancelRequestId) => {
-        const status = oneOf(cancelStatuses, pick >> 3);
+        const status = oneOf(reportedCancels, pick >> 3);
         return { type: 'cancel_report', seq: ++terminal.seq, cancelRequestId, status };
       });
       terminal.say(frame);

@@ -21,6 +21,7 @@ import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
 import { Story } from './story.js';
+import { reportedCancels } from '../model/contract-states.js';
 
 /** Most looks at the clock, of 1 ms each, between the decision to send and the frame. */
 const ticksMax = 20;
@@ -69,7 +70,6 @@ const boundaries = [5_000, 10_000, 30_000, minuteMs, 23 * hourMs, dayMs].flatMap
 ]);
 const ttls = [1_000, 5_000, minuteMs, 10 * minuteMs, 10 * minuteMs];
 const reports = ['working', 'partially_filled', 'working', ...reportableStatuses];
-const cancelStatuses = ['pending', 'cancelled', 'rejected', 'too_late', 'unknown'];
 
 class Life extends Story {
   gateway = new SimulatedGateway({ clock: new TickingClock() });
@@ -122,7 +122,7 @@ class Life extends Story {
         type: 'cancel_report',
         seq: ++this.#seq,
         cancelRequestId,
-        status: oneOf(cancelStatuses, pick),
+        status: oneOf(reportedCancels, pick),
       })),
     cancel: async (pick) => {
       if (this.accepted.size === 0) return;

@@ -20,6 +20,7 @@ import type { Move } from '../../src/signals/move.js';
 import * as moves from '../../src/signals/moves.js';
 import { asOfCopy } from '../../src/signals/sendable.js';
 import { aCancel, aFill, anExecution } from './an-execution.js';
+import { cancelEnds } from '../model/contract-states.js';
 
 const statuses = Object.keys(executionStates) as ExecutionStatus[];
 const cancelStatuses = Object.keys(cancelStates) as CancelStatus[];
@@ -363,18 +364,9 @@ function report(
   return after;
 }
 
-/** How an order's end ends its open cancel. */
-const endings: Partial<Record<ExecutionStatus, [CancelStatus, string | null]>> = {
-  filled: ['too_late', 'already_filled'],
-  completed: ['too_late', 'already_filled'],
-  cancelled: ['cancelled', null],
-  rejected: ['too_late', 'already_cancelled'],
-  expired: ['too_late', 'already_cancelled'],
-};
-
 t.test('the end of the order ends its cancel, and nothing else does', async (t) => {
   for (const execution of Object.keys(executionStates) as ExecutionStatus[]) {
-    const ending = endings[execution];
+    const ending = cancelEnds[execution];
     for (const from of cancelStatuses) {
       const before = aCancel(from, { reasonCode: 'cancel_timeout' });
       const order = anExecution(execution, { cancel: before });

@@ -9,6 +9,7 @@ import { Operation, type OperationName } from './operation.js';
 import { orderFilters, randomSignal } from './random-signal.js';
 import type { ExecutionView } from './request-history.js';
 import type { Trader } from './trader.js';
+import { cancellable } from '../../model/contract-states.js';
 
 const busyActions = {
   submit: 45,
@@ -26,7 +27,6 @@ const busyActions = {
 type Action = keyof typeof busyActions;
 type Actions = Partial<Readonly<Record<Action, number>>>;
 
-const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 const isCancellable = ({ status, orderRef }: ExecutionView): boolean =>
   orderRef !== null && cancellable.includes(status);
 const recentMax = 60;

@@ -9,7 +9,8 @@ import { isAtItsEnd, judge, type Phase } from './consistency-rules.js';
 import type { ExecutionView, RequestView } from './request-history.js';
 import type { AcceptedRequest, Ledger } from './ledger.js';
 import type { Observation, TerminalIdentity } from './observation.js';
-import { definitiveEnds, executionMayBecome } from './state-tables.js';
+import { definitiveEnds } from '../../model/contract-states.js';
+import { executionMayBecome } from './reachable-states.js';
 import { DeliveryCheck } from './delivery-check.js';
 import type { Trader } from './trader.js';
 

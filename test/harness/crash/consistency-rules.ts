@@ -5,7 +5,7 @@
  */
 import type { ExecutionRecord } from './execution-record.js';
 import { attemptOf, isCancelOpen, type ExecutionView } from './request-history.js';
-import { definitiveEnds } from './state-tables.js';
+import { definitiveEnds } from '../../model/contract-states.js';
 
 export type Phase = 'after the crash' | 'at rest' | 'in the end';
 /** Statuses of an execution of which no report has arrived. */

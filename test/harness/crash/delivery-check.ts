@@ -6,7 +6,7 @@ import type { Verdict } from '../verdict.js';
 import { ExecutionRecord } from './execution-record.js';
 import { Confirmations } from './confirmations.js';
 import type { Observation, ObservationOf } from './observation.js';
-import { definitiveEnds } from './state-tables.js';
+import { definitiveEnds } from '../../model/contract-states.js';
 
 /**
  * Between the gateway's timestamp and the terminal's are a system call and two schedulers; on a busy

@@ -4,14 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Verdict } from '../verdict.js';
-import {
-  cancelMayBecome,
-  definitiveEnds,
-  deliveries,
-  executionMayBecome,
-  finalStates,
-  openCancels,
-} from './state-tables.js';
+import { definitiveEnds, finalStates, openCancels } from '../../model/contract-states.js';
+import { cancelMayBecome, executionMayBecome } from './reachable-states.js';
 
 interface Fill {
   readonly fillId: string;
@@ -114,6 +108,8 @@ export class History {
     });
   }
 }
+
+const deliveries = ['not_sent', 'sent', 'confirmed'];
 
 const moves: Readonly<Record<string, (a: ExecutionView, b: ExecutionView) => boolean>> = {
   'an execution keeps its words': (a, b) =>

@@ -6,7 +6,7 @@
 import type { ReadEvent } from '../../support/event-reader.js';
 import type { Verdict } from '../verdict.js';
 import type { TerminalIdentity } from './observation.js';
-import { cancelMayBecome, executionMayBecome } from './state-tables.js';
+import { cancelMayBecome, executionMayBecome } from './reachable-states.js';
 
 /** One connection of a reader. */
 export interface Reading {

@@ -21,6 +21,7 @@ import type { TradingTerminal } from '../trading-terminal.js';
 import type { Verdict } from '../verdict.js';
 import type { Population } from './population.js';
 import type { SentSignal, SoakUser } from './soak-user.js';
+import { cancellable } from '../../model/contract-states.js';
 
 const weights = {
   submit: 5_000,
@@ -45,7 +46,6 @@ const streamsPerUser = 3;
 const ttlMs = 60_000;
 /** Replays are sent well within the retention of Idempotency-Keys. */
 const replayedWithinMs = 5_000;
-const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 
 /** Requests that must be refused, with their status. */
 // oxfmt-ignore

@@ -5,6 +5,7 @@
  */
 import type { Frame } from '../../support/plugin.js';
 import type { Verdict } from '../verdict.js';
+import { openCancels } from '../../model/contract-states.js';
 
 export interface Signal {
   readonly signalId: string;
@@ -110,7 +111,7 @@ export class SignalLog {
   /** @returns whether it has the end that its terminal reported, or that a timeout causes. */
   isSettled(signal: Signal, view: any): boolean {
     const ends = view.executions.map(({ executionId, status, cancel, delivery }: any) => {
-      const isCancelOver = cancel === null || !openCancels.has(cancel.status);
+      const isCancelOver = cancel === null || !openCancels.includes(cancel.status);
       return isCancelOver && this.#ends(signal, executionId, delivery).includes(status);
     });
     const isSettled = ends.every(Boolean);
@@ -127,5 +128,3 @@ export class SignalLog {
     return ['expired', 'denied'];
   }
 }
-
-const openCancels = new Set(['requested', 'dispatched', 'pending']);

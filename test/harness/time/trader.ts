@@ -11,9 +11,9 @@ import type { Verdict } from '../verdict.js';
 import type { TestUser } from './users.js';
 import type { Signal, SignalLog } from './signal-log.js';
 import type { WallClock } from './wall-clock.js';
+import { cancellable } from '../../model/contract-states.js';
 
 const lanes = 3;
-const cancellable = ['submitted', 'working', 'partially_filled', 'unknown'];
 /** A request without an answer is repeated after this time. */
 const patienceMs = 1_500;
 const recentMax = 40;

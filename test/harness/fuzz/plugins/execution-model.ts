@@ -3,7 +3,7 @@
  * compared with a tolerance, since the gateway rounds sums to twelve digits.
  */
 import { inspect } from 'node:util';
-import { cancelEnds, cancelMoves, executionMoves } from './state-tables.js';
+import { cancelEnds, cancelMoves, executionMoves } from '../../../model/contract-states.js';
 import type { SaidFrame } from './frame-oracle.js';
 
 interface CancelModel {

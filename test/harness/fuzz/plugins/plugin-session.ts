@@ -12,7 +12,7 @@ import { ExecutionModel } from './execution-model.js';
 import { judge, type SaidFrame } from './frame-oracle.js';
 import { withDeadline } from '../deadline.js';
 import { mutate } from './mutation.js';
-import { cancellable } from './state-tables.js';
+import { cancellable } from '../../../model/contract-states.js';
 import type { SourceModel } from './source-model.js';
 import { FrameGenerator } from './frame-generator.js';
 

@@ -4,7 +4,7 @@
  */
 import type { ExecutionModel } from './execution-model.js';
 import type { SaidFrame } from './frame-oracle.js';
-import { cancellable } from './state-tables.js';
+import { cancellable } from '../../../model/contract-states.js';
 
 /** An event of the plugin as the stream must carry it. */
 export interface DueEvent {
