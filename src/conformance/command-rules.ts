@@ -80,11 +80,7 @@ export const commandRules = {
       // The gateway is an hour ahead: by its own clock, the plugin would have an hour left.
       const gatewayNow = desk.clock.now() + hourMs;
       await desk.reconnected({ serverTime: toIsoTime(gatewayNow) });
-      const late = { expiresAt: toIsoTime(gatewayNow - 1_000) };
-      const { executionId, report } = await execute(desk, late);
-      await desk.reconnected();
-      demandStatus(report, 'expired', 'ttl_expired');
-      demand(filledOf(desk, executionId) === 0, 'It was filled.');
+      await demandExpiry(desk, gatewayNow - 1_000);
     },
   },
   slow_welcome: {
@@ -96,12 +92,7 @@ export const commandRules = {
       const gatewayNow = desk.clock.now();
       await desk.pause(slowWelcomeMs);
       desk.welcome(session, { serverTime: toIsoTime(gatewayNow) });
-      const { executionId, report } = await execute(desk, {
-        expiresAt: toIsoTime(gatewayNow + slowWelcomeMs - timerErrorMs),
-      });
-      await desk.reconnected();
-      demandStatus(report, 'expired', 'ttl_expired');
-      demand(filledOf(desk, executionId) === 0, 'It was filled.');
+      await demandExpiry(desk, gatewayNow + slowWelcomeMs - timerErrorMs);
     },
   },
   gateway_clock: {
@@ -181,4 +172,12 @@ async function rejects(
   const { report } = await execute(desk, fields);
   demandStatus(report, 'rejected', reasonCode);
   return report;
+}
+
+/** Sends a command that has expired. @param expiresAt by the clock of the gateway, Unix ms. */
+async function demandExpiry(desk: Desk, expiresAt: number): Promise<void> {
+  const { executionId, report } = await execute(desk, { expiresAt: toIsoTime(expiresAt) });
+  await desk.reconnected();
+  demandStatus(report, 'expired', 'ttl_expired');
+  demand(filledOf(desk, executionId) === 0, 'It was filled.');
 }

@@ -167,8 +167,8 @@ export class Desk {
   reportOf(
     executionId: string,
     from: number,
-    what = 'a report',
-    matches: (report: Report) => boolean = () => true,
+    what: string,
+    matches: (report: Report) => boolean,
   ): Promise<Report> {
     return this.sees(`${what} on ${executionId}`, from, (frame): frame is Report => {
       return frame.type === 'report' && frame.executionId === executionId && matches(frame);
