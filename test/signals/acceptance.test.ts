@@ -181,12 +181,10 @@ for (const fate of ['lost', 'kept'] as const) {
       const plugin = await gateway.plugin();
       gateway.memory.failNextCommits(1, fate);
       const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k' });
-      const look = () =>
-        gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
-      t.equal(look(), 'request_in_progress');
+      t.equal(gateway.keyState('signal s'), 'request_in_progress');
       await turns();
       t.strictSame(answers, ['signal_processing_failed']);
-      t.equal(look(), 'idempotency_outcome_unknown');
+      t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
       t.strictSame(gateway.acceptance.holderOf('u1', 's'), {});
       t.strictSame(plugin.submitted, []);
       await gateway.pass(1_000);
@@ -194,7 +192,7 @@ for (const fate of ['lost', 'kept'] as const) {
         gateway.acceptance.holderOf('u1', 's'),
         fate === 'kept' ? { requestId: /^req_/ } : undefined,
       );
-      t.equal(look(), fate === 'kept' ? 'replay' : 'free');
+      t.equal(gateway.keyState('signal s'), fate === 'kept' ? 'replay' : 'free');
       t.strictSame(plugin.submitted, fate === 'kept' ? ['s'] : []);
       t.strictSame(gateway.refunds, fate === 'kept' ? [] : ['u1']);
       t.equal(answers.length, 1, 'the bot has had its answer');
@@ -215,10 +213,7 @@ t.test(
     t.strictSame(plugin.submitted, []);
     await gateway.submit({ signalId: 't' });
     t.strictSame(plugin.submitted, ['s', 't']);
-    t.equal(
-      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
-      'replay',
-    );
+    t.equal(gateway.keyState('signal s'), 'replay');
   },
 );
 
@@ -229,19 +224,17 @@ t.test(
     const plugin = await gateway.plugin();
     const commits = new HeldCommits(gateway);
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
-    const look = () =>
-      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
     for (let beats = 0; beats < 4; beats++) {
       await gateway.pass(60_000);
       plugin.say({ type: 'heartbeat' });
     }
     await gateway.pass(59_999);
-    t.equal(look(), 'request_in_progress');
+    t.equal(gateway.keyState('signal s'), 'request_in_progress');
     await gateway.pass(1);
-    t.equal(look(), 'idempotency_outcome_unknown');
+    t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
     t.strictSame(answers, ['signal_processing_failed']);
     await commits.releaseAll();
-    t.equal(look(), 'replay');
+    t.equal(gateway.keyState('signal s'), 'replay');
     t.strictSame(answers, ['signal_processing_failed'], 'it answers once');
   },
 );
@@ -253,10 +246,7 @@ t.test('a write that is refused has not happened: the key and the quota are free
   const { answers } = accept(gateway, wish);
   await turns();
   t.strictSame(answers, ['storage_unavailable']);
-  t.equal(
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
-    'free',
-  );
+  t.equal(gateway.keyState('signal s'), 'free');
   t.equal(gateway.acceptance.holderOf('u1', 's'), undefined);
   t.strictSame(gateway.refunds, ['u1']);
   gateway.memory.refuseWrites(false);
@@ -276,21 +266,19 @@ for (const [name, fate] of Object.entries({
     const before = gateway.deadlines.size;
     const release = gateway.memory.hang();
     const { answers } = accept(gateway, { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 });
-    const look = () =>
-      gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
     await gateway.pass(2_999);
     t.strictSame(answers, []);
     await gateway.pass(1);
     t.strictSame(answers, ['signal_processing_failed']);
-    t.equal(look(), 'request_in_progress', 'it is still under way');
+    t.equal(gateway.keyState('signal s'), 'request_in_progress', 'it is still under way');
     if (fate !== 'kept') gateway.memory.failNextCommits(1, fate === 'lost' ? 'lost' : 'kept');
     release();
     await turns();
     if (fate !== 'kept') {
-      t.equal(look(), 'idempotency_outcome_unknown');
+      t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
       await gateway.pass(1_000);
     }
-    t.equal(look(), fate === 'lost' ? 'free' : 'replay');
+    t.equal(gateway.keyState('signal s'), fate === 'lost' ? 'free' : 'replay');
     t.strictSame(plugin.submitted, fate === 'lost' ? [] : ['s']);
     t.strictSame(gateway.refunds, fate === 'lost' ? ['u1'] : []);
     t.equal(answers.length, 1);
@@ -307,10 +295,7 @@ t.test('a stale time shorter than that of an answer counts for both', async (t) 
   t.strictSame(answers, []);
   await gateway.pass(1);
   t.strictSame(answers, ['signal_processing_failed']);
-  t.equal(
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind,
-    'idempotency_outcome_unknown',
-  );
+  t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
 });
 
 t.test('a doubt ends without any other request, after as many tries as it takes', async (t) => {
@@ -319,14 +304,12 @@ t.test('a doubt ends without any other request, after as many tries as it takes'
   Object.assign(gateway.health, { noteCommit: () => undefined });
   gateway.memory.failNextCommits(4, 'lost');
   accept(gateway, { signalId: 's', idempotencyKey: 'k' });
-  const look = () =>
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
   for (let tries = 0; tries < 4; tries++) {
     await turns();
-    t.equal(look(), 'idempotency_outcome_unknown');
+    t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
     await gateway.pass(1_000);
   }
-  t.equal(look(), 'free');
+  t.equal(gateway.keyState('signal s'), 'free');
 });
 
 t.test('a success says nothing of a signal that came after it', async (t) => {
@@ -337,11 +320,9 @@ t.test('a success says nothing of a signal that came after it', async (t) => {
   const later = accept(gateway, { signalId: 't', idempotencyKey: 'k', ttlMs: 300_000 });
   await gateway.pass(300_000, 60_000);
   await commits.releaseOne();
-  const look = () =>
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
-  t.equal(look(), 'idempotency_outcome_unknown');
+  t.equal(gateway.keyState('signal t'), 'idempotency_outcome_unknown');
   await commits.releaseAll();
-  t.equal(look(), 'replay');
+  t.equal(gateway.keyState('signal t'), 'replay');
   t.strictSame(later.answers, ['signal_processing_failed']);
   t.strictSame(plugin.submitted, [], 'after its TTL nothing is sent');
   t.strictSame(gateway.refunds, []);
@@ -354,13 +335,11 @@ t.test('a look at the store settles only what was in doubt when it began', async
   await gateway.pass(6_000, 1_000);
   accept(gateway, { signalId: 't', idempotencyKey: 'k' });
   await gateway.pass(5_000);
-  const look = () =>
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal t', gateway.clock.now()).kind;
   // Releases the commit of s, and that of the look at the store for which the doubt about s is the reason.
   for (let i = 0; i < 2; i++) await commits.releaseOne();
-  t.equal(look(), 'idempotency_outcome_unknown');
+  t.equal(gateway.keyState('signal t'), 'idempotency_outcome_unknown');
   await commits.releaseAll();
-  t.equal(look(), 'replay');
+  t.equal(gateway.keyState('signal t'), 'replay');
 });
 
 t.test('what was in doubt and succeeds all the same is sent once', async (t) => {
@@ -384,19 +363,17 @@ t.test('what was in doubt and turns out refused is settled once', async (t) => {
   const wish = { signalId: 's', idempotencyKey: 'k', ttlMs: 300_000 };
   accept(gateway, wish);
   await gateway.pass(5_000);
-  const look = () =>
-    gateway.idempotency.lookUp('u1', 'k', () => 'signal s', gateway.clock.now()).kind;
-  t.equal(look(), 'idempotency_outcome_unknown');
+  t.equal(gateway.keyState('signal s'), 'idempotency_outcome_unknown');
   gateway.memory.failNextCommits(1);
   release();
   await turns();
-  t.equal(look(), 'free', 'it only waited behind the commit that failed');
+  t.equal(gateway.keyState('signal s'), 'free', 'it only waited behind the commit that failed');
   const commits = new HeldCommits(gateway);
   gateway.clock.advance(1_000);
   const again = accept(gateway, wish);
   // Releases the look at the store that settles the doubts.
   await commits.releaseOne();
-  t.equal(look(), 'request_in_progress', 'the retry has the key');
+  t.equal(gateway.keyState('signal s'), 'request_in_progress', 'the retry has the key');
   t.strictSame(gateway.acceptance.holderOf('u1', 's'), {}, 'and the signalId');
   t.equal(gateway.book.openOrders.of(1), 1);
   await commits.releaseAll();

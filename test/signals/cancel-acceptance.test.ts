@@ -11,7 +11,7 @@ t.test('a cancel is on disk before its 202, and sent after that', async (t) => {
   const answers: (string | undefined)[] = [];
   gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel x', (body) => answers.push(body));
   t.strictSame([answers, plugin.of('cancel')], [[], []]);
-  t.equal(gateway.idempotency.lookUp('u1', 'k', () => 'cancel x', 0).kind, 'request_in_progress');
+  t.equal(gateway.keyState('cancel x'), 'request_in_progress');
   await turns();
   const cancelRequestId = `can${id.slice(3)}_1`;
   t.strictSame(JSON.parse(answers[0] ?? ''), {
@@ -50,15 +50,13 @@ t.test(
     const release = gateway.memory.hang();
     const answers: (string | undefined)[] = [];
     gateway.core.cancels.accept(gateway.entry(id), 'k', 'cancel', (body) => answers.push(body));
-    const look = () =>
-      gateway.idempotency.lookUp('u1', 'k', () => 'cancel', gateway.clock.now()).kind;
     await gateway.pass(3_000);
-    t.strictSame([answers, look()], [[undefined], 'request_in_progress']);
+    t.strictSame([answers, gateway.keyState('cancel')], [[undefined], 'request_in_progress']);
     await gateway.pass(gateway.limits.staleProcessingMs - 3_000);
-    t.equal(look(), 'idempotency_outcome_unknown');
+    t.equal(gateway.keyState('cancel'), 'idempotency_outcome_unknown');
     release();
     await turns();
-    t.equal(look(), 'replay');
+    t.equal(gateway.keyState('cancel'), 'replay');
   },
 );
 
@@ -73,20 +71,14 @@ t.test(
     t.equal(answers[0], undefined);
     t.equal(answers.length, 1);
     t.equal(gateway.durable(id)?.cancel, null);
-    t.equal(
-      gateway.idempotency.lookUp('u1', 'k', () => 'cancel', 0).kind,
-      'idempotency_outcome_unknown',
-    );
+    t.equal(gateway.keyState('cancel'), 'idempotency_outcome_unknown');
     t.notOk(
       isFinalCancel(gateway.execution(id).cancel?.status ?? 'rejected'),
       'no second one beside it',
     );
     await gateway.pass(3_000, 1_000);
     t.equal(plugin.of('cancel').length, 1);
-    t.equal(
-      gateway.idempotency.lookUp('u1', 'k', () => 'cancel', gateway.clock.now()).kind,
-      'replay',
-    );
+    t.equal(gateway.keyState('cancel'), 'replay');
   },
 );
 

@@ -287,6 +287,11 @@ export class SimulatedGateway {
     return JSON.parse(answers[0] ?? 'null') as CancelledOrders;
   }
 
+  /** @returns what a request with the Idempotency-Key `k` would meet. */
+  keyState(fingerprint: string): string {
+    return this.idempotency.lookUp('u1', 'k', () => fingerprint, this.clock.now()).kind;
+  }
+
   entry(executionId: string, userId = 'u1'): BookEntry {
     const entry = this.book.find(userId, executionId);
     if (entry === undefined) throw new Error(`no ${executionId}`);
