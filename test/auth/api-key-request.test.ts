@@ -54,12 +54,12 @@ t.test('a body that is no object fails by its name', (t) => {
 });
 
 t.test('scopes are a non-empty list of supported ones, each once', (t) => {
-  const bad = [undefined, null, 'signals:write', {}, [], ['admin'], [7], [null]];
-  for (const scopes of [
-    ...bad,
-    ['signals:write', 'signals:write'],
-    ['signals:write', 'toString'],
-  ]) {
+  // oxfmt-ignore
+  const bad = [
+    undefined, null, 'signals:write', {}, { 0: 'signals:read', length: 1 }, [], ['admin'], [7], [null], [['signals:read']],
+    ['signals:write', 'signals:write'], ['signals:write', 'toString'], ['__proto__'], ['Signals:Read'], [' signals:read'],
+  ];
+  for (const scopes of bad) {
     t.strictSame(parse({ ...valid, scopes }), { code: 'invalid_scopes' }, JSON.stringify(scopes));
   }
   t.end();
@@ -70,17 +70,14 @@ t.test('the end lies in the future and at most 365 days ahead', (t) => {
   t.strictSame(expiring(at(now)), { code: 'invalid_expiration' });
   t.strictSame(expiring(at(now - 1)), { code: 'invalid_expiration' });
   t.match(expiring(at(now + 1)), { expiresAt: now + 1 });
+  t.match(expiring('2025-12-31T23:30:00-01:00'), { expiresAt: now + dayMs / 48 });
+  t.strictSame(expiring('2026-01-01T00:30:00+01:00'), { code: 'invalid_expiration' });
   t.match(expiring(at(now + 365 * dayMs)), { expiresAt: now + 365 * dayMs });
   t.strictSame(expiring(at(now + 365 * dayMs + 1)), { code: 'invalid_expiration' });
+  // oxfmt-ignore
   const bad = [
-    0,
-    now + dayMs,
-    '',
-    'never',
-    '2026-06-01T00:00:00',
-    '2026-06-31T00:00:00Z',
-    {},
-    false,
+    0, now + dayMs, String(now + dayMs), [at(now + dayMs)], {}, false, '', 'never', '2026-06-01', '2026-06-01T00:00:00',
+    '2026-06-31T00:00:00Z', '2026-06-01T00:00:00+25:00', '2026-06-01T00:00:00 Europe/Berlin',
   ];
   for (const expiresAt of bad)
     t.strictSame(expiring(expiresAt), { code: 'invalid_expiration' }, JSON.stringify(expiresAt));

@@ -355,11 +355,6 @@ t.test(
   },
 );
 
-t.test('a plain request to the plugin path does no harm', async (t) => {
-  const answer = await get(url, '/plugin/v1');
-  t.ok(answer.status >= 400 && answer.status < 500);
-});
-
 t.test('unknown query parameters are ignored', async (t) => {
   t.equal((await get(url, `${sources}?a=%zz&b=%4&a&%00`, user.key)).status, 200);
   t.equal((await get(url, `${read}?x`, user.key)).status, 200);

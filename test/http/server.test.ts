@@ -114,11 +114,6 @@ t.test('a path of no route is 404, in the envelope of its part of the API', asyn
   ]);
 });
 
-t.test('a plain request to the path of the plugins is told to upgrade', async (t) => {
-  const { ask } = setUp();
-  t.equal(ask({ method: 'get', path: '/plugin/v1' }).status, '426 Upgrade Required');
-});
-
 t.test('a parameter is decoded where it can be', async (t) => {
   const seen: string[] = [];
   const { ask } = setUp((exchange) => {

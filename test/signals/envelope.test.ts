@@ -27,25 +27,30 @@ const emoji = '😀';
 
 /** Each row of the specification's table, with values that break it; `undefined` leaves the field out. */
 const rows: [field: string, code: string, values: readonly unknown[]][] = [
-  ['v', 'unsupported_version', [undefined, 0, 2, '1', 1.5, true, null, [1]]],
-  ['signalId', 'invalid_length', [undefined, '', 'x'.repeat(129), 7, null, emoji.repeat(65)]],
-  ['type', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, ['order']]],
-  ['cmd', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, emoji.repeat(33)]],
+  ['v', 'unsupported_version', [undefined, 0, 2, '1', 1.5, true, null, [1], {}]],
+  ['signalId', 'invalid_length', [undefined, '', 'x'.repeat(129), 7, null, ['a'], {}]],
+  ['type', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, ['order'], {}]],
+  ['cmd', 'invalid_length', [undefined, '', 'x'.repeat(65), 7, null, {}]],
   [
     'ts',
     'invalid_unix_milliseconds',
-    [undefined, null, '0', 1.5, -1, unixMsMax + 1, 1e300, `${now}`, true],
+    [undefined, null, '', '0', 1.5, -1, unixMsMax + 1, 1e300, `${now}`, true, {}],
   ],
   ['ts', 'signal_from_future', [now + 60_001]],
-  ['ttlMs', 'invalid_ttl', [undefined, null, 0, -1, 1.5, 300_001, '1000']],
-  ['platform', 'required', [undefined, null, '', 7, ['terminal_a']]],
+  ['ttlMs', 'invalid_ttl', [undefined, null, 0, -1, 1.5, 300_001, '1000', true, {}]],
+  ['platform', 'required', [undefined, null, '', 7, ['terminal_a'], {}]],
   [
     'platform',
     'unsupported_platform',
-    ['terminal_c', 'terminal_a,', ',terminal_a', ' ', ',', 'Terminal_A', 'terminal_a;terminal_b'],
+    [
+      ...['terminal_c', 'terminal_a,', ',terminal_a', ' ', ',', 'Terminal_A', 'terminal_a, '],
+      ...['terminal_a,,terminal_b', 'terminal_a;terminal_b', 'terminal_a terminal_b'],
+      ...['__proto__', 'constructor'],
+    ],
   ],
-  ['payload', 'object_required', [undefined, null, [], 'x', 7]],
-  ['instanceId', 'invalid_length', ['', null, 7, 'x'.repeat(129), {}]],
+  ['payload', 'object_required', [undefined, null, [], [{}], '', 'x', 7, true]],
+  ['instanceId', 'invalid_length', ['', null, 7, 'x'.repeat(129), {}, []]],
+  ['accountName', 'invalid_length', ['', null, 7, 'x'.repeat(129), {}, []]],
 ];
 for (const [field, code, values] of rows) {
   t.test(`${field} is refused as ${code}`, async (t) => {
@@ -70,6 +75,26 @@ t.test('ttlMs is refused where its sum with ts lies beyond the range', async (t)
     { field: 'ts', code: 'signal_from_future' },
     { field: 'ttlMs', code: 'timestamp_overflow' },
   ]);
+  t.strictSame(read({ ...valid, ts: unixMsMax - 1, ttlMs: 1 }), ['ts signal_from_future']);
+});
+
+t.test('a wrong ttlMs is told beside a wrong ts', async (t) => {
+  const later = { ...valid, ts: now + 60_001, ttlMs: 0 };
+  t.strictSame(read(later), ['ts signal_from_future', 'ttlMs invalid_ttl']);
+  const unusable = { ...valid, ts: 'x', ttlMs: 'y' };
+  t.strictSame(read(unusable), ['ts invalid_unix_milliseconds', 'ttlMs invalid_ttl']);
+});
+
+t.test('lengths count UTF-16 code units', async (t) => {
+  t.ok(isValid({ signalId: emoji.repeat(64), type: emoji.repeat(32) }));
+  for (const long of [
+    { signalId: `${emoji.repeat(64)}x` },
+    { type: emoji.repeat(33) },
+    { cmd: emoji.repeat(33) },
+    { instanceId: emoji.repeat(65) },
+  ]) {
+    t.notOk(isValid(long));
+  }
 });
 
 t.test('a root that is no object is told as that alone', async (t) => {
@@ -108,14 +133,14 @@ const accepted: [string, object][] = [
   ['the shortest ttlMs', { ttlMs: 1 }],
   ['the longest ttlMs', { ttlMs: 300_000 }],
   ['the longest texts', { signalId: 'x'.repeat(128), type: 'x'.repeat(64), cmd: 'x'.repeat(64) }],
-  ['64 pairs of surrogates are 128 units', { signalId: emoji.repeat(64) }],
-  ['the longest instanceId', { instanceId: 'x'.repeat(128) }],
+  ['spaces around a text', { signalId: ' s ' }],
+  ['the longest names', { instanceId: 'x'.repeat(128), accountName: 'x'.repeat(128) }],
+  ['the shortest texts', { type: 't', cmd: 'c', instanceId: 'i', accountName: 'a' }],
   ['several platforms, spaces and repeats', { platform: ' terminal_b , terminal_a,terminal_b' }],
 ];
 for (const [name, change] of accepted) {
   t.test(`accepted: ${name}`, async (t) => {
-    const body = { ...valid, ...change };
-    t.equal(reader.read(body, now), body);
+    t.ok(isValid(change));
   });
 }
 
@@ -235,6 +260,11 @@ t.test('the compiled schema and the table of rules agree on any body', async () 
   );
   assert(agreedValid > 20, 'the property saw valid bodies too');
 });
+
+function isValid(change: object): boolean {
+  const body = { ...valid, ...change };
+  return reader.read(body, now) === body;
+}
 
 function read(body: object): string[] {
   const verdict = reader.read(body, now);
