@@ -24,6 +24,8 @@ export const dummyHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$$
 
 /** @returns why a new password is invalid, as a sentence; undefined if it is valid. */
 export function passwordProblem(password: string): string | undefined {
+  // What bytes that are not UTF-8 decode to: different passwords would become the same one.
+  if (password.includes('\uFFFD')) return 'A password must be UTF-8 text; this one is not.';
   if (password.length >= passwordLengthMin && password.length <= passwordLengthMax)
     return undefined;
   return `A password needs ${passwordLengthMin} to ${passwordLengthMax} characters; this one has ${password.length}.`;

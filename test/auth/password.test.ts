@@ -10,3 +10,10 @@ t.test('a password to be set has 8 to 128 characters, and the refusal says so', 
   t.equal(passwordLengthMax, 128);
   t.end();
 });
+
+t.test('bytes that are not text are no password', (t) => {
+  const notText = Buffer.from('correct h\u00f6rse', 'latin1').toString('utf8');
+  t.equal(passwordProblem(notText), 'A password must be UTF-8 text; this one is not.');
+  t.equal(passwordProblem('correct h\u00f6rse'), undefined);
+  t.end();
+});
