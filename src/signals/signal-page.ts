@@ -20,8 +20,8 @@ export interface PageQuery {
   readonly before: string | undefined;
 }
 
-/** Records after which a page ends, full or not: about 10 ms of work. */
-const recordsMax = 1_000;
+/** Records after which a page ends, full or not: as many as 200 signals with an execution each, the largest page. */
+const recordsMax = 2_000;
 /** Characters of text after which a page ends. */
 const textLengthMax = 256 * 1024;
 /** Records after which a step ends: about a millisecond. */
