@@ -43,7 +43,7 @@ export const errors = {
   idempotency_conflict: { status: 409, message: 'The Idempotency-Key was already used for a different operation; use a new key for each operation.' },
   idempotency_outcome_unknown: { status: 409, message: 'The outcome of this operation is unknown; check the terminal before you submit a new order.' },
   duplicate_signal_id: { status: 409, message: 'A signal with this signalId was submitted before; check its outcome before you submit a new one.' },
-  order_not_cancellable: { status: 409, message: 'The order has ended, has never been at its terminal or has used up its cancels; read the status of its signal.' },
+  order_not_cancellable: { status: 409, message: 'The order has ended, its terminal has not acknowledged it yet, or it has used up its cancels; read the status of its signal.' },
   terminal_unavailable: { status: 409, message: 'The terminal is not connected or does not support the operation; GET /api/v1/terminal-events/sources shows its capabilities.' },
   cancel_already_in_progress: { status: 409, message: 'An earlier cancel of this order is still in progress.' },
   request_body_too_large: { status: 413, message: 'The body exceeds the size limit.' },

@@ -52,7 +52,7 @@ const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   idempotency_conflict: 'The bot has used this key for another operation: correct the bot.',
   idempotency_outcome_unknown: 'Check the terminal or the broker. Send no new order in place of this one before you know its outcome.',
   duplicate_signal_id: 'The `signalId` is taken. If an earlier attempt took it, and you lost its key: `requestId` names the accepted signal. Without `requestId` the outcome is not known yet: send the request again.',
-  order_not_cancellable: `Read the status: the order has ended, has never been at the terminal, or has had ${limits.cancelsPerOrder.value} cancels.`,
+  order_not_cancellable: `Read the status. While it is \`queued\` or \`dispatched\`, the terminal has not acknowledged the order: cancel again later. Otherwise the order has ended, or has had ${limits.cancelsPerOrder.value} cancels.`,
   terminal_unavailable: 'Nothing was sent. Read `sources`, and try again when the terminal is connected.',
   terminal_timeout: 'Send the request again: the terminal is connected, but slow or busy.',
   cancel_already_in_progress: 'Read the status until the first cancel has ended.',
