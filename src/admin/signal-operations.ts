@@ -3,6 +3,7 @@ import { findUser } from '../auth/accounts.js';
 import { executionIdOf } from '../lib/ids.js';
 import { isCompleted, type Execution } from '../model/execution.js';
 import type { SignalRequest, User } from '../model/records.js';
+import { newestRequestIds } from '../signals/newest-requests.js';
 import { readExecution } from '../signals/stored-execution.js';
 import type { Reader } from '../store/store.js';
 import { walk } from '../store/walk.js';
@@ -12,10 +13,24 @@ import type { signalFilters } from './signal-filters.js';
 
 type Filter = (typeof signalFilters)[number];
 
-const matches: Readonly<Record<Filter, (executions: readonly Execution[]) => boolean>> = {
-  open: (executions) => !isCompleted(executions),
-  unknown: (executions) => executions.some(({ status }) => status === 'unknown'),
-  completed: isCompleted,
+interface Wanted {
+  readonly isMeant: (executions: readonly Execution[]) => boolean;
+  /** Where its executions lie, or its requests. */
+  readonly collections: readonly Parameters<typeof newestRequestIds>[2][];
+}
+
+const wanted: Readonly<Record<Filter | 'all', Wanted>> = {
+  open: {
+    isMeant: (executions) => !isCompleted(executions),
+    collections: ['openExecutions'],
+  },
+  unknown: {
+    isMeant: (executions) => executions.some(({ status }) => status === 'unknown'),
+    // In this order: an execution that becomes unknown meanwhile moves from one to the other.
+    collections: ['openExecutions', 'unknownOrders'],
+  },
+  completed: { isMeant: isCompleted, collections: ['requests'] },
+  all: { isMeant: () => true, collections: ['requests'] },
 };
 
 type ListedFields = Pick<
@@ -38,8 +53,8 @@ export interface ListedSignal extends ListedFields {
   readonly executions: readonly Execution[];
 }
 
-/** Rows of the store that are read in one turn of the event loop. */
-const rowsPerTurn = 16;
+/** Requests that are read in one turn of the event loop, and users without one. */
+const requestsPerTurn = 16;
 /** So that an execution fits into a line of the protocol. */
 const shownFillsMax = 1_000;
 
@@ -49,9 +64,8 @@ export const signalOperations = {
     async run({ store }, { email, status, limit }, rows) {
       const user = email === undefined ? undefined : findUser(store, email);
       if (email !== undefined && user === undefined) return userNotFound(email);
-      const isMeant = status === undefined ? () => true : matches[status];
       const owners = user === undefined ? usersOf(store) : [user];
-      const listed = await newestOf(store, owners, limit, isMeant);
+      const listed = await newestOf(store, owners, limit, wanted[status ?? 'all']);
       for (const signal of listed) if (!(await rows.send(signal))) break;
       return { count: listed.length };
     },
@@ -84,26 +98,33 @@ async function newestOf(
   store: Reader,
   owners: Iterable<User>,
   limit: number,
-  isMeant: (executions: readonly Execution[]) => boolean,
+  { isMeant, collections }: Wanted,
 ): Promise<ListedSignal[]> {
   let found: ListedSignal[] = [];
   let read = 0;
   for (const { userId, email } of owners) {
-    const own: ListedSignal[] = [];
-    const oldest = found.length < limit ? '' : (found.at(-1)?.requestId ?? '');
-    for (const request of newestRequests(store, userId)) {
-      if (++read % rowsPerTurn === 0) await pause();
-      if (request.requestId < oldest || own.length >= limit) break;
-      const executions = executionsOf(store, userId, request);
-      if (!isMeant(executions)) continue;
-      own.push({
-        ...listedFields(request),
-        email,
-        userId,
-        executions: executions.map(withoutFills),
-      });
+    for (const collection of collections) {
+      if (++read % requestsPerTurn === 0) await pause();
+      const own: ListedSignal[] = [];
+      const oldest = found.length < limit ? '' : (found.at(-1)?.requestId ?? '');
+      for (const requestId of newestRequestIds(store, userId, collection)) {
+        if (++read % requestsPerTurn === 0) await pause();
+        if (requestId < oldest || own.length >= limit) break;
+        const request = store.get('requests', [userId, requestId]);
+        if (request === undefined || found.some((one) => one.requestId === requestId)) continue;
+        const executions = executionsOf(store, userId, request);
+        if (!isMeant(executions)) continue;
+        own.push({
+          ...listedFields(request),
+          email,
+          userId,
+          executions: executions.map(withoutFills),
+        });
+      }
+      found = [...found, ...own]
+        .sort((a, b) => (a.requestId < b.requestId ? 1 : -1))
+        .slice(0, limit);
     }
-    found = [...found, ...own].sort((a, b) => (a.requestId < b.requestId ? 1 : -1)).slice(0, limit);
   }
   return found;
 }
@@ -118,21 +139,6 @@ function withoutFills(execution: Execution): Execution {
   return { ...execution, fills: [] };
 }
 
-function* newestRequests(store: Reader, userId: string): Generator<SignalRequest, void, void> {
-  let last: string | undefined;
-  for (;;) {
-    const rows = store.range('requests', {
-      prefix: [userId],
-      reverse: true,
-      limit: rowsPerTurn,
-      ...(last === undefined ? {} : { start: [userId, last] as [string, string] }),
-    });
-    for (const { record } of rows) if (record.requestId !== last) yield record;
-    if (rows.length < rowsPerTurn) return;
-    last = rows.at(-1)?.key[1];
-  }
-}
-
 async function ownerOf(
   store: Reader,
   requestId: string,
@@ -141,7 +147,7 @@ async function ownerOf(
   for (const user of usersOf(store)) {
     const request = store.get('requests', [user.userId, requestId]);
     if (request !== undefined) return { user, request };
-    if (++read % rowsPerTurn === 0) await pause();
+    if (++read % requestsPerTurn === 0) await pause();
   }
   return undefined;
 }

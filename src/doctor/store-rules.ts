@@ -4,7 +4,7 @@
  */
 import { emailKey } from '../auth/email.js';
 import { executionIdOf, isRequestId } from '../lib/ids.js';
-import { type Execution, isOpenOrder, isSettled } from '../model/execution.js';
+import { type Execution, isSettled } from '../model/execution.js';
 import { type Collection, type KeyOf, type RecordOf } from '../store/key-layout.js';
 import type { Reader } from '../store/store.js';
 
@@ -74,9 +74,7 @@ export const rules: { readonly [C in Collection]: Rule<C> } = {
     placesOf(reader, userId, executionId) > 0 ? undefined : 'belongs to no execution',
   unknownOrders: (reader, [userId, executionId]) => {
     const execution = reader.get('finalExecutions', [userId, executionId]);
-    return execution !== undefined && isOpenOrder(execution)
-      ? undefined
-      : 'is not the order of an unknown execution';
+    return execution?.status === 'unknown' ? undefined : 'is not an unknown execution';
   },
   cancelKeys: anything,
   cancelAlls: anything,

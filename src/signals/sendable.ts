@@ -1,6 +1,6 @@
 /**
- * The stored executions whose submit or cancel may yet be sent, or sent again: those that are open, and the
- * orders of unknown outcome that changed less than `cancelResendMs` ago.
+ * The stored executions whose submit or cancel may yet be sent, or sent again: those that are open, and those of
+ * unknown outcome that changed less than `cancelResendMs` ago.
  */
 import { cancelResendMs } from '../model/cancellation.js';
 import type { Execution } from '../model/execution.js';

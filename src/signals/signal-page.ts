@@ -3,9 +3,9 @@
  * or at `recordsMax` or `textLengthMax`: so its work does not grow with what is stored. Holds the texts of
  * its requests.
  */
-import { executionStretch, requestIdOfExecution } from '../lib/ids.js';
+import { executionStretch } from '../lib/ids.js';
 import { isFinal } from '../model/execution.js';
-import type { Reader } from '../store/store.js';
+import { newestRequestIds } from './newest-requests.js';
 import type { SignalReader } from './signal-reader.js';
 
 export const pageFilters = ['open', 'completed', 'all'] as const;
@@ -44,7 +44,9 @@ export class SignalPage {
   constructor(reader: SignalReader, query: PageQuery) {
     this.#reader = reader;
     this.#query = query;
-    this.#candidates = candidates(reader.store, query);
+    const { userId, filter, before } = query;
+    const collection = filter === 'open' ? 'openExecutions' : 'requests';
+    this.#candidates = newestRequestIds(reader.store, userId, collection, before);
     this.#next = this.#candidates.next();
   }
 
@@ -98,37 +100,4 @@ export class SignalPage {
     this.#records += rows.length;
     return rows.some(({ record }) => !isFinal(this.#reader.shown(userId, record).status));
   }
-}
-
-/** Ids of the requests that may fit, newest first. */
-function* candidates(store: Reader, query: PageQuery): Generator<string, void, void> {
-  const { userId, filter } = query;
-  const isOpen = filter === 'open';
-  // Open executions lead to the few open requests among a million completed ones.
-  const collection = isOpen ? 'openExecutions' : 'requests';
-  const idOf = isOpen ? requestIdOfExecution : (key: string): string => key;
-  let before = query.before;
-  for (;;) {
-    const start = before === undefined ? {} : { start: keyBefore(userId, before, isOpen) };
-    const range = { prefix: [userId], reverse: true, limit: keysPerRead, ...start };
-    const keys = store.keys(collection, range);
-    const first = before;
-    for (const [, key] of keys) {
-      const requestId = idOf(key);
-      if (requestId === before) continue;
-      before = requestId;
-      yield requestId;
-    }
-    if (keys.length < keysPerRead || before === first) return;
-  }
-}
-
-/** @returns the start of a descending read of the requests before this one, or of their executions. */
-function keyBefore(userId: string, requestId: string, isOpen: boolean): [string, string] {
-  return [userId, isOpen ? executionsFrom(requestId) : requestId];
-}
-
-/** Less than the id of every execution of the request, and greater than those of earlier requests. */
-function executionsFrom(requestId: string): string {
-  return `exe_${requestId.slice(4)}_`;
 }

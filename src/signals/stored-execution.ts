@@ -2,7 +2,7 @@
  * How an execution lies in the store: its record has the first fills, and each further one has a row of its own,
  * written once. So the record, which every report rewrites, stays small however often the order is filled.
  */
-import { isOpenOrder, isSettled, type Execution, type Fill } from '../model/execution.js';
+import { isSettled, type Execution, type Fill } from '../model/execution.js';
 import type { Reader, Writer } from '../store/store.js';
 
 /** Most orders have fewer, and so no row beside their record. */
@@ -24,13 +24,13 @@ export function putFills(
 
 /**
  * Where an execution lies: in `openExecutions`, so that a start reads only the open ones, or in `finalExecutions`. A
- * settled order that may be live is listed in `unknownOrders` as well, because the book does not hold it.
+ * settled one that is unknown is listed in `unknownOrders` as well, because the book does not hold it.
  */
 export type Place = 'open' | 'final' | 'unknown';
 
 export function placeOf(execution: Execution): Place {
   if (!isSettled(execution)) return 'open';
-  return isOpenOrder(execution) ? 'unknown' : 'final';
+  return execution.status === 'unknown' ? 'unknown' : 'final';
 }
 
 /** @param before where a write may have stored it. */

@@ -8,7 +8,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import { syncDirectory } from '../lib/durable-file.js';
 import { randomHex } from '../lib/ids.js';
 import { privateDirectoryMode } from '../lib/private-modes.js';
-import { isOpenOrder, isSettled, type Execution } from '../model/execution.js';
+import { isSettled, type Execution } from '../model/execution.js';
 import { dataFile } from './data-directory.js';
 import { storeFormat } from './key-layout.js';
 import { openDatabase, positionKey } from './lmdb-index.js';
@@ -74,11 +74,11 @@ export function claimFormat(root: RootDatabase, directory: string, takesOver: bo
   };
 }
 
-/** Fills `unknownOrders`, which the format without a log lacked: orders that may be live are found only there. */
+/** Fills `unknownOrders`, which the format without a log lacked: what is unknown is found only there. */
 function listUnknown(finals: Database<string>, unknown: Database<string>): void {
   for (const { key, value } of finals.getRange()) {
     const execution = JSON.parse(value) as Execution;
-    if (isSettled(execution) && isOpenOrder(execution))
+    if (isSettled(execution) && execution.status === 'unknown')
       unknown.putSync(key, String(execution.updatedAt));
   }
 }

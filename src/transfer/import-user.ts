@@ -8,7 +8,6 @@ import { putApiKey } from '../auth/api-key.js';
 import { emailKey } from '../auth/email.js';
 import type { Clock } from '../lib/clock.js';
 import { collectionsWith, collectionTraits, importKeyOf, purgeKeyOf } from '../store/key-layout.js';
-import { isOpenOrder } from '../model/execution.js';
 import type { Reader, Store, Writer } from '../store/store.js';
 import { type KeyIds, reserveKeyIds, withKeyIds } from './key-ids.js';
 import type { UserFileHead, UserRow } from './user-file.js';
@@ -130,7 +129,7 @@ async function writeRows(
 /** Adds the row of `unknownOrders`, which a file of an earlier version lacks. */
 function putUnknown(batch: Writer, { collection, key, record }: UserRow): void {
   if (collection !== 'finalExecutions') return;
-  if (isOpenOrder(record)) batch.put('unknownOrders', key, record.updatedAt);
+  if (record.status === 'unknown') batch.put('unknownOrders', key, record.updatedAt);
 }
 
 function isHidden({ collection }: UserRow): boolean {

@@ -153,19 +153,27 @@ t.test('an order whose cancel was asked for is never sent again', async (t) => {
   t.match(gateway.durable(id), { status: 'unknown', cancel: { status: 'rejected' } });
 });
 
-t.test('after a restart, too, what is unknown is sent again before its TTL', async (t) => {
-  const first = new SimulatedGateway();
-  const id = await first.lostSubmit(100_000);
-  t.equal(first.durable(id)?.status, 'unknown');
-  const second = first.restart();
-  const back = await second.plugin();
-  t.strictSame(back.submitted, ['s1']);
-  back.drop();
-  const third = second.restart();
-  await third.pass(40_000);
-  t.strictSame((await third.plugin()).submitted, []);
-  t.equal(third.book.size, 0);
-});
+for (const [what, wish] of Object.entries({
+  'an order': {},
+  'a command that is no order': { type: 'account', cmd: 'flatten', payload: '{}' },
+})) {
+  t.test(
+    `after a restart, too, ${what} that is unknown is sent again before its TTL`,
+    async (t) => {
+      const first = new SimulatedGateway();
+      const id = await first.lostSubmit(100_000, wish);
+      t.equal(first.durable(id)?.status, 'unknown');
+      const second = first.restart();
+      const back = await second.plugin();
+      t.strictSame(back.submitted, ['s1']);
+      back.drop();
+      const third = second.restart();
+      await third.pass(40_000);
+      t.strictSame((await third.plugin()).submitted, []);
+      t.equal(third.book.size, 0);
+    },
+  );
+}
 
 t.test(
   'what is unknown goes before what was accepted after it, also after a restart',

@@ -311,14 +311,10 @@ class Life {
   #state() {
     const { book, registry, core, clock } = this.gateway;
     const now = clock.now();
-    // An unknown command that is no order is sent again only by the process that has sent it.
-    const isForStart = ({ orderRef, status }: { orderRef: string | null; status: string }) =>
-      orderRef !== null || status !== 'unknown';
     const keyIds = userIds.flatMap((userId) => users[userId]);
     return {
       executions: book
         .entries()
-        .filter(({ execution }) => isForStart(execution))
         .map(({ execution }) => plain(recover(execution, now) ?? execution))
         .sort((a, b) => (a.executionId < b.executionId ? -1 : 1)),
       openOrders: keyIds.map((keyId) => book.openOrders.of(keyId)),

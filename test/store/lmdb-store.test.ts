@@ -212,7 +212,7 @@ t.test(
   },
 );
 
-t.test('an order of the former format that may be live is found after the takeover', async (t) => {
+t.test('what is unknown in a store of the former format is found after the takeover', async (t) => {
   const directory = t.testdir();
   const old = open(directory, { noSubdir: false, overlappingSync: false, maxDbs: 20 });
   const options = { encoding: 'string' as const, keyEncoder: { writeKey, readKey } };
@@ -220,15 +220,14 @@ t.test('an order of the former format that may be live is found after the takeov
   const finals = old.openDB<string>('finalExecutions', options);
   const sent = { orderRef: 'ord_1', dispatchedAt: 1, cancel: null, updatedAt: 2 };
   const records = {
-    live: { ...sent, status: 'unknown' },
-    over: { ...sent, status: 'filled' },
-    noOrder: { ...sent, status: 'unknown', orderRef: null },
+    unknown: { ...sent, status: 'unknown' },
+    filled: { ...sent, status: 'filled' },
   };
   for (const [id, record] of Object.entries(records))
     await finals.put(['u', id], JSON.stringify(record));
   await old.close();
   const store = openStore(directory);
-  t.strictSame(store.range('unknownOrders'), [{ key: ['u', 'live'], record: 2 }]);
+  t.strictSame(store.range('unknownOrders'), [{ key: ['u', 'unknown'], record: 2 }]);
   await store.close();
 });
 

@@ -251,9 +251,9 @@ export class SimulatedGateway {
   }
 
   /** A submit that left on a connection that broke, and became unknown. @returns its execution id. */
-  async lostSubmit(ttlMs: number): Promise<string> {
+  async lostSubmit(ttlMs: number, wish: SignalWish = {}): Promise<string> {
     const plugin = await this.plugin();
-    const [executionId = ''] = await this.submit({ ttlMs });
+    const [executionId = ''] = await this.submit({ ...wish, ttlMs });
     plugin.drop();
     await this.pass(60_000);
     return executionId;
