@@ -32,7 +32,7 @@ import { OwedCancels } from './signals/owed-cancels.js';
 import { RiskLimits } from './signals/risk-limits.js';
 import { Stops } from './signals/stops.js';
 import { RetentionClock } from './retention/retention-clock.js';
-import { commitAnswerMs, type StorageHealth } from './store/storage-health.js';
+import type { StorageHealth } from './store/storage-health.js';
 import { StoreFailure, type Store } from './store/store.js';
 import { WriteQueue } from './store/write-queue.js';
 import type { Instruments } from './telemetry/instruments.js';
@@ -212,24 +212,11 @@ export class Core {
   }
 
   /**
-   * Cancels open orders of a user. Rejects when the commit fails or takes long, as when it waits for an
-   * earlier cancel of the user that the disk refuses; the commit is retried until it succeeds.
+   * Cancels open orders of a user. Rejects when the commit fails or takes long, or waits for an earlier
+   * cancel of the user that the disk refuses; the commit is retried until it succeeds.
    */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> {
-    const { deadlines } = this;
-    return new Promise((resolve, reject) => {
-      const fail = (): void => reject(new StoreFailure('the cancels are not on disk yet'));
-      const late = deadlines.after(commitAnswerMs, fail);
-      this.acceptance.afterPending(order.userId, () => {
-        this.cancelAll.run(order, (result) => ({
-          done: () => {
-            deadlines.remove(late);
-            resolve(result);
-          },
-          failed: fail,
-        }));
-      });
-    });
+    return this.cancelAllAcceptance.ofOperator(order);
   }
 
   /** Ends the streams and waits that are no longer allowed, after the Public API was switched. */

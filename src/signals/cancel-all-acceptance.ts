@@ -1,9 +1,9 @@
 /**
- * Accepts a bot's cancel of all orders: waits for orders whose acceptance is under way, then stores the
- * decision and the idempotency record in one transaction; the 202 follows its flush, and the cancel frames
- * follow the 202. If the commit fails or takes too long, the bot gets the error "outcome unknown", and the
- * write is retried until it succeeds; the time to judge many orders does not count. Owns each user's requests
- * of the last minute.
+ * Accepts a cancel of all orders, of a bot or of the operator: waits for orders whose acceptance is under way,
+ * then stores the decision, and a bot's idempotency record, in one transaction; the answer follows its flush,
+ * and the cancel frames follow the answer. If the commit fails or takes too long, a bot gets the error "outcome
+ * unknown", and the write is retried until it succeeds; the time to judge many orders does not count. Owns each
+ * user's requests of the last minute.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Deadlines } from '../lib/deadlines.js';
@@ -14,10 +14,12 @@ import type { TrailLog } from '../model/trail-events.js';
 import type { Trail } from '../model/trail.js';
 import { BucketMap } from '../quota/token-bucket.js';
 import type { StorageHealth } from '../store/storage-health.js';
+import { StoreFailure } from '../store/store.js';
 import type { Acceptance } from './acceptance.js';
 import type { CancelAll } from './cancel-all.js';
+import type { CancelAllOrder } from './cancel-judge.js';
 import type { CancelAllResult } from './cancelled-orders.js';
-import { CommitDeadline } from './commit-deadline.js';
+import { CommitDeadline, type CommitEvents } from './commit-deadline.js';
 import type { ApplyOptions } from './execution-book.js';
 import { boundToCancel, type Idempotency } from './idempotency.js';
 import { matches, type OrderFilter } from './order-filter.js';
@@ -63,27 +65,16 @@ export class CancelAllAcceptance {
 
   /** Calls `answer` with the body of the 202; with undefined when the outcome is not known in time. */
   accept(request: CancelAllRequest, answer: (body: string | undefined) => void): void {
-    const { deadlines, idempotency, limits, acceptance, cancelAll, health, clock, ids } =
-      this.#deps;
+    const { idempotency, limits, clock, ids } = this.#deps;
     const { userId, filter, idempotencyKey, fingerprint, trail } = request;
     const doubt = (): void => {
       idempotency.doubt(userId, idempotencyKey);
       answer(undefined);
     };
     idempotency.begin(userId, idempotencyKey, fingerprint);
-    let isWriting = false;
-    const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
-      late: () => {
-        // Before its write, the request waits for others or judges orders: only a stuck disk makes it late.
-        if (isWriting || health.isOverdue || !health.isHealthy) answer(undefined);
-        else deadline.begin();
-      },
-      stale: doubt,
-    });
-    deadline.begin();
-    const write = ({ cancelled }: CancelAllResult): ApplyOptions => {
-      isWriting = true;
-      deadline.begin();
+    const isMeant = (execution: Execution): boolean => matches(filter, execution);
+    const order = { userId, isMeant, cause: 'cancelled_by_api', trail } as const;
+    this.#run(order, { late: () => answer(undefined), stale: doubt }, ({ cancelled }) => {
       const body = JSON.stringify(cancelled);
       const record = {
         fingerprint,
@@ -94,7 +85,6 @@ export class CancelAllAcceptance {
       return {
         alongside: boundToCancel(userId, idempotencyKey, record, ids.ulid()),
         done: () => {
-          deadline.end();
           idempotency.settle(userId, idempotencyKey);
           answer(body);
           this.#deps.trail.note('cancel_all', {
@@ -109,10 +99,47 @@ export class CancelAllAcceptance {
         },
         failed: doubt,
       };
-    };
-    const isMeant = (execution: Execution): boolean => matches(filter, execution);
-    acceptance.afterPending(userId, () => {
-      cancelAll.run({ userId, isMeant, cause: 'cancelled_by_api', trail }, write);
+    });
+  }
+
+  /** Rejects with `StoreFailure` when the commit fails or takes too long. */
+  ofOperator(order: CancelAllOrder): Promise<CancelAllResult> {
+    return new Promise((resolve, reject) => {
+      const failed = (): void => reject(new StoreFailure('the cancels are not on disk yet'));
+      this.#run(order, { late: failed, stale: failed }, (result) => ({
+        done: () => resolve(result),
+        failed,
+      }));
+    });
+  }
+
+  #run(
+    order: CancelAllOrder,
+    { late, stale }: CommitEvents,
+    write: (result: CancelAllResult) => ApplyOptions,
+  ): void {
+    const { deadlines, limits, acceptance, cancelAll, health } = this.#deps;
+    let isWriting = false;
+    const deadline = new CommitDeadline(deadlines, limits.staleProcessingMs, {
+      late: () => {
+        // Before its write, it waits for others or judges orders: only a stuck disk makes it late.
+        if (isWriting || health.isOverdue || !health.isHealthy) late();
+        else deadline.begin();
+      },
+      stale,
+    });
+    deadline.begin();
+    acceptance.afterPending(order.userId, () => {
+      cancelAll.run(order, (result) => {
+        isWriting = true;
+        deadline.begin();
+        const options = write(result);
+        const done = (): void => {
+          deadline.end();
+          options.done?.();
+        };
+        return { ...options, done };
+      });
     });
   }
 }

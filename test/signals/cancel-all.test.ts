@@ -246,6 +246,17 @@ t.test('while orders are judged no commit is late', async (t) => {
   t.equal(answers.length, 1, 'no deadline of its commit is left');
 });
 
+t.test('nor is an operator’s, while one before it is applied', async (t) => {
+  const { gateway } = await withOrders(500);
+  const all = { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' } as const;
+  const results = Promise.all([1, 2].map(() => gateway.core.cancelOrders(all)));
+  for (let i = 0; i < 3; i++) {
+    await turns(1);
+    gateway.clock.advance(4_000);
+  }
+  t.match(await results, [{ cancelled: { matched: 500 } }, { cancelled: { matched: 0 } }]);
+});
+
 t.test('the time for its commit begins with the write', async (t) => {
   const { gateway } = await withOrders(500);
   const release = gateway.memory.hang();
