@@ -9,6 +9,7 @@ import { EventHub } from './events/hub.js';
 import { every, type Clock, type Timer } from './lib/clock.js';
 import { Deadlines } from './lib/deadlines.js';
 import type { IdSource } from './lib/ids.js';
+import { nextTurn } from './lib/turn.js';
 import type { Limits } from './limits.js';
 import type { TrailLog } from './model/trail-events.js';
 import { isWaiting } from './model/cancellation.js';
@@ -203,11 +204,12 @@ export class Core {
     await this.stops.enforce(userId);
   }
 
-  /** Reads the terminals and open executions of a user that arrives from another gateway. */
-  adoptUser(userId: string): void {
+  /** Reads the terminals and open executions of a user that arrives from another gateway, before it is visible. */
+  async adoptUser(userId: string): Promise<void> {
     this.terminals.presence.adopt(userId);
     const debts = this.owed.load(this.#store, userId);
-    this.book.adopt(userId);
+    const adoption = this.book.adopt(userId);
+    while (adoption.next().done !== true) await nextTurn();
     this.cancelAll.resume(debts);
   }
 

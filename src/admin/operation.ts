@@ -43,7 +43,7 @@ export interface Effects {
    */
   endUnsent(userId?: string): Promise<void>;
   /** Loads the open executions of a user that is being imported. */
-  adoptUser(userId: string): void;
+  adoptUser(userId: string): Promise<void>;
   /** Cancels the open orders of a user; undefined where no gateway runs. Rejects when the commit fails. */
   cancelOrders(order: CancelAllOrder): Promise<CancelAllResult> | undefined;
   /**
@@ -57,7 +57,7 @@ export const noEffects: Effects = {
   userChanged: () => undefined,
   publicApiChanged: () => undefined,
   endUnsent: () => Promise.resolve(),
-  adoptUser: () => undefined,
+  adoptUser: () => Promise.resolve(),
   cancelOrders: () => undefined,
   settled: () => Promise.resolve(),
 };

@@ -111,10 +111,12 @@ export class ExecutionBook implements EntryOwner {
     return entry;
   }
 
-  /** Reads and recovers the open executions of a user that was imported from another gateway. */
-  adopt(userId: string): void {
+  /** Reads and recovers, in steps, the open executions of a user that is imported from another gateway. */
+  *adopt(userId: string): Generator<void, void, void> {
     const { store, clock } = this.#deps;
+    let read = 0;
     for (const { record } of sendable(store, clock.now(), userId)) {
+      if (++read % recordsPerStep === 0) yield;
       const isKnown = this.#index.get(userId, record.executionId) !== undefined;
       if (!isKnown) this.#recover(userId, record, false)?.unload();
     }

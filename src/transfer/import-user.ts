@@ -32,7 +32,7 @@ export interface ImportDeps {
   /** Of the gateway that runs on the store, if one does. */
   readonly effects: {
     userChanged(userId: string): void;
-    adoptUser(userId: string): void;
+    adoptUser(userId: string): Promise<void>;
     settled(): Promise<void>;
   };
   /** Users whose import or discard is under way: a mark of any other was left by an import that was cut off. */
@@ -110,8 +110,8 @@ async function writeRows(
   }
   await writeBatch();
 
-  effects.adoptUser(userId);
   try {
+    await effects.adoptUser(userId);
     await effects.settled();
     const late = await store.transact((transaction) => {
       if (transaction.get('emails', emailKey(email)) !== undefined) return 'email_taken';

@@ -295,8 +295,20 @@ t.test('an import, too, takes what may have been sent as sent', async (t) => {
   const record = { ...(gateway.durable(id) as Execution), maySend: true };
   gateway.book.forget('u1');
   await rewrite(gateway, record);
-  gateway.book.adopt('u1');
+  await gateway.core.adoptUser('u1');
   t.match(gateway.execution(id), { status: 'dispatched', delivery: 'sent' });
+});
+
+t.test('an import reads thousands of executions a few at a time', async (t) => {
+  const gateway = new SimulatedGateway();
+  (await gateway.plugin()).drop();
+  for (let i = 0; i < 1_000; i++) gateway.accept({}, () => undefined);
+  await turns();
+  gateway.book.forget('u1');
+  const adopted = gateway.core.adoptUser('u1');
+  t.ok(gateway.book.size < 500, `${gateway.book.size} in the first turn`);
+  await adopted;
+  t.equal(gateway.book.size, 1_000);
 });
 
 t.test(
@@ -306,7 +318,7 @@ t.test(
     (await gateway.plugin()).drop();
     const [id = ''] = await gateway.submit();
     const entry = gateway.entry(id);
-    gateway.book.adopt('u1');
+    await gateway.core.adoptUser('u1');
     t.equal(gateway.book.size, 1);
     t.equal(gateway.entry(id), entry);
   },

@@ -78,7 +78,7 @@ function depsOf(store: Store, effects: Partial<ImportDeps['effects']> = {}): Imp
     importing: new Set(),
     effects: {
       userChanged: () => undefined,
-      adoptUser: () => undefined,
+      adoptUser: () => Promise.resolve(),
       settled: () => Promise.resolve(),
       ...effects,
     },
@@ -288,7 +288,7 @@ async function cutOff(t: Test, next: (rows: readonly UserRow[]) => NextRow, refu
   const { store, userId } = await aSource();
   const { rows } = await exported(store);
   const target = createMemoryStore();
-  const deps = depsOf(target, { adoptUser: () => t.fail('not adopted') });
+  const deps = depsOf(target, { adoptUser: async () => void t.fail('not adopted') });
   t.equal(await importUser(deps, { userId, email: ann, keyIds: [] }, next(rows)), refusal);
   t.not(target.get('meta', importKeyOf(userId)), undefined, 'the mark stays');
   t.equal(target.get('users', userId), undefined);
@@ -399,8 +399,8 @@ for (const [name, { begin, ends }] of Object.entries(obstacles)) {
     const hindered = {
       userChanged: (id: string) => core.userChanged(id),
       settled: () => core.settled(),
-      adoptUser(id: string) {
-        core.adoptUser(id);
+      async adoptUser(id: string) {
+        await core.adoptUser(id);
         begin(gateway);
       },
     };
@@ -417,9 +417,7 @@ t.test('an import that is begun anew after a crash leaves no order of the first'
   const user = { userId: source.userId, email: ann, keyIds: [4] };
   const first = new SimulatedGateway();
   const crash = new Error('a crash');
-  const adoptUser = (): void => {
-    throw crash;
-  };
+  const adoptUser = (): Promise<void> => Promise.reject(crash);
   await t.rejects(importUser(depsOf(first.store, { adoptUser }), user, feed(rows)), crash);
   const gateway = first.restart();
   t.equal(gateway.book.size, 1);
