@@ -120,8 +120,9 @@ export class EventRing implements Held {
   }
 
   #renewBlock(length: number): void {
-    const size = Math.min(Math.max(this.#bytes / 4, blockBytesMin), blockBytesMax);
-    this.#block = Buffer.allocUnsafeSlow(Math.max(Math.ceil(size), length));
+    const size = Math.ceil(Math.min(Math.max(this.#bytes / 4, blockBytesMin), blockBytesMax));
+    // A frame longer than half a block would be alone in it, and waste the rest.
+    this.#block = Buffer.allocUnsafeSlow(2 * length > size ? length : size);
     this.#blockUsed = 0;
   }
 

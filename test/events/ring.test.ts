@@ -250,7 +250,7 @@ t.test(
     };
     const before = held();
     const memory = new ReplayMemory(Infinity);
-    const large = { ...limits, replayEventsMax: 1_000, replayBytesPerUser: 100_000 };
+    const large = { ...limits, replayEventsMax: 1_000, replayBytesPerUser: 300_000 };
     const rings = Array.from({ length: 200 }, () => new EventRing(large, 'e', memory));
     const pushAll = (count: number, length: number): void => {
       for (let seq = 1; seq <= count; seq++) {
@@ -263,6 +263,10 @@ t.test(
     pushAll(500, 500);
     const many = held() - before;
     t.ok(many < 1.6 * memory.bytes, `${many} bytes for ${memory.bytes} of frames`);
+    // Each a little longer than half a block.
+    pushAll(50, 33_000);
+    const long = held() - before;
+    t.ok(long < 1.6 * memory.bytes, `${long} bytes for ${memory.bytes} of long frames`);
     for (const ring of rings) ring.age(1_000);
     const none = held() - before;
     t.ok(none < 100_000, `${none} bytes for nothing`);
