@@ -100,7 +100,9 @@ export class EventStreams {
     this.#endWithKey(stream);
     subscriber.sink = writer;
     hub.subscribe(userId, subscriber);
-    subscriber.pump(now);
+    // Within the native server's call for the request all writes share one cork, and may be lost in part
+    // (native-notes/backpressure.md).
+    setImmediate(() => subscriber.pump(now));
   }
 
   /** Ends the user's streams whose key, user or plan no longer allows them. */

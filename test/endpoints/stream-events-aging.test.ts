@@ -9,6 +9,7 @@ import { EventHub } from '../../src/events/hub.js';
 import type { Exchange } from '../../src/http/exchange.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
 import { Counter } from '../../src/lib/instruments.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import type { Source } from '../../src/plugins/source.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
@@ -33,6 +34,7 @@ t.test('it is replayed, or a gap is told, and the stream goes on', async (t) => 
     const { clock, open } = setUp();
     clock.advance(replayAgeMs - before);
     const { preamble, sink } = open();
+    await nextTurn();
     t.equal(sink.wasAborted, false, `${before} ms before`);
     const isGap = preamble.includes('event: replay_gap');
     t.strictSame(sink.seqs, isGap ? [] : [1], isGap ? 'a gap' : 'replayed');

@@ -7,6 +7,7 @@ import { KeyRights } from '../../src/auth/key-rights.js';
 import type { SseWriter } from '../../src/http/sse-writer.js';
 import { Counter } from '../../src/lib/instruments.js';
 import { Deadlines } from '../../src/lib/deadlines.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import { createInstruments } from '../../src/telemetry/instruments.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { shippedLimits } from '../support/shipped-limits.js';
@@ -67,8 +68,18 @@ t.test('one whose client leaves before its key ends has no deadline for that', a
   t.equal(deadlines.size, 0);
 });
 
-/** A stream whose key ends in two hours. */
-function openStream() {
+t.test(
+  'what is replayed leaves after the call for its request, whose writes share a cork',
+  async (t) => {
+    const { writes } = openStream(['first', 'second']);
+    t.strictSame(writes, []);
+    await nextTurn();
+    t.strictSame(writes, ['firstsecond']);
+  },
+);
+
+/** A stream whose key ends in two hours. @param held the frames after its cursor. */
+function openStream(held: readonly string[] = []) {
   const clock = new SimulatedClock();
   const deadlines = new Deadlines(clock);
   const limits = shippedLimits();
@@ -79,7 +90,12 @@ function openStream() {
   const streams = new EventStreams({ clock, deadlines, rights, hub, streamsClosed });
   const user = { userId: 'u1' };
   const caller = { user, key: { id: 1, expiresAt: clock.now() + 2 * hourMs } } as KeyOwner;
-  const subscriber = new Subscriber('s', 0, { clock, limits, ring: hub.ringOf('u1') });
+  const ring = hub.ringOf('u1');
+  for (const [index, text] of held.entries()) {
+    ring.push({ seq: index + 1, at: clock.monotonic(), source: 's', frame: Buffer.from(text) });
+  }
+  const subscriber = new Subscriber('s', 0, { clock, limits, ring });
+  const writes: string[] = [];
   let ended = 0;
   const socket = { isBlocked: false, aborts: 0 };
   let leave = (): void => undefined;
@@ -89,7 +105,7 @@ function openStream() {
       isBlocked: () => socket.isBlocked,
       abort: () => void socket.aborts++,
       isClosed: () => ended > 0,
-      write: () => undefined,
+      write: (bytes) => void writes.push(Buffer.from(bytes).toString()),
       keepAlive: () => undefined,
       end() {
         ended++;
@@ -98,5 +114,5 @@ function openStream() {
     };
     return writer as SseWriter;
   });
-  return { clock, ends: () => ended, socket, deadlines, hub, streams, leave };
+  return { clock, ends: () => ended, socket, deadlines, hub, streams, leave, writes };
 }
