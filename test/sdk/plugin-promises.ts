@@ -14,6 +14,7 @@ import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
 import { startFakeApi, type Reply } from '../support/fake-api.js';
 import { startFakeGateway, type FakeGateway } from '../support/fake-gateway.js';
+import { freePort } from '../support/free-port.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { nonsense } from './nonsense.js';
 import { startTerminal, type TerminalProcess } from './terminal-process.js';
@@ -210,6 +211,16 @@ export async function testPluginPromises(t: Test, language: Language): Promise<v
     api.play({ status: 401, body: { code: 'invalid_credentials', message } });
     const terminal = ledgerAt(t, language, api.baseUrl).start();
     await t.rejects(terminal.notice('connecting'), { message: /Wrong email or password\./ });
+  });
+
+  await t.test('without a gateway it ends, and its supervisor starts it again', async (t) => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const command = [...language.paper, ...source, t.testdir()];
+    const terminal = startTerminal(t, command, language.environment, {
+      url,
+      email: 'ann@example.com',
+    });
+    t.equal(await terminal.ended(), 1);
   });
 
   await t.test('a refusal of a strange shape does not end it', async (t) => {

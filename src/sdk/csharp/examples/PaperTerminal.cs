@@ -69,7 +69,7 @@ sealed class PaperTerminal : SignalboxPlugin
         Event("connection_status", new Fields { { "status", "connected" }, { "isSimulated", true } });
     }
 
-    static int Main(string[] names)
+    static void Main(string[] names)
     {
         var url = Environment.GetEnvironmentVariable("SIGNALBOX_URL");
         var email = Environment.GetEnvironmentVariable("SIGNALBOX_EMAIL");
@@ -80,12 +80,11 @@ sealed class PaperTerminal : SignalboxPlugin
             // Enter ends the program. A kill does no harm either: the journal has everything.
             new Thread(() => { if (Console.ReadLine() != null) terminal.Stop(); }) { IsBackground = true }.Start();
             terminal.Run();
-            return 0;
         }
         catch (Exception error)
         {
             Console.Error.WriteLine(error.Message); // A supervisor starts the program again, which then logs in.
-            return 1;
+            Environment.Exit(1); // Under Mono, a process that returns from Main after a failed login may never end.
         }
     }
 }
