@@ -374,6 +374,10 @@ t.test('a retry gets the stored answer byte for byte, whatever happened since', 
     'by another key of the user',
   );
   await desk.plugin.next('cancel');
+  t.notOk(
+    desk.plugin.frames.some(({ type }) => type === 'cancel'),
+    'it was sent once',
+  );
   await reportCancel(desk, order, first.body.cancelRequestId, 'cancelled');
   await expectSame('after its end');
   await leave(desk);

@@ -5,7 +5,7 @@
 type Moves = Readonly<Record<string, readonly string[]>>;
 
 /** What a terminal tells of an order that it has, in the order in which the order passes through. */
-export const reported = [
+const reported = [
   ...['submitted', 'working', 'partially_filled', 'filled', 'completed'],
   ...['cancelled', 'rejected', 'expired'],
 ];

@@ -28,14 +28,6 @@ async function resting(on = gateway): Promise<Scene> {
   return { gateway: on, ...(await on.resting()) };
 }
 
-/** A plugin that was sent an order and has not reported on it. */
-async function handed(on: TestGateway): Promise<Scene> {
-  const user = await on.user();
-  const plugin = await on.plugin(user);
-  const order = await on.order(user, plugin);
-  return { gateway: on, user, plugin, order };
-}
-
 const read = (scene: Scene): Promise<any> =>
   scene.gateway.execution(scene.user, scene.order.requestId);
 
@@ -99,55 +91,6 @@ t.test('one ack may name the order and its cancel', async (t) => {
   scene.plugin.close();
 });
 
-t.test('a report of the execution alone ends the cancel as well', async (t) => {
-  const scene = await resting();
-  await cancelled(scene);
-  await tell(scene.plugin, report(2, scene.order.executionId, 'cancelled'));
-  t.match(await read(scene), {
-    status: 'cancelled',
-    reasonCode: 'cancelled_by_api',
-    cancel: { status: 'cancelled' },
-  });
-  scene.plugin.close();
-});
-
-t.test('rejected: the order lives on and another cancel may be asked for', async (t) => {
-  const scene = await resting();
-  const first = await cancelled(scene);
-  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
-  t.equal(refused.body.error.code, 'cancel_already_in_progress');
-  await tell(
-    scene.plugin,
-    cancelReport(2, first['cancelRequestId'], 'rejected', { reasonCode: 'unable_to_cancel' }),
-  );
-  t.match(await read(scene), {
-    status: 'working',
-    cancel: { status: 'rejected', reasonCode: 'unable_to_cancel' },
-  });
-  const second = await cancelled(scene);
-  t.not(second['cancelRequestId'], first['cancelRequestId']);
-  await tell(scene.plugin, cancelReport(3, second['cancelRequestId'], 'cancelled'));
-  t.match(await read(scene), { status: 'cancelled', cancel: { status: 'cancelled' } });
-  scene.plugin.close();
-});
-
-t.test('too_late: the order was filled', async (t) => {
-  const scene = await resting();
-  const { cancelRequestId } = await cancelled(scene);
-  await tell(
-    scene.plugin,
-    cancelReport(2, cancelRequestId, 'too_late', { reasonCode: 'already_filled' }),
-  );
-  await tell(scene.plugin, report(3, scene.order.executionId, 'filled'));
-  t.match(await read(scene), {
-    status: 'filled',
-    cancel: { status: 'too_late', reasonCode: 'already_filled' },
-  });
-  const again = await gateway.cancel(scene.user, scene.order.orderRef);
-  t.equal(again.body.error.code, 'order_not_cancellable');
-  scene.plugin.close();
-});
-
 t.test('a cancel that is not confirmed in time', async (t) => {
   const cancelConfirmTimeoutMs = 1_000;
   const hasty = await startTestGateway(t, { limits: { cancelConfirmTimeoutMs }, users: 5 });
@@ -185,135 +128,6 @@ t.test('a cancel that is not confirmed in time', async (t) => {
     t.match(cancelRequestId, /_2$/);
     scene.plugin.close();
   });
-});
-
-t.test('without the capability or the connection the terminal is unavailable', async (t) => {
-  const scene = await resting();
-  scene.plugin.cut();
-  await eventually(async () => {
-    const { body } = await gateway.cancel(scene.user, scene.order.orderRef);
-    return body.error?.code === 'terminal_unavailable';
-  });
-  const unable = await gateway.plugin(scene.user, { capabilities: ['submit'] });
-  const refused = await gateway.cancel(scene.user, scene.order.orderRef);
-  t.equal(refused.status, 409);
-  t.equal(refused.body.error.code, 'terminal_unavailable');
-  t.equal(refused.body.requestId, scene.order.requestId);
-  t.equal((await read(scene)).cancel, null, 'nothing is queued');
-  unable.cut();
-  const able = await gateway.plugin(scene.user);
-  t.equal((await gateway.cancel(scene.user, scene.order.orderRef)).status, 202);
-  await able.next('cancel');
-  able.close();
-});
-
-t.test('only an order that a terminal may hold can be cancelled', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const codeOf = async (orderRef: string): Promise<string> =>
-    (await gateway.cancel(user, orderRef)).body.error?.code;
-
-  const order = await gateway.order(user, plugin);
-  await gateway.becomes(user, order.requestId, 'dispatched');
-  t.equal(await codeOf(order.orderRef), 'order_not_cancellable', 'dispatched');
-  for (const [index, status] of ['filled', 'rejected', 'expired'].entries()) {
-    const ended = await gateway.order(user, plugin);
-    await tell(plugin, report(index + 1, ended.executionId, status));
-    t.equal(await codeOf(ended.orderRef), 'order_not_cancellable', status);
-  }
-  const denied = await gateway.submit(user, { platform: 'terminal_b' });
-  const { orderRef } = await gateway.execution(user, denied);
-  t.equal(await codeOf(orderRef), 'order_not_cancellable', 'denied');
-
-  const other = await gateway.user();
-  t.equal(
-    (await gateway.cancel(other, order.orderRef)).body.error.code,
-    'order_not_found',
-    'not ours',
-  );
-  for (const wrong of [
-    'ord_1',
-    order.executionId,
-    order.orderRef.toLowerCase(),
-    '%00',
-    'x'.repeat(500),
-  ]) {
-    t.equal(await codeOf(wrong), 'order_not_found', wrong.slice(0, 20));
-  }
-  plugin.close();
-});
-
-t.test('an order of unknown fate', async (t) => {
-  const limits = { cancelConfirmTimeoutMs: 300_000, executionConfirmTimeoutMs: 1_000 };
-  const hasty = await startTestGateway(t, { limits, users: 2 });
-
-  t.test('may be cancelled', async (t) => {
-    const scene = await handed(hasty);
-    await eventually(async () => (await read(scene)).status === 'unknown');
-    const { cancelRequestId } = await cancelled(scene);
-    await tell(scene.plugin, cancelReport(1, cancelRequestId, 'cancelled'));
-    t.match(await read(scene), {
-      status: 'cancelled',
-      delivery: 'confirmed',
-      cancel: { status: 'cancelled' },
-    });
-    scene.plugin.close();
-  });
-
-  t.test('whose cancel was asked for is not sent again, its cancel is', async (t) => {
-    const scene = await handed(hasty);
-    await eventually(async () => (await read(scene)).status === 'unknown');
-    const frame = await cancelled(scene);
-    scene.plugin.cut();
-    const again = await hasty.plugin(scene.user);
-    t.same(await again.next('cancel'), frame);
-    await barrier(again);
-    t.same(again.frames, [], 'a terminal that never had the order must not get it now');
-    again.close();
-  });
-});
-
-t.test('a retry of a cancel replays, byte for byte, and sends nothing', async (t) => {
-  const scene = await resting();
-  const first = await gateway.cancel(scene.user, scene.order.orderRef, 'same-cancel');
-  t.equal(first.status, 202);
-  const { cancelRequestId, requestedAt } = first.body;
-  const { executionId, orderRef, requestId, frame } = scene.order;
-  t.same(first.body, {
-    cancelRequestId,
-    orderRef,
-    executionId,
-    requestId,
-    signalId: frame['signalId'],
-    status: 'requested',
-    requestedAt,
-  });
-  await scene.plugin.next('cancel');
-  const again = await gateway.cancel(scene.user, orderRef, 'same-cancel');
-  t.equal(again.text, first.text);
-  t.equal(again.headers.get('idempotent-replayed'), 'true');
-  await barrier(scene.plugin);
-  t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
-  const other = await gateway.order(scene.user, scene.plugin);
-  const conflict = await gateway.cancel(scene.user, other.orderRef, 'same-cancel');
-  t.equal(conflict.body.error.code, 'idempotency_conflict');
-  scene.plugin.close();
-});
-
-t.test('of cancels that come at once one is accepted and one frame leaves', async (t) => {
-  const scene = await resting();
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, () => gateway.cancel(scene.user, scene.order.orderRef)),
-  );
-  t.equal(answers.filter(({ status }) => status === 202).length, 1);
-  t.equal(
-    answers.filter(({ body }) => body.error?.code === 'cancel_already_in_progress').length,
-    7,
-  );
-  await scene.plugin.next('cancel');
-  await barrier(scene.plugin);
-  t.notOk(scene.plugin.frames.some(({ type }) => type === 'cancel'));
-  scene.plugin.close();
 });
 
 t.test('it is sent again after a reconnect until it is acknowledged', async (t) => {

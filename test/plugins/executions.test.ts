@@ -1,6 +1,6 @@
 /** The life of an execution as a terminal reports it and a bot reads it. */
 import t from 'tap';
-import { barrier, report, tell } from '../support/frames.js';
+import { report, tell } from '../support/frames.js';
 import { type HandedOrder, startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
 import { reasonGroups } from '../../src/model/reason-codes.js';
@@ -120,62 +120,6 @@ t.test('an order that rests, fills in parts and is done', async (t) => {
   plugin.close();
 });
 
-t.test('a fill is counted once, however often it is reported', async (t) => {
-  const { plugin, order, read } = await setUp(quantity10);
-  const once = { fill: fill('f1', 4, 100) };
-  await tell(plugin, report(1, order.executionId, 'partially_filled', once));
-  await tell(plugin, report(2, order.executionId, 'partially_filled', once));
-  await tell(plugin, report(3, order.executionId, 'partially_filled', { fill: fill('f1', 6, 1) }));
-  t.match(await read(), { filledQuantity: 4, averageFillPrice: 100, fills: { length: 1 } });
-  plugin.close();
-});
-
-t.test('the terminal knows its quantities best', async (t) => {
-  const { plugin, order, read } = await setUp(quantity10);
-  await tell(
-    plugin,
-    report(1, order.executionId, 'partially_filled', {
-      filledQuantity: 4.5,
-      remainingQuantity: 5.5,
-      averageFillPrice: 99.875,
-    }),
-  );
-  t.match(await read(), { filledQuantity: 4.5, remainingQuantity: 5.5, averageFillPrice: 99.875 });
-  await tell(plugin, report(2, order.executionId, 'partially_filled', { filledQuantity: 3 }));
-  t.match(await read(), { filledQuantity: 4.5 }, 'what was filled is not taken back');
-  plugin.close();
-});
-
-/** From a state reached by `before`, the report of `word` changes nothing. */
-const backward: Record<string, { before: string[]; word: string }> = {
-  'working after partially_filled': { before: ['partially_filled'], word: 'working' },
-  'submitted after working': { before: ['working'], word: 'submitted' },
-  'rejected after partially_filled': { before: ['partially_filled'], word: 'rejected' },
-  'working after filled': { before: ['filled'], word: 'working' },
-  'rejected after filled': { before: ['filled'], word: 'rejected' },
-  'cancelled after filled': { before: ['filled'], word: 'cancelled' },
-  'unknown after filled': { before: ['filled'], word: 'unknown' },
-  'filled after rejected': { before: ['rejected'], word: 'filled' },
-  'filled after expired': { before: ['working', 'expired'], word: 'filled' },
-  'working after cancelled': { before: ['working', 'cancelled'], word: 'working' },
-  'cancelled after completed': { before: ['completed'], word: 'cancelled' },
-};
-
-t.test('a report that moves backwards is acknowledged and ignored', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  let seq = 0;
-  for (const [name, { before, word }] of Object.entries(backward)) {
-    const order = await gateway.order(user, plugin);
-    for (const status of before) await tell(plugin, report(++seq, order.executionId, status));
-    const stood = await gateway.execution(user, order.requestId);
-    t.equal(stood.status, before.at(-1));
-    await tell(plugin, report(++seq, order.executionId, word, { native: { text: 'late' } }));
-    t.same(await gateway.execution(user, order.requestId), stood, name);
-  }
-  plugin.close();
-});
-
 t.test('every end that a terminal can report is read back with its reason', async (t) => {
   const ends: [string, string | undefined][] = [
     ['filled', undefined],
@@ -206,24 +150,6 @@ t.test('every end that a terminal can report is read back with its reason', asyn
   plugin.close();
 });
 
-t.test('a late fill corrects a cancel, and the fills of a cancelled order are kept', async (t) => {
-  const { plugin, order, read } = await setUp(quantity10);
-  await tell(
-    plugin,
-    report(1, order.executionId, 'partially_filled', { fill: fill('f1', 4, 100) }),
-  );
-  await tell(
-    plugin,
-    report(2, order.executionId, 'cancelled', { reasonCode: 'cancelled_by_broker' }),
-  );
-  t.match(await read(), { status: 'cancelled', filledQuantity: 4, fills: { length: 1 } });
-  await tell(plugin, report(3, order.executionId, 'cancelled', { fill: fill('f2', 1, 100) }));
-  t.match(await read(), { status: 'cancelled', filledQuantity: 5, fills: { length: 2 } });
-  await tell(plugin, report(4, order.executionId, 'filled', { fill: fill('f3', 5, 100) }));
-  t.match(await read(), { status: 'filled', reasonCode: null, filledQuantity: 10 });
-  plugin.close();
-});
-
 t.test('a report before the ack does as well', async (t) => {
   const { plugin, order, read } = await setUp();
   await tell(plugin, report(1, order.executionId, 'filled', { fill: fill('f', 1, 5) }));
@@ -232,23 +158,4 @@ t.test('a report before the ack does as well', async (t) => {
   await tell(plugin, report(2, order.executionId, 'working'));
   t.match(await read(), { status: 'filled', delivery: 'confirmed' });
   plugin.close();
-});
-
-t.test('what a plugin knows at hello counts as reports', async (t) => {
-  const { user, plugin, order, read } = await setUp(quantity10);
-  plugin.cut();
-  const again = await gateway.plugin(user, {
-    executions: [
-      { executionId: order.executionId, status: 'partially_filled', fill: fill('f1', 4, 100) },
-      { executionId: 'exe_unheard_of', status: 'filled' },
-    ],
-  });
-  await eventually(async () => (await read()).status === 'partially_filled');
-  t.match(await read(), { delivery: 'confirmed', filledQuantity: 4, fills: { length: 1 } });
-  await barrier(again, 1);
-  t.notOk(
-    again.frames.some(({ type }) => type === 'submit'),
-    'and what it knows is not sent again',
-  );
-  again.close();
 });

@@ -1,9 +1,7 @@
 /** Orders without a report become unknown in time, for the right reason; a later report corrects them. */
 import t from 'tap';
 import { report, tell } from '../support/frames.js';
-import { startTestGateway, type TestUser } from '../support/gateway.js';
-import { eventually } from '../support/eventually.js';
-import { reported } from '../model/contract-states.js';
+import { startTestGateway } from '../support/gateway.js';
 
 /** Longer than a busy machine takes to confirm. The tests run at the same time, to wait for it together. */
 const executionConfirmTimeoutMs = 15_000;
@@ -26,20 +24,6 @@ t.test('sent and never confirmed: confirmation_timeout, and not before its time'
     { reasonCode: 'confirmation_timeout', delivery: 'confirmed' },
     'an ack alone confirms nothing but its receipt',
   );
-  plugin.close();
-});
-
-t.test('an unknown is corrected by whatever a late report proves', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const orders = [];
-  for (const status of reported) orders.push({ status, ...(await gateway.order(user, plugin)) });
-  for (const [index, { status, requestId, executionId }] of orders.entries()) {
-    await gateway.becomes(user, requestId, 'unknown');
-    await tell(plugin, report(index + 1, executionId, status));
-    const execution = await gateway.execution(user, requestId);
-    t.match(execution, { status, reasonCode: null, delivery: 'confirmed' });
-  }
   plugin.close();
 });
 
@@ -87,24 +71,3 @@ t.test('the gateway has restarted in between: gateway_restarted', async (t) => {
     await restarted.start();
   }
 });
-
-t.test('a request is completed once each of its executions is final', async (t) => {
-  const user = await gateway.user();
-  const one = await gateway.plugin(user);
-  const two = await gateway.plugin(user, { instanceId: 'desk-2' });
-  const requestId = await gateway.submit(user);
-  const frames = [await one.next('submit'), await two.next('submit')];
-  await tell(one, report(1, frames[0]?.['executionId'], 'filled'));
-  const { requestStatus } = await readRequest(user, requestId);
-  t.equal(requestStatus, 'accepted');
-  await eventually(async () => (await readRequest(user, requestId)).requestStatus === 'completed');
-  t.same((await readRequest(user, requestId)).statuses, ['filled', 'unknown']);
-  one.close();
-  two.close();
-});
-
-async function readRequest(user: TestUser, requestId: string) {
-  const answer = await gateway.read(user, requestId);
-  const statuses = answer.executions.map(({ status }: { status: string }) => status);
-  return { requestStatus: answer.status, statuses };
-}
