@@ -20,7 +20,7 @@ t.test('a user that moves stands still, and its sessions stay good', (t) => {
   t.end();
 });
 
-t.test('it goes on as it was, but for its user tokens', (t) => {
+t.test('a user whose move is undone is as before, but for the user tokens', (t) => {
   t.strictSame(resumed(suspended(user)), { ...user, tokenGeneration: 4 });
   const locked = { ...user, frozen: true, confirmed: false };
   t.strictSame(resumed(suspended(locked)), { ...locked, tokenGeneration: 4 });

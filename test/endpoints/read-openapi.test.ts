@@ -23,7 +23,7 @@ const expected = createOpenApiDocument({
 const path = '/openapi.json';
 const expected30 = toOpenApi30(expected);
 
-t.test('a running gateway serves it with the limits in force, without a credential', async (t) => {
+t.test('the document has the limits in force, and needs no credential', async (t) => {
   const answer = await call(gateway.url, 'GET', path);
   t.equal(answer.status, 200);
   t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -31,7 +31,7 @@ t.test('a running gateway serves it with the limits in force, without a credenti
   t.equal(answer.body.components.schemas.SignalEnvelope.properties.signalId.maxLength, 77);
 });
 
-t.test('and as OpenAPI 3.0', async (t) => {
+t.test('the document is served as OpenAPI 3.0, too', async (t) => {
   const answer = await call(gateway.url, 'GET', '/openapi-3.0.json');
   t.equal(answer.status, 200);
   t.strictSame(answer.body, expected30);

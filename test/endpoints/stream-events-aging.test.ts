@@ -29,17 +29,20 @@ const source = {
   accountName: hello.accountName,
 };
 
-t.test('it is replayed, or a gap is told, and the stream goes on', async (t) => {
-  for (let before = 0; before < 6; before++) {
-    const { clock, open } = setUp();
-    clock.advance(replayAgeMs - before);
-    const { preamble, sink } = open();
-    await nextTurn();
-    t.equal(sink.wasAborted, false, `${before} ms before`);
-    const isGap = preamble.includes('event: replay_gap');
-    t.strictSame(sink.seqs, isGap ? [] : [1], isGap ? 'a gap' : 'replayed');
-  }
-});
+t.test(
+  'an event that ages meanwhile is replayed or told as a gap, and the stream goes on',
+  async (t) => {
+    for (let before = 0; before < 6; before++) {
+      const { clock, open } = setUp();
+      clock.advance(replayAgeMs - before);
+      const { preamble, sink } = open();
+      await nextTurn();
+      t.equal(sink.wasAborted, false, `${before} ms before`);
+      const isGap = preamble.includes('event: replay_gap');
+      t.strictSame(sink.seqs, isGap ? [] : [1], isGap ? 'a gap' : 'replayed');
+    }
+  },
+);
 
 /** A user with one event. */
 function setUp() {

@@ -69,7 +69,7 @@ t.test('a turn that brings more than the ring holds loses nothing', async (t) =>
   t.strictSame(reader.sink.seqs, upTo(95));
 });
 
-t.test('nor does one that brings more bytes than it holds', async (t) => {
+t.test('a turn that brings more bytes than the ring holds loses nothing', async (t) => {
   const { publish, subscribe } = setUp({ replayBytesPerUser: 10_000 });
   const reader = subscribe('a');
   for (let i = 0; i < 40; i++) publish('a', 'u1', 'x'.repeat(1_000));
@@ -78,7 +78,7 @@ t.test('nor does one that brings more bytes than it holds', async (t) => {
   t.strictSame(reader.sink.seqs, upTo(40));
 });
 
-t.test('nor does a large event that comes while the memory of all users is full', async (t) => {
+t.test('a large event that comes while the memory of all users is full is not lost', async (t) => {
   const { publish, subscribe } = setUp({ replayBytesMax: 20_000 });
   for (let i = 0; i < 100; i++) publish('a', `other ${i}`);
   await turn();
@@ -89,7 +89,7 @@ t.test('nor does a large event that comes while the memory of all users is full'
   t.strictSame(reader.sink.seqs, [1]);
 });
 
-t.test('nor does a turn in which another terminal of the user brings so much', async (t) => {
+t.test('a turn in which another terminal fills the ring loses nothing', async (t) => {
   const { publish, subscribe } = setUp({ replayEventsMax: 10 });
   const reader = subscribe('a');
   publish('a');

@@ -854,7 +854,7 @@ t.test('a report under a name that is not ours is on the order with the number',
 });
 
 t.test(
-  'so it is where the instrument is a SecurityID, beside a Symbol that says nothing',
+  'a report under a name that is not ours is matched by its SecurityID, beside a Symbol that says nothing',
   async (t) => {
     const desk = new MemoryDesk({ venue: { ...venues.standard, instrument: 'securityId' } });
     desk.submit(id);

@@ -42,7 +42,7 @@ t.test('each thing that happens is one line: its time, its kind, the details', a
   for (const [notice, line] of lines) t.equal(fixLine(notice, at), `09:08:07.006  ${line}`);
 });
 
-t.test('the same for programs: the notice with its time, a message as its fields', async (t) => {
+t.test('for programs a line is the notice with its time, a message as its fields', async (t) => {
   const time = '2026-01-15T09:08:07.006Z';
   for (const [notice] of lines) {
     const isMessage = notice.kind === 'fix_sent' || notice.kind === 'fix_received';

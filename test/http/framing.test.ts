@@ -102,7 +102,7 @@ t.test('the refusal says once that the connection closes', async (t) => {
   await client.closed();
 });
 
-t.test('nor is what comes behind it in a segment of its own', async (t) => {
+t.test('a request in a segment of its own behind it is not executed either', async (t) => {
   for (const [name, build] of Object.entries(ambiguous)) {
     const { bytes, isAccepted } = smuggled();
     await isRefused(
@@ -117,7 +117,7 @@ t.test('nor is what comes behind it in a segment of its own', async (t) => {
   }
 });
 
-t.test('nor any of ten requests behind it', async (t) => {
+t.test('of ten requests behind ambiguous framing none is executed', async (t) => {
   const ten = Array.from({ length: 10 }, smuggled);
   const tail = ten.map(({ bytes }) => bytes).join('');
   await isRefused(t, (client) => client.send(letThrough(tail)), 'ten');
@@ -131,7 +131,7 @@ const lengths: Record<string, readonly string[]> = {
   'two Hosts': ['Host: gateway'],
 };
 
-t.test('nor what is behind an ambiguous upgrade', async (t) => {
+t.test('a request behind an ambiguous upgrade is not executed', async (t) => {
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
   const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
   for (const [name, framing] of Object.entries(lengths)) {

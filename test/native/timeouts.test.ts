@@ -156,7 +156,7 @@ t.test('after a failed write, a reader that reads nothing is cut off', inParalle
   t.ok(await floodsUntilCut(t, undefined));
 });
 
-t.test('but each further failed write gives it ten seconds more', inParallel, async (t) => {
+t.test('each further failed write gives the reader ten seconds more', inParallel, async (t) => {
   t.notOk(await floodsUntilCut(t, 1_000));
 });
 

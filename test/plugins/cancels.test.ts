@@ -130,7 +130,7 @@ t.test('a cancel that is not confirmed in time', async (t) => {
   });
 });
 
-t.test('it is sent again after a reconnect until it is acknowledged', async (t) => {
+t.test('a cancel is sent again after a reconnect until it is acknowledged', async (t) => {
   const scene = await resting();
   const frame = await cancelled(scene);
   scene.plugin.cut();
@@ -145,7 +145,7 @@ t.test('it is sent again after a reconnect until it is acknowledged', async (t) 
   third.close();
 });
 
-t.test('its target lost before the frame could leave: not_sent', async (t) => {
+t.test('a cancel whose target is lost before the frame could leave is not_sent', async (t) => {
   // A suspended process finds both when it is resumed: first the request, then the cut.
   const rounds = 20;
   for (let round = 0; round < rounds; round++) {

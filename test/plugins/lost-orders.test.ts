@@ -27,7 +27,7 @@ function statesOf(gateway: SimulatedGateway, orders: readonly string[]) {
 const open = ['submitted', 'working', 'partially_filled'];
 const unknown = ['unknown', 'disconnected_after_send'];
 
-t.test('they become unknown once their source is removed, and are open no more', async (t) => {
+t.test('open orders of a removed source become unknown, and are open no more', async (t) => {
   const { gateway, orders } = await leave([...open, 'filled']);
   await gateway.pass(30 * dayMs, hourMs);
   t.strictSame(

@@ -786,7 +786,7 @@ t.test('an execution’s many fills go before its request, and with it', async (
   t.equal(store.keys('fills').length, 0);
 });
 
-t.test('it does the same on the real store', async (t) => {
+t.test('the sweep removes the same from the real store', async (t) => {
   const clock = new SimulatedClock();
   const store = openStore(t.testdir(), { sweeper: sweeperModule });
   const now = clock.now();

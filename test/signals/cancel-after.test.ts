@@ -292,7 +292,7 @@ t.test('the switches of a deleted user are forgotten, and no others', async (t) 
   t.match(gateway.core.cancelAfter.read('u2', keyId), { lastFiredAt: '2026-01-15T12:00:10.000Z' });
 });
 
-t.test('nor does a start fire those of a user whose rows are being removed', async (t) => {
+t.test('a start fires no switch of a user whose rows are being removed', async (t) => {
   const { gateway } = await armed();
   await gateway.store.write((batch) => batch.put('meta', purgeKeyOf('u1'), 0));
   const next = gateway.restart();

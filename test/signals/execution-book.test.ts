@@ -56,7 +56,7 @@ t.test(
   },
 );
 
-t.test('its carrier gone by then, it is unknown: disconnected_after_send', async (t) => {
+t.test('an order whose carrier is gone is unknown: disconnected_after_send', async (t) => {
   const { gateway, plugin, id } = await dispatched();
   plugin.drop();
   await gateway.pass(60_000);
@@ -542,7 +542,7 @@ t.test('forgetting a user drops the executions with their deadlines and their co
   t.equal(gateway.deadlines.size, before);
 });
 
-t.test('nor has one whose last change comes to the disk after that a deadline', async (t) => {
+t.test('a change that is on disk after its user was forgotten has no deadline', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
   const before = gateway.deadlines.size;

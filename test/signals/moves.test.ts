@@ -474,7 +474,7 @@ t.test('a late fill that leaves nothing makes the order filled', async (t) => {
   }
 });
 
-t.test('so does one in a report that repeats the end, or that ends the order', async (t) => {
+t.test('a fill that leaves nothing fills the order that its report ends', async (t) => {
   const fill = aFill('f1', 4);
   for (const status of ['cancelled', 'rejected', 'expired'] as const) {
     for (const before of [status, 'working'] as const) {

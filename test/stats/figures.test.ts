@@ -119,7 +119,7 @@ t.test('a gateway that is not ready is not to be overlooked', (t) => {
   t.end();
 });
 
-t.test('nor is a halt', (t) => {
+t.test('a halt is not to be overlooked', (t) => {
   const halted = figuresOf(scrape(1), scrape(2, ['signalbox_trading_halted 1']));
   t.match(statsScreen('u', halted), /TRADING HALTED/);
   const goingOn = figuresOf(scrape(1), scrape(2, ['signalbox_trading_halted 0']));
@@ -128,7 +128,7 @@ t.test('nor is a halt', (t) => {
   t.end();
 });
 
-t.test('nor is a disabled Public API', (t) => {
+t.test('a disabled Public API is not to be overlooked', (t) => {
   const disabled = figuresOf(scrape(1), scrape(2, ['signalbox_public_api_disabled 1']));
   t.match(statsScreen('u', disabled), /PUBLIC API DISABLED/);
   const enabled = figuresOf(scrape(1), scrape(2, ['signalbox_public_api_disabled 0']));

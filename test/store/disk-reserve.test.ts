@@ -96,7 +96,7 @@ t.test('what must not wait for space is written in the reserve, and is no recove
   t.same(outcomes, [true, false, false, true]);
 });
 
-t.test('nor does it wait for space in a store that was opened without any', async (t) => {
+t.test('the reserve can be used in a store that was opened without space', async (t) => {
   const directory = t.testdir();
   const first = openStore(directory);
   await first.write((batch) => batch.put('meta', 'before', 1));

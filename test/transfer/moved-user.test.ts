@@ -457,7 +457,7 @@ t.test('a cancel of all orders that was asked for before a move goes with the us
   t.equal(open.filter(({ record }) => record.cancel !== null).length, 500);
 });
 
-t.test('so does one that waits for a signal whose outcome is unknown', async (t) => {
+t.test('a cancel-all that waits for a signal of unknown outcome goes along', async (t) => {
   const gateway = await aGateway();
   const { store, core } = gateway;
   await gateway.submit();

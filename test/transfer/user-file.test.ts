@@ -30,7 +30,7 @@ t.test(
   },
 );
 
-t.test('neither does one that cannot be put in its place', { skip }, async (t) => {
+t.test('a file that cannot be put in its place leaves nothing open', { skip }, async (t) => {
   const folder = t.testdir({ ann: 'made meanwhile' });
   const file = createUserFile(join(folder, 'ann'));
   t.throws(() => file.finish(), { code: 'EEXIST' });
