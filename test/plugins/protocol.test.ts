@@ -95,10 +95,12 @@ const bad: [name: string, frame: string | object, error: string, field?: string]
   ['a list', '[]', 'not_json'],
   ['null', 'null', 'not_json'],
   ['a number', '7', 'not_json'],
+  ['a string', '"heartbeat"', 'not_json'],
   ['no type', {}, 'unknown_type'],
   ['another type', { type: 'welcome' }, 'unknown_type'],
   ['a type from an object’s inner parts', { type: 'constructor' }, 'unknown_type'],
   ['a type in a list', { ...hello, type: ['hello'] }, 'invalid_frame'],
+  ['a type that has no text', { type: { toString: 1, valueOf: 2 } }, 'invalid_frame'],
   [
     'a hello without capabilities',
     { ...hello, capabilities: undefined },
@@ -154,6 +156,19 @@ const bad: [name: string, frame: string | object, error: string, field?: string]
     'occurredAt',
   ],
   [
+    'a time that is no moment',
+    { ...report, occurredAt: '2026-13-45T99:99:99Z' },
+    'invalid_frame',
+    'occurredAt',
+  ],
+  [
+    'a time whose year has five digits in UTC',
+    { ...report, fill: { ...fill, filledAt: '9999-12-31T23:59:59-01:00' } },
+    'invalid_frame',
+    'fill.filledAt',
+  ],
+  ['a state that is no text', { ...report, native: { state: 5 } }, 'invalid_frame', 'native.state'],
+  [
     'a cancel status that is ours',
     { type: 'cancel_report', seq: 1, cancelRequestId: 'c', status: 'not_sent' },
     'invalid_frame',
@@ -161,6 +176,8 @@ const bad: [name: string, frame: string | object, error: string, field?: string]
   ],
   ['an event that is the stream’s', { ...event, event: 'replay_gap' }, 'invalid_frame', 'event'],
   ['data that is no object', { ...event, data: [] }, 'invalid_frame', 'data'],
+  ['a number as text', { ...event, data: { quantity: '2' } }, 'invalid_frame', 'data.quantity'],
+  ['rawText that is no text', { ...event, rawText: 5 }, 'invalid_frame', 'rawText'],
 ];
 for (const [name, frame, error, field] of bad) {
   t.test(`refused: ${name}`, async (t) => {

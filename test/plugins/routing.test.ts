@@ -41,34 +41,6 @@ t.test('every active source of the platform gets an execution of its own', async
   for (const plugin of [one, two, sameDesk]) plugin.close();
 });
 
-t.test('instanceId picks among the sources', async (t) => {
-  const user = await gateway.user();
-  const one = await gateway.plugin(user);
-  const two = await gateway.plugin(user, { instanceId: 'desk-2' });
-  const picked = await gateway.order(user, two, { instanceId: 'desk-2' });
-  t.match((await gateway.read(user, picked.requestId)).executions, [{ instanceId: 'desk-2' }]);
-  const none = await gateway.submit(user, { instanceId: 'DESK-2' });
-  t.same(await outcome(user, none), ['terminal_a/DESK-2/null denied no_active_terminal']);
-  t.notOk(one.frames.some(({ type }) => type === 'submit'));
-  one.close();
-  two.close();
-});
-
-t.test('accountName picks among the sources, and the request shows it', async (t) => {
-  const user = await gateway.user();
-  const one = await gateway.plugin(user);
-  const two = await gateway.plugin(user, { accountName: 'Sim102' });
-  const picked = await gateway.order(user, two, { accountName: 'Sim102' });
-  const read = await gateway.read(user, picked.requestId);
-  t.equal(read.accountName, 'Sim102');
-  t.match(read.executions, [{ accountName: 'Sim102' }]);
-  const none = await gateway.submit(user, { accountName: 'sim102' });
-  t.same(await outcome(user, none), ['terminal_a/null/null denied no_active_terminal']);
-  t.notOk(one.frames.some(({ type }) => type === 'submit'));
-  one.close();
-  two.close();
-});
-
 t.test('two platforms in one signal, spaces trimmed and repeats counted once', async (t) => {
   const user = await gateway.user();
   const first = await gateway.plugin(user);

@@ -19,11 +19,18 @@ const rows: [string, string[], string | null, string[], string?][] = [
   ['the account alone', ['terminal_a'], null, ['desk-2 Sim102'], 'Sim102'],
   ['the account at the instance alone', ['terminal_a'], 'desk-2', ['desk-2 Sim102'], 'Sim102'],
   [
-    'one denied for an account that is not there',
+    'one denied for an account that is not at the instance',
     ['terminal_a'],
     'desk-1',
     ['desk-1 null no_active_terminal'],
     'Sim102',
+  ],
+  [
+    'one denied for an account that is not there, in these letters',
+    ['terminal_a'],
+    null,
+    ['null null no_active_terminal'],
+    'sim101',
   ],
   [
     'one denied for each token without the account',
@@ -45,10 +52,10 @@ const rows: [string, string[], string | null, string[], string?][] = [
     ['null null no_active_terminal'],
   ],
   [
-    'one denied for an instance that is not there',
+    'one denied for an instance that is not there, in these letters',
     ['terminal_a'],
-    'desk-9',
-    ['desk-9 null no_active_terminal'],
+    'DESK-1',
+    ['DESK-1 null no_active_terminal'],
   ],
   [
     'one that cannot submit is denied',
