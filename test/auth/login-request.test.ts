@@ -28,6 +28,10 @@ t.test('every violated field is named, each with one code', (t) => {
     { field: 'email', code: 'required' },
     { field: 'password', code: 'required' },
   ]);
+  t.strictSame(parseLogin({ email: 'trader', password: 'x'.repeat(129) }), [
+    { field: 'email', code: 'invalid_email' },
+    { field: 'password', code: 'invalid_length' },
+  ]);
   const emails: [unknown, string][] = [
     [null, 'required'],
     ['', 'required'],

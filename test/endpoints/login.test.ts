@@ -89,41 +89,14 @@ t.test('a changed password holds at once and ends the tokens of the old one', as
 });
 
 t.test('a body that fails validation gets every violated field at once', async (t) => {
-  // oxfmt-ignore
-  const rows: [body: unknown, errors: [field: string, code: string][]][] = [
-    [{},                                                     [['email', 'required'], ['password', 'required']]],
-    [{ email: '', password: '' },                            [['email', 'required'], ['password', 'required']]],
-    [{ email: null, password: null },                        [['email', 'required'], ['password', 'required']]],
-    [{ email: 'ann', password },                             [['email', 'invalid_email']]],
-    [{ email: 'ann@', password },                            [['email', 'invalid_email']]],
-    [{ email: 'a b@example.com', password },                 [['email', 'invalid_email']]],
-    [{ email: 7, password },                                 [['email', 'invalid_email']]],
-    [{ email: `${'a'.repeat(309)}@example.com`, password },  [['email', 'invalid_length']]],
-    [{ email: 'ann@example.com', password: 'p'.repeat(129) },[['password', 'invalid_length']]],
-    [{ email: 'ann@example.com', password: 12345678 },       [['password', 'required']]],
-    [{ email: 'ann', password: 'p'.repeat(129) },            [['email', 'invalid_email'], ['password', 'invalid_length']]],
-    [{ __proto__: { email: 'ann@example.com', password } },  [['email', 'required'], ['password', 'required']]],
-    [[],                                                     [['$', 'object_required']]],
-    ['null',                                                 [['$', 'object_required']]],
-    ['"text"',                                               [['$', 'object_required']]],
-  ];
-  for (const [body, errors] of rows) {
-    const answer = await login(body);
-    const name = JSON.stringify(body).slice(0, 60);
-    t.equal(verdict(answer), '400 validation_failed', name);
-    t.same(Object.keys(answer.body), ['code', 'message', 'errors'], name);
-    t.same(
-      answer.body.errors,
-      errors.map(([field, code]) => ({ field, code })),
-      name,
-    );
-  }
-});
-
-t.test('320 characters of email and 128 of password are within the limits', async (t) => {
-  const email = `${'a'.repeat(308)}@example.com`;
-  t.equal(email.length, 320);
-  t.equal(verdict(await login({ email, password: 'p'.repeat(128) })), '401 invalid_credentials');
+  const answer = await login({ email: 'ann', password: 'p'.repeat(129) });
+  t.equal(verdict(answer), '400 validation_failed');
+  t.same(Object.keys(answer.body), ['code', 'message', 'errors']);
+  t.same(answer.body.errors, [
+    { field: 'email', code: 'invalid_email' },
+    { field: 'password', code: 'invalid_length' },
+  ]);
+  t.same((await login([])).body.errors, [{ field: '$', code: 'object_required' }]);
 });
 
 t.test('unknown fields are refused before the known ones are looked at', async (t) => {
@@ -171,24 +144,9 @@ t.test('413 for a body over the limit', async (t) => {
   t.same(Object.keys(answer.body), ['code', 'message']);
 });
 
-t.test('400 malformed_json for what is no strict JSON', async (t) => {
-  const nested = `${'['.repeat(17)}${']'.repeat(17)}`;
-  const rows: (string | Uint8Array)[] = [
-    '',
-    ' ',
-    '{',
-    "{'email':1}",
-    '{"email":1,}',
-    nested,
-    '\ufeff{"email":"a@example.com","password":"p"}',
-    Uint8Array.from([0x22, 0xff, 0x22]),
-  ];
-  for (const body of rows) {
-    t.equal(
-      verdict(await login(body)),
-      '400 malformed_json',
-      JSON.stringify(String(body)).slice(0, 40),
-    );
+t.test('400 malformed_json for what is no strict JSON, or nested too deeply', async (t) => {
+  for (const body of ['{"email":1,}', `${'['.repeat(17)}${']'.repeat(17)}`]) {
+    t.equal(verdict(await login(body)), '400 malformed_json', body);
   }
 });
 
