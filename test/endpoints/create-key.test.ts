@@ -1,4 +1,4 @@
-/** POST /api/api-keys: every rule of its body, the limit of keys, and the order of its checks. */
+/** POST /api/api-keys: its answer, the limit of keys, and the order of its checks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

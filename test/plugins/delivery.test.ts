@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { WallClock } from '../harness/time/wall-clock.js';
-import { signal, submit } from '../support/api.js';
 import { barrier, report, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
@@ -186,19 +185,6 @@ t.test('a backlog larger than the outgoing buffer arrives whole and in order', a
   back.close();
 });
 
-t.test('the newer connection of a source replaces the older one', async (t) => {
-  const user = await gateway.user();
-  const older = await gateway.plugin(user);
-  const order = await gateway.order(user, older);
-  const newer = await gateway.plugin(user);
-  t.same(await older.waitClosed(), { code: 4501, reason: 'replaced' });
-  t.same(await newer.next('submit'), order.frame, 'it gets what was not acknowledged');
-  const next = await gateway.order(user, newer);
-  t.ok(next.executionId);
-  t.equal(newer.closed, undefined);
-  newer.close();
-});
-
 t.test('of a crowd that connects as one source exactly one stays', async (t) => {
   const user = await gateway.user();
   const crowd = await Promise.all(
@@ -210,24 +196,6 @@ t.test('of a crowd that connects as one source exactly one stays', async (t) => 
   t.ok(survivor !== undefined && (await gateway.order(user, survivor)));
   for (const { closed } of plugins) t.ok(closed === undefined || closed.code === 4501);
   survivor?.close();
-});
-
-t.test('a retry of a signal reaches the terminal once', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const body = JSON.stringify(signal());
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, () => submit(gateway.url, user.key, body, 'one-and-the-same')),
-  );
-  t.ok(
-    answers.every(
-      ({ status, body }) => status === 202 || body.error.code === 'request_in_progress',
-    ),
-  );
-  await plugin.next('submit');
-  await barrier(plugin);
-  t.same(submitsIn(plugin), []);
-  plugin.close();
 });
 
 /** Takes the submits that have come out of the plugin's frames. */
