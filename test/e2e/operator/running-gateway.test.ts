@@ -1,4 +1,4 @@
-/** Each command of the operator is in effect when it ends, as seen from outside. */
+/** Each command of the operator is in effect when it ends, as seen from outside, and says what it did. */
 import t from 'tap';
 import { bearer, call, createKey, json, login, signal, submit } from '../../support/api.js';
 import { startTestGateway, type TestUser } from '../../support/gateway.js';
@@ -16,6 +16,8 @@ async function cli(args: readonly string[], input = ''): Promise<any> {
   return JSON.parse(stdout);
 }
 
+/** What the command prints for people. */
+const say = (...args: string[]) => signalboxIn(gateway.dataDir, args);
 const post = (user: TestUser) => submit(gateway.url, user.key, signal());
 const logIn = (email: string, word: string) =>
   call(gateway.url, 'POST', '/api/auth/login', {
@@ -93,10 +95,32 @@ t.test('key list and key revoke', async (t) => {
   );
 });
 
+t.test('key list and key revoke say what they list and do', async (t) => {
+  const { email, token, keyId } = await gateway.user();
+  const name = 'desk \u001b[2J';
+  const { key, id } = await createKey(gateway.url, token, { name });
+  await cli(['key', 'revoke', `${keyId}`]);
+  const list = await say('key', 'list', email);
+  t.match(list, { code: 0, stdout: /^ID +NAME +KEY +SCOPES/ });
+  t.match(list.stdout, /desk \?\[2J/, 'a name cannot write to the terminal');
+  const listed = await cli(['key', 'list', email]);
+  t.match(listed, [{ id, name, displayPrefix: /^svc_api_.*\.\.\.$/ }]);
+  t.notOk((list.stdout + JSON.stringify(listed)).includes(key.slice(0, 20)));
+  t.match(await cli(['key', 'revoke', `${id}`]), { id, email, revoked: true });
+  t.match(await say('key', 'revoke', `${id}`), { code: 0, stdout: /is revoked/ }, 'again');
+  t.match(await say('key', 'list', email), { code: 0, stdout: /has no API keys/ });
+  t.match(await say('key', 'revoke', '999'), { code: 1, stderr: /no API key 999/ });
+  for (const wrong of ['x', '-1', '1.5', '0x1', '1'.repeat(30)]) {
+    t.equal((await say('key', 'revoke', '--', wrong)).code, 2, wrong);
+  }
+});
+
 t.test('session revoke: terminals go, the key stays', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
-  await cli(['session', 'revoke', user.email]);
+  const { email } = user;
+  t.match(await cli(['session', 'revoke', email]), { email, sessionsRevoked: true });
+  t.match(await say('session', 'revoke', email), { code: 0, stdout: /need a new login/ });
   t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await post(user)).status, 202);
 });
@@ -105,7 +129,7 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);
   const stream = await openReader(gateway.url, user.key);
-  await cli(['api', 'disable']);
+  t.match(await say('api', 'disable'), { code: 0, stdout: /disabled/ });
   const refused = await post(user);
   t.equal(refused.status, 503);
   t.equal(refused.body.error.code, 'public_api_disabled');
@@ -115,7 +139,7 @@ t.test('api disable and enable: everything under /api/v1, and new keys', async (
   t.match(await metrics.text(), /^signalbox_public_api_disabled 1$/m);
   await t.rejects(createKey(gateway.url, user.token), /503.*public_api_disabled/);
   t.equal(await stream.waitEnd(), 'properly');
-  await cli(['api', 'enable']);
+  t.same(await cli(['api', 'enable']), { publicApiEnabled: true });
   t.equal((await post(user)).status, 202);
   t.ok(await createKey(gateway.url, user.token));
   plugin.close();
@@ -141,6 +165,8 @@ t.test('user delete: nothing of the user works any more', async (t) => {
   await cli(['user', 'delete', user.email]);
   t.equal((await post(user)).status, 401);
   t.equal((await plugin.waitClosed()).code, 4503);
+  const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(user.token) });
+  t.equal(keys.status, 401);
   t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
   await cli(['user', 'add', user.email, '--plan', 'business', '--password-stdin'], `${password}\n`);
   const again = await login(gateway.url, user.email);
