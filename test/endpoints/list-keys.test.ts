@@ -79,16 +79,6 @@ t.test(
   },
 );
 
-t.test('a deleted user’s token and keys get 401 at once', async (t) => {
-  const { email, token, key, keyId } = await gateway.user();
-  await gateway.command('user', 'delete', email);
-  for (const answer of await everyKeyEndpoint(token, keyId)) {
-    t.equal(verdict(answer), '401 invalid_token');
-    t.same(Object.keys(answer.body), ['code', 'message']);
-  }
-  t.equal(verdict(await get(gateway.url, sources, key)), '401 invalid_api_key');
-});
-
 t.test('keys, their uses and revocations survive a restart', async (t) => {
   const { token, key, keyId } = await gateway.user();
   const other = await createKey(gateway.url, token);

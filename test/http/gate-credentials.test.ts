@@ -1,4 +1,4 @@
-/** Each door takes its own credential only, and no forgery of it. */
+/** No forged user token and no altered API key opens anything; test/security/doors.test.ts has the genuine ones. */
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto';
 import { join } from 'node:path';
 import t from 'tap';
@@ -71,8 +71,6 @@ t.test('no forged user token opens the key endpoints', async (t) => {
     'a signature cut short': user.token.slice(0, -1),
     'another text for the same signature': sameSignature(user.token),
     'a space inside': `${head}. ${claims}.${signature}`,
-    'a session token': user.sessionToken,
-    'an API key': user.key,
     'nonsense': 'nonsense',
     'dots alone': '..',
     'a long text': 'x'.repeat(2_000),
@@ -104,19 +102,16 @@ t.test('tokens survive a restart, because the secret does', async (t) => {
   t.equal((await get(gateway.url, keys, token)).status, 200);
 });
 
-t.test('the Public API takes API keys only', async (t) => {
-  const { key, token, sessionToken } = user;
+t.test('no altered API key opens the Public API', async (t) => {
+  const { key } = user;
   // oxfmt-ignore
   const wrong: Record<string, string> = {
-    'a user token': token,
-    'a session token': sessionToken,
     'a key with another end': key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A'),
     'a key cut short': key.slice(0, -1),
     'a key with more': `${key}x`,
     'a key without its prefix': key.slice('svc_api_'.length),
     'a key in capitals': key.toUpperCase(),
     'the prefix alone': 'svc_api_',
-    'a display prefix': `${key.slice(0, 14)}...`,
     'a long text': `svc_api_${'x'.repeat(2_000)}`,
     'a name of a prototype': '__proto__',
   };
@@ -149,14 +144,6 @@ t.test('exactly one Authorization header of the form Bearer is a credential', as
     const answer = await rawCall(gateway.url, 'GET', sources, lines);
     t.equal(answer?.status, status, JSON.stringify(lines).slice(0, 60));
   }
-});
-
-t.test('a key in the query or in the body is none', async (t) => {
-  const answer = await get(
-    gateway.url,
-    `${sources}?access_token=${user.key}&authorization=Bearer%20${user.key}`,
-  );
-  t.equal(verdict(answer), '401 invalid_api_key');
 });
 
 t.test('401 names the scheme that is wanted', async (t) => {

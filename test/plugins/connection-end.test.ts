@@ -31,14 +31,6 @@ t.test('a revoked session closes all of the user’s connections with 4503 at on
   other.close();
 });
 
-t.test('a new password ends the sessions made with the old one', async (t) => {
-  const user = await gateway.user();
-  const plugin = await gateway.plugin(user);
-  const args = ['user', 'set', user.email, '--password-stdin'];
-  await gateway.commandWithInput('another password\n', ...args);
-  t.equal((await plugin.waitClosed()).code, 4503);
-});
-
 t.test('a deleted user loses everything at once', async (t) => {
   const user = await gateway.user();
   const plugin = await gateway.plugin(user);

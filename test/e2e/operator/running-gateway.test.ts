@@ -68,7 +68,9 @@ t.test('user set --plan: the Public API goes and comes with the plan', async (t)
 
 t.test('user set --password-stdin: the old password and its tokens are out', async (t) => {
   const user = await gateway.user();
+  const plugin = await gateway.plugin(user);
   await cli(['user', 'set', user.email, '--password-stdin'], 'a quite new password\n');
+  t.equal((await plugin.waitClosed()).code, 4503);
   t.equal((await logIn(user.email, password)).body.code, 'invalid_credentials');
   t.equal((await logIn(user.email, 'a quite new password')).status, 200);
   const keys = await call(gateway.url, 'GET', '/api/api-keys', { headers: bearer(user.token) });
