@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { benches } from './benches/all.js';
-import type { Bench } from './benches/bench.js';
+import { type Bench, smoke } from './benches/bench.js';
 import { exitOnSignals } from './measure/interruption.js';
 import { openOtherTree } from './measure/other-tree.js';
 import { type Product, thisProduct } from './measure/product.js';
@@ -15,7 +15,6 @@ import { alternate, type Figures, samplesOf } from './measure/rounds.js';
 
 /** Median of five. */
 const shipped = { rounds: 5, seconds: 4, warmupSeconds: 2, isSmoke: false };
-const smoke = { rounds: 1, seconds: 0.3, warmupSeconds: 0.1, isSmoke: true };
 /** A smaller loss may be the machine's, a larger one is the change's. */
 const tolerance = 0.05;
 

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { benches } from './benches/all.js';
-import type { Bench, BenchOptions } from './benches/bench.js';
+import { type Bench, type BenchOptions, smoke } from './benches/bench.js';
 import { type Environment, readEnvironment } from './measure/environment.js';
 import { exitOnSignals } from './measure/interruption.js';
 import { thisProduct } from './measure/product.js';
@@ -21,7 +21,6 @@ export interface Results {
 }
 
 const shipped = { rounds: 4, seconds: 4, warmupSeconds: 2, isSmoke: false };
-const smoke = { rounds: 1, seconds: 0.3, warmupSeconds: 0.1, isSmoke: true };
 
 const help = `npm run bench [-- NAME… [--smoke] [--rounds N] [--seconds N] [--json FILE]]
 

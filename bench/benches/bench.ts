@@ -18,6 +18,9 @@ export interface BenchOptions {
   readonly product: Product;
 }
 
+/** The settings of `--smoke`. */
+export const smoke = { rounds: 1, seconds: 0.3, warmupSeconds: 0.1, isSmoke: true };
+
 export interface Bench {
   readonly name: string;
   /** One line for `--help`. */

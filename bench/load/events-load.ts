@@ -9,7 +9,8 @@ import { answerCommands } from './commands.js';
 import { inSlices } from './in-slices.js';
 import type { Publisher } from './publisher.js';
 import { publishing, type PublishingKind, type PublishTarget } from './publishing.js';
-import { SseReader, type SseTarget } from './sse-reader.js';
+import type { RequestTarget } from './raw-socket.js';
+import { SseReader } from './sse-reader.js';
 
 export interface EventsJob {
   readonly host: string;
@@ -23,7 +24,7 @@ export interface EventsJob {
 
 export interface EventsChannel {
   readonly publish: Omit<PublishTarget, 'host' | 'port'>;
-  readonly stream: Omit<SseTarget, 'host' | 'port'>;
+  readonly stream: Omit<RequestTarget, 'host' | 'port'>;
 }
 
 /** What the readers got in the measured time. */

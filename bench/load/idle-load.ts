@@ -5,7 +5,8 @@
 import { answerCommands } from './commands.js';
 import { inSlices } from './in-slices.js';
 import { connectPlugin } from './plugin.js';
-import { SseReader, type SseTarget } from './sse-reader.js';
+import type { RequestTarget } from './raw-socket.js';
+import { SseReader } from './sse-reader.js';
 
 interface Address {
   readonly host: string;
@@ -17,7 +18,7 @@ export interface IdlePlugins extends Address {
 }
 
 export interface IdleStreams extends Address {
-  readonly streams: readonly Omit<SseTarget, 'host' | 'port'>[];
+  readonly streams: readonly Omit<RequestTarget, 'host' | 'port'>[];
 }
 
 const readers: SseReader[] = [];

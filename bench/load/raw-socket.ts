@@ -13,6 +13,25 @@ export interface RawSocketEvents {
   readonly onClosed: (reason: string) => void;
 }
 
+export interface RequestTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly headers: readonly string[];
+}
+
+/** Connects and sends the head of a GET with the target's headers and these. */
+export async function requestRaw(
+  { host, port, path, headers }: RequestTarget,
+  own: readonly string[],
+  events: RawSocketEvents,
+): Promise<Socket> {
+  const socket = await connectRaw(host, port, events);
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}:${port}`, ...own, ...headers];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
 /** Resolves with a connected socket; rejects when no server listens. */
 export function connectRaw(host: string, port: number, events: RawSocketEvents): Promise<Socket> {
   return new Promise((resolve, reject) => {

@@ -4,15 +4,8 @@
  * a stream: HTTP chunks, and bare bytes up to the end of the connection.
  */
 import type { Socket } from 'node:net';
-import { connectRaw } from './raw-socket.js';
+import { requestRaw, type RequestTarget } from './raw-socket.js';
 import { numberDigits, numberMarker } from './sample-event.js';
-
-export interface SseTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly headers: readonly string[];
-}
 
 const marker = Buffer.from(numberMarker);
 const foundBytes = marker.length + numberDigits;
@@ -39,26 +32,18 @@ export class SseReader {
   #tail = nothing;
 
   /** Resolves when the stream is open; rejects with the answer's first line when it is refused. */
-  async open(target: SseTarget): Promise<void> {
-    const { host, port, path, headers } = target;
+  async open(target: RequestTarget): Promise<void> {
     const opened = new Promise<void>((resolve, reject) => {
       this.#opened = resolve;
       this.#refused = reject;
     });
-    this.#socket = await connectRaw(host, port, {
+    this.#socket = await requestRaw(target, ['Accept: text/event-stream'], {
       onBytes: (bytes) => this.#take(bytes),
       onClosed: (reason) => {
         this.isClosed = true;
         this.#refused?.(new Error(reason));
       },
     });
-    const lines = [
-      `GET ${path} HTTP/1.1`,
-      `Host: ${host}:${port}`,
-      'Accept: text/event-stream',
-      ...headers,
-    ];
-    this.#socket.write(`${lines.join('\r\n')}\r\n\r\n`);
     await opened;
   }
 

@@ -4,19 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { connectRaw } from './raw-socket.js';
+import { requestRaw, type RequestTarget } from './raw-socket.js';
 
 export interface WebSocketEvents {
   /** The text's bytes lie from `start` to `end`, valid only until this returns. */
   readonly onText: (bytes: Buffer, start: number, end: number) => void;
   readonly onClosed: (reason: string) => void;
-}
-
-export interface WebSocketTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly headers: readonly string[];
 }
 
 const opcodes = { text: 0x1, close: 0x8, ping: 0x9, pong: 0xa } as const;
@@ -52,29 +45,24 @@ export class LoadWebSocket {
   }
 
   /** Resolves after the upgrade; rejects with the answer's first line when it is refused. */
-  async open(target: WebSocketTarget): Promise<void> {
-    const { host, port, path, headers } = target;
+  async open(target: RequestTarget): Promise<void> {
     const opened = new Promise<void>((resolve, reject) => {
       this.#opened = resolve;
       this.#refused = reject;
     });
-    this.#socket = await connectRaw(host, port, {
+    const upgrade = [
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+    ];
+    this.#socket = await requestRaw(target, upgrade, {
       onBytes: (bytes) => this.#take(bytes),
       onClosed: (reason) => {
         this.#refused?.(new Error(reason));
         this.#events.onClosed(reason);
       },
     });
-    const lines = [
-      `GET ${path} HTTP/1.1`,
-      `Host: ${host}:${port}`,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-      ...headers,
-    ];
-    this.#socket.write(`${lines.join('\r\n')}\r\n\r\n`);
     await opened;
   }
 
