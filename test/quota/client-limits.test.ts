@@ -120,14 +120,6 @@ t.test('one IPv6 /64 is one client, the next one another', async (t) => {
   t.equal(verdict(await loginFrom(proxied.url, '2001:db8:0:2::1')), '200');
 });
 
-t.test('the client is the right-most address that no trusted proxy holds', async (t) => {
-  for (let i = 0; i < 10; i++) {
-    const forged = `198.51.100.${i}, 192.0.2.9, 10.1.2.3`;
-    t.equal(verdict(await loginFrom(proxied.url, forged)), '200');
-  }
-  t.equal(verdict(await loginFrom(proxied.url, '192.0.2.9')), '429 rate_limit_exceeded');
-});
-
 t.test('nobody believes X-Forwarded-For without --trust-proxy', async (t) => {
   const open = await startTestGateway(t, {
     limits: { loginAttemptsPerMinute: 3, unauthenticatedAttemptsPerMinute: 3 },
@@ -135,16 +127,6 @@ t.test('nobody believes X-Forwarded-For without --trust-proxy', async (t) => {
   const answers: Answer[] = [];
   for (let i = 0; i < 5; i++) answers.push(await knockFrom(open.url, `192.0.2.${i}`));
   t.same(tally(answers), { '401 invalid_api_key': 3, '429 api_rate_limited': 2 });
-  const logins: Answer[] = [];
-  for (let i = 0; i < 5; i++) logins.push(await loginFrom(open.url, `192.0.2.${i}`));
-  t.same(tally(logins), { '401 invalid_credentials': 3, '429 rate_limit_exceeded': 2 });
-});
-
-t.test('a proxy outside the list is not believed', async (t) => {
-  const open = await startTestGateway(t, {
-    limits: { loginAttemptsPerMinute: 3 },
-    flags: ['--trust-proxy', '10.0.0.0/8'],
-  });
   const logins: Answer[] = [];
   for (let i = 0; i < 5; i++) logins.push(await loginFrom(open.url, `192.0.2.${i}`));
   t.same(tally(logins), { '401 invalid_credentials': 3, '429 rate_limit_exceeded': 2 });
