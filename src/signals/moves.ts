@@ -131,29 +131,46 @@ function afterReport(
   const moves = evidence.status !== execution.status;
   if (moves && !mayMove(execution.status, evidence.status)) return undefined;
 
-  const filledQuantity = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
-  if ((filledQuantity ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
+  const named = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
+  if ((named ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
+  const told = leavesOutFills(named, filled) ? withoutTotals(evidence) : evidence;
+  const filledQuantity = told.filledQuantity ?? filledAfter(execution, told, filled);
 
   // A completely filled order ends as `filled`, whether the last fill or another end is reported first.
   const becomesFilled =
-    isFinal(evidence.status) &&
-    evidence.status !== 'filled' &&
-    isComplete(execution, filledQuantity);
+    isFinal(told.status) && told.status !== 'filled' && isComplete(execution, filledQuantity);
   const next: Execution = {
     ...execution,
-    status: evidence.status,
-    reasonCode: evidence.reasonCode ?? (moves ? null : execution.reasonCode),
+    status: told.status,
+    reasonCode: told.reasonCode ?? (moves ? null : execution.reasonCode),
     ...(becomesFilled ? asFilled : {}),
     delivery: 'confirmed',
     filledQuantity,
-    remainingQuantity: evidence.remainingQuantity ?? remainingAfter(execution, filledQuantity),
-    averageFillPrice: evidence.averageFillPrice ?? averageAfter(execution, filled, filledQuantity),
+    remainingQuantity: told.remainingQuantity ?? remainingAfter(execution, filledQuantity),
+    averageFillPrice: told.averageFillPrice ?? averageAfter(execution, filled, filledQuantity),
     ...filled,
-    native: nativeAfter(execution.native, evidence.native),
+    native: nativeAfter(execution.native, told.native),
     confirmedAt: execution.confirmedAt ?? now,
     updatedAt: now,
   };
   return moves || filled !== undefined || addsInformation(execution, next) ? next : undefined;
+}
+
+/**
+ * Whether a total is below the fills that are listed, among them the report's own: a fill is evidence, so the total is
+ * wrong. Beyond the list a repeated fill may be counted twice, and the report's total corrects that.
+ */
+function leavesOutFills(total: number | null, filled: Fills | undefined): boolean {
+  if (filled === undefined || filled.unlistedFills !== undefined) return false;
+  return !reaches(total ?? 0, sumOf(filled));
+}
+
+function withoutTotals({ status, reasonCode, native }: ExecutionReport): ExecutionReport {
+  return {
+    status,
+    ...(reasonCode === undefined ? {} : { reasonCode }),
+    ...(native === undefined ? {} : { native }),
+  };
 }
 
 /**

@@ -78,6 +78,23 @@ t.test('what the terminal says itself wins over what can be computed', async (t)
   t.match(after, { filledQuantity: 5, remainingQuantity: 4, averageFillPrice: 99.5 });
 });
 
+t.test('a fill counts whatever total its own report names', async (t) => {
+  const wrong = { filledQuantity: 0, remainingQuantity: 10, averageFillPrice: 1 };
+  const working = anExecution('working');
+  t.match(report(working, 'cancelled', { ...wrong, fill: aFill('f1', 4, 100) }), {
+    status: 'cancelled',
+    filledQuantity: 4,
+    remainingQuantity: 6,
+    averageFillPrice: 100,
+  });
+  t.match(report(working, 'cancelled', { ...wrong, fill: aFill('f1', 10, 100) }), {
+    status: 'filled',
+    filledQuantity: 10,
+    remainingQuantity: 0,
+    averageFillPrice: 100,
+  });
+});
+
 t.test('a fill counts also where a total without fills came before it', async (t) => {
   const known = report(anExecution('working'), 'partially_filled', { filledQuantity: 7 });
   const after = report(known, 'filled', { fill: aFill('f1', 3) });
@@ -324,6 +341,8 @@ t.test(
           assert(isSame || isFilledUp || mayMove(execution.status, after.status));
           assert((after.filledQuantity ?? 0) >= (execution.filledQuantity ?? 0));
           assert(after.fills.length >= execution.fills.length);
+          const listed = after.fills.reduce((sum, { quantity }) => sum + quantity, 0);
+          assert((after.filledQuantity ?? 0) >= listed, 'every fill counts');
           execution = after;
         }
         const reported = new Set(reports.flatMap(({ fill }) => fill?.fillId ?? []));
