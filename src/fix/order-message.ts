@@ -72,14 +72,13 @@ export function newOrder(
   const asked = command.payload as Order;
   const { instrument, executionType, quantity, limitPrice, stopPrice, comment } = asked;
   const { timeInForce = rules.timeInForce } = asked;
+  const named = Object.hasOwn(symbols, instrument) ? (symbols[instrument] as string) : instrument;
   const fault =
+    notCarriable(named) ??
     notAmong(executionType, venue.orderTypes, 'executionType', 'unsupported_execution_type') ??
     notAmong(timeInForce, venue.timesInForce, 'timeInForce', 'invalid_field') ??
     tooSmall(asked);
   if (fault !== undefined) return fault;
-  const named = asValue(
-    Object.hasOwn(symbols, instrument) ? (symbols[instrument] as string) : instrument,
-  );
   const needsHandlInst = venue.handlInst || beginString === 'FIX.4.2';
   const order = { instrument: named, side: sides[asked.side], quantity: plain(quantity) };
   return {
@@ -157,6 +156,12 @@ function instrumentFields({ instrument }: Venue, name: string): Field[] {
 function notCarried({ commentTag }: Venue): TerminalFields {
   const exits = ['stopLoss', 'takeProfit'] as const;
   return { without: commentTag === null ? [...exits, 'comment'] : exits };
+}
+
+/** With a space in place of a control character it would be the name of another instrument. */
+function notCarriable(instrument: string): CommandFault | undefined {
+  if (asValue(instrument) === instrument) return undefined;
+  return { reasonCode: 'invalid_field', text: 'instrument must have no control characters.' };
 }
 
 function notAmong(

@@ -113,6 +113,10 @@ t.test('what cannot be carried is refused, and named', async (t) => {
     'invalid_field: The terminal does not take the field "__proto__".': JSON.parse(
       JSON.stringify(limitOrder).replace('{', '{"__proto__":1,'),
     ) as object,
+    'invalid_field: instrument must have no control characters.': {
+      ...limitOrder,
+      instrument: 'ES\x01',
+    },
     'missing_field: The payload has no side.': { ...limitOrder, side: undefined },
     'invalid_field: side must be one of buy, sell, not "long".': { ...limitOrder, side: 'long' },
     'unsupported_execution_type: executionType must be one of market, limit, stop, stop_limit, not "toString".':
