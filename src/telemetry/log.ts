@@ -28,7 +28,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: redactSecrets },
+      hooks: { streamWrite: (line) => escapeControls(redactSecrets(line)) },
     },
     destination ??
       standardError((lines) =>
@@ -63,6 +63,20 @@ function nonBlockingDescriptor(): number {
   } catch {
     return process.stderr.fd;
   }
+}
+
+/**
+ * JSON escapes only the control characters of ASCII. The others, in the name of a user's terminal for example, would
+ * steer the terminal of an operator who looks at the log.
+ */
+function escapeControls(line: string): string {
+  return line.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.split('').map(escaped).join(''),
+  );
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function redactSecrets(line: string): string {
