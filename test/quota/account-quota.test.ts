@@ -47,7 +47,7 @@ t.test('the day is told before the minute, and a refusal takes from neither', as
   clock.advance(0);
 });
 
-t.test('users and plans have quotas of their own', async (t) => {
+t.test('users have quotas of their own', async (t) => {
   const { quota } = setUp();
   const plan = { publicApi: true, signalsPerMinute: 1, signalsPerDay: 10 };
   t.equal(quota.take('u1', plan, noon).granted, true);

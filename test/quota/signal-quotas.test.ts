@@ -57,13 +57,6 @@ t.test('signals that a kill interrupts count if, and only if, they were accepted
   t.same(tally(await many(5, key)), { '202': 2, '429 daily_signal_limit_exceeded': 3 });
 });
 
-t.test('users have quotas of their own', async (t) => {
-  const ann = await gateway.user({ plan: 'minute' });
-  const bob = await gateway.user({ plan: 'minute' });
-  t.same(tally(await many(9, ann.key)), { '202': 8, '429 signal_rate_limit_exceeded': 1 });
-  t.same(tally(await many(8, bob.key)), { '202': 8 });
-});
-
 t.test('another plan holds at once, and what was used stays used', async (t) => {
   const { key, email } = await gateway.user({ plan: 'minute' });
   t.same(tally(await many(8, key)), { '202': 8 });
