@@ -6,6 +6,7 @@
 import type { Clock } from '../lib/clock.js';
 import { minuteMs } from '../lib/durations.js';
 import { isFinal } from '../model/execution.js';
+import { unknownOrder } from '../terminal/journal-state.js';
 import type {
   CancelRequest,
   Doubt,
@@ -122,8 +123,7 @@ export class FixDesk {
     if (order === undefined) {
       // If the order's note was lost, so was that of a cancel that an earlier process may have sent.
       const isLost = known?.status === 'unknown';
-      const never = { status: 'rejected', reasonCode: 'order_unknown_at_terminal' } as const;
-      return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : never);
+      return plugin.cancelReport(cancelRequestId, isLost ? this.#lost(executionId) : unknownOrder);
     }
     const ended = known && cancelOutcomes[known.status];
     if (ended !== undefined) return plugin.cancelReport(cancelRequestId, ended);

@@ -40,6 +40,12 @@ export interface CancelEvidence {
   readonly native?: NonNullable<CancelReport['native']>;
 }
 
+/** The outcome of a cancel of an order that the terminal never had. */
+export const unknownOrder: CancelEvidence = {
+  status: 'rejected',
+  reasonCode: 'order_unknown_at_terminal',
+};
+
 /** A report that is kept until it is acknowledged; its `seq` is assigned when it is first sent. */
 export type ReportFrame = Omit<PluginFrameOf<'report'>, 'seq'> | Omit<CancelReport, 'seq'>;
 

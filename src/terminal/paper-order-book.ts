@@ -7,7 +7,7 @@ import { toIsoTime, type Clock } from '../lib/clock.js';
 import { isFinal } from '../model/execution.js';
 import type { ReasonCode } from '../model/reason-codes.js';
 import type { BrokerListener } from './broker-listener.js';
-import type { CancelEvidence, KnownExecution } from './journal-state.js';
+import { type CancelEvidence, type KnownExecution, unknownOrder } from './journal-state.js';
 import { isFault, type TimeInForce } from '../plugins/commands.js';
 import type { Instrument } from './instruments.js';
 import { readPaperCommand, type OrderRequest } from './order-request.js';
@@ -49,11 +49,6 @@ const lateCancels: Readonly<Record<string, CancelEvidence>> = {
   cancelled: { status: 'cancelled', reasonCode: 'already_cancelled' },
   rejected:  { status: 'too_late',  reasonCode: 'already_cancelled' },
   expired:   { status: 'too_late',  reasonCode: 'already_cancelled' },
-};
-
-const unknownOrder: CancelEvidence = {
-  status: 'rejected',
-  reasonCode: 'order_unknown_at_terminal',
 };
 
 export class PaperOrderBook {

@@ -20,7 +20,7 @@ import {
 } from '../plugins/protocol.js';
 import { openJournal } from './journal-file.js';
 import { Journal } from './journal.js';
-import type { CancelEvidence, KnownExecution } from './journal-state.js';
+import { type CancelEvidence, type KnownExecution, unknownOrder } from './journal-state.js';
 import { defaultQueue } from './outgoing.js';
 import { createPluginClient, type ClientNotice, type PluginClient } from './plugin-client.js';
 import type { TerminalEventDraft } from './terminal-event.js';
@@ -115,10 +115,6 @@ const notKnown: Evidence = {
 };
 const failed = { status: 'unknown', reasonCode: 'plugin_error' } as const;
 const cannotCancel: CancelEvidence = { status: 'rejected', reasonCode: 'unable_to_cancel' };
-const unknownOrder: CancelEvidence = {
-  status: 'rejected',
-  reasonCode: 'order_unknown_at_terminal',
-};
 
 interface Snapshot {
   readonly snapshotId: string;
