@@ -309,8 +309,8 @@ export class SimulatedGateway {
   }
 
   /**
-   * Advances in steps, so that commits and what they set off happen in between. Only steps of 500 ms at most find a
-   * commit that hangs: to a longer one the loop was held.
+   * Advances in steps, so that commits and what they set off happen in between. A commit that hangs is found only in
+   * steps of at most 500 ms: a longer one counts as a loop that was blocked.
    */
   async pass(ms: number, stepMs = ms): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
