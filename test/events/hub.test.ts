@@ -5,6 +5,7 @@ import { readCursor } from '../../src/events/cursor.js';
 import { EventHub } from '../../src/events/hub.js';
 import { Subscriber } from '../../src/events/subscriber.js';
 import { Counter } from '../../src/lib/instruments.js';
+import { nextTurn } from '../../src/lib/turn.js';
 import type { Limits } from '../../src/limits.js';
 import { sourceKey } from '../../src/model/source-name.js';
 import { shippedLimits } from '../support/shipped-limits.js';
@@ -42,7 +43,7 @@ t.test('a reader gets the events of its own source and user', async (t) => {
   publish('b');
   publish('a', 'u2');
   publish('a');
-  await turn();
+  await nextTurn();
   t.strictSame(reader.sink.seqs, [1, 3]);
 });
 
@@ -52,11 +53,11 @@ t.test('events of one turn leave in one write to each reader', async (t) => {
   const two = subscribe('a');
   for (let i = 0; i < 20; i++) publish('a');
   t.strictSame(one.sink.writes, [], 'not within the turn');
-  await turn();
+  await nextTurn();
   t.equal(one.sink.writes.length, 1);
   t.equal(two.sink.writes[0], one.sink.writes[0]);
   t.equal(one.sink.seqs.length, 20);
-  await turn();
+  await nextTurn();
   t.equal(one.sink.writes.length, 1);
 });
 
@@ -64,7 +65,7 @@ t.test('a turn that brings more than the ring holds loses nothing', async (t) =>
   const { publish, subscribe } = setUp({ replayEventsMax: 10 });
   const reader = subscribe('a');
   for (let i = 0; i < 95; i++) publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   t.strictSame(reader.sink.seqs, upTo(95));
 });
@@ -73,7 +74,7 @@ t.test('a turn that brings more bytes than the ring holds loses nothing', async 
   const { publish, subscribe } = setUp({ replayBytesPerUser: 10_000 });
   const reader = subscribe('a');
   for (let i = 0; i < 40; i++) publish('a', 'u1', 'x'.repeat(1_000));
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   t.strictSame(reader.sink.seqs, upTo(40));
 });
@@ -95,7 +96,7 @@ t.test('a turn in which another terminal fills the ring loses nothing', async (t
   publish('a');
   for (let i = 0; i < 95; i++) publish('b');
   publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   t.strictSame(reader.sink.seqs, [1, 97]);
 });
@@ -107,9 +108,9 @@ t.test(
     const reader = subscribe('a');
     reader.sink.room = 1;
     publish('a');
-    await turn();
+    await nextTurn();
     for (let i = 0; i < 256; i++) publish('a');
-    await turn();
+    await nextTurn();
     t.strictSame(reader.sink.seqs, [1]);
     t.equal(reader.sink.wasAborted, false, '256 may wait');
     reader.drain();
@@ -122,7 +123,7 @@ t.test('at the 257th pending event the reader is closed, not skipped over', asyn
   const reader = subscribe('a');
   reader.sink.room = 0;
   for (let i = 0; i < 257; i++) publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, true);
   t.strictSame(reader.sink.seqs, []);
 });
@@ -132,25 +133,25 @@ t.test('what was handed on before the socket blocked is not pending', async (t) 
   const reader = subscribe('a');
   reader.sink.room = 1;
   for (let i = 0; i < 200; i++) publish('a');
-  await turn();
+  await nextTurn();
   const handedOn = reader.sink.seqs.length;
   t.ok(handedOn > 50);
   for (let i = 200; i < handedOn + 256; i++) publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, true);
 });
 
 t.test('what is replayed is not pending, however much it is', async (t) => {
   const { publish, resume } = setUp();
   for (let i = 0; i < 900; i++) publish('a');
-  await turn();
+  await nextTurn();
   const reader = resume('a', 0, 1);
   t.ok(reader.sink.isBlocked());
   publish('a');
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   reader.drain();
   t.strictSame(reader.sink.seqs, upTo(901));
@@ -164,7 +165,7 @@ t.test(
     reader.sink.room = 0;
     publish('a');
     for (let i = 0; i < 10; i++) publish('b');
-    await turn();
+    await nextTurn();
     reader.drain();
     t.equal(reader.sink.wasAborted, true);
   },
@@ -189,7 +190,7 @@ t.test('a reader that left gets nothing and is not counted', async (t) => {
   t.equal(hub.subscriberCount, 2);
   publish('a');
   hub.unsubscribe('u1', reader.subscriber);
-  await turn();
+  await nextTurn();
   t.strictSame(reader.sink.seqs, []);
   t.strictSame(other.sink.seqs, [1]);
   t.equal(hub.subscriberCount, 1);
@@ -240,7 +241,7 @@ t.test(
             }
           } else if ('room' in each) reader.sink.room = each.room;
           else if ('drain' in each) reader.drain();
-          else if ('turn' in each) await turn();
+          else if ('turn' in each) await nextTurn();
           else if ('wait' in each) world.clock.advance(each.wait);
           else if ('leave' in each) {
             reader.sink.isBroken = true;
@@ -265,7 +266,7 @@ t.test(
           }
         }
         reader.drain();
-        await turn();
+        await nextTurn();
         collect();
         for (const [index, piece] of pieces.entries()) {
           const isLast = index === pieces.length - 1;
@@ -375,10 +376,6 @@ function name(source: string) {
 
 function key(source: string): string {
   return sourceKey(name(source));
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function upTo(last: number): number[] {

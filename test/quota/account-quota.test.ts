@@ -9,7 +9,7 @@ import type { Writer } from '../../src/store/store.js';
 import { acceptedSignal } from '../support/accepted-signal.js';
 import { createMemoryStore } from '../support/memory-store.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
-import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
+import { SimulatedGateway, turns, unlimited } from '../support/simulated-gateway.js';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 0, 15, 12);
@@ -282,7 +282,6 @@ t.test('whatever commits fail, a restart counts exactly what was accepted', asyn
     { weight: 1, arbitrary: fc.constant('look' as const) },
     { weight: 2, arbitrary: fc.constant('restart' as const) },
   );
-  const plan = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       let gateway = new SimulatedGateway();
@@ -296,7 +295,7 @@ t.test('whatever commits fail, a restart counts exactly what was accepted', asyn
           gateway = gateway.restart();
           const stored = gateway.store.keys('requests').length;
           const { quota } = gateway.core;
-          quota.take('u1', plan, gateway.clock.now());
+          quota.take('u1', unlimited, gateway.clock.now());
           assert.equal(quota.count('u1', 'the next').signalsToday, stored + 1);
           quota.decide('u1', 'the next', false);
         } else if ('turns' in each) await turns(each.turns);

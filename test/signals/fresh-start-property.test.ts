@@ -22,7 +22,12 @@ import { fromRecord, recordOf } from '../../src/signals/stored-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { diskWeights, FailingDisk, oneOf, plain, weighted } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
+import {
+  SimulatedGateway,
+  turns,
+  unlimited,
+  user as someUser,
+} from '../support/simulated-gateway.js';
 import { reportedCancels } from '../model/contract-states.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -31,7 +36,6 @@ const users = { u1: [1, 2], u2: [3, 4] } as const;
 type UserId = keyof typeof users;
 const userIds = Object.keys(users) as UserId[];
 const ttls = [2_000, 40_000, 300_000];
-const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
 const emailOf = (userId: UserId): string => `${userId}@example.com`;
 
 const weights = {

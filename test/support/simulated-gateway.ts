@@ -43,7 +43,7 @@ export const user: User = {
   createdAt: 0,
 };
 
-const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
+export const unlimited = { publicApi: true, signalsPerMinute: Infinity, signalsPerDay: Infinity };
 
 export interface SignalWish {
   readonly signalId?: string;

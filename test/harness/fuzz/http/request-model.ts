@@ -7,7 +7,7 @@ import type { Fixtures } from './fixtures.js';
 import type { ReadRequest } from './http-reader.js';
 import { filterViolations, isNoOrderMeant } from './filter-model.js';
 import { keyLimitsVerdict } from './key-limits-model.js';
-import { judgeSignal, parse, type MeantSignal } from './signal-model.js';
+import { isObject, judgeSignal, parse, type MeantSignal } from './signal-model.js';
 
 export type Effect =
   | { readonly kind: 'signal'; readonly signal: MeantSignal; readonly idempotencyKey: string }
@@ -225,8 +225,7 @@ function isJson({ all }: Asked): boolean {
 }
 
 function hasOtherThan(fields: readonly string[], value: unknown): boolean {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && !Object.keys(value).every((name) => fields.includes(name));
+  return isObject(value) && !Object.keys(value).every((name) => fields.includes(name));
 }
 
 function jsonOf(request: Asked, then: (value: unknown) => Expectation): Expectation {
