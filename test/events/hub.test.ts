@@ -82,10 +82,10 @@ t.test('a turn that brings more bytes than the ring holds loses nothing', async 
 t.test('a large event that comes while the memory of all users is full is not lost', async (t) => {
   const { publish, subscribe } = setUp({ replayBytesMax: 20_000 });
   for (let i = 0; i < 100; i++) publish('a', `other ${i}`);
-  await turn();
+  await nextTurn();
   const reader = subscribe('a');
   publish('a', 'u1', 'x'.repeat(3_000));
-  await turn();
+  await nextTurn();
   t.equal(reader.sink.wasAborted, false);
   t.strictSame(reader.sink.seqs, [1]);
 });
@@ -296,7 +296,7 @@ t.test('beyond the bytes of all users the oldest leave at the end of a turn', as
   };
   for (let i = 0; i < 5; i++) {
     for (const userId of userIds) publish('a', userId);
-    await turn();
+    await nextTurn();
     const bytes = userIds.reduce((sum, userId) => sum + held(userId), 0);
     t.ok(bytes <= replayBytesMax, `${bytes} bytes`);
   }
