@@ -1,7 +1,7 @@
 /**
  * Wall time for retention. A step forward takes effect after one hour, so that a temporarily wrong clock does
- * not delete records; a step back takes effect at once. Holds the clock offsets of the last hour; a restart
- * trusts the current wall clock.
+ * not delete records; a step back takes effect at once. Holds the clock offsets of the last hour and the one before; a
+ * restart trusts the current wall clock.
  */
 import type { Clock } from '../lib/clock.js';
 import { hourMs } from '../lib/durations.js';
@@ -24,7 +24,10 @@ export class RetentionClock {
   now(): number {
     const at = this.#clock.monotonic();
     const offsetMs = this.#clock.now() - at;
-    this.#samples = this.#samples.filter((sample) => at - sample.at <= windowMs);
+    // An offset holds until the next sample: if nobody asked for an hour, the last one is all that is known.
+    this.#samples = this.#samples.filter(
+      (_, i) => at - (this.#samples[i + 1]?.at ?? at) <= windowMs,
+    );
     const latest = this.#samples.at(-1);
     if (latest === undefined || at - latest.at >= sampleIntervalMs) {
       this.#samples.push({ at, offsetMs });
