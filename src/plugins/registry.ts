@@ -25,6 +25,11 @@ import {
 const lastSeenIntervalMs = 15_000;
 /** A crash shortens a source's heartbeat window by at most this fraction of it. */
 const lastSeenWritesPerWindow = 8;
+/**
+ * Not the retention of executions, which may be a day: the orders that rest at a terminal which is off over a weekend
+ * would be given up, and its reports of them be lost.
+ */
+const sourceRetentionDays = 30;
 /** Known sources per active one that a user may have; above it, the one longest unseen is removed. */
 const knownPerActive = 16;
 
@@ -250,10 +255,8 @@ export class Registry {
     return source;
   }
 
-  /** Removes the sources that were not seen for as long as executions are kept. */
   #removeUnseen(): void {
-    const { retentionClock, limits } = this.#deps;
-    const oldest = retentionClock.now() - limits.executionRetentionDays * dayMs;
+    const oldest = this.#deps.retentionClock.now() - sourceRetentionDays * dayMs;
     for (const source of [...this.all()]) {
       if (source.connection === undefined && source.lastSeenAt < oldest) this.#remove(source);
     }

@@ -49,6 +49,7 @@ const fixedLimits: readonly FixedLimit[] = [
   { constant: 'commitOverdueMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'age of a commit, while the event loop runs, after which the gateway is not ready and takes no further change' },
   { constant: 'commitAnswerMs', file: 'store/storage-health.ts', unit: 'milliseconds', why: 'how long an answer waits for its commit' },
   { constant: 'cycleIntervalMs', file: 'retention/sweep.ts', unit: 'milliseconds', why: 'how often the store is searched for records to remove' },
+  { constant: 'sourceRetentionDays', file: 'plugins/registry.ts', unit: 'days', why: 'how long a source that is not seen is kept; its open orders then become `unknown`' },
   { constant: 'revokedKeyRetentionDays', file: 'retention/revoked-keys.ts', unit: 'days', why: 'how long a revoked key is kept' },
   { constant: 'revokedKeysMax', file: 'retention/revoked-keys.ts', unit: 'keys', why: 'revoked keys of a user that are kept for that time; beyond it, the oldest are removed after an hour' },
   { constant: 'expiredKeysMax', file: 'auth/api-key.ts', unit: 'keys', why: 'expired keys that a user may keep; a new key revokes the oldest beyond it' },

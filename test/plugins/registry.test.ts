@@ -134,27 +134,34 @@ function instances(gateway: SimulatedGateway): string[] {
   return gateway.registry.active('u1').map(({ instanceId }) => instanceId);
 }
 
-t.test('a source that was not seen for 30 days is removed, also from the disk', async (t) => {
-  const gateway = new SimulatedGateway({ limits: { heartbeatWindowMs: dayMs } });
-  const held = gateway.connect({ expiresAt: gateway.clock.now() + 60 * dayMs });
-  held.hello({ instanceId: 'desk-1' });
-  (await gateway.plugin({ instanceId: 'desk-2' })).drop();
-  const names = (): string[] =>
-    gateway.store.range('sources', {}).map(({ record }) => record.instanceId);
-  const pass = async (days: number): Promise<void> => {
-    for (let half = 0; half < 2 * days; half++) {
-      held.say({ type: 'heartbeat' });
-      await gateway.pass(dayMs / 2);
-    }
-  };
-  await pass(30);
-  t.strictSame(names(), ['desk-1', 'desk-2']);
-  await pass(1);
-  t.strictSame(names(), ['desk-1'], 'the one that is connected stays');
-  t.equal([...gateway.registry.all()].length, 1);
-  const back = await gateway.plugin({ instanceId: 'desk-2' });
-  t.equal(back.of('welcome').length, 1);
-});
+for (const executionRetentionDays of [1, 30, 60]) {
+  const kept = `${executionRetentionDays} days of executions`;
+  t.test(
+    `with ${kept}, a source not seen for 30 days is removed, also from the disk`,
+    async (t) => {
+      const limits = { heartbeatWindowMs: dayMs, executionRetentionDays };
+      const gateway = new SimulatedGateway({ limits });
+      const held = gateway.connect({ expiresAt: gateway.clock.now() + 60 * dayMs });
+      held.hello({ instanceId: 'desk-1' });
+      (await gateway.plugin({ instanceId: 'desk-2' })).drop();
+      const names = (): string[] =>
+        gateway.store.range('sources', {}).map(({ record }) => record.instanceId);
+      const pass = async (days: number): Promise<void> => {
+        for (let half = 0; half < 2 * days; half++) {
+          held.say({ type: 'heartbeat' });
+          await gateway.pass(dayMs / 2);
+        }
+      };
+      await pass(30);
+      t.strictSame(names(), ['desk-1', 'desk-2']);
+      await pass(1);
+      t.strictSame(names(), ['desk-1'], 'the one that is connected stays');
+      t.equal([...gateway.registry.all()].length, 1);
+      const back = await gateway.plugin({ instanceId: 'desk-2' });
+      t.equal(back.of('welcome').length, 1);
+    },
+  );
+}
 
 t.test('the source of a deleted user is not written again when it leaves', async (t) => {
   const gateway = new SimulatedGateway();
