@@ -12,11 +12,14 @@ import type { ExecutionBook } from '../signals/execution-book.js';
 import { isCancellable } from '../model/execution.js';
 import type { Registry } from '../plugins/registry.js';
 import type { Idempotency } from '../signals/idempotency.js';
+import { recordOf } from '../signals/stored-execution.js';
 import type { StorageHealth } from '../store/storage-health.js';
+import type { Reader } from '../store/store.js';
 import { idempotencyKeyOf, replyIfKnown } from './idempotent-reply.js';
 import { failUnstored } from './stored-change.js';
 
 export interface CancelOrderDeps {
+  readonly store: Reader;
   readonly clock: Clock;
   readonly gate: Gate;
   readonly limits: Limits;
@@ -28,7 +31,16 @@ export interface CancelOrderDeps {
 }
 
 export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
-  const { clock, gate, limits, book, idempotency, acceptance, registry, storage } = deps;
+  const { store, clock, gate, limits, book, idempotency, acceptance, registry, storage } = deps;
+
+  /** Without an entry in the last hour of its retention: the order can change no more, but retries have an answer. */
+  function orderOf(userId: string, orderRef: string) {
+    const executionId = executionIdFrom(orderRef);
+    if (executionId === undefined) return undefined;
+    const entry = book.find(userId, executionId);
+    const execution = entry?.execution ?? recordOf(store, userId, executionId);
+    return execution?.orderRef === orderRef ? { entry, execution } : undefined;
+  }
 
   function cancel(
     exchange: Exchange,
@@ -36,22 +48,22 @@ export function createCancelOrder(deps: CancelOrderDeps): KeyEndpoint {
     key: string,
   ): void {
     const orderRef = exchange.request.parameter;
-    const executionId = executionIdFrom(orderRef);
-    const entry = executionId === undefined ? undefined : book.find(userId, executionId);
-    if (entry?.execution.orderRef !== orderRef) return exchange.fail('order_not_found');
-    const { requestId } = entry.execution;
+    const order = orderOf(userId, orderRef);
+    if (order === undefined) return exchange.fail('order_not_found');
+    const { entry, execution } = order;
+    const { requestId, cancel: latest } = execution;
 
     const fingerprint = `cancel ${orderRef}`;
     const known = idempotency.lookUp(userId, key, () => fingerprint, clock.now());
     if (replyIfKnown(exchange, known)) return;
-    const latest = entry.execution.cancel;
-    if (!isCancellable(entry.execution) || (latest?.attempt ?? 0) >= limits.cancelsPerOrder) {
+    const isUsedUp = (latest?.attempt ?? 0) >= limits.cancelsPerOrder;
+    if (entry === undefined || !isCancellable(execution) || isUsedUp) {
       return exchange.fail('order_not_cancellable', { requestId });
     }
     if (latest !== null && !isFinalCancel(latest.status)) {
       return exchange.fail('cancel_already_in_progress', { requestId });
     }
-    if (!registry.canCancel(userId, entry.execution)) {
+    if (!registry.canCancel(userId, execution)) {
       return exchange.fail('terminal_unavailable', { requestId });
     }
     if (storage.refuses()) return failUnstored(exchange, { requestId });
