@@ -75,6 +75,17 @@ function flood(plugin: ScriptedPlugin, frame: object, count: number): void {
   for (let left = count; left > 0 && plugin.closed === undefined; left--) plugin.say(frame);
 }
 
+t.test('at the lowest rate, too, who comes back when told may connect', (t) => {
+  const clock = new SimulatedClock();
+  const pluginFramesPerSecond = limits.pluginFramesPerSecond.min;
+  const budgets = new Budgets({ clock, limits: { ...shipped, pluginFramesPerSecond } });
+  const budget = budgets.of('u1');
+  while (budget.spend(0));
+  clock.advance(budget.barredMs);
+  t.ok(budget.spend(0, framesPerUpgrade));
+  t.end();
+});
+
 t.test('a connection that is beyond the budget is told, and closed with 4004', async (t) => {
   const gateway = new SimulatedGateway();
   const plugin = await gateway.plugin();
