@@ -51,7 +51,7 @@ export const limits = {
   outgoingQueueEventsMax: { value: 2_000, unit: 'events', min: 1, max: 1_000_000, why: 'memory of a disconnected plugin' },
   outgoingQueueAgeMs: { value: 10 * minuteMs, unit: 'milliseconds', min: 50, max: dayMs, why: 'age of the oldest event that a plugin sends after a reconnect' },
   executionRetentionDays: { value: 30, unit: 'days', min: 1, max: 3_650, why: 'disk space; and how long a signalId stays reserved' },
-  pluginFramesPerSecond: { value: 1_000, unit: 'frames per second and user', min: 10, max: 1_000_000, why: 'every frame takes time of the only event loop; a flood from one user would delay the signals of all' },
+  pluginFramesPerSecond: { value: 1_000, unit: 'frames per second and user', min: 1, max: 1_000_000, why: 'every frame takes time of the only event loop; a flood from one user would delay the signals of all' },
   pluginBytesPerSecond: { value: 2 * mebibyte, unit: 'bytes per second and user', min: 1_024, max: 1_024 * mebibyte, why: 'parsing takes time by the byte; a flood from one user would delay the signals of all' },
   pluginConnectionsPerUser: { value: 64, unit: 'connections per user', min: 1, max: 100_000, why: 'each connection holds memory and a file descriptor' },
   sourcesPerUser: { value: 64, unit: 'active sources per user', min: 1, max: 100_000, why: 'a signal becomes one execution for each matching source' },

@@ -14,7 +14,10 @@ type BudgetLimits = Pick<
 const burstSeconds = 10;
 /** After an excess, new connections wait for this part of the burst: a reconnect begins with a redelivery. */
 const returnPart = 0.5;
-/** An upgrade counts as this many frames: it and the end of its connection write to the store and the log. */
+/**
+ * An upgrade counts as this many frames, because it and the end of its connection write to the store and the log; at a
+ * low rate as no more than have refilled when its user may connect again.
+ */
 export const framesPerUpgrade = 50;
 
 export class UserBudget {
@@ -51,6 +54,12 @@ export class UserBudget {
     this.#bytes = Math.max(0, this.#bytes);
     this.#barredUntil = now + burstSeconds * returnPart * 1_000;
     return false;
+  }
+
+  /** @returns as `spend`. */
+  spendUpgrade(): boolean {
+    const refilled = this.limits.pluginFramesPerSecond * burstSeconds * returnPart;
+    return this.spend(0, Math.min(framesPerUpgrade, refilled));
   }
 
   /** Milliseconds until a new connection is allowed again; 0 when it is. */

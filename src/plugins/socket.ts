@@ -13,7 +13,6 @@ import { RequestHead } from '../http/request-head.js';
 import { headersOfStatus, statusLine } from '../http/status-line.js';
 import type { TrailLog } from '../model/trail-events.js';
 import { addressText } from '../quota/partition.js';
-import { framesPerUpgrade } from './budget.js';
 import type { Reader } from '../store/store.js';
 import {
   Connection,
@@ -153,7 +152,7 @@ export function registerPluginSockets(app: TemplatedApp, deps: PluginSocketsDeps
           return refuse('too_many_connections', userId, freeConnectionMs);
         const { barredMs } = budget;
         if (barredMs > 0) return refuse('too_fast', userId, barredMs);
-        if (!budget.spend(0, framesPerUpgrade)) return refuse('too_fast', userId, budget.barredMs);
+        if (!budget.spendUpgrade()) return refuse('too_fast', userId, budget.barredMs);
         const { hash } = session;
         const { expiresAt } = session.session;
         const data: SocketData = {

@@ -82,7 +82,7 @@ t.test('at the lowest rate, too, who comes back when told may connect', (t) => {
   const budget = budgets.of('u1');
   while (budget.spend(0));
   clock.advance(budget.barredMs);
-  t.ok(budget.spend(0, framesPerUpgrade));
+  t.ok(budget.spendUpgrade());
   t.end();
 });
 
