@@ -41,6 +41,19 @@ t.test('every active source of the platform gets an execution of its own', async
   for (const plugin of [one, two, sameDesk]) plugin.close();
 });
 
+for (const [field, name] of Object.entries({ instanceId: 'desk-2', accountName: 'Sim102' })) {
+  t.test(`${field} picks among the sources, and the request shows it`, async (t) => {
+    const user = await gateway.user();
+    const one = await gateway.plugin(user);
+    const two = await gateway.plugin(user, { [field]: name });
+    const { requestId } = await gateway.order(user, two, { [field]: name });
+    const read = await gateway.read(user, requestId);
+    t.match(read, { [field]: name, executions: [{ [field]: name }] });
+    t.equal(read.executions.length, 1);
+    for (const plugin of [one, two]) plugin.close();
+  });
+}
+
 t.test('two platforms in one signal, spaces trimmed and repeats counted once', async (t) => {
   const user = await gateway.user();
   const first = await gateway.plugin(user);
