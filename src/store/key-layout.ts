@@ -52,7 +52,10 @@ export interface Layout {
   finalExecutions: { key: [string, string]; record: Execution };
   /** [userId, executionId, number from 0 in 8 digits]: fills that the execution's record does not list. Each is written once. */
   fills: { key: [string, string, string]; record: Fill };
-  /** [userId, executionId] of the final executions that are unknown → Unix milliseconds of their last change. */
+  /**
+   * [userId, executionId] of the final executions that are unknown → Unix milliseconds of their last change. Earlier
+   * builds listed only orders.
+   */
   unknownOrders: { key: [string, string]; record: number };
   /** [userId, ULID of the acceptance] → Idempotency-Key of a cancel or of a cancel-all, so that the sweep finds its record. */
   cancelKeys: { key: [string, string]; record: string };

@@ -150,6 +150,10 @@ const breakages: Readonly<Record<string, { readonly broken: Breakage; readonly s
       }),
     said: /sources .* names another terminal/,
   },
+  'an ended execution that is listed as unknown': {
+    broken: (batch, userId) => batch.put('unknownOrders', [userId, executionId], 1),
+    said: /unknownOrders .* is not an unknown execution/,
+  },
   'rows of nobody': {
     broken: (batch) => batch.put('signalIds', ['usr_none', 'signal-9'], requestId),
     said: /signalIds \["usr_none","signal-9"\] belongs to a user that does not exist/,
@@ -165,6 +169,19 @@ for (const [name, { broken, said }] of Object.entries(breakages)) {
     t.match(damages.join('\n'), said);
   });
 }
+
+t.test('what is unknown is listed as that, an order or not', async (t) => {
+  const { store, user } = await aStore();
+  const key: [string, string] = [user.userId, executionId];
+  for (const orderRef of ['ord_1', null]) {
+    await store.write((batch) => {
+      const unknown = anExecution('unknown', { executionId, requestId, orderRef });
+      batch.put('finalExecutions', key, unknown);
+      batch.put('unknownOrders', key, unknown.updatedAt);
+    });
+    t.same((await walkStore(store, noPause)).damages, []);
+  }
+});
 
 t.test('what a deleted user or a cut-off import left is no damage', async (t) => {
   const { store } = await aStore();

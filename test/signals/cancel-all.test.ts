@@ -246,7 +246,7 @@ t.test('while orders are judged no commit is late', async (t) => {
   t.equal(answers.length, 1, 'no deadline of its commit is left');
 });
 
-t.test('nor is an operator’s, while one before it is applied', async (t) => {
+t.test('an operator’s cancel-all is not late while one before it is applied', async (t) => {
   const { gateway } = await withOrders(500);
   const all = { userId: 'u1', isMeant: () => true, cause: 'cancelled_by_operator' } as const;
   const results = Promise.all([1, 2].map(() => gateway.core.cancelOrders(all)));

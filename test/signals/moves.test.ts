@@ -81,8 +81,11 @@ t.test('what the terminal says itself wins over what can be computed', async (t)
 t.test('a fill counts whatever total its own report names', async (t) => {
   const wrong = { filledQuantity: 0, remainingQuantity: 10, averageFillPrice: 1 };
   const working = anExecution('working');
-  t.match(report(working, 'cancelled', { ...wrong, fill: aFill('f1', 4, 100) }), {
+  const native = { orderId: '7', state: 'Cancelled', code: null, text: null };
+  const why = { reasonCode: 'cancelled_by_broker', native } as const;
+  t.match(report(working, 'cancelled', { ...wrong, ...why, fill: aFill('f1', 4, 100) }), {
     status: 'cancelled',
+    ...why,
     filledQuantity: 4,
     remainingQuantity: 6,
     averageFillPrice: 100,
@@ -94,6 +97,17 @@ t.test('a fill counts whatever total its own report names', async (t) => {
     averageFillPrice: 100,
   });
 });
+
+t.test(
+  'a report’s total corrects fills that are not listed, of which one may count twice',
+  async (t) => {
+    const fill = aFill('f2', 3);
+    const listed = report(anExecution('working'), 'partially_filled', { fill: aFill('f1', 4) });
+    const total = { status: 'partially_filled', filledQuantity: 4 } as const;
+    const corrected = moves.report({ ...total, fill }, 1)(listed, later);
+    t.match(corrected, { filledQuantity: 4, unlistedFills: { count: 1 } });
+  },
+);
 
 t.test('a fill counts also where a total without fills came before it', async (t) => {
   const known = report(anExecution('working'), 'partially_filled', { filledQuantity: 7 });

@@ -25,7 +25,7 @@ t.test('a line is JSON with level, time and message', (t) => {
 
 t.test('nothing in a line steers the terminal that shows it, and every text is kept', (t) => {
   const lines: string[] = [];
-  const text = 'a\u001b[31m\n\u007f\u009b31m\u202e\u2028\u{e0001}é😀';
+  const text = 'a\u001b[31m\n\u007f\u009b31m\u202e\u2028\u2029\u{e0001}é😀';
   logInto(lines).warn({ instanceId: text }, text);
   t.match(lines.join(''), /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+\n$/u);
   t.match(JSON.parse(lines.join('')), { instanceId: text, msg: text });

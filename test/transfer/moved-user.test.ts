@@ -125,14 +125,15 @@ t.test('an execution that becomes final between its collections is imported once
 });
 
 t.test(
-  'an order that may be live is found after the import of a file without its row',
+  'what is unknown, an order or not, is found after the import of a file without its row',
   async (t) => {
     const { store, userId, signal } = await aSource();
     const { execution } = signal;
     const key: [string, string] = [userId, execution.executionId];
     await store.write((batch) => {
       batch.remove('openExecutions', key);
-      batch.put('finalExecutions', key, { ...execution, status: 'unknown', dispatchedAt: 1 });
+      const unknown = { ...execution, status: 'unknown', dispatchedAt: 1, orderRef: null } as const;
+      batch.put('finalExecutions', key, unknown);
     });
     const { rows } = await exported(store);
     const target = createMemoryStore();
