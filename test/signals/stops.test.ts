@@ -279,6 +279,25 @@ t.test('what a halt has denied stays denied; new signals leave after it', async 
   t.match(gateway.durable(id), denied('trading_halted'));
 });
 
+t.test('what an import brings while trading is halted is denied, for good', async (t) => {
+  const source = await waiting();
+  const record = source.gateway.durable(source.id);
+  const gateway = new SimulatedGateway();
+  await stop(gateway, 'trading_halted');
+  const rows = [
+    { row: { collection: 'users', key: 'u1', record: user } },
+    { row: { collection: 'openExecutions', key: ['u1', source.id], record } },
+  ];
+  const send = () => Promise.resolve(true);
+  const next = () => Promise.resolve(rows.pop() ?? ('end' as const));
+  const request = { userId: 'u1', email, plan: user.plan, keyIds: [] };
+  const importing = upkeepOperations['user.import'];
+  t.strictSame(await importing.run(operatorOf(gateway), request, { send, next }), { rows: 2 });
+  t.match(gateway.durable(source.id), denied('trading_halted'));
+  await gateway.store.transact(resumeTrading);
+  await nothingLeaves(t, gateway);
+});
+
 t.test('while a user is moved its executions wait; they are not denied', async (t) => {
   const { gateway, id } = await waiting();
   const moving = { frozen: false, confirmed: true };
