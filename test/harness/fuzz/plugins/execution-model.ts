@@ -67,28 +67,27 @@ export class ExecutionModel {
     }
     const isNew = fill !== undefined && !this.fills.some(({ fillId }) => fillId === fill.fillId);
     const fills = isNew ? [...this.fills, utcFill(fill)] : this.fills;
-    const filled: number | null =
-      said['filledQuantity'] ?? this.#filledAfter(said['status'], fills, isNew);
-    if ((filled ?? 0) < (this.filledQuantity ?? 0)) return this.#lateFill(said, fill);
+    const computed = this.#filledAfter(said['status'], fills, isNew);
+    const named: number | null = said['filledQuantity'] ?? computed;
+    if ((named ?? 0) < (this.filledQuantity ?? 0)) return this.#lateFill(said, fill);
+    // A total below the sum of the fills is wrong, and so is what is told beside it.
+    const isWrong = isNew && (named ?? 0) < sumOf(fills);
+    const filled = isWrong ? computed : named;
+    const { remainingQuantity, averageFillPrice }: Partial<SaidFrame> = isWrong ? {} : said;
 
-    for (const number of [
-      filled,
-      said['remainingQuantity'],
-      said['averageFillPrice'],
-      fill?.price,
-    ]) {
+    for (const number of [filled, remainingQuantity, averageFillPrice, fill?.price]) {
       this.#scale = Math.max(this.#scale, Math.abs(number ?? 0));
     }
     const isUntouched = filled === this.filledQuantity;
     this.fills = fills;
     this.filledQuantity = filled;
     this.delivery = 'confirmed';
-    if (said['remainingQuantity'] !== undefined) this.remainingQuantity = said['remainingQuantity'];
+    if (remainingQuantity !== undefined) this.remainingQuantity = remainingQuantity;
     else if (!isUntouched) {
       this.remainingQuantity =
         this.quantity === null || filled === null ? null : Math.max(0, this.quantity - filled);
     }
-    if (said['averageFillPrice'] !== undefined) this.averageFillPrice = said['averageFillPrice'];
+    if (averageFillPrice !== undefined) this.averageFillPrice = averageFillPrice;
     else if (isNew && sumOf(fills) >= (filled ?? 0)) this.averageFillPrice = averageOf(fills);
     this.#tellNative(said['native']);
     const isTold = moves || isNew || !isUntouched;
