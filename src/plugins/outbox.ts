@@ -29,24 +29,31 @@ export interface OutboxDeps {
   readonly timeouts: Pick<ExecutionTimeouts, 'maySend' | 'maySendCancelAgain'>;
   readonly registry: Registry;
   readonly stops: Pick<Stops, 'holds'>;
-  readonly owed: Pick<OwedCancels, 'awaitDecision'>;
+  readonly owed: Pick<OwedCancels, 'awaitDecision' | 'isDeciding'>;
   readonly submitsSent: Counter;
   /** Time from acceptance to the written frame, in seconds. */
   readonly dispatchLatency: Histogram;
 }
 
-/**
- * What a backlog waits for: the flush of a cancel of all orders, or of its `maySend` marks. In place of the end of
- * backpressure there is the rest of the backlog: each drain would have to look for it among all open orders.
- */
-type Backlog = 'deciding' | 'marking' | readonly BookEntry[];
+/** What is yet to be sent on a connection. */
+interface Backlog {
+  /** In their order. Those that may no longer be sent are passed over in their turn. */
+  readonly entries: Set<BookEntry>;
+  /** Whether it goes on at the end of backpressure; otherwise by itself, after a flush or in a later turn. */
+  isCongested: boolean;
+}
+
+/** Frames sent in one turn of the event loop: a few milliseconds, with their marks and flushes. */
+const framesPerTurn = 128;
+/** Entries looked at for them in one turn. One that cannot be sent costs little. */
+const looksPerTurn = 1_024;
 
 export class Outbox {
   readonly #deps: OutboxDeps;
   /** Connections with a backlog; newly accepted executions join it, to keep the order. */
   readonly #backlogs = new WeakMap<SourceConnection, Backlog>();
-  /** Cancels that wait for the end of backpressure, in their order. */
-  readonly #cancelBacklogs = new WeakMap<SourceConnection, BookEntry[]>();
+  /** Connections with cancels that wait; further ones that have to wait for their terminal join them. */
+  readonly #cancelBacklogs = new WeakMap<SourceConnection, Backlog>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -58,13 +65,17 @@ export class Outbox {
       if (this.#deps.stops.holds(entry)) continue;
       const source = this.#sourceOf(entry);
       const connection = connectionFor('submit', source);
+      const backlog = connection && this.#backlogs.get(connection);
       if (source === undefined || connection === undefined) entry.unload();
-      else if (this.hasBacklog(connection) || this.#awaitDecision(connection, source)) continue;
-      // A burst must wait, too, or it would close the connection of a plugin that reads over a slow link.
-      else if (connection.isCongested || !entry.execution.maySend)
-        this.#sendBacklog(connection, source);
+      else if (backlog !== undefined) backlog.entries.add(entry);
+      else if (this.#mustWait(connection, entry)) this.#sendBacklog(connection, source, [entry]);
       else this.#send(connection, entry, request);
     }
+  }
+
+  /** A burst must wait, too, or it would close the connection of a plugin that reads over a slow link. */
+  #mustWait(connection: SourceConnection, { userId, execution }: BookEntry): boolean {
+    return connection.isCongested || !execution.maySend || this.#deps.owed.isDeciding(userId);
   }
 
   hasBacklog(connection: SourceConnection): boolean {
@@ -76,24 +87,19 @@ export class Outbox {
    * the plugin now lacks wait until their time is over.
    */
   resume(connection: SourceConnection, source: Source): void {
-    if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source);
+    const entries = this.#deps.book.ofSource(source.userId, source.key);
+    if (source.capabilities.includes('submit')) this.#sendBacklog(connection, source, entries);
     if (source.capabilities.includes('cancel')) {
-      this.#sendCancels(connection, this.#undeliveredCancels(source));
+      this.#sendCancels(connection, new Set(this.#undeliveredCancels(entries)));
     }
   }
 
   /** The send buffer has drained: continues the backlog. */
   drained(connection: SourceConnection, source: Source): void {
-    const rest = this.#backlogs.get(connection);
-    if (typeof rest === 'object' && !this.#awaitDecision(connection, source)) {
-      this.#sendPaced(connection, rest);
-      // What was accepted meanwhile.
-      if (!this.hasBacklog(connection)) this.#sendBacklog(connection, source);
-    }
+    const submits = this.#backlogs.get(connection);
+    if (submits?.isCongested === true) this.#sendSome(connection, source, submits);
     const cancels = this.#cancelBacklogs.get(connection);
-    if (cancels === undefined) return;
-    this.#cancelBacklogs.delete(connection);
-    this.#sendCancels(connection, cancels);
+    if (cancels?.isCongested === true) this.#sendCancels(connection, cancels.entries);
   }
 
   /** Sends a newly durable cancel, or marks it `not_sent` if the plugin is not connected. */
@@ -102,6 +108,8 @@ export class Outbox {
     const { cancel } = execution;
     if (cancel?.status !== 'requested') return;
     const connection = connectionFor('cancel', this.#sourceOf(entry));
+    // An earlier cancel of the order that waits is replaced by this one, which must not be sent twice.
+    if (connection !== undefined) this.#cancelBacklogs.get(connection)?.entries.delete(entry);
     const isSent = connection !== undefined && sendCancelFrame(connection, execution, cancel);
     this.#deps.book.apply(entry, isSent ? dispatchCancel : dropCancel);
   }
@@ -116,82 +124,93 @@ export class Outbox {
     const connection = connectionFor('cancel', this.#sourceOf(entry));
     if (connection === undefined) return;
     const backlog = this.#cancelBacklogs.get(connection);
-    if (backlog === undefined) this.#sendCancels(connection, [entry]);
-    else if (!backlog.includes(entry)) backlog.push(entry);
+    if (backlog === undefined) this.#sendCancels(connection, new Set([entry]));
+    else backlog.entries.add(entry);
   }
 
-  /** Sends the backlog, oldest first, once the `maySend` marks of all its executions are durable. */
-  #sendBacklog(connection: SourceConnection, source: Source): void {
-    const { book } = this.#deps;
-    if (this.#awaitDecision(connection, source)) return;
-    const entries = connection.isClosed ? [] : this.#undelivered(connection, source);
-    const unmarked = entries.filter((entry) => !isMarkDurable(entry));
-    if (unmarked.length === 0) return this.#sendPaced(connection, entries);
-    this.#backlogs.set(connection, 'marking');
-    let open = unmarked.length;
-    const done = (): void => {
-      if (--open === 0) this.#sendBacklog(connection, source);
-    };
-    for (const entry of unmarked) book.apply(entry, allowSending, { done });
+  #sendBacklog(connection: SourceConnection, source: Source, entries: readonly BookEntry[]): void {
+    const backlog = { entries: new Set(entries), isCongested: false };
+    this.#backlogs.set(connection, backlog);
+    this.#sendSome(connection, source, backlog);
   }
 
-  /** Lets the backlog wait for a cancel of all orders that is not on disk. @returns whether there is one. */
-  #awaitDecision(connection: SourceConnection, source: Source): boolean {
-    const waits = this.#deps.owed.awaitDecision(source.userId, () =>
-      this.#sendBacklog(connection, source),
-    );
-    if (waits) this.#backlogs.set(connection, 'deciding');
-    return waits;
+  /**
+   * Sends a slice of the backlog, oldest first, once the `maySend` marks of all its executions are durable. Waits
+   * for a cancel of all orders that is not on disk, and pauses under backpressure: otherwise a long backlog would
+   * close the connection as too slow.
+   */
+  #sendSome(connection: SourceConnection, source: Source, backlog: Backlog): void {
+    const { book, owed, stops } = this.#deps;
+    const { entries } = backlog;
+    backlog.isCongested = false;
+    const goOn = (): void => this.#sendSome(connection, source, backlog);
+    if (connection.isClosed || owed.awaitDecision(source.userId, goOn)) return;
+    const slice = this.#nextOf(connection, entries);
+    const unmarked = slice.filter((entry) => !isMarkDurable(entry));
+    if (unmarked.length > 0) {
+      let open = unmarked.length;
+      const done = (): void => {
+        if (--open === 0) goOn();
+      };
+      for (const entry of unmarked) book.apply(entry, allowSending, { done });
+      return;
+    }
+    for (const entry of slice) {
+      backlog.isCongested = mustPause(connection);
+      if (backlog.isCongested) return;
+      entries.delete(entry);
+      if (!stops.holds(entry)) this.#send(connection, entry);
+    }
+    if (entries.size > 0) setImmediate(goOn);
+    else this.#backlogs.delete(connection);
   }
 
-  /** @returns the executions that may be sent and that this connection has not sent yet. */
-  #undelivered(connection: SourceConnection, { userId, key }: Source): BookEntry[] {
-    const entries = this.#deps.book.ofSource(userId, key);
-    return entries.filter((entry) => this.#isUndelivered(connection, entry));
+  /** @returns the next executions that may be sent; drops those before them that may not. */
+  #nextOf(connection: SourceConnection, entries: Set<BookEntry>): BookEntry[] {
+    const next: BookEntry[] = [];
+    let looks = 0;
+    for (const entry of entries) {
+      if (next.length === framesPerTurn || looks++ === looksPerTurn) break;
+      if (this.#isUndelivered(connection, entry)) next.push(entry);
+      else entries.delete(entry);
+    }
+    return next;
   }
 
   /** The records of an entry that has waited in a backlog may be gone with their user. */
   #isUndelivered({ connectionId }: SourceConnection, entry: BookEntry): boolean {
-    const execution = entry.load();
-    return (
-      execution !== undefined &&
-      isUndelivered(execution) &&
-      entry.connectionId !== connectionId &&
-      this.#deps.timeouts.maySend(entry)
-    );
+    const { book, timeouts } = this.#deps;
+    // First of all, since it loads nothing.
+    if (entry.connectionId === connectionId || !book.exists(entry)) return false;
+    return isUndelivered(entry.execution) && timeouts.maySend(entry);
   }
 
-  /** Pauses under backpressure; otherwise a long backlog would close the connection as too slow. */
-  #sendPaced(connection: SourceConnection, entries: readonly BookEntry[]): void {
-    this.#backlogs.delete(connection);
-    for (const [index, entry] of entries.entries()) {
-      if (!connection.isClosed && connection.isCongested) {
-        this.#backlogs.set(connection, entries.slice(index));
+  /**
+   * After a hello: cancels that were sent and not acknowledged, and durable ones that wait. An unloaded order is
+   * queued, and a queued one has no cancel.
+   */
+  #undeliveredCancels(entries: readonly BookEntry[]): BookEntry[] {
+    const { timeouts } = this.#deps;
+    return entries.filter((entry) => {
+      if (!entry.isLoaded) return false;
+      const { execution, pendingWrites } = entry;
+      if (isWaiting(execution.cancel)) return pendingWrites === 0;
+      return timeouts.maySendCancelAgain(execution);
+    });
+  }
+
+  /** Sends a slice of the cancels. Pauses under backpressure, as `#sendSome`. */
+  #sendCancels(connection: SourceConnection, entries: Set<BookEntry>): void {
+    const { book, timeouts } = this.#deps;
+    let frames = 0;
+    for (const entry of entries) {
+      const isCongested = mustPause(connection);
+      if (isCongested || frames === framesPerTurn) {
+        this.#cancelBacklogs.set(connection, { entries, isCongested });
+        if (!isCongested) setImmediate(() => this.#sendCancels(connection, entries));
         return;
       }
-      if (!this.#isUndelivered(connection, entry)) continue;
-      if (!this.#deps.stops.holds(entry)) this.#send(connection, entry);
-    }
-  }
-
-  /** After a hello: cancels that were sent and not acknowledged, and durable ones that wait. */
-  #undeliveredCancels({ userId, key }: Source): BookEntry[] {
-    const { book, timeouts } = this.#deps;
-    return book
-      .ofSource(userId, key)
-      .filter(({ execution, pendingWrites }) =>
-        isWaiting(execution.cancel) ? pendingWrites === 0 : timeouts.maySendCancelAgain(execution),
-      );
-  }
-
-  /** Pauses under backpressure, as `#sendPaced`. */
-  #sendCancels(connection: SourceConnection, entries: BookEntry[]): void {
-    const { book, timeouts } = this.#deps;
-    for (const [index, entry] of entries.entries()) {
-      if (!connection.isClosed && connection.isCongested) {
-        this.#cancelBacklogs.set(connection, entries.slice(index));
-        return;
-      }
+      entries.delete(entry);
       const { execution } = entry;
       const { cancel } = execution;
       if (cancel === null) continue;
@@ -200,8 +219,10 @@ export class Outbox {
         continue;
       }
       if (!sendCancelFrame(connection, execution, cancel)) return;
+      frames++;
       if (waits) book.apply(entry, dispatchCancel);
     }
+    this.#cancelBacklogs.delete(connection);
   }
 
   #send(connection: SourceConnection, entry: BookEntry, request?: SignalRequest): void {
@@ -232,6 +253,11 @@ export class Outbox {
 /** The source's connection, if its plugin has the capability. */
 function connectionFor(capability: Capability, source?: Source): SourceConnection | undefined {
   return source?.capabilities.includes(capability) === true ? source.connection : undefined;
+}
+
+/** A closed connection does not pause: nothing would go on with its backlog, and nothing is sent on it. */
+function mustPause({ isClosed, isCongested }: SourceConnection): boolean {
+  return !isClosed && isCongested;
 }
 
 function sendCancelFrame(

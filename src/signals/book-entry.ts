@@ -87,6 +87,11 @@ export class BookEntry implements Stored, Deadline {
     return (this.#loaded ??= this.#owner.read(this));
   }
 
+  /** Whether the record is in memory. If it is not, the execution is queued. */
+  get isLoaded(): boolean {
+    return this.#loaded !== undefined;
+  }
+
   /** Drops the record from memory; the next access reads it from the store. */
   unload(): void {
     if (this.pendingWrites === 0 && this.#loaded?.status === 'queued') this.#loaded = undefined;

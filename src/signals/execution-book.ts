@@ -139,7 +139,7 @@ export class ExecutionBook implements EntryOwner {
 
   #entryOfId(userId: string, executionId: string): BookEntry | undefined {
     const entry = this.#index.get(userId, executionId);
-    if (entry !== undefined) return this.#exists(entry) ? entry : undefined;
+    if (entry !== undefined) return this.exists(entry) ? entry : undefined;
     const { store, limits, retentionClock } = this.#deps;
     const record = recordOf(store, userId, executionId);
     if (record === undefined || isDeleted(store, userId)) return undefined;
@@ -157,9 +157,9 @@ export class ExecutionBook implements EntryOwner {
     return this.#index.sources();
   }
 
-  /** Loads the entries of one source. @returns those that exist, in the order of acceptance. */
+  /** The entries of one source, in the order of acceptance. Loads none. */
   ofSource(userId: string, source: string): BookEntry[] {
-    return this.#index.ofSource(userId, source).filter((entry) => this.#exists(entry));
+    return this.#index.ofSource(userId, source);
   }
 
   /** Collects in `changed` the ids of the user's executions that change, until `end` is called. */
@@ -301,11 +301,11 @@ export class ExecutionBook implements EntryOwner {
   }
 
   due(entry: BookEntry): void {
-    if (this.#exists(entry)) this.#deps.timeouts.due(entry);
+    if (this.exists(entry)) this.#deps.timeouts.due(entry);
   }
 
-  /** A user's records may be removed before `forget` is called. */
-  #exists(entry: BookEntry): boolean {
+  /** Drops an entry without its record: a user's records may be removed before `forget` is called. */
+  exists(entry: BookEntry): boolean {
     if (entry.load() !== undefined) return true;
     this.#drop(entry);
     return false;

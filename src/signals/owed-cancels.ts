@@ -127,6 +127,11 @@ export class OwedCancels {
     return this.#debts.get(userId)?.take(executionId);
   }
 
+  /** Whether a decision of the user is not on disk yet. */
+  isDeciding(userId: string): boolean {
+    return this.#debts.get(userId)?.isDurable === false;
+  }
+
   /**
    * Waits for a decision of the user that is not on disk yet. A later order must not be sent meanwhile: if a
    * crash lost the decision, the earlier orders that it covers would be sent after the later one.

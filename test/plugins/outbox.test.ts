@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { halt } from '../../src/auth/brakes.js';
 import type { Accepted } from '../../src/signals/accepted-signal.js';
 import { HeldCommits } from '../support/held-commits.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
@@ -351,6 +352,115 @@ t.test('a drain does not look through all open orders for the rest of the backlo
   plugin.drain(Infinity);
   t.strictSame(plugin.submitted.slice(3), ['s4', 's5', 's6', 's7', 's8']);
   t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
+/** What one turn of the event loop may hold of the work for one connection. */
+const framesPerTurn = 128;
+
+/** Orders that wait for their terminal. */
+async function queued(gateway: SimulatedGateway, count: number): Promise<void> {
+  (await gateway.plugin()).drop();
+  for (let i = 0; i < count; i++) gateway.accept({ ttlMs: 300_000 }, () => undefined);
+  await turns();
+}
+
+/** Runs turns until nothing more is sent. @returns the most that `amount` grew by in one of them. */
+async function growthOf(amount: () => number, isOver: () => boolean): Promise<number> {
+  let most = 0;
+  for (let turn = 0; turn < 200 && !isOver(); turn++) {
+    const before = amount();
+    await turns(1);
+    most = Math.max(most, amount() - before);
+  }
+  return most;
+}
+
+t.test('a long backlog leaves in slices, with new signals behind it', async (t) => {
+  const gateway = new SimulatedGateway();
+  await queued(gateway, 500);
+  const plugin = gateway.connect();
+  plugin.hello();
+  const marks = gateway.writer.backlog;
+  t.ok(marks < 2 * framesPerTurn + 10, `${marks} writes wait for the marks of a turn`);
+  gateway.accept({}, () => undefined);
+  const isOver = (): boolean => plugin.submitted.length === 501;
+  const frames = await growthOf(() => plugin.submitted.length, isOver);
+  t.ok(frames <= framesPerTurn, `${frames} frames in one turn`);
+  t.strictSame(
+    plugin.submitted,
+    Array.from({ length: 501 }, (_, i) => `s${i + 1}`),
+  );
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
+t.test('a halt between two slices of a backlog holds the rest', async (t) => {
+  const gateway = new SimulatedGateway();
+  await queued(gateway, 600);
+  const plugin = gateway.connect();
+  plugin.hello();
+  while (plugin.submitted.length === 0) await turns(1);
+  const { store, clock, core } = gateway;
+  await store.transact((transaction) => halt(transaction, null, clock.now()));
+  const sent = plugin.submitted.length;
+  t.ok(sent < 600, `${sent} have left`);
+  await core.endUnsent();
+  await turns(100);
+  t.equal(plugin.submitted.length, sent);
+  t.equal(gateway.outbox.hasBacklog(plugin.connection), false);
+});
+
+t.test('a new connection takes the rest of a backlog over', async (t) => {
+  const gateway = new SimulatedGateway();
+  await queued(gateway, 300);
+  const plugin = gateway.connect();
+  plugin.hello();
+  while (plugin.submitted.length === 0) await turns(1);
+  for (const executionId of plugin.of('submit').map((frame) => String(frame['executionId'])))
+    plugin.say({ type: 'ack', executionId });
+  const next = gateway.connect();
+  next.hello();
+  await turns(100);
+  t.strictSame(
+    [...plugin.submitted, ...next.submitted],
+    Array.from({ length: 300 }, (_, i) => `s${i + 1}`),
+  );
+});
+
+t.test('the cancels of many orders leave in slices', async (t) => {
+  const gateway = new SimulatedGateway();
+  const plugin = await gateway.plugin();
+  for (let i = 0; i < 500; i++) gateway.accept({}, () => undefined);
+  await turns();
+  for (const { executionId } of plugin.of('submit')) plugin.say({ type: 'ack', executionId });
+  plugin.drop();
+  await gateway.cancelAll();
+  await turns(100);
+  const back = gateway.connect();
+  back.hello();
+  t.ok(back.of('cancel').length <= framesPerTurn, 'in the turn of the hello');
+  const isOver = (): boolean => back.of('cancel').length === 500;
+  const frames = await growthOf(() => back.of('cancel').length, isOver);
+  t.ok(frames <= framesPerTurn, `${frames} frames in one turn`);
+  t.equal(new Set(back.of('cancel').map(({ cancelRequestId }) => cancelRequestId)).size, 500);
+});
+
+t.test('a cancel that has overtaken the backlog of cancels is sent once', async (t) => {
+  const { gateway, plugin, id } = await working();
+  await gateway.cancel(id);
+  plugin.drop();
+  await gateway.pass(60_000);
+  t.equal(gateway.durable(id)?.cancel?.status, 'unknown');
+  const back = gateway.connect();
+  back.room = 1;
+  back.hello();
+  await turns();
+  const second = await gateway.cancel(id);
+  back.drain(Infinity);
+  await turns();
+  t.strictSame(
+    back.of('cancel').map(({ cancelRequestId }) => cancelRequestId as string),
+    [second],
+  );
 });
 
 t.test('an order that is cancelled while it waits in a backlog does not leave again', async (t) => {
