@@ -12,7 +12,8 @@ export interface Deadline {
   heapIndex: number;
 }
 
-const firedPerTurnMax = 1_000;
+/** Each may expire an execution that is read from disk first: together some ten milliseconds. */
+const firedPerTurnMax = 256;
 /**
  * A timer later than this means that the event loop was blocked or the process suspended. No more than the
  * inaccuracy of timers, since a pause of any length may end just after a deadline.

@@ -74,8 +74,9 @@ t.test('a crowd never holds the loop: a turn fires a bounded number', async (t) 
     });
   for (let i = 0; i < 3_500; i++) deadlines.at(10, () => firedNow++);
   clock.advance(10);
-  t.equal(most, 1_000);
-  t.equal(turns, 4);
+  // Each may change an execution that waits on disk: more of them would take tens of milliseconds.
+  t.equal(most, 256);
+  t.equal(turns, 14);
   t.equal(deadlines.size, 0);
 });
 
