@@ -224,7 +224,7 @@ export class Core {
   /** Ends the streams and waits that are no longer allowed, after the Public API was switched. */
   publicApiChanged(): void {
     this.streams.recheckAll();
-    this.waits.recheckAll();
+    void this.waits.recheckAll();
   }
 
   /**

@@ -6,12 +6,16 @@
 import type { KeyOwner } from '../auth/api-key.js';
 import type { KeyRefusal, KeyRights } from '../auth/key-rights.js';
 import type { Deadline, Deadlines } from '../lib/deadlines.js';
+import { slicesOf } from '../lib/slices.js';
+import { nextTurn } from '../lib/turn.js';
 import type { Scope } from '../model/scopes.js';
 
 /** The scope that a key needs to wait. */
 const scope: Scope = 'signals:read';
 /** A wait holds a connection and its request. The rate limit of a key allows 600 waits of 30 s at once. */
 export const waitsPerUserMax = 1_000;
+/** Waits of all users that are ended in one turn of the event loop: a few milliseconds. */
+const waitsPerTurn = 256;
 
 export interface WaitFor {
   readonly caller: KeyOwner;
@@ -68,13 +72,20 @@ export class CompletionWaits {
 
   /** Ends the user's waits whose key, user or plan no longer allows them. */
   recheck(userId: string): void {
-    for (const wait of this.#waits.get(userId) ?? []) {
-      if (this.#deps.rights.refusalNow(wait.caller, scope) !== undefined) this.#end(wait);
+    for (const wait of this.#waits.get(userId) ?? []) this.#recheckOne(wait);
+  }
+
+  /** As `recheck`, for all users, in slices: a wait that ends meanwhile is refused all the same. */
+  async recheckAll(): Promise<void> {
+    const all = [...this.#waits.values()].flatMap((waits) => [...waits]);
+    for (const waits of slicesOf(all, waitsPerTurn)) {
+      for (const wait of waits) this.#recheckOne(wait);
+      await nextTurn();
     }
   }
 
-  recheckAll(): void {
-    for (const userId of [...this.#waits.keys()]) this.recheck(userId);
+  #recheckOne(wait: Wait): void {
+    if (this.#deps.rights.refusalNow(wait.caller, scope) !== undefined) this.#end(wait);
   }
 
   /** Ends every wait, for a graceful shutdown: each client is answered with what is known. */

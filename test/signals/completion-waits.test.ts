@@ -142,6 +142,23 @@ t.test('it ends when the Public API is disabled', async (t) => {
   t.same(ends, ['public_api_disabled']);
 });
 
+t.test(
+  'when the Public API is disabled, many waits end in slices, and none is answered',
+  async (t) => {
+    const { gateway, plugin, executionId, ends, wait } = await setUp(t);
+    for (let i = 1; i < 900; i++) wait();
+    await gateway.store.write((batch) => batch.put('switches', 'publicApi', { enabled: false }));
+    gateway.core.publicApiChanged();
+    t.equal(ends.length, 256);
+    await turns(1);
+    t.equal(ends.length, 512);
+    plugin.say(report(1, executionId, 'rejected'));
+    await turns();
+    t.equal(ends.length, 900);
+    t.same(new Set(ends), new Set(['public_api_disabled']));
+  },
+);
+
 t.test('a key that has expired meanwhile gets no answer', async (t) => {
   const expiresAt = new SimulatedGateway().clock.now() + 10_000;
   const { gateway, ends } = await setUp(t, { user, key: { ...key, expiresAt } });
