@@ -9,7 +9,7 @@ import { EventHub } from './events/hub.js';
 import { every, type Clock, type Timer } from './lib/clock.js';
 import { Deadlines } from './lib/deadlines.js';
 import type { IdSource } from './lib/ids.js';
-import { nextTurn } from './lib/turn.js';
+import { stepByTurns } from './lib/turn.js';
 import type { Limits } from './limits.js';
 import type { TrailLog } from './model/trail-events.js';
 import { isWaiting } from './model/cancellation.js';
@@ -208,8 +208,7 @@ export class Core {
   async adoptUser(userId: string): Promise<void> {
     this.terminals.presence.adopt(userId);
     const debts = this.owed.load(this.#store, userId);
-    const adoption = this.book.adopt(userId);
-    while (adoption.next().done !== true) await nextTurn();
+    await stepByTurns(this.book.adopt(userId));
     this.cancelAll.resume(debts);
   }
 

@@ -24,7 +24,7 @@ import { systemClock, waitUntil } from './lib/clock.js';
 import { hostInUrl } from './lib/host.js';
 import { createIdSource, randomHex } from './lib/ids.js';
 import { watchSleep } from './lib/sleep-watch.js';
-import { nextTurn } from './lib/turn.js';
+import { stepByTurns } from './lib/turn.js';
 import { createOpenApiDocument, type OpenApiDocument } from './openapi/document.js';
 import { toOpenApi30 } from './openapi/three-zero.js';
 import { pluginPath } from './plugins/protocol.js';
@@ -236,8 +236,7 @@ export async function createGateway(settings: Settings, log: Log): Promise<Gatew
   async function open() {
     const opsUrl = await ops.listen();
     // The ops port answers meanwhile.
-    const load = core.load();
-    while (load.next().done !== true) await nextTurn();
+    await stepByTurns(core.load());
     await admin.listen();
     const boundSockets = await loadBoundSockets().catch(() => undefined);
     connectionLimit.measure();
