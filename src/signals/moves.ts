@@ -134,7 +134,7 @@ function afterReport(
   const named = evidence.filledQuantity ?? filledAfter(execution, evidence, filled);
   if ((named ?? 0) < (execution.filledQuantity ?? 0)) return undefined;
   const told = leavesOutFills(named, filled) ? withoutTotals(evidence) : evidence;
-  const filledQuantity = told.filledQuantity ?? filledAfter(execution, told, filled);
+  const filledQuantity = told === evidence ? named : filledAfter(execution, told, filled);
 
   // A completely filled order ends as `filled`, whether the last fill or another end is reported first.
   const becomesFilled =
