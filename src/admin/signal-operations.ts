@@ -111,7 +111,7 @@ async function newestOf(
         if (++read % requestsPerTurn === 0) await pause();
         if (requestId < oldest || own.length >= limit) break;
         const request = store.get('requests', [userId, requestId]);
-        if (request === undefined || found.some((one) => one.requestId === requestId)) continue;
+        if (request === undefined) continue;
         const executions = executionsOf(store, userId, request);
         if (!isMeant(executions)) continue;
         own.push({
@@ -121,7 +121,10 @@ async function newestOf(
           executions: executions.map(withoutFills),
         });
       }
-      found = [...found, ...own]
+      if (own.length === 0) continue;
+      // A request may be found in both collections.
+      const all = new Map([...found, ...own].map((signal) => [signal.requestId, signal]));
+      found = [...all.values()]
         .sort((a, b) => (a.requestId < b.requestId ? 1 : -1))
         .slice(0, limit);
     }
