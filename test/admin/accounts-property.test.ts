@@ -24,7 +24,7 @@ import { importKeyOf } from '../../src/store/key-layout.js';
 import { StoreFailure, WriteRefused } from '../../src/store/store.js';
 import { importUser } from '../../src/transfer/import-user.js';
 import type { UserRow } from '../../src/transfer/user-file.js';
-import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk } from '../support/random-acts.js';
 import { SimulatedGateway, turns, user as someUser } from '../support/simulated-gateway.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 
@@ -61,10 +61,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({
-  act: weighted(weights),
-  pick: fc.nat(1_000),
-});
+const acts = actsOf(weights, 1_000);
 
 /** An attempt under way may be on disk by now; it becomes unknown when its process dies. */
 interface Attempt {

@@ -34,7 +34,7 @@ import { collections, type Collection, type KeyOf } from '../../src/store/key-la
 import { StoreFailure } from '../../src/store/store.js';
 import type { UserFileHead, UserRow } from '../../src/transfer/user-file.js';
 import { createMemoryStore, type MemoryStore } from '../support/memory-store.js';
-import { diskWeights, FailingDisk, plain, weighted } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk, plain } from '../support/random-acts.js';
 import { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { shippedSettings } from '../support/shipped-settings.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
@@ -93,7 +93,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({ act: weighted(weights), pick: fc.nat(100_000) });
+const acts = actsOf(weights, 100_000);
 
 /** What is open for an API key until its response ends. */
 interface Open {

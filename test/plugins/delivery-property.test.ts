@@ -16,7 +16,7 @@ import type { SourceStatus } from '../../src/plugins/presence.js';
 import type { SnapshotAnswer } from '../../src/plugins/snapshots.js';
 import { readExecution } from '../../src/signals/stored-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
-import { diskWeights, FailingDisk, weighted } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk } from '../support/random-acts.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
@@ -66,7 +66,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({ act: weighted(weights), pick: fc.nat(10_000) });
+const acts = actsOf(weights, 10_000);
 
 /** One connection, as its plugin sees it. */
 class Line {

@@ -364,6 +364,15 @@ async function queued(gateway: SimulatedGateway, count: number): Promise<void> {
   await turns();
 }
 
+/** @returns a plugin that has got a part of its backlog of so many. */
+async function amidBacklog(gateway: SimulatedGateway, count: number): Promise<ScriptedPlugin> {
+  await queued(gateway, count);
+  const plugin = gateway.connect();
+  plugin.hello();
+  while (plugin.submitted.length === 0) await turns(1);
+  return plugin;
+}
+
 /** Runs turns until nothing more is sent. @returns the most that `amount` grew by in one of them. */
 async function growthOf(amount: () => number, isOver: () => boolean): Promise<number> {
   let most = 0;
@@ -395,10 +404,7 @@ t.test('a long backlog leaves in slices, with new signals behind it', async (t) 
 
 t.test('a halt between two slices of a backlog holds the rest', async (t) => {
   const gateway = new SimulatedGateway();
-  await queued(gateway, 600);
-  const plugin = gateway.connect();
-  plugin.hello();
-  while (plugin.submitted.length === 0) await turns(1);
+  const plugin = await amidBacklog(gateway, 600);
   const { store, clock, core } = gateway;
   await store.transact((transaction) => halt(transaction, null, clock.now()));
   const sent = plugin.submitted.length;
@@ -411,10 +417,7 @@ t.test('a halt between two slices of a backlog holds the rest', async (t) => {
 
 t.test('a new connection takes the rest of a backlog over', async (t) => {
   const gateway = new SimulatedGateway();
-  await queued(gateway, 300);
-  const plugin = gateway.connect();
-  plugin.hello();
-  while (plugin.submitted.length === 0) await turns(1);
+  const plugin = await amidBacklog(gateway, 300);
   for (const executionId of plugin.of('submit').map((frame) => String(frame['executionId'])))
     plugin.say({ type: 'ack', executionId });
   const next = gateway.connect();

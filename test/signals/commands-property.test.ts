@@ -12,7 +12,7 @@ import type { CancelAfterView } from '../../src/signals/cancel-after.js';
 import type { CancelledOrders } from '../../src/signals/cancelled-orders.js';
 import type { OrderFilter } from '../../src/signals/order-filter.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
-import { diskWeights, FailingDisk, oneOf, weighted } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk, oneOf } from '../support/random-acts.js';
 import { SimulatedGateway, turns } from '../support/simulated-gateway.js';
 
 const limits = { staleProcessingMs: 5_000 };
@@ -46,10 +46,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({
-  act: weighted(weights),
-  pick: fc.nat(1_000),
-});
+const acts = actsOf(weights, 1_000);
 
 interface NumberedFrame {
   readonly seq: number;

@@ -20,7 +20,7 @@ import { shippedPlatforms } from '../../src/platforms.js';
 import { recover } from '../../src/signals/moves.js';
 import { fromRecord, recordOf } from '../../src/signals/stored-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
-import { diskWeights, FailingDisk, oneOf, plain, weighted } from '../support/random-acts.js';
+import { actsOf, diskWeights, FailingDisk, oneOf, plain } from '../support/random-acts.js';
 import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import {
   SimulatedGateway,
@@ -67,7 +67,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({ act: weighted(weights), pick: fc.nat(10_000) });
+const acts = actsOf(weights, 10_000);
 
 class Terminal {
   plugin: ScriptedPlugin | undefined;

@@ -16,7 +16,7 @@ import {
 } from '../../src/model/execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
-import { oneOf, weighted } from '../support/random-acts.js';
+import { actsOf, oneOf } from '../support/random-acts.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
 import { TickingClock } from '../support/ticking-clock.js';
@@ -56,11 +56,7 @@ const weights = {
 
 type Act = keyof typeof weights;
 
-const acts = fc.record({
-  act: weighted(weights),
-  /** Picks the execution, status or time of the act. */
-  pick: fc.nat(1_000),
-});
+const acts = actsOf(weights, 1_000);
 
 /** Times at and just before which something ends. */
 const boundaries = [5_000, 10_000, 30_000, minuteMs, 23 * hourMs, dayMs].flatMap((ms) => [

@@ -14,6 +14,14 @@ export function weighted<Act extends string>(
   );
 }
 
+/** @param pickMax of the number from which an act takes what it is about. */
+export function actsOf<Act extends string>(
+  weights: Readonly<Record<Act, number>>,
+  pickMax: number,
+): fc.Arbitrary<{ readonly act: Act; readonly pick: number }> {
+  return fc.record({ act: weighted(weights), pick: fc.nat(pickMax) });
+}
+
 /** @returns the one that the number picks. */
 export function oneOf<T>(list: readonly T[], pick: number): T {
   return list[pick % list.length] as T;
