@@ -10,7 +10,7 @@ import type { Caller } from '../load/workload.js';
 import type { LoadReport } from '../load/load.js';
 import { type Row, type RowInput, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
-import { anonymousBytes } from '../measure/memory.js';
+import { memoryBytes } from '../measure/memory.js';
 import { removeDirectory } from '../measure/workspace.js';
 import { startGateway } from '../sides/gateway.js';
 import { type Population, populate } from '../sides/population.js';
@@ -63,7 +63,7 @@ async function run(options: BenchOptions): Promise<Row[]> {
     const spec = { callers, connections, warmupSeconds, seconds };
     const restartMs = await startAfterKill(options, population, callers);
     const measured = await withGateway(options, population, async (gateway, startMs) => {
-      const startBytes = gateway.rssBytes();
+      const startBytes = memoryBytes(gateway.pid, 'resident');
       const submit = await loadSide(gateway, { ...spec, workload: 'submit' });
       const status = await loadSide(gateway, { ...spec, workload: 'status' });
       reports.push(submit.report, status.report);
@@ -75,8 +75,8 @@ async function run(options: BenchOptions): Promise<Row[]> {
         startMs,
         restartMs,
         startMib: startBytes / 2 ** 20,
-        loadedMib: gateway.rssBytes() / 2 ** 20,
-        ownMib: anonymousBytes(gateway.pid) / 2 ** 20,
+        loadedMib: memoryBytes(gateway.pid, 'resident') / 2 ** 20,
+        ownMib: memoryBytes(gateway.pid, 'own') / 2 ** 20,
       };
     });
     log(`growth, round ${round + 1}, ${side}: ${JSON.stringify(measured)}`);

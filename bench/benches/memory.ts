@@ -11,7 +11,8 @@ import { limits } from '../../src/limits.js';
 import { source, streamPath } from '../load/sample-event.js';
 import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf, type Figures } from '../measure/rounds.js';
-import { memoryBytes, serverPids } from '../measure/server-processes.js';
+import { serverPids } from '../measure/server-processes.js';
+import { memoryBytes } from '../measure/memory.js';
 import { requireConnections } from '../measure/open-files.js';
 import { startSide, type Side } from '../measure/side.js';
 import { closeGateway, startGateway } from '../sides/gateway.js';
@@ -83,11 +84,8 @@ async function gatewayRound(options: BenchOptions) {
   const { product } = options;
   const { plugins, streamUsers, settleMs } = sizes(options);
   const population = await populate({ product, users: plugins, keysPerUser: 1 });
-  const server = await startGateway({
-    product,
-    population,
-    nodeFlags: ['--expose-gc', '--import', collectGarbage],
-  });
+  const nodeFlags = [...(product.nodeFlags ?? []), '--expose-gc', '--import', collectGarbage];
+  const server = await startGateway({ product: { ...product, nodeFlags }, population });
   const generator = await startSide({ name: 'idle load', program: generatorProgram });
   try {
     const settled = async () => {
@@ -147,7 +145,7 @@ async function nchanRound(options: BenchOptions): Promise<Figures> {
 }
 
 function memoryOf(server: Side): number {
-  return memoryBytes(serverPids(server));
+  return serverPids(server).reduce((sum, pid) => sum + memoryBytes(pid, 'proportional'), 0);
 }
 
 function addressOf(server: Side): { host: string; port: number } {

@@ -7,6 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerDoubt, loadSide } from '../load/generator-check.js';
 import type { LoadReport } from '../load/load.js';
+import { processSeconds } from '../measure/processor-time.js';
 import { scrapeValues } from '../measure/prometheus.js';
 import { type Row, type RowInput, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
@@ -110,7 +111,7 @@ async function measure(
 ): Promise<{ figures: Figures; report: LoadReport }> {
   const { warmupSeconds, seconds } = options;
   return withGateway(options, population, async (gateway) => {
-    const cpuBefore = gateway.cpuSeconds();
+    const cpuBefore = processSeconds(gateway.pid);
     const begunAt = performance.now();
     const loading = loadSide(gateway, {
       workload: 'submit',
@@ -122,7 +123,7 @@ async function measure(
     });
     const counting = count(gateway, loading);
     const { report, loopShare } = await loading;
-    const cpuSeconds = gateway.cpuSeconds() - cpuBefore;
+    const cpuSeconds = processSeconds(gateway.pid) - cpuBefore;
     const figures = {
       ...(await counting),
       p50Ms: report.latency.percentile(50),

@@ -34,17 +34,6 @@ export function busiestShare(before: Usage, after: Usage): number {
   return (Math.max(...worked) * 1000) / (after.atMs - before.atMs);
 }
 
-/**
- * Memory that exists because of these processes: shared pages count by their share, so that what
- * workers share counts once. What the kernel holds for sockets is in no process's books.
- */
-export function memoryBytes(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-    return sum + Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]) * 1024;
-  }, 0);
-}
-
 function descendantsOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
     .split(' ')

@@ -5,16 +5,13 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
-import { processSeconds } from './processor-time.js';
 
 export interface SideOptions {
   readonly name: string;
   /** Path of the compiled program. */
   readonly program: string;
   readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
 }
 
@@ -27,9 +24,6 @@ export interface Side {
   readonly pid: number;
   /** Every text of the ready line. */
   readonly info: Readonly<Record<string, string>>;
-  rssBytes(): number;
-  /** Processor seconds of all threads since the start. */
-  cpuSeconds(): number;
   /** Sends one line and waits for the next one. Rejects when the process ends first. */
   ask(command: object): Promise<Line>;
   /** Ends the process and waits for its end. */
@@ -48,10 +42,10 @@ process.on('exit', () => {
 });
 
 export async function startSide(options: SideOptions): Promise<Side> {
-  const { name, program, args = [], env = {}, nodeFlags = [] } = options;
+  const { name, program, args = [], nodeFlags = [] } = options;
   const flags = [...nodeFlags, '--import', endWithParent];
   const child = spawn(process.execPath, [...flags, program, ...args], {
-    env: { ...ownEnvironment(), ...env },
+    env: ownEnvironment(),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -91,8 +85,6 @@ export async function startSide(options: SideOptions): Promise<Side> {
       url: info['url'] ?? '',
       pid,
       info,
-      rssBytes: () => residentBytes(pid),
-      cpuSeconds: () => processSeconds(pid),
       ask(command) {
         const answer = next();
         child.stdin.write(`${JSON.stringify(command)}\n`);
@@ -124,9 +116,4 @@ async function within<T>(ms: number, work: Promise<T>, complaint: string): Promi
     timer = setTimeout(() => reject(new Error(`${complaint} within ${ms / 1000} s`)), ms);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-function residentBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }

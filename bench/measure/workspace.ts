@@ -7,10 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const memoryFileSystems: ReadonlyMap<number, string> = new Map([
-  [0x0102_1994, 'tmpfs'],
-  [0x8584_58f6, 'ramfs'],
-]);
+/** tmpfs and ramfs. */
+const memoryFileSystems: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6]);
 
 const base = process.env['BENCH_DIR'] ?? tmpdir();
 let root: string | undefined;

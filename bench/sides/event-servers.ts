@@ -20,7 +20,6 @@ export interface EventServerOptions {
   readonly product: Product;
   /** Each with one publisher. */
   readonly channels: number;
-  readonly nodeFlags?: readonly string[];
 }
 
 type Start = (options: EventServerOptions) => Promise<EventServer>;
@@ -38,13 +37,9 @@ export const eventServers = {
 
 export type EventServerName = keyof typeof eventServers;
 
-async function startProduct({
-  product,
-  channels,
-  nodeFlags = [],
-}: EventServerOptions): Promise<EventServer> {
+async function startProduct({ product, channels }: EventServerOptions): Promise<EventServer> {
   const population = await populate({ product, users: channels, keysPerUser: 1 });
-  const server = await startGateway({ product, population, nodeFlags });
+  const server = await startGateway({ product, population });
   const path = `${streamPath}?${new URLSearchParams(source).toString()}`;
   return {
     server,

@@ -20,7 +20,6 @@ export interface GatewayOptions {
   readonly product: Product;
   readonly population: Population;
   readonly config?: GatewayConfig;
-  readonly nodeFlags?: readonly string[];
 }
 
 /** The most that a plan may allow: the quota is counted and checked all the same. */
@@ -35,12 +34,7 @@ export function gatewayFlags(processors: number): readonly string[] {
 
 /** `info.opsUrl` is where its metrics are. */
 export async function startGateway(options: GatewayOptions): Promise<Side> {
-  const { product, population, config = {}, nodeFlags = [] } = options;
-  const flags = [
-    ...gatewayFlags(availableParallelism()),
-    ...(product.nodeFlags ?? []),
-    ...nodeFlags,
-  ];
+  const { product, population, config = {} } = options;
   const file = `${population.dataDir}.config.json`;
   writeFileSync(file, JSON.stringify({ plans, ...config }));
   return startSide({
@@ -51,7 +45,7 @@ export async function startGateway(options: GatewayOptions): Promise<Side> {
       ...['--data-dir', population.dataDir, '--config', file],
       ...['--port', '0', '--ops-port', '0'],
     ],
-    nodeFlags: flags,
+    nodeFlags: [...gatewayFlags(availableParallelism()), ...(product.nodeFlags ?? [])],
   });
 }
 

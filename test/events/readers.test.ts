@@ -1,6 +1,6 @@
 /** Readers that read fast, slowly, no longer, or are gone: none misses an event, none harms the others. */
 import t from 'tap';
-import { anonymousBytes } from '../../bench/measure/memory.js';
+import { memoryBytes } from '../../bench/measure/memory.js';
 import { acknowledged, event, tell } from '../support/frames.js';
 import { startTestGateway, type TestUser } from '../support/gateway.js';
 import { eventually } from '../support/eventually.js';
@@ -71,13 +71,13 @@ t.test('a reader that stops reading is closed, and costs bounded memory', async 
   await publishLarge(plugin, 1, first);
   const stopped = await openReader(gateway.url, user.key);
   stopped.stopReading();
-  const before = anonymousBytes(pid);
+  const before = memoryBytes(pid, 'own');
   let last = first;
   while (!(await isReaderGone(user)) && last < 20_000) {
     await publishLarge(plugin, last + 1, last + 50);
     last += 50;
   }
-  const grown = anonymousBytes(pid) - before;
+  const grown = memoryBytes(pid, 'own') - before;
   t.ok(last < 20_000, `closed within ${last - first} events of 8 KiB`);
   t.ok(grown < 32 * 1024 * 1024, `${Math.round(grown / 1e6)} MB more`);
 

@@ -1,6 +1,6 @@
 /** How a plugin's connection ends, and that it ends at once. */
 import t from 'tap';
-import { anonymousBytes } from '../../bench/measure/memory.js';
+import { memoryBytes } from '../../bench/measure/memory.js';
 import { bearer, call, createKey, login } from '../support/api.js';
 import { acknowledged, event, tell } from '../support/frames.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -58,7 +58,7 @@ t.test('a plugin that stops reading is closed with 4003, and costs bounded memor
   const plugin = await gateway.plugin(user);
   // A user's frames are handled in order: an answer to the pacer shows that all frames before are handled.
   const pacer = await gateway.plugin(user, { instanceId: 'pacer' });
-  const before = anonymousBytes(gateway.process.process.pid as number);
+  const before = memoryBytes(gateway.process.process.pid as number, 'own');
   plugin.socket.pause();
   // Each of these small frames is answered with a longer one, which nobody reads.
   const word = JSON.stringify({ type: 'ack', executionId: 'exe_nothing' });
@@ -69,7 +69,7 @@ t.test('a plugin that stops reading is closed with 4003, and costs bounded memor
     await eventually(() => plugin.socket.bufferedAmount === 0);
     await tell(pacer, event(sent));
   } while (await isConnected(user.key));
-  const grown = anonymousBytes(gateway.process.process.pid as number) - before;
+  const grown = memoryBytes(gateway.process.process.pid as number, 'own') - before;
   t.ok(grown < 64 * 1024 * 1024, `${Math.round(grown / 1e6)} MB more after ${sent} frames`);
   plugin.socket.resume();
   t.same(await plugin.waitClosed(), { code: 4003, reason: 'too_slow' });

@@ -2,6 +2,8 @@
  * Whether a series stays flat, by its Theil–Sen slope: the median of the slopes between all pairs,
  * which a few outliers cannot move. Pure.
  */
+import { summarize } from '../../../bench/measure/statistics.js';
+
 export interface Tolerance {
   /** Allowed growth over the whole series, in the unit of its figures. */
   readonly absolute: number;
@@ -22,6 +24,8 @@ export interface Flatness {
 }
 
 const endLength = 3;
+
+const median = (figures: readonly number[]): number => summarize(figures).median;
 
 export function judgeFlatness(figures: readonly number[], tolerance: Tolerance): Flatness {
   const slope = theilSenSlope(figures);
@@ -46,13 +50,4 @@ export function theilSenSlope(figures: readonly number[]): number {
     }
   }
   return slopes.length === 0 ? 0 : median(slopes);
-}
-
-function median(figures: readonly number[]): number {
-  if (figures.length === 0) return 0;
-  const sorted = [...figures].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }

@@ -3,8 +3,9 @@
  * and the pages of a copy of the store. A window keeps its lowest reading: for the heap, the one after a
  * collection.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { open } from 'lmdb';
+import { memoryBytes } from '../../../bench/measure/memory.js';
 import { withStoreCopy } from '../../../src/admin/store-copy.js';
 import { parseScrape, sumOf } from '../../../src/stats/scrape.js';
 import { collections, type Collection } from '../../../src/store/key-layout.js';
@@ -55,7 +56,7 @@ export async function readProcess(gateway: GatewayProcess): Promise<Omit<Reading
   return {
     heapUsed: read('nodejs_heap_size_used_bytes'),
     external: read('nodejs_external_memory_bytes'),
-    residentOwn: residentOwnBytes(pid),
+    residentOwn: memoryBytes(pid, 'own'),
     resident: read('process_resident_memory_bytes'),
     handles: read('nodejs_active_handles_total'),
     fileDescriptors: descriptorsOf(pid),
@@ -66,11 +67,6 @@ export async function readProcess(gateway: GatewayProcess): Promise<Omit<Reading
 
 export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-function residentOwnBytes(pid: number): number {
-  const line = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(line?.[1]) * 1024;
 }
 
 interface TreeFigures {
