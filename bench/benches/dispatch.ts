@@ -5,6 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { DispatchJob, DispatchReport } from '../load/dispatch-load.js';
+import { addressOf } from '../load/raw-socket.js';
 import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { startSide } from '../measure/side.js';
@@ -67,10 +68,8 @@ async function round(options: BenchOptions) {
   const server = await startGateway({ product, population });
   const generator = await startSide({ name: 'dispatch load', program });
   try {
-    const { hostname, port } = new URL(server.url);
     const job: DispatchJob = {
-      host: hostname,
-      port: Number(port),
+      ...addressOf(server.url),
       sessionTokens: population.users.map(({ sessionToken }) => sessionToken),
       signals: {
         url: server.url,

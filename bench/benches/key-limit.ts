@@ -8,16 +8,13 @@ import { minuteMs } from '../../src/lib/durations.js';
 import { limits } from '../../src/limits.js';
 import { figuresOf } from '../../src/stats/figures.js';
 import { loadSide } from '../load/generator-check.js';
-import { executedCallers } from '../load/executed-signals.js';
 import { excesses, grantsByWindow } from '../load/grants.js';
-import type { Caller } from '../load/workload.js';
 import type { LoadReport } from '../load/load.js';
 import { scrape } from '../measure/prometheus.js';
 import { type Row, toRow } from '../measure/report.js';
-import type { Side } from '../measure/side.js';
-import { closeGateway, startGateway } from '../sides/gateway.js';
-import { populate } from '../sides/population.js';
+import type { OpenGateway } from './bare-comparison.js';
 import type { Bench, BenchOptions } from './bench.js';
+import { keysPerUser, openExecutedGateway } from './executed-gateway.js';
 
 interface Scale {
   readonly keys: number;
@@ -53,8 +50,6 @@ const tiny: Scale = {
 };
 
 const keyRequestsPerSecond = 20;
-/** One of a user's five serves to execute the signal that the others read. */
-const keysPerUser = 4;
 /** Each key's bot has a connection of its own; a few bots share at least so many, so that none waits. */
 const connectionsMin = 64;
 const warmKeys = 250;
@@ -107,7 +102,8 @@ async function atTheLimit(
   keys: number,
 ): Promise<AtTheLimit> {
   const spare = options.isSmoke ? keysPerUser : warmKeys;
-  return withGateway(options, keys + spare, async (side, opsUrl, callers) => {
+  return withGateway(options, keys + spare, async ({ side, callers }) => {
+    const opsUrl = side.info['opsUrl'] as string;
     const warm = await loadSide(side, {
       workload: 'mixed',
       callers: callers.slice(keys),
@@ -176,7 +172,7 @@ function limitRows(keys: number, report: LoadReport, flushMs: number, isPlanned:
 
 async function overTheLimit(options: BenchOptions, scale: Scale): Promise<Row[]> {
   const { greedyKeys, greedyWindows, greedyRequests, limit, windowSeconds } = scale;
-  const grants = await withGateway(options, greedyKeys, async (side, _, callers) => {
+  const grants = await withGateway(options, greedyKeys, async ({ side, callers }) => {
     const { report } = await loadSide(side, {
       workload: 'status',
       callers: callers.slice(0, greedyKeys),
@@ -211,19 +207,15 @@ async function overTheLimit(options: BenchOptions, scale: Scale): Promise<Row[]>
   ];
 }
 
-/** A fresh gateway with at least so many keys, each user with an executed signal to read. */
 async function withGateway<T>(
   { product }: BenchOptions,
   keys: number,
-  work: (side: Side, opsUrl: string, callers: readonly Caller[]) => Promise<T>,
+  work: (gateway: OpenGateway) => Promise<T>,
 ): Promise<T> {
-  const users = Math.ceil(keys / keysPerUser);
-  const population = await populate({ product, users, keysPerUser: keysPerUser + 1 });
-  const side = await startGateway({ product, population });
+  const gateway = await openExecutedGateway(product, keys);
   try {
-    const callers = await executedCallers(side.url, population);
-    return await work(side, side.info['opsUrl'] as string, callers);
+    return await work(gateway);
   } finally {
-    await closeGateway(side, population);
+    await gateway.close();
   }
 }

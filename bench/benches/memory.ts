@@ -8,6 +8,7 @@
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/limits.js';
+import { addressOf } from '../load/raw-socket.js';
 import { source, streamPath } from '../load/sample-event.js';
 import { toRow, type Row } from '../measure/report.js';
 import { alternate, samplesOf, type Figures } from '../measure/rounds.js';
@@ -104,9 +105,9 @@ async function gatewayRound(options: BenchOptions) {
     );
     const empty = await settled();
     const sessionTokens = population.users.map(({ sessionToken }) => sessionToken);
-    await generator.ask({ do: 'plugins', ...addressOf(server), sessionTokens });
+    await generator.ask({ do: 'plugins', ...addressOf(server.url), sessionTokens });
     const withPlugins = await settled();
-    await generator.ask({ do: 'streams', ...addressOf(server), streams });
+    await generator.ask({ do: 'streams', ...addressOf(server.url), streams });
     const withStreams = await settled();
     await checkOpen(generator);
     return {
@@ -133,7 +134,7 @@ async function nchanRound(options: BenchOptions): Promise<Figures> {
     }));
     await pause(settleMs);
     const empty = memoryOf(server);
-    await generator.ask({ do: 'streams', ...addressOf(server), streams });
+    await generator.ask({ do: 'streams', ...addressOf(server.url), streams });
     await pause(settleMs);
     const withStreams = memoryOf(server);
     await checkOpen(generator);
@@ -146,11 +147,6 @@ async function nchanRound(options: BenchOptions): Promise<Figures> {
 
 function memoryOf(server: Side): number {
   return serverPids(server).reduce((sum, pid) => sum + memoryBytes(pid, 'proportional'), 0);
-}
-
-function addressOf(server: Side): { host: string; port: number } {
-  const { hostname, port } = new URL(server.url);
-  return { host: hostname, port: Number(port) };
 }
 
 async function checkOpen(generator: Side): Promise<void> {

@@ -6,6 +6,7 @@
 import { Connection } from './connection.js';
 import type { LoadReportJson, LoadSpec } from './load.js';
 import { Measurement } from './measurement.js';
+import { addressOf } from './raw-socket.js';
 import type { RequestSource } from './workload.js';
 import { workloads } from './workloads.js';
 
@@ -48,9 +49,9 @@ export function runClosedLoop(spec: LoadSpec, run: string): Promise<LoadReportJs
         if (now >= startsAt && !isOver) measurement.lost(connection.intendedAt, now);
       },
     };
-    const url = new URL(spec.url);
+    const address = addressOf(spec.url);
     for (let i = 0; i < spec.connections; i++) {
-      sources.set(new Connection(url, events), workload.source(spec.callers, run));
+      sources.set(new Connection(address, events), workload.source(spec.callers, run));
     }
     setTimeout(() => {
       if (measurement.isEmpty) setTimeout(finish, firstAnswerMs).unref();

@@ -5,6 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.js';
+import type { Address } from './raw-socket.js';
 
 export interface ConnectionEvents {
   /** It can send. Told after every connect. */
@@ -25,13 +26,11 @@ export class Connection {
   #isConnected = false;
   #socket: Socket;
   #reader = new AnswerReader();
-  readonly #host: string;
-  readonly #port: number;
+  readonly #address: Address;
   readonly #events: ConnectionEvents;
 
-  constructor(url: URL, events: ConnectionEvents) {
-    this.#host = url.hostname;
-    this.#port = Number(url.port);
+  constructor(address: Address, events: ConnectionEvents) {
+    this.#address = address;
     this.#events = events;
     this.#socket = this.#connect();
   }
@@ -55,8 +54,7 @@ export class Connection {
   #connect(): Socket {
     this.#reader = new AnswerReader();
     const socket = connect({
-      host: this.#host,
-      port: this.#port,
+      ...this.#address,
       noDelay: true,
       onread: {
         buffer: shared,

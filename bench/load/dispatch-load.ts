@@ -10,12 +10,10 @@ import { answerCommands } from './commands.js';
 import { inSlices } from './in-slices.js';
 import type { LoadReportJson, LoadSpec } from './load.js';
 import { runOpenLoop } from './open-loop.js';
-import { connectPlugin, type Plugin } from './plugin.js';
-import { textFrame } from './web-socket.js';
+import { connectPlugin, type Plugin, type PluginTarget } from './plugin.js';
+import type { Address } from './raw-socket.js';
 
-export interface DispatchJob {
-  readonly host: string;
-  readonly port: number;
+export interface DispatchJob extends Address {
   /** One plugin for each session token. */
   readonly sessionTokens: readonly string[];
   readonly signals: LoadSpec & { readonly ratePerSecond: number };
@@ -60,7 +58,7 @@ await answerCommands({
   },
 });
 
-async function connect(target: { host: string; port: number; token: string }): Promise<void> {
+async function connect(target: PluginTarget): Promise<void> {
   let seq = 0;
   const plugin: Plugin = await connectPlugin(target, {
     onSubmit({ executionId, signalId }) {
@@ -69,10 +67,8 @@ async function connect(target: { host: string; port: number; token: string }): P
       const intendedAt = sentAt.get(sequence);
       if (intendedAt !== undefined) frame.record(now - intendedAt);
       sentAt.delete(sequence);
-      plugin.write(textFrame(JSON.stringify({ type: 'ack', executionId })));
-      plugin.write(
-        textFrame(JSON.stringify({ type: 'report', seq: ++seq, executionId, ...filled })),
-      );
+      plugin.send({ type: 'ack', executionId });
+      plugin.send({ type: 'report', seq: ++seq, executionId, ...filled });
     },
     onClosed: () => closedPlugins++,
   });

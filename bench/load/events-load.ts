@@ -9,12 +9,10 @@ import { answerCommands } from './commands.js';
 import { inSlices } from './in-slices.js';
 import type { Publisher } from './publisher.js';
 import { publishing, type PublishingKind, type PublishTarget } from './publishing.js';
-import type { RequestTarget } from './raw-socket.js';
+import type { Address, Resource } from './raw-socket.js';
 import { SseReader } from './sse-reader.js';
 
-export interface EventsJob {
-  readonly host: string;
-  readonly port: number;
+export interface EventsJob extends Address {
   readonly publishing: PublishingKind;
   /** Events of one channel that may be under way. */
   readonly window: number;
@@ -23,8 +21,8 @@ export interface EventsJob {
 }
 
 export interface EventsChannel {
-  readonly publish: Omit<PublishTarget, 'host' | 'port'>;
-  readonly stream: Omit<RequestTarget, 'host' | 'port'>;
+  readonly publish: Omit<PublishTarget, keyof Address>;
+  readonly stream: Resource;
 }
 
 /** What the readers got in the measured time. */

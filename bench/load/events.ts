@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { limits } from '../../src/limits.js';
+import { saturated } from './generator-check.js';
 import type { Figures } from '../measure/rounds.js';
 import { busiestShare, serverPids, usageOf } from '../measure/server-processes.js';
 import { startSide } from '../measure/side.js';
@@ -12,6 +13,7 @@ import {
   type EventServerName,
   type EventServerOptions,
 } from '../sides/event-servers.js';
+import { addressOf } from './raw-socket.js';
 import type { EventsJob, EventsMeasured, EventsOutcome } from './events-load.js';
 
 export interface EventsRound extends EventServerOptions {
@@ -45,9 +47,7 @@ export async function runEvents(round: EventsRound): Promise<EventsFigures & Fig
   try {
     const generator = await startSide({ name: 'event load', program });
     try {
-      const { hostname, port } = new URL(server.url);
-      const target = { host: hostname, port: Number(port) };
-      const job: EventsJob = { ...target, ...traffic, streamsPerChannel, window };
+      const job: EventsJob = { ...addressOf(server.url), ...traffic, streamsPerChannel, window };
       await generator.ask({ do: 'open', job });
       await generator.ask({ do: 'run', seconds: round.warmupSeconds });
       const pids = serverPids(server);
@@ -76,9 +76,6 @@ export async function runEvents(round: EventsRound): Promise<EventsFigures & Fig
     await close();
   }
 }
-
-/** From here on a process has no time left. */
-const saturated = 0.9;
 
 /** Why a throughput must not be judged: the generator was at its limit and the server was not. */
 export function generatorBound(rounds: readonly Figures[]): string | undefined {

@@ -2,14 +2,14 @@
  * One accepted and executed signal for each user: what a status request reads in the ordinary course.
  * A terminal plugin connects for the user, gets the signal, reports it filled and leaves again.
  */
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { WebSocket } from 'ws';
 import type { Population, PopulationUser } from '../sides/population.js';
 import { inSlices } from './in-slices.js';
+import { connectPlugin } from './plugin.js';
+import { addressOf } from './raw-socket.js';
+import { source } from './sample-event.js';
 import type { Caller } from './workload.js';
 
-const desk = { platform: 'terminal_a', instanceId: 'desk-1', accountName: 'Sim101' };
 const quantity = 1.5;
 const price = 1.08425;
 /** Users at a time: a few hundred connections at once would only wait for each other. */
@@ -27,32 +27,19 @@ export async function executedCallers(url: string, population: Population): Prom
 /** @returns the requestId of the user's signal. */
 async function executeSignal(url: string, user: PopulationUser): Promise<string> {
   const key = user.keys[0] as string;
-  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/plugin/v1`, 'signalbox.plugin.v1', {
-    headers: { authorization: `Bearer ${user.sessionToken}` },
-  });
-  const send = (frame: object): void => socket.send(JSON.stringify(frame));
-  const welcomed = new Promise<void>((resolve) => {
-    socket.on('message', (data: Buffer) => {
-      const { type, executionId } = JSON.parse(data.toString()) as Record<string, unknown>;
-      if (type === 'welcome') resolve();
-      if (type !== 'submit') return;
-      send({ type: 'ack', executionId });
-      send({ type: 'report', seq: 1, executionId, ...filled() });
-    });
-  });
-  await once(socket, 'open');
-  send({
-    type: 'hello',
-    ...desk,
-    capabilities: ['submit', 'cancel'],
-    software: { name: 'bench', version: '1' },
-  });
-  await welcomed;
+  const plugin = await connectPlugin(
+    { ...addressOf(url), token: user.sessionToken },
+    {
+      onSubmit({ executionId }) {
+        plugin.send({ type: 'ack', executionId });
+        plugin.send({ type: 'report', seq: 1, executionId, ...filled() });
+      },
+      onClosed: () => undefined,
+    },
+  );
   const requestId = await submit(url, key, user.userId);
   await settled(url, key, requestId);
-  const closed = once(socket, 'close');
-  socket.close();
-  await closed;
+  plugin.close();
   return requestId;
 }
 
@@ -82,7 +69,7 @@ async function submit(url: string, key: string, userId: string): Promise<string>
       signalId: `executed-${userId}`,
       ts: Date.now(),
       ttlMs: 60_000,
-      platform: desk.platform,
+      platform: source.platform,
       type: 'order',
       cmd: 'submit',
       payload: { instrument: 'EURUSD', side: 'buy', executionType: 'market', quantity },

@@ -9,8 +9,8 @@ import { startBareHandler } from '../sides/bare-handler.js';
 import { type LoadReport, type LoadSpec, runLoad } from './load.js';
 
 const clearlyFaster = 1.5;
-/** Share of the wall time; the rest is what the clock of the system's accounting may miss. */
-const saturated = 0.9;
+/** Share of the wall time from which on a process has no time left: the system's accounting may miss the rest. */
+export const saturated = 0.9;
 
 export interface Loaded {
   readonly report: LoadReport;

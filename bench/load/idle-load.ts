@@ -5,20 +5,15 @@
 import { answerCommands } from './commands.js';
 import { inSlices } from './in-slices.js';
 import { connectPlugin } from './plugin.js';
-import type { RequestTarget } from './raw-socket.js';
+import type { Address, Resource } from './raw-socket.js';
 import { SseReader } from './sse-reader.js';
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface IdlePlugins extends Address {
+interface IdlePlugins extends Address {
   readonly sessionTokens: readonly string[];
 }
 
-export interface IdleStreams extends Address {
-  readonly streams: readonly Omit<RequestTarget, 'host' | 'port'>[];
+interface IdleStreams extends Address {
+  readonly streams: readonly Resource[];
 }
 
 const readers: SseReader[] = [];

@@ -1,20 +1,20 @@
 /** Prepared bytes in which only a number of ten digits changes from copy to copy. */
+import { writeDigits } from './digits.js';
 import { numberDigits, numberOrigin } from './sample-event.js';
 
 export class NumberedBytes {
   readonly #template: Buffer;
-  /** Where each of the number's last digits stands. */
-  readonly #ends: readonly number[];
+  readonly #places: readonly number[];
 
-  /** `text` carries `numberOrigin` wherever the number belongs. */
+  /** `bytes` carry `numberOrigin` wherever the number belongs. */
   constructor(bytes: Buffer) {
     const digits = String(numberOrigin);
-    const ends: number[] = [];
+    const places: number[] = [];
     for (let at = bytes.indexOf(digits); at >= 0; at = bytes.indexOf(digits, at + numberDigits)) {
-      ends.push(at + numberDigits);
+      places.push(at);
     }
     this.#template = bytes;
-    this.#ends = ends;
+    this.#places = places;
   }
 
   /** `count` copies in a row, numbered upwards from `first`. */
@@ -23,17 +23,8 @@ export class NumberedBytes {
     const all = Buffer.allocUnsafe(size * count);
     for (let i = 0; i < count; i++) {
       this.#template.copy(all, i * size);
-      for (const end of this.#ends) writeDigits(all, i * size + end, first + i);
+      for (const at of this.#places) writeDigits(all, i * size + at, numberDigits, first + i);
     }
     return all;
-  }
-}
-
-function writeDigits(bytes: Buffer, end: number, number: number): void {
-  let rest = number;
-  for (let at = end - 1; at >= end - numberDigits; at--) {
-    const tenth = Math.floor(rest / 10);
-    bytes[at] = 0x30 + rest - tenth * 10;
-    rest = tenth;
   }
 }

@@ -3,12 +3,11 @@
  * frames told apart by their first letters. The owner decides how to answer a submit.
  */
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
+import type { Address } from './raw-socket.js';
 import { source } from './sample-event.js';
 import { LoadWebSocket, textFrame } from './web-socket.js';
 
-export interface PluginTarget {
-  readonly host: string;
-  readonly port: number;
+export interface PluginTarget extends Address {
   readonly token: string;
 }
 
@@ -29,6 +28,8 @@ export interface Plugin {
   readonly lastSeq: number;
   /** Whole client frames, one or many. */
   write(frames: Uint8Array): void;
+  send(frame: object): void;
+  close(): void;
 }
 
 interface Welcome {
@@ -82,6 +83,8 @@ export async function connectPlugin(target: PluginTarget, events: PluginEvents):
   return {
     lastSeq,
     write: (frames) => socket.write(frames),
+    send: (frame) => socket.write(textFrame(JSON.stringify(frame))),
+    close: () => socket.close(),
   };
 }
 

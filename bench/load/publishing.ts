@@ -3,16 +3,14 @@
  * server's publisher socket, or as POSTs one behind the other on a kept connection.
  */
 import { AnswerCounter } from './answer-counter.js';
-import { connectRaw } from './raw-socket.js';
+import { type Address, connectRaw } from './raw-socket.js';
 import { NumberedBytes } from './numbered-bytes.js';
 import { connectPlugin } from './plugin.js';
 import { Publisher } from './publisher.js';
 import { numberOrigin, pluginFrame, publishRequest, readerData } from './sample-event.js';
 import { LoadWebSocket, textFrame } from './web-socket.js';
 
-export interface PublishTarget {
-  readonly host: string;
-  readonly port: number;
+export interface PublishTarget extends Address {
   readonly path: string;
   /** For a plugin. */
   readonly token?: string;

@@ -13,11 +13,21 @@ export interface RawSocketEvents {
   readonly onClosed: (reason: string) => void;
 }
 
-export interface RequestTarget {
+export interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+export interface Resource {
   readonly path: string;
   readonly headers: readonly string[];
+}
+
+export type RequestTarget = Address & Resource;
+
+export function addressOf(url: string): Address {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
 }
 
 /** Connects and sends the head of a GET with the target's headers and these. */

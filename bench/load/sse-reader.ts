@@ -4,6 +4,7 @@
  * a stream: HTTP chunks, and bare bytes up to the end of the connection.
  */
 import type { Socket } from 'node:net';
+import { readDigits } from './digits.js';
 import { requestRaw, type RequestTarget } from './raw-socket.js';
 import { numberDigits, numberMarker } from './sample-event.js';
 
@@ -103,7 +104,7 @@ export class SseReader {
       const found = bytes.indexOf(marker, at);
       if (found < 0 || found + foundBytes > bytes.length) break;
       at = found + foundBytes;
-      this.#count(readDigits(bytes, at));
+      this.#count(readDigits(bytes, found + marker.length, numberDigits));
     }
     const { length } = bytes;
     const isWhole = bytes[length - 1] === lineFeed && bytes[length - 2] === lineFeed;
@@ -115,12 +116,4 @@ export class SseReader {
     if (number <= this.latest) this.disordered++;
     else this.latest = number;
   }
-}
-
-function readDigits(bytes: Buffer, end: number): number {
-  let number = 0;
-  for (let at = end - numberDigits; at < end; at++) {
-    number = number * 10 + (bytes[at] as number) - 0x30;
-  }
-  return number;
 }

@@ -71,6 +71,10 @@ export class LoadWebSocket {
     this.#socket?.write(frames);
   }
 
+  close(): void {
+    this.#socket?.destroy();
+  }
+
   #take(chunk: Buffer): void {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
     let at = this.#isOpen ? 0 : this.#takeHead(bytes);

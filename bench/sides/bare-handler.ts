@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { addressOf } from '../load/raw-socket.js';
 import { type Side, startSide } from '../measure/side.js';
 import type { ConstantAnswer } from './constant.js';
 
@@ -15,8 +16,7 @@ export function startBareHandler(answer: ConstantAnswer): Promise<Side> {
 
 /** Sends a request's bytes once. @returns what the bare handler has to write to answer the same. */
 export async function answerTo(url: string, request: Uint8Array): Promise<ConstantAnswer> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname).setEncoding('latin1');
+  const socket = connect(addressOf(url)).setEncoding('latin1');
   await once(socket, 'connect');
   socket.write(request);
   let text = '';

@@ -5,6 +5,7 @@
 import { constants, fsyncSync, openSync, closeSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
+import { writeDigits } from '../load/digits.js';
 import type { AcceptancePut } from './acceptance-puts.js';
 
 /** @param count acceptances that become durable together. @param done runs after the flush. */
@@ -50,29 +51,20 @@ function createLmdb({ dataDir, puts, users }: DiskOptions): CeilingDisk {
 /** Keys of one size: first the user, last a number, so that they spread as the keys of users do. */
 function keysOf(size: number, users: number) {
   const userDigits = 6;
+  const numberDigits = Math.min(10, size - userDigits);
   const filler = 0x5f;
   return {
     writeKey(number: number, target: Uint8Array, position: number): number {
       const end = position + size;
       target.fill(filler, position, end);
-      writeDigits(target, position, position + userDigits, number % users);
-      writeDigits(target, position + userDigits, end, number);
+      writeDigits(target, position, userDigits, number % users);
+      writeDigits(target, end - numberDigits, numberDigits, number);
       return end;
     },
     readKey: (): number => {
       throw new Error('the ceiling reads no keys');
     },
   };
-}
-
-/** Fills backwards from the end, and stops at the start or after ten digits. */
-function writeDigits(target: Uint8Array, start: number, end: number, number: number): void {
-  let rest = number;
-  for (let at = end - 1; at >= start && at >= end - 10; at--) {
-    const next = Math.floor(rest / 10);
-    target[at] = 0x30 + rest - next * 10;
-    rest = next;
-  }
 }
 
 const logBytes = 16 * 1024 * 1024;

@@ -7,6 +7,7 @@
  */
 import { createApp, listen, type HttpResponse, type WebSocket } from '../../src/http/uws.js';
 import { pluginPath, subprotocol } from '../../src/plugins/protocol.js';
+import { readDigits } from '../load/digits.js';
 import { NumberedBytes } from '../load/numbered-bytes.js';
 import {
   numberDigits,
@@ -75,7 +76,7 @@ app.ws<SocketData>(pluginPath, {
     // A heartbeat is shorter than an event's head.
     if (message.byteLength < numberAt) return;
     if (user.count++ === 0) {
-      user.first = readNumber(new Uint8Array(message, numberAt, numberDigits));
+      user.first = readDigits(new Uint8Array(message), numberAt, numberDigits);
       stirred.push(user);
       if (writesEach) pump();
       else if (stirred.length === 1) setImmediate(pump);
@@ -109,10 +110,6 @@ function pump(): void {
     }
     user.plugin?.send(`{"type":"ack","seq":${first + count - 1}}`);
   }
-}
-
-function readNumber(digits: Uint8Array): number {
-  return digits.reduce((number, digit) => number * 10 + digit - 0x30, 0);
 }
 
 const listener = await listen(app, host, 0);

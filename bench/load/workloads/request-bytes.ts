@@ -2,6 +2,8 @@
  * A request's bytes with places in it that are patched in place: decimal digits and texts of a fixed
  * length. Everything is ASCII.
  */
+import { writeDigits } from '../digits.js';
+
 export class RequestBytes {
   readonly bytes: Buffer;
 
@@ -26,12 +28,7 @@ export class RequestBytes {
 
   /** The last `width` digits of a whole number, with leading zeros. */
   digits(at: number, width: number, value: number): void {
-    let rest = value;
-    for (let place = at + width - 1; place >= at; place--) {
-      const next = Math.floor(rest / 10);
-      this.bytes[place] = 48 + rest - next * 10;
-      rest = next;
-    }
+    writeDigits(this.bytes, at, width, value);
   }
 }
 
