@@ -31,7 +31,6 @@ export interface TerminalWatch {
 const restMsMax = 5_000;
 
 export class TradingTerminal {
-  submits = 0;
   #plugin: Plugin | undefined;
   /** The kept reports were sent on this connection: frames with higher numbers may follow. */
   #isWelcomed = false;
@@ -127,7 +126,6 @@ export class TradingTerminal {
     const executionId = frame['executionId'] as string;
     if (this.#known.has(executionId)) return;
     this.#known.add(executionId);
-    this.submits++;
     const behaviour = this.chance.weigh({ ...this.behaviours });
     if (behaviour === 'ignores') return;
     this.#send({ type: 'ack', executionId });

@@ -17,7 +17,8 @@ import type { SnapshotAnswer } from '../../src/plugins/snapshots.js';
 import { readExecution } from '../../src/signals/stored-execution.js';
 import { StoreFailure } from '../../src/store/store.js';
 import { actsOf, diskWeights, FailingDisk } from '../support/random-acts.js';
-import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
+import type { Frame } from '../support/plugin.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { SimulatedGateway, turns, user } from '../support/simulated-gateway.js';
 
 const limits = { heartbeatWindowMs: 20_000 };
@@ -88,7 +89,7 @@ class Line {
     if (this.isOpen) this.plugin.drop();
   }
 
-  read(): HeardFrame[] {
+  read(): Frame[] {
     const frames = this.plugin.frames.slice(this.#read);
     this.#read += frames.length;
     return frames;
@@ -245,7 +246,7 @@ class Life {
     for (const answers of this.#questions) assert(answers.length <= 1);
   }
 
-  #judge(terminal: Terminal, { capabilities, sent }: Line, frame: HeardFrame): void {
+  #judge(terminal: Terminal, { capabilities, sent }: Line, frame: Frame): void {
     const executionId = String(frame['executionId']);
     const stored = readExecution(this.gateway.store, 'u1', executionId);
     if (frame.type === 'snapshot') terminal.snapshotId = String(frame['snapshotId']);

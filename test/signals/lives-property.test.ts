@@ -15,7 +15,8 @@ import {
   reportableStatuses,
 } from '../../src/model/execution.js';
 import { StoreFailure } from '../../src/store/store.js';
-import type { HeardFrame, ScriptedPlugin } from '../support/scripted-plugin.js';
+import type { Frame } from '../support/plugin.js';
+import type { ScriptedPlugin } from '../support/scripted-plugin.js';
 import { actsOf, oneOf } from '../support/random-acts.js';
 import { SimulatedGateway } from '../support/simulated-gateway.js';
 import type { SimulatedClock } from '../support/simulated-clock.js';
@@ -137,7 +138,7 @@ class Life extends Story {
     'kill in a commit that is kept': () => this.#kill('kept'),
   };
 
-  #say(type: string, pick: number, frameOf: (heard: HeardFrame) => object): void {
+  #say(type: string, pick: number, frameOf: (heard: Frame) => object): void {
     if (this.plugin === undefined || this.plugin.closed !== undefined) return;
     const heard = this.plugin.of(type);
     if (heard.length > 0) this.plugin.say(frameOf(oneOf(heard, pick)));

@@ -170,7 +170,7 @@ export class TestGateway {
   /** Asks for the cancel of an order. */
   cancel(user: TestUser, orderRef: string, idempotencyKey = `cancel-${++this.#cancels}`) {
     return call(this.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
-      headers: { authorization: `Bearer ${user.key}`, 'idempotency-key': idempotencyKey },
+      headers: { ...bearer(user.key), 'idempotency-key': idempotencyKey },
     });
   }
 }

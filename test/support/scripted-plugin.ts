@@ -1,14 +1,10 @@
 /** The plugin's end of a connection: sends what the test tells it to, keeps what it receives. */
 import type { Connection, PluginSocket } from '../../src/plugins/connection.js';
-
-export interface HeardFrame {
-  readonly type: string;
-  readonly [field: string]: any;
-}
+import type { Frame } from './plugin.js';
 
 export class ScriptedPlugin implements PluginSocket {
   connection!: Connection;
-  readonly frames: HeardFrame[] = [];
+  readonly frames: Frame[] = [];
   readonly texts: string[] = [];
   closed: { code: number; reason: string } | undefined;
   /** While true it takes no frame, as a plugin that does not read. */
@@ -36,7 +32,7 @@ export class ScriptedPlugin implements PluginSocket {
     if (this.isFull) return false;
     this.room--;
     this.texts.push(text);
-    this.frames.push(JSON.parse(text) as HeardFrame);
+    this.frames.push(JSON.parse(text) as Frame);
     return true;
   }
 
@@ -72,7 +68,7 @@ export class ScriptedPlugin implements PluginSocket {
     this.connection.closed();
   }
 
-  of(type: string): HeardFrame[] {
+  of(type: string): Frame[] {
     return this.frames.filter((frame) => frame.type === type);
   }
 

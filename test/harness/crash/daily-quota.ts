@@ -2,7 +2,7 @@
  * A user's accepted signals of the UTC day, and the daily limit of the current gateway process. The
  * limit changes with each restart, so that the count is checked exactly after every crash.
  */
-const dayMs = 86_400_000;
+import { dayMs } from '../../../src/lib/durations.js';
 
 export class DailyQuota {
   limit = Infinity;

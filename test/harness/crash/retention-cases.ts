@@ -1,8 +1,7 @@
 /** One case for each rule of retention: how old a signal is, and which of its rows the sweep keeps. */
+import { dayMs } from '../../../src/lib/durations.js';
 import type { Reader, Writer } from '../../../src/store/store.js';
 import { acceptedSignal, putSignal, type AcceptedSignal } from '../../support/accepted-signal.js';
-
-const dayMs = 86_400_000;
 
 interface RetentionCase {
   readonly acceptedDaysAgo: number;

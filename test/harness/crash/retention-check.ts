@@ -5,6 +5,7 @@
  */
 import { rmSync } from 'node:fs';
 import { addUser } from '../../../src/auth/accounts.js';
+import { dayMs } from '../../../src/lib/durations.js';
 import { createIdSource } from '../../../src/lib/ids.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import { lockDirectory } from '../../../src/store/directory-lock.js';
@@ -45,7 +46,7 @@ export class RetentionCheck {
   /** userId of the user that stays. */
   #keeper: string | undefined;
   /** acceptedAt of the newest signal with an expired key, Unix ms. */
-  #keyExpiredAt = Date.now() - 2 * 86_400_000;
+  #keyExpiredAt = Date.now() - 2 * dayMs;
 
   constructor(dataDir: string, verdict: Verdict) {
     this.#dataDir = dataDir;

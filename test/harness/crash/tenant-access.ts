@@ -2,8 +2,7 @@
 import { bearer, call, json } from '../../support/api.js';
 import { dialPlugin } from '../../support/plugin.js';
 import type { AccessStatuses, TenantState } from './tenant-state.js';
-
-const answerWithinMs = 20_000;
+import { answerWithinMs } from './trader.js';
 
 /** @returns undefined when the gateway is gone. */
 export async function readAccess(

@@ -4,8 +4,7 @@ import type { Chance } from '../chance.js';
 import { logIn } from './tenant-access.js';
 import { gained, revoked, type Credential } from './tenant-state.js';
 import type { Ending, Tenant } from './tenant.js';
-
-const answerWithinMs = 20_000;
+import { answerWithinMs } from './trader.js';
 
 export async function gainLogin(tenant: Tenant, url: string): Promise<void> {
   const { state, email } = tenant;

@@ -2,6 +2,7 @@
  * How a simulated terminal treats an order: which reports it sends, and when. Every behaviour occurs in
  * real plugins, also those that report less than the gateway waits for.
  */
+import type { Chance } from '../chance.js';
 
 export interface Step {
   /** Milliseconds since the previous step, or since the submit. */
@@ -50,7 +51,6 @@ export function planSteps(chance: Chance, quantity: number): Step[] {
 }
 
 /** Behaviours on a cancel of an order that has not ended. */
-import type { Chance } from '../chance.js';
 export const cancelBehaviours = {
   cancels: 40,
   reportsCancelled: 15,

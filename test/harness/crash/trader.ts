@@ -6,7 +6,7 @@ import type { SwitchView } from './key-switches.js';
 import type { Operation } from './operation.js';
 
 /** A longer wait counts as no answer, which is a violation. */
-const answerWithinMs = 20_000;
+export const answerWithinMs = 20_000;
 const closedPauseMs = 20;
 /** Refusals of a call that sets a switch; a slow commit on a busy machine counts as one that hangs. */
 const switchRefusals = [

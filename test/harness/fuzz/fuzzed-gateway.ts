@@ -2,8 +2,9 @@
  * The gateway of one target, a process with users of its own. Checks what must hold for any input: the
  * gateway runs, is ready, logs nothing unexpected and bounds its memory. Ends with the run.
  */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { memoryBytes } from '../../../bench/measure/memory.js';
 import { createKey, login, signal, submit } from '../../support/api.js';
 import { eventually } from '../../support/eventually.js';
 import { addUser, startGateway, type GatewayProcess } from '../../support/gateway-process.js';
@@ -83,7 +84,7 @@ export class FuzzedGateway {
       verdict.hold('a valid signal is delivered', true, () => undefined);
     }
     this.#readLog();
-    const memoryMb = anonymousMb(process.pid as number);
+    const memoryMb = ownMemoryMb(process.pid as number);
     this.#firstMemoryMb ??= memoryMb;
     this.memoryMb = Math.max(this.memoryMb, memoryMb);
     const isBounded = memoryMb - this.#firstMemoryMb <= memoryGrowthMaxMb;
@@ -145,8 +146,7 @@ export async function openTerminal(url: string, member: Member): Promise<Plugin>
   return plugin;
 }
 
-/** Anonymous memory of the process in MB, without the mapped pages of the store. */
-export function anonymousMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);
+/** Memory of the process in MB, without the mapped pages of the store. */
+export function ownMemoryMb(pid: number): number {
+  return Math.round(memoryBytes(pid, 'own') / 2 ** 20);
 }

@@ -2,6 +2,7 @@
  * The fixture of the targets `plugins` and `readers`: a gateway, the attacking user, and a bystander
  * with a terminal, a stream and orders of its own, which must not be affected. Lives for one target.
  */
+import { dayMs } from '../../../src/lib/durations.js';
 import { call, signal, status, submit } from '../../support/api.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
@@ -20,9 +21,9 @@ const limits = {
   unauthenticatedAttemptsPerMinute: 1_000_000,
   keyRequestsPerMinute: 1_000_000,
   cancelAllsPerMinute: 1_000_000,
-  executionConfirmTimeoutMs: 86_400_000,
-  cancelConfirmTimeoutMs: 86_400_000,
-  heartbeatWindowMs: 86_400_000,
+  executionConfirmTimeoutMs: dayMs,
+  cancelConfirmTimeoutMs: dayMs,
+  heartbeatWindowMs: dayMs,
   pluginFramesPerSecond: 1_000_000,
   pluginBytesPerSecond: 1_073_741_824,
   pluginConnectionsPerUser: 100_000,

@@ -2,9 +2,9 @@
  * A model of the daily limit under a clock that is stepped: the count starts at 0 on each later day,
  * goes on when the clock is set back, and refuses no signal beyond the next midnight of the clock.
  */
+import { dayMs } from '../../../src/lib/durations.js';
 import type { Verdict } from '../verdict.js';
 
-const dayMs = 86_400_000;
 /** This close to midnight the day of an answer is uncertain. */
 const nearMs = 60_000;
 /** Longest time between this process's reading of the clock and the gateway's. */

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { signal, submit } from '../../../support/api.js';
 import { eventually } from '../../../support/eventually.js';
 import { rawCall } from '../../../support/raw-client.js';
-import { anonymousMb, FuzzedGateway, openTerminal } from '../fuzzed-gateway.js';
+import { FuzzedGateway, openTerminal, ownMemoryMb } from '../fuzzed-gateway.js';
 import type { FuzzRun } from '../target.js';
 
 const connectionsMax = 10_000;
@@ -41,7 +41,7 @@ export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
   const terminal = await openTerminal(gateway.url, member);
   await gateway.checkHealth(member, terminal);
   const pid = gateway.process.process.pid as number;
-  const before = { descriptors: gateway.descriptors, megabytes: anonymousMb(pid) };
+  const before = { descriptors: gateway.descriptors, megabytes: ownMemoryMb(pid) };
 
   const sockets: Socket[] = [];
   run.atExit(() => sockets.forEach((socket) => socket.destroy()));
@@ -67,7 +67,7 @@ export async function fuzzIdle(run: FuzzRun, inputs: number): Promise<string> {
     sockets.push(...opened);
   }
   const most = gateway.descriptors - before.descriptors;
-  const megabytes = anonymousMb(pid);
+  const megabytes = ownMemoryMb(pid);
   const grownKb = (megabytes - before.megabytes) * 1024;
   const isBounded = grownKb <= count * kilobytesEach + kilobytesSpared;
   verdict.hold('a silent connection costs little memory', isBounded, () => ({ before, megabytes }));

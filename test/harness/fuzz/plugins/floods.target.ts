@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { call, bearer, signal, submit } from '../../../support/api.js';
-import { anonymousMb, FuzzedGateway, openTerminal, type Member } from '../fuzzed-gateway.js';
+import { FuzzedGateway, openTerminal, ownMemoryMb, type Member } from '../fuzzed-gateway.js';
 import type { Target } from '../target.js';
 
 const attacks: readonly string[] = [
@@ -51,7 +51,7 @@ export const fuzzFloods: Target = async (run, inputs) => {
   const lines = [`alone: ${text(alone)}`];
   for (const attack of wanted) {
     const attacker = await gateway.member(emailOf(attack));
-    const memoryMb = anonymousMb(pid);
+    const memoryMb = ownMemoryMb(pid);
     const child = spawn(process.execPath, [flooder, gateway.url, attacker.sessionToken, attack], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -62,7 +62,7 @@ export const fuzzFloods: Target = async (run, inputs) => {
     const served = await serve(inputs);
     end();
     process.off('exit', end);
-    const grownMb = anonymousMb(pid) - memoryMb;
+    const grownMb = ownMemoryMb(pid) - memoryMb;
     lines.push(`${attack}: ${text(served)}, ${grownMb} MB more, ends ${ends}`);
     const rule = `under a flood of ${attack}`;
     verdict.hold(`${rule} nobody else’s request fails`, served.failed.length === 0, () => served);
