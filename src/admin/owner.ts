@@ -15,7 +15,7 @@ let dropped: { readonly caller: Rights; readonly owner: Rights } | undefined;
 let callerWorks = 0;
 
 /** Runs `work` with the owner's rights, if root runs it on the directory of another user. */
-export async function asOwnerOf<T>(directory: string, work: () => Promise<T>): Promise<T> {
+export async function asOwnerOf<T>(directory: string, work: () => T | Promise<T>): Promise<T> {
   const owner = foreignOwnerOf(directory);
   if (owner === undefined) return work();
   const caller = { uid: 0, gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };

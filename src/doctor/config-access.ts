@@ -39,7 +39,7 @@ export const checkConfigAccess: Check = async ({ settings: { dataDir }, configFi
 
 async function isReadable(path: string, dataDir: string): Promise<boolean> {
   try {
-    await asOwnerOf(dataDir, () => Promise.resolve(closeSync(openSync(path, 'r'))));
+    await asOwnerOf(dataDir, () => closeSync(openSync(path, 'r')));
     return true;
   } catch {
     return false;

@@ -30,9 +30,9 @@ export const checkReach: Check = async ({ settings: { dataDir } }) => {
 };
 
 /** @returns the outermost directory above the path that the owner of the data directory cannot enter. */
-export async function closedAbove(path: string, dataDir: string): Promise<string | undefined> {
+export function closedAbove(path: string, dataDir: string): Promise<string | undefined> {
   const above = directoriesAbove(resolve(path));
-  return asOwnerOf(dataDir, () => Promise.resolve(above.find(isClosed)));
+  return asOwnerOf(dataDir, () => above.find(isClosed));
 }
 
 function isClosed(directory: string): boolean {

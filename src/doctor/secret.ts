@@ -14,7 +14,7 @@ export const checkSecret: Check = async ({ settings: { dataDir, jwtSecret } }) =
   // Reported by the check of the permissions.
   if (!existsSync(dataDir) || accessFault(dataDir) !== undefined) return [];
   try {
-    const isThere = await asOwnerOf(dataDir, () => Promise.resolve(hasJwtSecret(dataDir)));
+    const isThere = await asOwnerOf(dataDir, () => hasJwtSecret(dataDir));
     const message = isThere
       ? `${secretFile} holds the secret for user tokens.`
       : `There is no ${secretFile}: the next start makes one, and users log in again.`;

@@ -73,19 +73,18 @@ export const checkStore: Check = async ({ settings, clock, gatewayPid }) => {
   const examination =
     gatewayPid === undefined ? await examineAlone(dataDir) : await examineCopy(settings);
   if ('unexamined' in examination) {
-    const { unexamined, isProblem = false } = examination;
-    return [
-      report[isProblem ? 'problem' : 'warning'](
-        `The records were not examined: ${unexamined}`,
-        'Follow the advice above, and run the doctor again.',
-      ),
-    ];
+    const { unexamined, level } = examination;
+    return [notExamined(unexamined, 'Follow the advice above, and run the doctor again.', level)];
   }
   return judgeExamination(dataDir, examination, clock.now(), gatewayPid);
 };
 
-function notExamined(reason: string, remedy: string): Finding {
-  return report.warning(`The records were not examined: ${reason}`, remedy);
+function notExamined(
+  reason: string,
+  remedy: string,
+  level: 'warning' | 'problem' = 'warning',
+): Finding {
+  return report[level](`The records were not examined: ${reason}`, remedy);
 }
 
 function judgeExamination(
@@ -150,8 +149,8 @@ interface Examination {
 
 interface Unexamined {
   readonly unexamined: string;
-  /** Whether more is wrong than a lack of space or of the lock. */
-  readonly isProblem?: boolean;
+  /** Given where more is wrong than a lack of space or of the lock. */
+  readonly level?: 'problem';
 }
 
 /** A damaged page would end the gateway that reads it, so a copy of its store is examined. */
@@ -159,7 +158,7 @@ async function examineCopy(settings: Settings): Promise<Examination | Unexamined
   const copy = await withStoreCopy(settings, runExaminer);
   if (!('refused' in copy)) return copy.used;
   if (copy.refused === 'copy_refused') return { unexamined: copy.reason };
-  if (copy.refused === 'not_performed') return { unexamined: copy.message, isProblem: true };
+  if (copy.refused === 'not_performed') return { unexamined: copy.message, level: 'problem' };
   return { unexamined: `The gateway refused a copy of its store (${copy.refused}).` };
 }
 
