@@ -4,6 +4,7 @@ import type { IdSource } from '../lib/ids.js';
 import { limits } from '../limits.js';
 import { mutationDelaysMs, readDelaysMs } from './backoff.js';
 import type { CallOptions, PrepareOptions, SendOptions } from './call-options.js';
+import { cancelGiveUpMs } from './cancel.js';
 import {
   readCancelAfter,
   renewSwitch,
@@ -45,8 +46,6 @@ export interface AllCancels {
   cancelAfter(timeoutMs: number, options?: CancelAfterOptions): RenewedSwitch;
 }
 
-const giveUpAfterMs = 60_000;
-
 export function createAllCancels(deps: {
   readonly run: RunOperation;
   readonly clock: Clock;
@@ -85,7 +84,7 @@ export function createAllCancels(deps: {
         actsAnew: true,
       },
       delaysMs: mutationDelaysMs,
-      giveUpAfterMs: deps.giveUpAfterMs ?? giveUpAfterMs,
+      giveUpAfterMs: deps.giveUpAfterMs ?? cancelGiveUpMs,
       abort: signal,
     });
   }

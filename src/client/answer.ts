@@ -47,6 +47,11 @@ export function readAnswer(
   };
 }
 
+/** The status, code and message, as far as there are any. */
+export function summaryOf({ status, context, text }: Answer): string {
+  return [`HTTP ${status}`, context.code, text].filter((part) => part !== undefined).join(', ');
+}
+
 function parse(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -11,7 +11,12 @@ import { createAllCancels, type AllCancels } from './all-cancels.js';
 import { mutationDelaysMs } from './backoff.js';
 import { botClock } from './bot-clock.js';
 import type { CallOptions, PrepareOptions, SendOptions } from './call-options.js';
-import { readCancelAcceptance, type CancelAcceptance, type PreparedCancel } from './cancel.js';
+import {
+  cancelGiveUpMs,
+  readCancelAcceptance,
+  type CancelAcceptance,
+  type PreparedCancel,
+} from './cancel.js';
 import {
   checkCursor,
   checkedApiKey,
@@ -113,7 +118,6 @@ export interface BotClient extends Reads, AllCancels {
 }
 
 const defaultTimeoutMs = 10_000;
-const cancelGiveUpAfterMs = 60_000;
 /** How long after a signal's expiry `send` still retries, to find out its outcome. */
 const settleMs = 30_000;
 
@@ -187,7 +191,7 @@ export function createBotClient(options: BotClientOptions): BotClient {
       read: (answer) => readCancelAcceptance(answer.body, idempotencyKey, answer.replayed),
       mutation: { resumed, deduplicatedUntil: preparedAt + limits.idempotencyRetentionMs.value },
       delaysMs: mutationDelaysMs,
-      giveUpAfterMs: giveUpAfterMs ?? cancelGiveUpAfterMs,
+      giveUpAfterMs: giveUpAfterMs ?? cancelGiveUpMs,
       abort: signal,
     });
   }

@@ -1,6 +1,9 @@
 /** Defines the request to cancel an order, and its response. */
 import { field, text } from './json-fields.js';
 
+/** The default of `giveUpAfterMs`, also for a cancel of all orders. */
+export const cancelGiveUpMs = 60_000;
+
 /** A cancel that is ready to be sent, as plain JSON. Store it before you send it, to resume after a crash. */
 export interface PreparedCancel {
   readonly idempotencyKey: string;

@@ -4,7 +4,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import type { Clock } from '../lib/clock.js';
-import type { Answer } from './answer.js';
+import { summaryOf, type Answer } from './answer.js';
 import { backoffMs, pause, readDelaysMs } from './backoff.js';
 import { isCursor } from './checked-settings.js';
 import type { EventConnection, OpenEvents } from './event-connection.js';
@@ -115,12 +115,11 @@ async function* partsOf(
 /** @returns the Retry-After in milliseconds, 0 without one. @throws StreamRefused if a retry cannot help. */
 function retryAfterOf(reply: Answer | NoResponse): number {
   if (!reply.answered) return 0;
-  const { status, context, text } = reply;
+  const { status, context } = reply;
   if (ruleFor(status, context.code).retry !== 'never') return context.retryAfterMs ?? 0;
-  const parts = [`HTTP ${status}`, context.code, text].filter((part) => part !== undefined);
   throw new StreamRefused({
     kind: 'refused',
-    message: `The gateway refused the stream: ${parts.join(', ')}`,
+    message: `The gateway refused the stream: ${summaryOf(reply)}`,
     ...context,
   });
 }

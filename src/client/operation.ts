@@ -4,7 +4,7 @@
  * failure depends on that, not only on the last response.
  */
 import type { Clock } from '../lib/clock.js';
-import type { Answer } from './answer.js';
+import { summaryOf, type Answer } from './answer.js';
 import { backoffMs, pause, type Delays } from './backoff.js';
 import type { Exchange, HttpRequest, NoResponse } from './exchange.js';
 import type { Failure, FailureKind, Result } from './result.js';
@@ -147,8 +147,4 @@ function failureOf(kind: FailureKind, request: HttpRequest, reply: Answer | NoRe
   const { idempotencyKey } = request;
   const context = reply.answered ? reply.context : {};
   return { kind, message, ...context, ...(idempotencyKey !== undefined && { idempotencyKey }) };
-}
-
-function summaryOf({ status, context, text }: Answer): string {
-  return [`HTTP ${status}`, context.code, text].filter((part) => part !== undefined).join(', ');
 }
