@@ -16,9 +16,6 @@ import type { Tenant } from './tenant.js';
 import type { TenantState } from './tenant-state.js';
 import type { Trader } from './trader.js';
 
-/** Signals per day, more than a run sends. */
-const unlimited = 1_000_000;
-
 export interface BackupCheckDeps {
   readonly dataDir: string;
   readonly ledger: Ledger;
@@ -145,5 +142,5 @@ export class BackupCheck {
 
 /** @returns undefined when no gateway starts with it. */
 function start(dataDir: string): Promise<GatewayProcess | undefined> {
-  return startGateway({ dataDir, config: configOf(unlimited) }).catch(() => undefined);
+  return startGateway({ dataDir, config: configOf() }).catch(() => undefined);
 }

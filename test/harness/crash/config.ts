@@ -26,7 +26,8 @@ const business = { publicApi: true, signalsPerMinute: 1_000_000, signalsPerDay: 
 /** With all terminals idle, every timeout of the gateway has passed within this time. */
 export const settledWithinMs = 20_000;
 
-export function configOf(signalsPerDay: number): object {
+/** @param signalsPerDay of the counted plan. */
+export function configOf(signalsPerDay = business.signalsPerDay): object {
   const closed = { ...business, publicApi: false };
   const counted = { ...business, signalsPerDay };
   return { limits, plans: { business, [closedPlan]: closed, [countedPlan]: counted } };

@@ -3,7 +3,7 @@
  * with a terminal, a stream and orders of its own, which must not be affected. Lives for one target.
  */
 import { dayMs } from '../../../src/lib/durations.js';
-import { call, signal, status, submit } from '../../support/api.js';
+import { bearer, call, signal, status, submit } from '../../support/api.js';
 import { openReader, type EventReader } from '../../support/event-reader.js';
 import { eventually } from '../../support/eventually.js';
 import { openPlugin, type Plugin } from '../../support/plugin.js';
@@ -119,7 +119,7 @@ export class TestBed {
   cancel(member: Member, orderRef: string) {
     const key = `cancel-${++this.#signals}`;
     return call(this.url, 'POST', `/api/v1/orders/${orderRef}/cancel`, {
-      headers: { authorization: `Bearer ${member.key}`, 'idempotency-key': key },
+      headers: { ...bearer(member.key), 'idempotency-key': key },
     });
   }
 

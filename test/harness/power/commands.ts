@@ -8,7 +8,7 @@ import type { Chance } from '../chance.js';
 import type { Conditions } from '../crash/refusals.js';
 import { closedPlan, openPlan } from '../crash/tenant-state.js';
 import type { Verdict } from '../verdict.js';
-import type { ChangeFact } from './facts.js';
+import type { ChangeFact, SubjectKind } from './facts.js';
 
 export type Change = Omit<ChangeFact, 'at'> & { readonly command: number };
 
@@ -101,7 +101,7 @@ export class Commands {
   async #delete(tenant: Tenant): Promise<void> {
     const { email, keys } = tenant;
     tenant.plan = undefined;
-    const gone = [...keys.keys()].map((id): [ChangeFact['subject'], string, string] => [
+    const gone = [...keys.keys()].map((id): [SubjectKind, string, string] => [
       'key',
       `${id}`,
       'gone',
@@ -137,7 +137,7 @@ export class Commands {
   /** @returns what it printed. */
   async #run(
     args: readonly string[],
-    changes: readonly (readonly [ChangeFact['subject'], string, string])[],
+    changes: readonly (readonly [SubjectKind, string, string])[],
     input = '',
   ): Promise<string> {
     const { code, stdout, stderr } = await signalboxIn(this.dataDir, args, input);
@@ -150,7 +150,7 @@ export class Commands {
     return stdout;
   }
 
-  #note(subject: ChangeFact['subject'], name: string, value: string): void {
+  #note(subject: SubjectKind, name: string, value: string): void {
     this.changes.push({ subject, name, value, command: this.count - 1 });
   }
 }

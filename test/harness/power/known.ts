@@ -4,10 +4,10 @@ import type { ExecutionRecord } from '../crash/execution-record.js';
 import type { CancelAllAnswer } from '../crash/cancel-alls.js';
 import { attemptOf } from '../crash/request-history.js';
 import { Verdict } from '../verdict.js';
-import type { AnswerFact, ChangeFact, Facts, LoginFact, ViewFact } from './facts.js';
+import type { AnswerFact, ChangeFact, Facts, LoginFact, SubjectKind, ViewFact } from './facts.js';
 
 export interface Subject {
-  readonly kind: ChangeFact['subject'];
+  readonly kind: SubjectKind;
   readonly name: string;
   /** The value in effect, and the one that the next command may have given; undefined: the initial value. */
   readonly values: readonly (string | undefined)[];

@@ -13,8 +13,6 @@ import type { Verdict } from '../verdict.js';
 import type { Facts } from './facts.js';
 import { Known } from './known.js';
 
-const unlimited = 1_000_000_000;
-
 export async function judgeRealStart(
   dataDir: string,
   at: number,
@@ -23,11 +21,9 @@ export async function judgeRealStart(
   verdict: Verdict,
 ): Promise<void> {
   const known = new Known(facts, at);
-  const gateway = await startGateway({ dataDir, config: configOf(unlimited) }).catch(
-    (error: unknown) => {
-      verdict.hold('a gateway starts with what is left', false, () => error);
-    },
-  );
+  const gateway = await startGateway({ dataDir, config: configOf() }).catch((error: unknown) => {
+    verdict.hold('a gateway starts with what is left', false, () => error);
+  });
   if (gateway === undefined) return;
   try {
     const [key = ''] = Object.values(facts.users);

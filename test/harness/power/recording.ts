@@ -51,7 +51,6 @@ const endings = {
 };
 /** After this time a life ends with fewer signals. */
 const lifeMsMax = 20_000;
-const unlimited = 1_000_000_000;
 const scopes = ['orders:cancel', 'signals:read', 'signals:write'];
 const traders = members.filter(({ plan }) => plan !== countedPlan);
 const tenants = ['tenant-1@example.com', 'tenant-2@example.com'];
@@ -72,7 +71,7 @@ export async function makeRecording(
     ledger.conditions,
     tenants,
   );
-  const config = configOf(unlimited);
+  const config = configOf();
   const cast = new Cast(ledger, chance);
 
   for (let life = 1; life <= livesCount; life++) {

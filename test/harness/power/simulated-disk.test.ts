@@ -27,7 +27,7 @@ class Process {
   }
 
   end(call: Call, value = 0): void {
-    call.result = { value, path: '' };
+    call.result = value;
     this.calls.take({ kind: 'return', call, time: 0 });
   }
 

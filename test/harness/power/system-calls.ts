@@ -59,7 +59,7 @@ export class SystemCalls {
     };
     this.#effects = {
       openat: (call, at) => this.#openat(call, at),
-      lseek: (call) => this.#moveTo(call, call.result?.value ?? 0),
+      lseek: (call) => this.#moveTo(call, call.result ?? 0),
       mkdir: makeDirectory,
       mkdirat: makeDirectory,
       unlink: remove,
@@ -91,9 +91,9 @@ export class SystemCalls {
       if (call.name === 'close') this.#open.delete(descriptorOf(call));
       return undefined;
     }
-    const { value = -1 } = call.result ?? {};
-    const sent = this.#sentBy(call, value);
-    if (value >= 0) this.#effects[call.name]?.(call, this.now);
+    const { result = -1 } = call;
+    const sent = this.#sentBy(call, result);
+    if (result >= 0) this.#effects[call.name]?.(call, this.now);
     this.#begunAt.delete(call);
     return sent;
   }
@@ -145,7 +145,7 @@ export class SystemCalls {
     if (flags.includes('O_TRUNC') && entry instanceof SimulatedFile && entry.seen.size > 0) {
       entry.resize(at, 0);
     }
-    this.#open.set(call.result?.value ?? -1, {
+    this.#open.set(call.result ?? -1, {
       entry,
       isSynced: flags.includes('O_DSYNC') || flags.includes('O_SYNC'),
       isAppending: flags.includes('O_APPEND'),
@@ -157,7 +157,7 @@ export class SystemCalls {
     const open = this.#open.get(descriptorOf(call));
     if (open === undefined || !(open.entry instanceof SimulatedFile)) return;
     const offset = offsetOf(call, open);
-    const bytes = Buffer.concat(call.strings).subarray(0, call.result?.value);
+    const bytes = Buffer.concat(call.strings).subarray(0, call.result);
     open.entry.write(at, offset, bytes, open.isSynced);
     if (open.isSynced) this.syncedAt = at;
     if (!hasOffset(call)) open.position = offset + bytes.length;

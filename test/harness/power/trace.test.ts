@@ -30,7 +30,7 @@ t.test('a call that another thread interrupts begins and returns where it did', 
     events.map(({ kind, call: { name } }) => `${kind} ${name}`),
     ['begin fsync', 'begin openat', 'return openat', 'return fsync'],
   );
-  t.same(events[1]?.call.result, { value: 4, path: '/d/b' });
+  t.equal(events[1]?.call.result, 4);
   t.same(events[0]?.call.args, ['3</d/a>']);
 });
 
@@ -50,5 +50,5 @@ t.test('a call in which the process ended never returns', async (t) => {
 
 t.test('a failure is one', async (t) => {
   const events = read(t, '7 1.0 unlink("/d/a") = -1 ENOENT (No such file or directory)');
-  t.equal(events[1]?.call.result?.value, -1);
+  t.equal(events[1]?.call.result, -1);
 });

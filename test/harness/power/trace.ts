@@ -10,15 +10,8 @@ export interface Call {
   readonly args: readonly string[];
   /** The strings, in order. */
   readonly strings: readonly Buffer[];
-  /** Undefined until it returns, and when its process ended before that. */
-  result: Result | undefined;
-}
-
-export interface Result {
-  /** -1 for a failure. */
-  readonly value: number;
-  /** Path of the file that the call opened. */
-  readonly path: string;
+  /** -1 for a failure; undefined until it returns, and when its process ended before that. */
+  result: number | undefined;
 }
 
 export interface TraceEvent {
@@ -93,9 +86,9 @@ export function* readTrace(path: string): Generator<TraceEvent> {
 }
 
 /** Reads `) = 3</path>`, `) = -1 ENOENT (…)` or, when the process ended in the call, `) = ?`. */
-function readResult(text: string): Result | undefined {
-  const found = / = (-?\d+)(?:<(.*)>)?/.exec(text);
-  return found === null ? undefined : { value: Number(found[1]), path: found[2] ?? '' };
+function readResult(text: string): number | undefined {
+  const found = / = (-?\d+)/.exec(text);
+  return found === null ? undefined : Number(found[1]);
 }
 
 /** Quotes within `<…>`, where paths are, begin no string. */

@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hourMs, minuteMs } from '../../../src/lib/durations.js';
 import type { Chance } from '../chance.js';
 import type { WallClock } from './wall-clock.js';
 
@@ -13,8 +14,6 @@ interface FaultContext {
   readonly chance: Chance;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** Largest offset of the wall clock, forward or back. */
 const offsetMsMax = 40 * hourMs;
 /** Longest time for which the event loop is blocked, and the process suspended. */

@@ -1,11 +1,9 @@
 import t from 'tap';
+import { hourMs, minuteMs } from '../../../src/lib/durations.js';
 import { Verdict } from '../verdict.js';
 import { DayModel } from './day-model.js';
 import { RateModel } from './rate-model.js';
 import { ScrapeModel } from './scrape-model.js';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 function rulesBroken({ violations }: Verdict): string[] {
   return violations.map(({ rule }) => rule);

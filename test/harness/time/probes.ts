@@ -2,6 +2,7 @@
  * The checks after each fault: the gateway is ready, limits are neither loosened nor locked by the
  * clock, tokens and keys expire by the wall clock, and the metrics are sane.
  */
+import { hourMs, minuteMs } from '../../../src/lib/durations.js';
 import { bearer, call, createKey, login, signal as compose, submit } from '../../support/api.js';
 import { askOps } from '../ask-ops.js';
 import { inParallel } from '../in-parallel.js';
@@ -15,8 +16,6 @@ import { RateModel } from './rate-model.js';
 import { ScrapeModel } from './scrape-model.js';
 import type { WallClock } from './wall-clock.js';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const keyLifetimeMs = 2 * hourMs;
 /** This close to its expiry the status of a credential is uncertain. */
 const nearMs = 5_000;

@@ -79,7 +79,6 @@ export class TestRun {
       signalLog: this.signalLog,
       chance: chance.child('trader'),
       verdict,
-      idempotencyRetentionMs: limits.idempotencyRetentionMs,
     });
     this.probes = new Probes(gateway, wall, verdict, others.quick, others.daily);
     this.#watchStalls();

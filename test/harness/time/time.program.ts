@@ -5,6 +5,7 @@
  * parts of their names, such as `suspended` or `and held,stepped back`. Stops at the first violation.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hourMs } from '../../../src/lib/durations.js';
 import { runHarness } from '../harness-run.js';
 import { openTestRun } from './test-run.js';
 import { pickKinds } from '../pick-kinds.js';
@@ -36,7 +37,7 @@ await runHarness(
       if (isRest && isClean()) await run.waitUntilSettled();
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(
-        `round ${verdict.round}: ${name}, the clock is ${(wall.offsetMs / 3_600_000).toFixed(1)} h ` +
+        `round ${verdict.round}: ${name}, the clock is ${(wall.offsetMs / hourMs).toFixed(1)} h ` +
           `off; ${seconds} s, ${signalLog.signals.size} signals, ${verdict.checks} checks`,
       );
     }

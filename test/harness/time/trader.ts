@@ -8,7 +8,7 @@ import { dayMs, minuteMs } from '../../../src/lib/durations.js';
 import { bearer, call, json, signal as compose, type Answer } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import type { Verdict } from '../verdict.js';
-import type { TestUser } from './users.js';
+import { limits, type TestUser } from './users.js';
 import type { Signal, SignalLog } from './signal-log.js';
 import type { WallClock } from './wall-clock.js';
 import { cancellable } from '../../model/contract-states.js';
@@ -26,7 +26,6 @@ export interface TraderDeps {
   readonly signalLog: SignalLog;
   readonly chance: Chance;
   readonly verdict: Verdict;
-  readonly idempotencyRetentionMs: number;
 }
 
 export class Trader {
@@ -155,7 +154,7 @@ export class Trader {
 
   /** Within the retention, by the gateway's clock, a replay gets the stored answer; later a refusal. */
   async #replay(key: string, signal: Signal): Promise<void> {
-    const { wall, idempotencyRetentionMs } = this.#deps;
+    const { wall } = this.#deps;
     const sentAt = performance.now();
     const answer = await this.#post(key, '/api/v1/signals', signal.idempotencyKey, signal.body);
     if (wall.wasSetBetween(sentAt, performance.now())) return;
@@ -165,7 +164,7 @@ export class Trader {
     if (answer.status === 202) {
       this.#hold('a replay is the stored answer', answer.text === signal.answer, evidence);
     } else {
-      const isOld = ageMs >= idempotencyRetentionMs - patienceMs;
+      const isOld = ageMs >= limits.idempotencyRetentionMs - patienceMs;
       this.#hold('what is young is replayed', isOld, evidence);
       const code = answer.body?.error?.code as string;
       const isRefused = code === 'invalid_signal' || code === 'duplicate_signal_id';

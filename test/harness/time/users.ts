@@ -1,4 +1,5 @@
 /** The users of a run, one for each limit under test: their keys, terminals and tokens. */
+import { hourMs } from '../../../src/lib/durations.js';
 import { createKey, login } from '../../support/api.js';
 import type { Chance } from '../chance.js';
 import { addUser } from '../../support/gateway-process.js';
@@ -10,8 +11,8 @@ export const limits = {
   heartbeatWindowMs: 6_000,
   executionConfirmTimeoutMs: 2_000,
   cancelConfirmTimeoutMs: 1_500,
-  idempotencyRetentionMs: 3_600_000,
-  userTokenLifetimeMs: 3 * 3_600_000,
+  idempotencyRetentionMs: hourMs,
+  userTokenLifetimeMs: 3 * hourMs,
   keyRequestsPerMinute: 500,
   loginAttemptsPerMinute: 1_000_000,
   unauthenticatedAttemptsPerMinute: 1_000_000,
@@ -30,8 +31,6 @@ export const config = { limits, plans };
 
 export interface TestUser {
   readonly email: string;
-  /** User JWT of the first login. */
-  readonly token: string;
   readonly sessionToken: string;
   readonly keys: readonly string[];
 }
@@ -70,7 +69,7 @@ export async function logInUser(url: string, plan: keyof typeof plans): Promise<
   const { token, sessionToken } = await login(url, email);
   const keys: string[] = [];
   while (keys.length < keysPerPerson) keys.push((await createKey(url, token)).key);
-  return { email, token, sessionToken, keys };
+  return { email, sessionToken, keys };
 }
 
 export interface Terminals {

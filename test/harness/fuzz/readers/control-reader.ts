@@ -2,18 +2,18 @@
  * The one well-behaved reader of the attacked source, and its plugin: every event of the plugin must
  * reach the reader once and in order, whatever other readers do.
  */
+import type { SourceName } from '../../../../src/model/source-name.js';
 import { eventually } from '../../../support/eventually.js';
 import { openReader, type EventReader } from '../../../support/event-reader.js';
 import { openPlugin, type Plugin } from '../../../support/plugin.js';
 import type { TestBed } from '../test-bed.js';
 import { withDeadline } from '../deadline.js';
-import type { StreamName } from './stream-requests.js';
 
 /** Most unacknowledged frames: more would test the plugin's socket instead of the readers. */
 const framesAtOnce = 50;
 
 export class ControlReader {
-  readonly source: StreamName;
+  readonly source: SourceName;
   readonly #bed: TestBed;
   #plugin!: Plugin;
   #reader!: EventReader;

@@ -1,20 +1,13 @@
 /**
- * Requests for an event stream, mutated in query, cursor, method or key, each with its answer by the
+ * Requests for an event stream, mutated in query, cursor or key, each with its answer by the
  * contract, whose checks have an order: the first that fails decides.
  */
+import type { SourceName } from '../../../../src/model/source-name.js';
 import type { Chance } from '../../chance.js';
 import { request } from '../../../support/raw-client.js';
 import { edgeCaseTexts } from '../plugins/schema-values.js';
 
-export interface StreamName {
-  readonly platform: string;
-  readonly instanceId: string;
-  readonly accountName: string;
-}
-
 export interface MutatedRequest {
-  readonly method: string;
-  readonly path: string;
   readonly bytes: string;
   /** The expected status, with the error code if there is one. */
   readonly due: string;
@@ -28,7 +21,7 @@ const epochOf = (cursor: string): string => cursor.split('-')[0] as string;
 
 /** `newest`: the cursor of the user's newest event. */
 export function mutatedRequest(
-  source: StreamName,
+  source: SourceName,
   key: string,
   newest: string,
   chance: Chance,
@@ -43,8 +36,6 @@ export function mutatedRequest(
     ...cursors.map((cursor) => `Last-Event-ID: ${cursor}`),
   ];
   return {
-    method: 'GET',
-    path,
     bytes: request('GET', path, lines),
     due:
       keyLine === `Bearer ${key}` ? answerTo(parameters, cursors, source) : '401 invalid_api_key',
@@ -59,7 +50,7 @@ export function mutatedRequest(
 
 type Parameters = [string, string][];
 
-function mutatedQuery(source: StreamName, chance: Chance): Parameters {
+function mutatedQuery(source: SourceName, chance: Chance): Parameters {
   const parameters = Object.entries(source) as Parameters;
   if (chance.happens(0.5)) return parameters;
   const place = chance.between(0, 2);
@@ -111,7 +102,7 @@ function mutatedKey(key: string, chance: Chance): string {
 }
 
 /** In the contract's order: the source's form, the cursor's form, whether the source exists. */
-function answerTo(parameters: Parameters, cursors: readonly string[], source: StreamName): string {
+function answerTo(parameters: Parameters, cursors: readonly string[], source: SourceName): string {
   const one = (name: string): string | undefined => {
     const values = parameters.filter((each) => each[0] === name);
     return values.length === 1 ? (values[0] as [string, string])[1] : undefined;
