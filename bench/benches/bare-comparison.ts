@@ -6,7 +6,7 @@
 import { limits } from '../../src/limits.js';
 import { answerDoubt, generatorDoubt, type Loaded, loadSide } from '../load/generator-check.js';
 import type { Caller } from '../load/workload.js';
-import type { LoadReport } from '../load/load.js';
+import { latencyFigures, latencyText, type LoadReport } from '../load/load.js';
 import { type WorkloadName, workloads } from '../load/workloads.js';
 import { type Row, toRow } from '../measure/report.js';
 import { alternate, type Figures, samplesOf } from '../measure/rounds.js';
@@ -107,12 +107,9 @@ export async function againstBareHandler(options: BenchOptions, subject: Subject
 
   const rate = latencyRateShare * Math.min(summarize(ours).median, summarize(bare).median);
   const latency = await alternate(sides, rounds, async (side, round) => {
-    const { report } = await turn(side, rate);
-    const [p50Ms, p99Ms] = [report.latency.percentile(50), report.latency.percentile(99)];
-    log(
-      `${name}, round ${round + 1}, ${side}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`,
-    );
-    return { p50Ms, p99Ms };
+    const figures = latencyFigures((await turn(side, rate)).report);
+    log(`${name}, round ${round + 1}, ${side}: ${latencyText(figures)}`);
+    return figures;
   });
   for (const percentile of ['p50', 'p99'] as const) {
     rows.push(

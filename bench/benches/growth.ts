@@ -70,8 +70,8 @@ async function run(options: BenchOptions): Promise<Row[]> {
       return {
         submitPerSecond: submit.report.answersPerSecond,
         statusPerSecond: status.report.answersPerSecond,
-        submitLoopUs: (submit.loopShare * 1_000_000) / submit.report.answersPerSecond,
-        statusLoopUs: (status.loopShare * 1_000_000) / status.report.answersPerSecond,
+        submitLoopUs: submit.loopUs,
+        statusLoopUs: status.loopUs,
         startMs,
         restartMs,
         startMib: startBytes / 2 ** 20,

@@ -6,7 +6,7 @@
  * the limit of logins per client is raised; it is counted all the same.
  */
 import { answerDoubt } from '../load/generator-check.js';
-import { type LoadReport, runLoad } from '../load/load.js';
+import { latencyFigures, latencyText, type LoadReport, runLoad } from '../load/load.js';
 import { type Row, toRow } from '../measure/report.js';
 import { alternate, samplesOf } from '../measure/rounds.js';
 import { removeDirectory } from '../measure/workspace.js';
@@ -65,11 +65,9 @@ async function run(options: BenchOptions): Promise<Row[]> {
   const { answersPerSecond } = await turn('storm');
   const ratePerSecond = Math.round(latencyRateShare * answersPerSecond);
   const latency = await alternate(sides, rounds, async (side, round) => {
-    const report = await turn(side, { ratePerSecond });
-    const [p50Ms, p99Ms] = [report.latency.percentile(50), report.latency.percentile(99)];
-    const figures = `p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`;
-    log(`login-storm, round ${round + 1}, ${side}: ${figures}`);
-    return { p50Ms, p99Ms };
+    const figures = latencyFigures(await turn(side, { ratePerSecond }));
+    log(`login-storm, round ${round + 1}, ${side}: ${latencyText(figures)}`);
+    return figures;
   });
   removeDirectory(population.dataDir);
 

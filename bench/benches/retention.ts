@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerDoubt, loadSide } from '../load/generator-check.js';
-import type { LoadReport } from '../load/load.js';
+import { latencyFigures, type LoadReport } from '../load/load.js';
 import { processSeconds } from '../measure/processor-time.js';
 import { scrapeValues } from '../measure/prometheus.js';
 import { type Row, type RowInput, toRow } from '../measure/report.js';
@@ -126,8 +126,7 @@ async function measure(
     const cpuSeconds = processSeconds(gateway.pid) - cpuBefore;
     const figures = {
       ...(await counting),
-      p50Ms: report.latency.percentile(50),
-      p99Ms: report.latency.percentile(99),
+      ...latencyFigures(report),
       loopPercent: 100 * loopShare,
       processorPercent: (100_000 * cpuSeconds) / (performance.now() - begunAt),
     };

@@ -12,7 +12,7 @@ import {
   generatorDoubt,
   loadSide,
 } from '../load/generator-check.js';
-import type { LoadReport, LoadSpec } from '../load/load.js';
+import { latencyFigures, latencyText, type LoadReport, type LoadSpec } from '../load/load.js';
 import { wrkSubmits } from '../load/wrk.js';
 import type { Row } from '../measure/report.js';
 import { missing } from '../measure/requirements.js';
@@ -136,22 +136,21 @@ export async function compareSubmit(options: BenchOptions, opponent: Opponent): 
 
   async function latency(title: string, changes: Partial<LoadSpec>) {
     return alternate(sides, rounds, async (side, round) => {
-      const { latency } = (await turn(side, changes)).report;
-      const [p50Ms, p99Ms] = [latency.percentile(50), latency.percentile(99)];
-      const figures = `${title}: p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`;
-      log(`${opponent.bench}, round ${round + 1}, ${names[side]}, ${figures}`);
-      return { p50Ms, p99Ms };
+      const figures = latencyFigures((await turn(side, changes)).report);
+      const text = `${title}: ${latencyText(figures)}`;
+      log(`${opponent.bench}, round ${round + 1}, ${names[side]}, ${text}`);
+      return figures;
     });
   }
 
   const throughput = await alternate(sides, rounds, async (side, round) => {
-    const { report, loopShare } = await turn(side);
+    const { report, loopShare, loopUs } = await turn(side);
     const perSecond = Math.round(report.answersPerSecond);
     log(`${opponent.bench}, round ${round + 1}, ${names[side]}: ${perSecond}/s`);
     return {
       requestsPerSecond: report.answersPerSecond,
       loopShare,
-      loopUs: (loopShare * 1_000_000) / report.answersPerSecond,
+      loopUs,
     };
   });
   const medians = sides.map(

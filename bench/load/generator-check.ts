@@ -16,12 +16,15 @@ export interface Loaded {
   readonly report: LoadReport;
   /** Processor time of the server's event loop by the wall time, without the warm-up. */
   readonly loopShare: number;
+  /** The same for one answer, in microseconds. */
+  readonly loopUs: number;
 }
 
 /** Loads a server and watches its event loop meanwhile. */
 export async function loadSide(side: Side, spec: Omit<LoadSpec, 'url'>): Promise<Loaded> {
   const report = await runLoad({ ...spec, url: side.url, serverPid: side.pid });
-  return { report, loopShare: (report.serverLoopSeconds as number) / report.seconds };
+  const loopShare = (report.serverLoopSeconds as number) / report.seconds;
+  return { report, loopShare, loopUs: (loopShare * 1_000_000) / report.answersPerSecond };
 }
 
 /** Answers a second that the generator gets from the bare handler with the same requests. */

@@ -71,3 +71,11 @@ export async function runLoad(spec: LoadSpec): Promise<LoadReport> {
     await generator.stop();
   }
 }
+
+export function latencyFigures({ latency }: LoadReport): { p50Ms: number; p99Ms: number } {
+  return { p50Ms: latency.percentile(50), p99Ms: latency.percentile(99) };
+}
+
+export function latencyText({ p50Ms, p99Ms }: ReturnType<typeof latencyFigures>): string {
+  return `p50 ${p50Ms.toFixed(3)} ms, p99 ${p99Ms.toFixed(3)} ms`;
+}
