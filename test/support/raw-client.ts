@@ -98,13 +98,8 @@ export class RawClient {
     const headEnd = this.#received.indexOf('\r\n\r\n');
     if (headEnd < 0) return undefined;
     const head = this.#received.slice(0, headEnd);
-    const [statusLine = '', ...lines] = head.split('\r\n');
-    const headers: Record<string, string[]> = {};
-    for (const line of lines) {
-      const colon = line.indexOf(':');
-      (headers[line.slice(0, colon).toLowerCase()] ??= []).push(line.slice(colon + 1).trim());
-    }
-    const status = Number(statusLine.split(' ')[1]);
+    const headers = readHeaders(head);
+    const status = Number(/^\S+ (\d+)/.exec(head)?.[1]);
     const length = isHead || status === 204 ? 0 : Number(headers['content-length']?.[0] ?? 0);
     const bodyStart = headEnd + 4;
     if (this.#received.length < bodyStart + length) return undefined;
@@ -112,6 +107,16 @@ export class RawClient {
     this.#received = this.#received.slice(bodyStart + length);
     return { status, headers, body: Buffer.from(body, 'latin1').toString(), head };
   }
+}
+
+/** The fields below a status line, by lower-case name. */
+export function readHeaders(head: string): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const line of head.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':');
+    (headers[line.slice(0, colon).toLowerCase()] ??= []).push(line.slice(colon + 1).trim());
+  }
+  return headers;
 }
 
 /** A request's bytes: these header lines, a Host, and the body's length unless a line gives one. */

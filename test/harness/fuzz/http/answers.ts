@@ -1,12 +1,9 @@
 /**
  * Parses the responses in all bytes that a connection has received (latin1: one character per byte).
  */
-export interface Answer {
-  readonly status: number;
-  /** By lower-case name, every value in order. */
-  readonly headers: Readonly<Record<string, readonly string[]>>;
-  readonly body: string;
-}
+import { readHeaders, type RawAnswer } from '../../../support/raw-client.js';
+
+export type Answer = Omit<RawAnswer, 'head'>;
 
 export interface Received {
   readonly answers: readonly Answer[];
@@ -45,13 +42,4 @@ export function readAnswers(received: string, isHead: (place: number) => boolean
     answers.push({ status, headers, body: rest.slice(bodyStart, bodyStart + length) });
     rest = rest.slice(bodyStart + length);
   }
-}
-
-function readHeaders(head: string): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
-  for (const line of head.split('\r\n').slice(1)) {
-    const colon = line.indexOf(':');
-    (headers[line.slice(0, colon).toLowerCase()] ??= []).push(line.slice(colon + 1).trim());
-  }
-  return headers;
 }
