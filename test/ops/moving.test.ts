@@ -103,3 +103,9 @@ t.test(
     events.close();
   },
 );
+
+t.test('the proxy is restarted after a change of its variables, which a reload keeps', (t) => {
+  const [, afterwards = ''] = page.split('sudo tee -a /etc/default/haproxy\n');
+  t.match(afterwards.slice(0, afterwards.indexOf('```')), 'systemctl restart haproxy\n');
+  t.end();
+});
