@@ -128,7 +128,14 @@ export function readFixConfig(content: string): FixConfig | string[] {
     else if (rule.is(found)) settings[name] = found;
     else faults.push(`"${name}" is ${JSON.stringify(found)}: it must be ${rule.expected}.`);
   }
-  return faults.length > 0 ? faults : configOf(settings);
+  if (faults.length > 0) return faults;
+  const config = configOf(settings);
+  const { timeInForce } = config.orders;
+  // Otherwise each order that names none would be rejected.
+  const { is, expected } = oneOf(config.venue.timesInForce);
+  return is(timeInForce)
+    ? config
+    : [`"orders.timeInForce" is "${timeInForce}": for this venue it must be ${expected}.`];
 }
 
 /** `venue` may be a name alone. */

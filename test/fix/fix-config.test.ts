@@ -35,14 +35,15 @@ t.test('the least that there must be, and what goes without saying', async (t) =
 });
 
 t.test('a venue by its name, or like one with other parts', async (t) => {
-  t.strictSame(read({ venue: 'ctrader' }).venue, venues.ctrader);
+  const orders = { timeInForce: 'gtc' };
+  t.strictSame(read({ venue: 'ctrader', orders }).venue, venues.ctrader);
   const venue = {
     like: 'ctrader',
     header: { 50: 'QUOTE' },
     commentTag: null,
     statusRequest: false,
   };
-  t.strictSame(read({ venue }).venue, {
+  t.strictSame(read({ venue, orders }).venue, {
     ...venues.ctrader,
     header: [[50, 'QUOTE']],
     commentTag: null,
@@ -138,6 +139,13 @@ t.test('each fault is named', async (t) => {
   t.equal(found.length, 7);
 });
 
+t.test('the time in force of orders without one is one that the venue takes', async (t) => {
+  const refused = ['"orders.timeInForce" is "day": for this venue it must be one of gtc, ioc.'];
+  t.strictSame(read({ venue: 'ctrader' }), refused, 'the default');
+  t.strictSame(read({ venue: 'ctrader', orders: { timeInForce: 'day' } }), refused);
+  t.equal(read({ venue: 'ctrader', orders: { timeInForce: 'ioc' } }).orders.timeInForce, 'ioc');
+});
+
 const text = 'a text';
 const value = 'a text without control characters';
 const flag = 'true or false';
@@ -178,7 +186,7 @@ const settings: Readonly<Record<string, readonly [takes: readonly unknown[], ref
   'venue.handlInst':        [[true, false], ['true', 1, null], flag],
   'venue.commentTag':       [[1, 99_999, null], [0, 100_000, 1.5, '58'], 'a tag, or null for none'],
   'venue.orderTypes':       [[['market'], ['market', 'limit', 'stop', 'stop_limit']], [[], ['trailing'], ['market', 1], 'market', null], 'a list of market, limit, stop, stop_limit'],
-  'venue.timesInForce':     [[['day'], ['gtc', 'ioc', 'fok']], [[], ['gtd'], 'day', null], day],
+  'venue.timesInForce':     [[['gtc'], ['day', 'gtc', 'ioc', 'fok']], [[], ['gtd'], 'day', null], day],
   'venue.clOrdIdLengthMax': [[16, 36], [15, 37, 20.5, '20', null], 'a whole number from 16 to 36'],
   'venue.statusRequest':    [[true, false], ['true', 1, null], flag],
 };
@@ -189,7 +197,9 @@ t.test('each setting takes what its words say, and nothing else', async (t) => {
     const [section = '', part] = name.split('.');
     const content =
       part === undefined ? given : { ...(sections[section] as object), [part]: given };
-    return readFixConfig(JSON.stringify({ ...least, [section]: content }));
+    // Every venue takes gtc.
+    const orders = { timeInForce: 'gtc' };
+    return readFixConfig(JSON.stringify({ ...least, orders, [section]: content }));
   };
   for (const [name, [takes, refuses, expected]] of Object.entries(settings)) {
     for (const given of takes)

@@ -320,7 +320,7 @@ t.test('without a password for the gateway nothing is tried', async (t) => {
 
 t.test('without a key that can sign the logon nothing is tried', async (t) => {
   const { venue, setting } = await setUp(t);
-  const more = { venue: 'bybit' };
+  const more = { venue: 'bybit', orders: { timeInForce: 'gtc' } };
   const faults = { '': /: No key provided to sign\.$/m, sesame: /: .*unsupported\.$/m };
   for (const [secret, fault] of Object.entries(faults)) {
     const fix = startFix(t, { ...setting, url: 'http://127.0.0.1:1', more, secret }, ['--check']);
