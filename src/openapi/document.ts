@@ -59,8 +59,8 @@ function descriptionOf({ platforms }: DocumentDeps): string {
   const tokens = platforms.map(({ token }) => `\`${token}\``).join(', ');
   return [
     'Every GET also supports HEAD. Times are ISO 8601 in UTC.',
-    'A path that is not in this document gets 404 `not_found`; a method that is not in it gets 405 ' +
-      '`method_not_allowed` with an `Allow` header.',
+    'A path that is not in this document, except `/plugin/v1` of the terminal plugins, gets 404 `not_found`; a ' +
+      'method that is not in it gets 405 `method_not_allowed` with an `Allow` header.',
     'Enumerations in answers are open: `Known…` has the values of this version, and clients must accept others. The ' +
       'same holds for error codes and for the `event` of a terminal event.',
     'A proxy in front may answer in place of the gateway, with codes of its own: those of the shipped HAProxy ' +
