@@ -25,7 +25,7 @@ const shipped = { rounds: 4, seconds: 4, warmupSeconds: 2, isSmoke: false };
 const help = `npm run bench [-- NAME… [--smoke] [--rounds N] [--seconds N] [--json FILE]]
 
 Measures this tree's gateway and prints one row for each figure. Benches:
-${benches.map(({ name, summary, needs }) => `  ${name.padEnd(14)}${summary}${needs.length === 0 ? '' : ` (needs ${needs.join(', ')})`}`).join('\n')}
+${benches.map(({ name, summary, needs }) => `  ${name.padEnd(16)}${summary}${needs.length === 0 ? '' : ` (needs ${needs.join(', ')})`}`).join('\n')}
 
   --smoke      tiny counts: shows in seconds that the benches work, measures nothing
   --rounds N   samples of each side (${shipped.rounds})
