@@ -5,8 +5,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import openapiTS, { astToString } from 'openapi-typescript';
 import t, { type Test } from 'tap';
@@ -104,6 +104,29 @@ await t.test('clients for TypeScript compile and drive a gateway', { skip }, asy
   for (const [bot, expected] of Object.entries(bots)) {
     const printed = await node(join('js', `${bot}.js`), gateway.url, email, password);
     t.same(JSON.parse(printed), expected, bot);
+  }
+});
+
+await t.test('each command of the guide generates its client', { skip }, async (t) => {
+  if ('missing' in generators) return;
+  const gateway = await startTestGateway(t, {});
+  const directory = clientFolder(t);
+  const document = await (await fetch(`${gateway.url}/openapi.json`)).text();
+  writeFileSync(join(directory, 'openapi.json'), document);
+  cpSync(join(source, 'orval.config.mjs'), join(directory, 'orval.config.mjs'));
+  const folders = [generators.path, join(root, 'node_modules')].map((path) => join(path, '.bin'));
+  const environment = {
+    PATH: [...folders, process.env['PATH']].join(delimiter),
+    SIGNALBOX_URL: gateway.url,
+  };
+  const guide = readFileSync(join(root, 'ops/api-guide.md'), 'utf8');
+  for (const [, words = ''] of guide.matchAll(/`npx ([^`]+)`/g)) {
+    // The packages, which npx would fetch, are here in the same versions.
+    const [program = '', ...args] = words.replaceAll(/-p \S+ /g, '').split(' ');
+    await run(t, directory, program.replace(/@[\d.]+$/, ''), args, environment);
+  }
+  for (const file of ['client/sdk.gen.ts', 'api.ts', 'orval.gen.ts']) {
+    t.ok(existsSync(join(directory, file)), file);
   }
 });
 
