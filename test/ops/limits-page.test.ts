@@ -22,15 +22,12 @@ t.test('every limit has a row with its value, bounds and reason', async (t) => {
     t.match(rows, new RegExp(`^\\| \`${name}\` \\| \\d.*\\S \\|$`, 'm'));
 });
 
-t.test('every example is a config file that the gateway takes', async (t) => {
-  const examples = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => text);
-  t.equal(examples.length, 2);
-  for (const text of examples) {
-    const settings = loadSettings({
-      flags: { config: 'signalbox.json' },
-      environment: {},
-      readFile: () => text,
-    });
-    t.notOk(Array.isArray(settings), JSON.stringify(settings));
-  }
+t.test('the example is a config file that the gateway takes', async (t) => {
+  const [, text = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+  const settings = loadSettings({
+    flags: { config: 'signalbox.json' },
+    environment: {},
+    readFile: () => text,
+  });
+  t.notOk(Array.isArray(settings), JSON.stringify(settings));
 });
