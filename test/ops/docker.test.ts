@@ -119,6 +119,20 @@ t.test('what the image holds starts, and its health check tells how it is', asyn
   t.equal(check(), 1);
 });
 
+t.test('on two processors the container starts what the unit starts', (t) => {
+  const guide = readFileSync(`${root}ops/install.md`, 'utf8');
+  const [, lines = ''] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? [];
+  // Beside an entrypoint Compose ignores the command of the image.
+  const { entrypoint = [], command = [] } = parse(lines) as Record<string, string[]>;
+  const unit = readFileSync(`${root}ops/systemd/two-processors.conf`, 'utf8');
+  const [, started = ''] = /^ExecStart=(\S.*)$/m.exec(unit) ?? [];
+  t.equal(
+    [...entrypoint, ...command].join(' '),
+    started.replace('/usr/bin/', '').replace('/opt/signalbox/current/', '/app/'),
+  );
+  t.end();
+});
+
 t.test('the composed service has a root that nobody can write and no privileges', (t) => {
   const { services, volumes } = parse(readFileSync(composeFile, 'utf8'));
   const service = services.signalbox;
