@@ -36,8 +36,7 @@ export class FrameReader {
   #bytes: Buffer = Buffer.alloc(0);
 
   push(chunk: Uint8Array): Frame[] {
-    this.#bytes =
-      this.#bytes.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#bytes, chunk]);
+    this.#bytes = Buffer.concat([this.#bytes, chunk]);
     const frames: Frame[] = [];
     for (let cut = this.#cut(); cut !== undefined; cut = this.#cut()) {
       frames.push(cut.frame);

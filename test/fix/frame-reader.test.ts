@@ -98,6 +98,29 @@ t.test(
           [39, '0'],
         ],
       ],
+      // By its length the next field would begin before this one, and be read for ever.
+      [
+        '35=8|34=2|354=-13|355=a|39=0',
+        '|39=0',
+        '|39=0',
+        [
+          [354, '-13'],
+          [355, 'a'],
+          [39, '0'],
+        ],
+      ],
+      // A length without its raw data: it reaches to the end of another field.
+      [
+        '35=8|34=2|354=8|58=abc|39=0',
+        '|39=0',
+        '|39=0',
+        [
+          [354, '8'],
+          [58, 'abc'],
+          [39, '0'],
+        ],
+      ],
+      ['35=8|34=2|390=0', '|390=', '|039=', [[0, '039=0']]],
     ];
     for (const [body, from, to, fields] of told) {
       const frames = new FrameReader().push(rewritten(body, from, to));
@@ -127,6 +150,15 @@ t.test('2m a length too short or too long takes no other message with it', async
   }
 });
 
+t.test('2m a length that ends at a delimiter, or before what looks like a trailer', async (t) => {
+  const body = '35=0|34=2|49=TW10=000|56=ISLD|';
+  for (const length of [body.indexOf('49='), body.indexOf('10=')]) {
+    const wrong = bytes(`8=FIX.4.4|9=${length}|${body}10=000|`);
+    const frames = new FrameReader().push(Buffer.concat([wrong, framed('35=D|34=3|11=a')]));
+    t.strictSame(kinds(frames), ['the length is wrong', 'D'], `${length}`);
+  }
+});
+
 t.test('2t the first fields in another order', async (t) => {
   const frames = new FrameReader().push(
     Buffer.concat([bytes('35=0|8=FIX.4.4|9=5|34=2|10=121|'), framed('35=1|34=2')]),
@@ -144,18 +176,30 @@ t.test('3b a wrong checksum', async (t) => {
   ]);
 });
 
-t.test('a length beyond the bound is not waited for', async (t) => {
+t.test('a length beyond the bound is not waited for, and one at the bound is', async (t) => {
   const frames = new FrameReader().push(
-    Buffer.concat([bytes('8=FIX.4.4|9=99999999|35=0|'), framed('35=1|34=3')]),
+    Buffer.concat([bytes(`8=FIX.4.4|9=${bodyBytesMax + 1}|35=0|`), framed('35=1|34=3')]),
   );
   t.strictSame(kinds(frames), ['the body is too long', '1']);
+  const fieldBytes = '35=B|58=|'.length;
+  const longest = framed(`35=B|58=${'x'.repeat(bodyBytesMax - fieldBytes)}`);
+  t.strictSame(kinds(new FrameReader().push(longest)), ['B']);
+});
+
+t.test('a message that begins behind rubbish is read, wherever the bytes are cut', async (t) => {
+  const stream = Buffer.concat([bytes('rubbish|'), framed('35=1|34=2')]);
+  for (let at = 0; at <= stream.length; at++) {
+    const reader = new FrameReader();
+    const frames = [...reader.push(stream.subarray(0, at)), ...reader.push(stream.subarray(at))];
+    t.equal(kinds(frames).at(-1), '1', `cut at ${at}`);
+  }
 });
 
 t.test('raw data may hold delimiters', async (t) => {
   const fields: Field[] = [
     [34, '1'],
-    [95, '9'],
-    [96, 'a\x0110=000\x01'],
+    [95, '10'],
+    [96, 'ab\x0110=000\x01'],
     [58, 'b'],
   ];
   const frames = new FrameReader().push(encodeMessage(version, { type: 'A', fields }));
