@@ -150,9 +150,8 @@ export class FixDesk {
     const isSentNow = ({ seq, life }: SentOrder | SentCancel): boolean =>
       life === journal.life && isMissed(seq);
     this.#doubts.missed(isMissed);
-    for (const order of journal.orders()) {
-      const isDoubted = isSentNow(order) || journal.cancelsOf(order.executionId).some(isSentNow);
-      if (isDoubted) this.#doubts.add(order.clOrdId, 0);
+    for (const { executionId } of [...journal.orders(), ...journal.cancels()].filter(isSentNow)) {
+      this.#doubts.add((journal.orderOf(executionId) as SentOrder).clOrdId, 0);
     }
   }
 

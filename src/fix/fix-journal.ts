@@ -120,14 +120,19 @@ export class FixJournal {
     return this.#cancels.get(clOrdId)?.executionId ?? this.#settled.get(clOrdId)?.executionId;
   }
 
+  /** @returns the cancels that are not settled. */
+  cancels(): SentCancel[] {
+    return [...this.#cancels.values()];
+  }
+
   /** @returns the cancels of the execution that are not settled. */
   cancelsOf(executionId: string): SentCancel[] {
-    return [...this.#cancels.values()].filter((cancel) => cancel.executionId === executionId);
+    return this.cancels().filter((cancel) => cancel.executionId === executionId);
   }
 
   /** Whether a cancel of the execution is not settled, or settled as unknown: the venue may have carried it out. */
   mayBeCancelled(executionId: string): boolean {
-    return [...this.#cancels.values(), ...this.#settled.values()].some(
+    return [...this.cancels(), ...this.#settled.values()].some(
       (cancel) => cancel.executionId === executionId && cancel.cancelRequestId !== undefined,
     );
   }
@@ -229,7 +234,7 @@ export class FixJournal {
       { kind: 'life', life: this.#life },
       { kind: 'numbers', ...this.#numbers },
       ...this.orders().map((order) => ({ kind: 'order' as const, order })),
-      ...[...this.#cancels.values()].map((cancel) => ({ kind: 'cancel' as const, cancel })),
+      ...this.cancels().map((cancel) => ({ kind: 'cancel' as const, cancel })),
       ...[...this.#settled].map(([clOrdId, settled]) => ({
         kind: 'settled' as const,
         clOrdId,

@@ -161,7 +161,6 @@ export class VenueAnswers {
     const code =
       valueOf(message, tags.BusinessRejectReason) ?? valueOf(message, tags.SessionRejectReason);
     const native = withoutUndefined({ text, code });
-    const orders = journal.orders();
     // A question of an earlier process is known by the ClOrdID of its order alone.
     const asked = doubts.askedBy(seq ?? 0) ?? (refType === undefined ? '' : refId);
     const askedFor = mayBe('question') ? journal.order(asked) : undefined;
@@ -173,7 +172,7 @@ export class VenueAnswers {
       );
     }
     const order = mayBe('order')
-      ? orders.findLast((sent) => isNumbered(sent) || isNamed(sent))
+      ? journal.orders().findLast((sent) => isNumbered(sent) || isNamed(sent))
       : undefined;
     if (order !== undefined && this.isOpen(order.executionId)) {
       return plugin.report(order.executionId, {
@@ -183,8 +182,7 @@ export class VenueAnswers {
       });
     }
     const cancel = mayBe('cancel')
-      ? (orders.flatMap(({ executionId }) => journal.cancelsOf(executionId)).find(isNumbered) ??
-        journal.unanswered(refId))
+      ? (journal.cancels().find(isNumbered) ?? journal.unanswered(refId))
       : undefined;
     if (cancel === undefined || !this.isOpen(cancel.executionId))
       return this.#say(`The venue refuses a message: ${text}`, message);

@@ -1191,6 +1191,36 @@ t.test(
   },
 );
 
+t.test('a ResendRequest and a Reject look at each open cancel once', async (t) => {
+  const desk = new MemoryDesk();
+  const count = 20;
+  let looks = 0;
+  for (let at = 0; at < count; at++) {
+    const executionId = `exe_${at}`;
+    desk.submit(executionId);
+    desk.journal.noteCancel({
+      cancelRequestId: `can_${at}`,
+      clOrdId: `c${at}`,
+      seq: 100 + at,
+      life: 1,
+      get executionId() {
+        looks++;
+        return executionId;
+      },
+    });
+  }
+  desk.taken();
+  looks = 0;
+  desk.desk.missed(107, 107);
+  desk.receive('35=3|45=108|372=F|373=5');
+  t.ok(looks <= 2 * count, `${looks}`);
+  desk.pass(1);
+  t.strictSame(desk.taken(), {
+    sent: ['H 11=7 1=A1 55=EUR/USD 54=1'],
+    told: ['can_8 rejected, unable_to_cancel'],
+  });
+});
+
 t.test('an order that the venue cannot carry is refused, and does not leave', async (t) => {
   const desk = new MemoryDesk();
   desk.submit(id, { ...limitOrder, stopLoss: 1 });
