@@ -117,6 +117,11 @@ export class Acceptor {
     this.#socket?.destroy();
   }
 
+  /** Writes bytes as they are. */
+  write(bytes: string): void {
+    this.#socket?.write(bytes, 'latin1');
+  }
+
   /** Reads nothing more from this connection. */
   pause(): void {
     this.#socket?.pause();

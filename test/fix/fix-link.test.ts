@@ -1,11 +1,14 @@
 /** The connection to the venue, over real sockets: when the link reconnects. */
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { FixJournal } from '../../src/fix/fix-journal.js';
 import { FixLink, type FixLinkOptions, type FixNotice } from '../../src/fix/fix-link.js';
 import { valueOf } from '../../src/fix/message.js';
 import { tags, types } from '../../src/fix/tags.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
+import { certificatePem, privateKeyPem } from '../support/certificate.js';
 import { eventually } from '../support/eventually.js';
+import { listenOnLoopback } from '../support/loopback-server.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { startAcceptor, type Acceptor } from './acceptor.js';
 import { memoryFile } from './memory-desk.js';
@@ -49,7 +52,7 @@ const session: FixLinkOptions['session'] = {
   supports: () => true,
 };
 
-function linkTo(venue: Acceptor, options: Partial<FixLinkOptions>): FixLink {
+function linkTo(venue: Pick<Acceptor, 'port'>, options: Partial<FixLinkOptions>): FixLink {
   return new FixLink({
     host: '127.0.0.1',
     port: venue.port,
@@ -196,5 +199,86 @@ t.test('a venue that does not read is left, and the reason is told', async (t) =
     said.find(({ kind }) => kind === 'fix_lost'),
     { message: 'the venue does not read what is sent to it', retryMs: 1_000 },
   );
+  await link.stop();
+});
+
+t.test(
+  'after a logout of the venue the next connection begins anew, and reads nothing of the last one',
+  async (t) => {
+    const venue = await startAcceptor(t);
+    const link = linkTo(venue, { clock: hastyClock });
+    link.start();
+    await eventually(() => link.isLoggedOn);
+    venue.send(types.Logout, []);
+    // The rest never comes: the next logon is not a part of it.
+    venue.write('8=FIX.4.4\x019=200\x0135=8\x01');
+    await eventually(() => venue.connections > 1 && link.isLoggedOn);
+    t.equal(venue.connections, 2);
+    await link.stop();
+  },
+);
+
+t.test('a garbled message is told and passed over, and the next one is read', async (t) => {
+  const venue = await startAcceptor(t);
+  const garbled: FixNotice[] = [];
+  const link = linkTo(venue, {
+    onNotice(notice) {
+      if (notice.kind === 'fix_garbled') garbled.push(notice);
+    },
+  });
+  link.start();
+  await eventually(() => link.isLoggedOn);
+  venue.write('8=FIX.4.4\x019=5\x0135=0\x0110=000\x01');
+  venue.send(types.TestRequest, [[tags.TestReqID, 'a']]);
+  await eventually(() => venue.ofType(types.Heartbeat).length === 1);
+  t.strictSame(garbled, [{ kind: 'fix_garbled', message: 'the checksum is wrong' }]);
+  await link.stop();
+});
+
+t.test(
+  'a connection whose handshake does not end is given up in time, and one that stands is kept',
+  async (t) => {
+    let connections = 0;
+    const silent = createServer((socket) => {
+      connections++;
+      t.teardown(() => socket.destroy());
+    });
+    const port = await listenOnLoopback(silent);
+    t.teardown(() => silent.close());
+    const clock = new SimulatedClock(Date.now());
+    const said: FixNotice[] = [];
+    const onNotice = (notice: FixNotice): void => void said.push(notice);
+    const waiting = linkTo({ port }, { clock, tls: { ca: undefined }, onNotice });
+    waiting.start();
+    await eventually(() => connections === 1);
+    clock.advance(15_000);
+    await eventually(() => said.some(({ kind }) => kind === 'fix_lost'));
+    t.match(said.at(-1), { message: 'no connection in time' });
+    await waiting.stop();
+
+    const link = linkTo(await startAcceptor(t), { clock });
+    link.start();
+    await eventually(() => link.isLoggedOn);
+    clock.advance(15_000);
+    t.equal(link.isLoggedOn, true);
+    await link.stop();
+  },
+);
+
+t.test('TLS: the server is told the name that it is called by', async (t) => {
+  const names: string[] = [];
+  const tls = {
+    cert: certificatePem,
+    key: privateKeyPem,
+    SNICallback(name: string, done: (error: null) => void): void {
+      names.push(name);
+      done(null);
+    },
+  };
+  const venue = await startAcceptor(t, { tls });
+  const link = linkTo(venue, { host: 'localhost', tls: { ca: certificatePem } });
+  link.start();
+  await eventually(() => link.isLoggedOn);
+  t.strictSame(names, ['localhost']);
   await link.stop();
 });

@@ -2,9 +2,10 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { numberOf, valueOf, type ReceivedMessage } from '../../src/fix/message.js';
+import { numberOf, valueOf, type Field, type ReceivedMessage } from '../../src/fix/message.js';
 import { tags, types } from '../../src/fix/tags.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
+import { openCuttingProxy } from '../support/cutting-proxy.js';
 import { openReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { startTestGateway } from '../support/gateway.js';
@@ -153,6 +154,11 @@ const losses: Record<string, (order: ReceivedMessage, venue: Acceptor) => void> 
     venue.withhold(types.Heartbeat);
     venue.send(types.Heartbeat, []);
   },
+  'stays away while the venue asks for the order again': (_, venue) =>
+    venue.send(types.ResendRequest, [
+      [tags.BeginSeqNo, '1'],
+      [tags.EndSeqNo, '0'],
+    ]),
 };
 
 for (const [how, lose] of Object.entries(losses)) {
@@ -174,21 +180,54 @@ for (const [how, lose] of Object.entries(losses)) {
   });
 }
 
-t.test('a warning is in the output, and bots get it', async (t) => {
-  const { user, venue, setting } = await setUp(t);
-  const fix = startFix(t, setting);
-  await fix.ready();
-  const reader = await openReader(gateway.url, user.key, { source });
-  t.teardown(() => reader.close());
-  venue.send(types.ExecutionReport, [
-    [tags.ClOrdID, 'other'],
-    [tags.OrdStatus, '0'],
-  ]);
-  const said = /that this terminal does not know\. 11=other/;
-  const { data } = await reader.next('terminal_message');
-  t.match(data, { data: { level: 'warning', text: said } });
-  await eventually(() => new RegExp(`warning .*${said.source}`).test(fix.output()));
+t.test('a refused order and a refused cancel are told', async (t) => {
+  const { user, setting } = await setUp(t, {
+    onMessage(message, venue) {
+      const id: Field = [tags.ClOrdID, valueOf(message, tags.ClOrdID) as string];
+      if (message.type === types.OrderCancelRequest) {
+        venue.send(types.OrderCancelReject, [id, [tags.OrdStatus, '0'], [tags.CxlRejReason, '3']]);
+      } else if (venue.orders.length === 1) venue.rest(message);
+      else {
+        venue.send(types.BusinessMessageReject, [
+          [tags.RefSeqNum, valueOf(message, tags.MsgSeqNum) as string],
+          [tags.RefMsgType, message.type],
+          [tags.BusinessRejectReason, '0'],
+        ]);
+      }
+    },
+  });
+  await startFix(t, setting).ready();
+  const rests = await gateway.submit(user, order());
+  const { orderRef } = await gateway.becomes(user, rests, 'working');
+  t.equal((await gateway.cancel(user, orderRef)).status, 202);
+  await eventually(
+    async () => (await gateway.execution(user, rests)).cancel?.status === 'rejected',
+  );
+  const refused = await gateway.submit(user, order());
+  t.match(await gateway.becomes(user, refused, 'rejected'), { reasonCode: 'broker_rejected' });
 });
+
+t.test(
+  'a warning is in the output, and bots get it, after a break of the gateway, too',
+  async (t) => {
+    const { user, venue, setting } = await setUp(t);
+    const line = await openCuttingProxy(t, gateway.url);
+    const fix = startFix(t, { ...setting, url: line.url });
+    await fix.ready();
+    const reader = await openReader(gateway.url, user.key, { source });
+    t.teardown(() => reader.close());
+    line.cut();
+    await eventually(() => /gateway lost/.test(fix.output()));
+    venue.send(types.ExecutionReport, [
+      [tags.ClOrdID, 'other'],
+      [tags.OrdStatus, '0'],
+    ]);
+    const said = /that this terminal does not know\. 11=other/;
+    const { data } = await reader.next('terminal_message');
+    t.match(data, { data: { level: 'warning', text: said } });
+    await eventually(() => new RegExp(`warning .*${said.source}`).test(fix.output()));
+  },
+);
 
 t.test('a connection that breaks is made again, and the numbers go on', async (t) => {
   const { user, venue, setting } = await setUp(t);
@@ -284,13 +323,13 @@ t.test('TLS: a venue of a known authority, and not one of an unknown', async (t)
 t.test('--check logs on to both sides and leaves the numbers in order', async (t) => {
   const { user, venue, setting } = await setUp(t, {
     refuses(logon) {
-      if (valueOf(logon, tags.Username) !== 'trader' || valueOf(logon, 5_001) !== 'N')
-        return 'who?';
+      const said = [tags.Username, tags.HeartBtInt, tags.SenderSubID, 5_001];
+      if (said.map((tag) => valueOf(logon, tag)).join() !== 'trader,7,DESK,N') return 'who?';
       return valueOf(logon, tags.Password) === 'open' ? undefined : 'wrong password';
     },
   });
-  const session = { username: 'trader' };
-  const more = { venue: { logon: { 5_001: 'N' } } };
+  const session = { username: 'trader', heartBtIntSec: 7 };
+  const more = { venue: { header: { 50: 'DESK' }, logon: { 5_001: 'N' } } };
   const wrong = startFix(t, { ...setting, session, more, secret: 'sesame' }, ['--check']);
   t.equal(await wrong.ended(), 1);
   t.match(wrong.errors(), /refuses the logon: wrong password/);
@@ -301,6 +340,7 @@ t.test('--check logs on to both sides and leaves the numbers in order', async (t
     /^ok +.*fix\.json\nok +gateway .*\nok +venue 127\.0\.0\.1:\d+, logged on and out\n$/,
   );
   t.equal(check.errors(), '');
+  t.strictSame(await gateway.sources(user), [], 'no order can come');
   const fix = startFix(t, { ...setting, session, more, secret: 'open' });
   await fix.ready();
   await gateway.becomes(user, await gateway.submit(user, order()), 'filled');
