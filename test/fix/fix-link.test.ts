@@ -235,22 +235,42 @@ t.test('a garbled message is told and passed over, and the next one is read', as
   await link.stop();
 });
 
+/** Takes connections and says nothing, whatever it is sent. */
+async function startSilentVenue(t: Test): Promise<{ port: number; connections: number }> {
+  const venue = { port: 0, connections: 0 };
+  const server = createServer((socket) => {
+    venue.connections++;
+    socket.on('error', nothing).resume();
+    t.teardown(() => socket.destroy());
+  });
+  venue.port = await listenOnLoopback(server);
+  t.teardown(() => server.close());
+  return venue;
+}
+
+t.test('a venue that does not answer the logon is left', async (t) => {
+  const venue = await startSilentVenue(t);
+  const clock = new SimulatedClock(Date.now());
+  const said: FixNotice[] = [];
+  const link = linkTo(venue, { clock, onNotice: (notice) => void said.push(notice) });
+  link.start();
+  await eventually(() => said.some(({ kind }) => kind === 'fix_sent'));
+  clock.advance(10_000);
+  await eventually(() => said.some(({ kind }) => kind === 'fix_lost'));
+  t.match(said.at(-1), { message: 'the counterparty does not answer the logon' });
+  await link.stop();
+});
+
 t.test(
   'a connection whose handshake does not end is given up in time, and one that stands is kept',
   async (t) => {
-    let connections = 0;
-    const silent = createServer((socket) => {
-      connections++;
-      t.teardown(() => socket.destroy());
-    });
-    const port = await listenOnLoopback(silent);
-    t.teardown(() => silent.close());
+    const silent = await startSilentVenue(t);
     const clock = new SimulatedClock(Date.now());
     const said: FixNotice[] = [];
     const onNotice = (notice: FixNotice): void => void said.push(notice);
-    const waiting = linkTo({ port }, { clock, tls: { ca: undefined }, onNotice });
+    const waiting = linkTo(silent, { clock, tls: { ca: undefined }, onNotice });
     waiting.start();
-    await eventually(() => connections === 1);
+    await eventually(() => silent.connections === 1);
     clock.advance(15_000);
     await eventually(() => said.some(({ kind }) => kind === 'fix_lost'));
     t.match(said.at(-1), { message: 'no connection in time' });
@@ -280,5 +300,30 @@ t.test('TLS: the server is told the name that it is called by', async (t) => {
   link.start();
   await eventually(() => link.isLoggedOn);
   t.strictSame(names, ['localhost']);
+  await link.stop();
+});
+
+t.test('if the journal cannot be written, nothing leaves and the terminal ends', async (t) => {
+  const venue = await startAcceptor(t);
+  let isFull = false;
+  const file = {
+    ...memoryFile(),
+    sync() {
+      if (isFull) throw new Error('disk full');
+    },
+  };
+  const said: FixNotice[] = [];
+  const link = linkTo(venue, {
+    journal: new FixJournal(file, () => true, systemClock),
+    onNotice: (notice) => void said.push(notice),
+  });
+  link.start();
+  await eventually(() => link.isLoggedOn);
+  isFull = true;
+  link.send(types.NewOrderSingle, [[tags.ClOrdID, 'a']]);
+  const ended = await eventually(() => said.find(({ kind }) => kind === 'fix_ended'));
+  t.match(ended, { message: /^The journal cannot be written: disk full\./ });
+  await eventually(() => !venue.isLoggedOn);
+  t.strictSame(venue.orders, []);
   await link.stop();
 });
