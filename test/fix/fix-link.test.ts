@@ -19,11 +19,20 @@ const hastyClock: Clock = {
   setTimer: (delayMs, task) => systemClock.setTimer(delayMs / 20, task),
 };
 
-/** @returns the delays after sessions that were cut, each when it had stood for `stoodMs` by its clock. */
-async function delaysAfterCuts(t: Test, stoodMs: number): Promise<number[]> {
-  const venue = await startAcceptor(t);
+/**
+ * @returns the delays after sessions that were cut, each when it had stood for `stoodMs` by its clock.
+ * @param goesAway whether the venue, after the first session, cuts each connection before it answers the logon.
+ */
+async function delaysAfterCuts(t: Test, stoodMs: number, goesAway = false): Promise<number[]> {
+  const venue = await startAcceptor(t, {
+    refuses() {
+      if (goesAway && venue.connections > 1) venue.cut();
+      return undefined;
+    },
+  });
   const retries: number[] = [];
-  let skippedMs = 0;
+  // The process has run for longer than any session.
+  let skippedMs = 100_000;
   const clock: Clock = { ...hastyClock, monotonic: () => systemClock.monotonic() + skippedMs };
   const onNotice = (notice: FixNotice): void => {
     if (notice.kind === 'fix_lost') retries.push(notice.retryMs);
@@ -79,6 +88,10 @@ t.test('a venue that breaks each session soon after the logon is not pressed', a
 
 t.test('after a session that has stood, the delays begin anew', async (t) => {
   t.strictSame(await delaysAfterCuts(t, 31_000), [1_000, 1_000, 1_000, 1_000]);
+});
+
+t.test('while a venue that was there is away, the delays grow', async (t) => {
+  t.strictSame(await delaysAfterCuts(t, 31_000, true), [1_000, 2_000, 5_000, 10_000]);
 });
 
 t.test(
