@@ -198,8 +198,8 @@ t.test('a message that begins behind rubbish is read, wherever the bytes are cut
 t.test('raw data may hold delimiters', async (t) => {
   const fields: Field[] = [
     [34, '1'],
-    [95, '10'],
-    [96, 'ab\x0110=000\x01'],
+    [95, '11'],
+    [96, 'abc\x0110=000\x01'],
     [58, 'b'],
   ];
   const frames = new FrameReader().push(encodeMessage(version, { type: 'A', fields }));
