@@ -113,7 +113,12 @@ export async function dropBackup({ directory, made }: BackupTarget): Promise<voi
   for (const name of [unfinishedBackup, secretFile, copyMark, logDirectory]) {
     await rm(join(directory, name), { recursive: true, force: true });
   }
-  for (const path of made.toReversed()) await rmdir(path);
+  try {
+    for (const path of made.toReversed()) await rmdir(path);
+  } catch (error) {
+    // Another backup may be in one of them by now.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+  }
 }
 
 /**

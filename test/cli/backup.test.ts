@@ -14,7 +14,12 @@ import { basename, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import { openSocketPath } from '../../src/admin/socket-path.js';
 import { withStoreCopy } from '../../src/admin/store-copy.js';
-import { type BackupTarget, completeBackup, prepareBackup } from '../../src/store/backup.js';
+import {
+  type BackupTarget,
+  completeBackup,
+  dropBackup,
+  prepareBackup,
+} from '../../src/store/backup.js';
 import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { withStagedCopy } from '../../src/store/staged-copy.js';
@@ -107,6 +112,18 @@ t.test('a directory is of the backup that came first', async (t) => {
   });
   t.same(readdirSync(target).sort(), ['copy', 'data.mdb', 'log']);
 });
+
+t.test(
+  'a backup that is given up leaves the directory of another one that came meanwhile',
+  async (t) => {
+    const { dataDir, target } = await aDirectory(t);
+    const given = (await prepareBackup(dataDir, join(target, 'first'))) as BackupTarget;
+    const other = (await prepareBackup(dataDir, join(target, 'second'))) as BackupTarget;
+    await dropBackup(given);
+    t.same(readdirSync(target), ['second']);
+    await dropBackup(other);
+  },
+);
 
 t.test('a place that cannot be written to is refused in words', async (t) => {
   const { dataDir } = await aDirectory(t);
