@@ -22,7 +22,7 @@ const sentences: { readonly [C in keyof Refusals]: (values: Refusals[C]) => stri
   invalid_expiration: () => errors.invalid_expiration.message,
   invalid_limits:   ({ errors: faults }) => `These limits are not valid: ${faults.map(({ field, code }) => `${field} (${code})`).join(', ')}. "signalbox key add --help" names the limits and shows an example.`,
   active_key_limit_reached: () => errors.active_key_limit_reached.message,
-  user_exists:      ({ email }) => `The user of this file is here already, under another email than ${email}. "signalbox user list" shows the users.`,
+  user_exists:      ({ email }) => `The user of this file is here already: the file of ${email} was imported before, or it was exported here. Users are never merged, and nothing was changed. "signalbox user list" shows the users.`,
   import_under_way: ({ email }) => `An import of ${email}, or the discard of one, is under way. Wait until it has ended.`,
   leftovers:        ({ email }) => `User ${email} was deleted here, and some of its data is not removed yet. A running gateway removes it within minutes: try again then.`,
   nothing_to_discard: ({ email }) => `There is no import of ${email} here that was cut off. If the user is here, "signalbox user delete ${email}" deletes it.`,

@@ -83,6 +83,8 @@ async function add(io: Io, settings: Settings, file: string, head: UserFileHead)
     );
   } catch (error) {
     if (error instanceof UserFileChanged) return faulty(file, 'damaged');
+    // The file is opened once more for each time that it is read, and may be gone by then.
+    if ((error as NodeJS.ErrnoException).path === file) return unreadable(file, error);
     throw error;
   }
 }

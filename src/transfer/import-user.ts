@@ -171,8 +171,9 @@ export async function discardImport(
 }
 
 function obstacle(reader: Reader, { userId, email }: ImportedUser): ImportRefusal | undefined {
-  if (reader.get('emails', emailKey(email)) !== undefined) return 'email_taken';
+  // Before the email: an import whose answer was lost is run again.
   if (reader.get('users', userId) !== undefined) return 'user_exists';
+  if (reader.get('emails', emailKey(email)) !== undefined) return 'email_taken';
   if (reader.get('meta', importKeyOf(userId)) !== undefined) return undefined;
   const owned = { prefix: [userId], limit: 1 };
   const isLeft = hiddenCollections.some((each) => reader.keys(each, owned).length > 0);

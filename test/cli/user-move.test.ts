@@ -8,13 +8,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import '../support/alone.js';
 import { noEffects } from '../../src/admin/operation.js';
+import { openSocketPath } from '../../src/admin/socket-path.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
 import { importKeyOf, importPrefix } from '../../src/store/key-layout.js';
+import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import { discardImport, importUser, type NextRow } from '../../src/transfer/import-user.js';
@@ -329,10 +333,34 @@ t.test('a user that is there already, by email or by itself, is never merged', a
   const move = await aMove(t);
   await move.export('--freeze');
   t.equal((await move.import()).code, 0);
-  t.match(await move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
+  t.match(await move.import(), {
+    code: 1,
+    stderr:
+      /the file of ann@example.com was imported before, or it was exported here\. .*nothing was changed/,
+  });
   await signalboxIn(move.to, ['user', 'delete', ann]);
   await addUser(move.to, 'Ann@Example.com');
   t.match(await move.import(), { code: 1, stderr: /There is a user ann@example.com here already/ });
+});
+
+t.test('a file that is removed while it is imported is named', async (t) => {
+  const move = await aMove(t);
+  await move.export('--freeze');
+  await addUser(move.to, 'bob@example.com');
+  const lock = await lockDirectory(move.to, 'gateway');
+  const gateway = createServer((socket) => {
+    rmSync(move.file);
+    socket.on('error', () => undefined).resume();
+    socket.write('{"accepted":true}\n');
+  });
+  const { path, close } = openSocketPath(move.to);
+  await once(gateway.listen(path), 'listening');
+  t.teardown(() => {
+    gateway.close();
+    close();
+    lock.release();
+  });
+  t.match(await move.import(), { code: 1, stderr: /^The file .* cannot be read: ENOENT/ });
 });
 
 t.test('a plan that is not there is named', async (t) => {
