@@ -27,6 +27,17 @@ import type { OperationName, RequestOf } from './requests.js';
 /** Operations that make the data directory where there is none. */
 const directoryMakers: ReadonlySet<OperationName> = new Set(['user.add', 'user.import']);
 
+/** Operations that change nothing: one whose answer is lost is asked again, and there is no effect to look for. */
+const readers: ReadonlySet<OperationName> = new Set([
+  'user.list',
+  'user.show',
+  'session.list',
+  'key.list',
+  'signal.list',
+  'signal.show',
+  'store.copy',
+]);
+
 /** The operation was not begun, or its outcome is not known. */
 export interface NotPerformed {
   readonly refused: 'not_performed';
@@ -93,7 +104,7 @@ async function attempt(
     }
     if (held.role === 'gateway') {
       const ending = await converse(dataDir, name, request, options);
-      if (!isToRetry(ending)) return answerOf(dataDir, held, ending);
+      if (!isToRetry(ending)) return answerOf(dataDir, held, name, ending);
       isCutOff = ending.how === 'broken';
     }
     if (systemClock.monotonic() >= end) return stillHeld(dataDir, held, isCutOff);
@@ -141,7 +152,7 @@ function rowsHere({ onRow, rows = [] }: RowSource): Rows {
   };
 }
 
-function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
+function answerOf(dataDir: string, { pid }: Holder, name: OperationName, ending: Ending): unknown {
   if (ending.how === 'result') return ending.result;
   const gateway = `The gateway of ${dataDir} (process ${pid})`;
   if (ending.how === 'error') {
@@ -158,10 +169,11 @@ function answerOf(dataDir: string, { pid }: Holder, ending: Ending): unknown {
   const remedy =
     'Check whether it is suspended or overloaded, and read its log; end it if it does not recover.';
   if ('isAccepted' in ending && ending.isAccepted) {
+    const isReader = readers.has(name);
     const rest =
       ending.how === 'broken'
-        ? ': it has ended, or has cut the command off. Check whether the command is in effect, and read the log of the gateway.'
-        : `. Check whether it is in effect. ${remedy}`;
+        ? `: it has ended, or has cut the command off. ${isReader ? 'The command changes nothing: run it again.' : 'Check whether the command is in effect, and read the log of the gateway.'}`
+        : `.${isReader ? '' : ' Check whether it is in effect.'} ${remedy}`;
     return notPerformed(
       'outcome_unknown',
       `${gateway} accepted the command and has not reported its outcome${rest}`,

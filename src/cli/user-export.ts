@@ -49,6 +49,13 @@ export function userExportCommand(io: Io): Command {
     );
 }
 
+/** Codes of a gateway that may have suspended the user and has not sent all rows. */
+const isCutOff: ReadonlySet<string> = new Set([
+  'outcome_unknown',
+  'store_failed',
+  'internal_error',
+]);
+
 const endingSignals = ['SIGINT', 'SIGTERM'] as const;
 
 async function write(
@@ -59,12 +66,11 @@ async function write(
   freeze: boolean,
 ): Promise<Outcome> {
   if (existsSync(file)) return exists(file);
+  const mayBeFrozen = freeze ? ` The user may be frozen; ${undoFreeze(email)}` : '';
   let drop = (): void => undefined;
   const interrupted = (signal: NodeJS.Signals): void => {
     drop();
-    io.stderr(
-      `Nothing was written.${freeze ? ` The user may be frozen; ${undoFreeze(email)}` : ''}\n`,
-    );
+    io.stderr(`Nothing was written.${mayBeFrozen}\n`);
     process.kill(process.pid, signal);
   };
   // Before the file is made, which a signal would leave behind.
@@ -89,7 +95,7 @@ async function write(
     drop = () => writer.drop();
     const onRow = (row: unknown): void =>
       attempt(() => writer.write(row as UserFileHead | UserRow));
-    return await operate(
+    const outcome = await operate(
       io,
       settings,
       'user.export',
@@ -100,6 +106,8 @@ async function write(
       },
       { onRow },
     );
+    if (outcome.ok || !isCutOff.has(outcome.code)) return outcome;
+    return { ...outcome, message: `${outcome.message} No file was written.${mayBeFrozen}` };
   } catch (error) {
     if (failure === undefined) throw error;
     return unwritable(file, failure.error, freeze ? email : undefined);

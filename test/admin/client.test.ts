@@ -29,6 +29,7 @@ import { dataDirOf } from '../support/gateway.js';
 import { startGateway } from '../support/gateway-process.js';
 import { eventually } from '../support/eventually.js';
 import { runInProcess } from '../support/in-process.js';
+import { endAfter, poseAsGateway } from '../support/posing-gateway.js';
 import { startProgram } from '../support/program.js';
 import { addUsers } from '../support/users.js';
 
@@ -198,23 +199,33 @@ t.test('a command that was suspended reads what came meanwhile', async (t) => {
 
 t.test('a gateway that ends in the middle of a command is not called suspended', async (t) => {
   const dataDir = await aDirectory(t);
-  const lock = await lockDirectory(dataDir, 'gateway');
-  const { path, close } = openSocketPath(dataDir);
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined).resume();
-    socket.end('{"accepted":true}\n');
-  });
-  await once(server.listen(path), 'listening');
-  t.teardown(() => {
-    server.close();
-    close();
-    lock.release();
-  });
+  await poseAsGateway(t, dataDir, endAfter({ accepted: true }));
   const { code, stderr } = await runInProcess(['user', 'delete', ann, '--data-dir', dataDir]);
   t.equal(code, 1);
-  t.match(stderr, /has not reported its outcome: it has ended, or has cut the command off/);
+  t.match(
+    stderr,
+    /has not reported its outcome: it has ended, or has cut the command off\. Check whether the command is in effect/,
+  );
   t.notMatch(stderr, /whether it is suspended/);
 });
+
+t.test(
+  'a command that changes nothing is told to be run again, and to look for no effect',
+  async (t) => {
+    const dataDir = await aDirectory(t);
+    await poseAsGateway(t, dataDir, endAfter({ accepted: true }));
+    for (const args of [
+      ['user', 'list'],
+      ['signal', 'list'],
+      ['backup', `${dataDir}-backup`],
+    ]) {
+      const { code, stderr } = await runInProcess([...args, '--data-dir', dataDir]);
+      t.equal(code, 1);
+      t.match(stderr, /cut the command off\. The command changes nothing: run it again\./);
+      t.notMatch(stderr, /in effect/);
+    }
+  },
+);
 
 t.test('a command that waits for a gateway to end does its work after it', async (t) => {
   const dataDir = await aDirectory(t);

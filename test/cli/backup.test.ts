@@ -8,11 +8,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { basename, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
-import { openSocketPath } from '../../src/admin/socket-path.js';
 import { withStoreCopy } from '../../src/admin/store-copy.js';
 import {
   type BackupTarget,
@@ -20,7 +17,6 @@ import {
   dropBackup,
   prepareBackup,
 } from '../../src/store/backup.js';
-import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { withStagedCopy } from '../../src/store/staged-copy.js';
 import type { Store } from '../../src/store/store.js';
@@ -31,6 +27,7 @@ import { dataDirOf } from '../support/gateway.js';
 import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
 import { openPlugin } from '../support/plugin.js';
+import { endAfter, poseAsGateway } from '../support/posing-gateway.js';
 import { stagedIn } from '../support/staged-copies.js';
 
 const ann = 'ann@example.com';
@@ -202,19 +199,7 @@ async function endingGateway(t: Test, files: readonly string[]) {
   for (const name of ['copy', segment, 'data.mdb'].filter((each) => !files.includes(each))) {
     rmSync(join(dataDir, staging, name));
   }
-  const lock = await lockDirectory(dataDir, 'gateway');
-  const { path, close } = openSocketPath(dataDir);
-  const lines = [{ accepted: true }, { row: { staging } }];
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined).resume();
-    socket.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  });
-  await once(server.listen(path), 'listening');
-  t.teardown(() => {
-    server.close();
-    close();
-    lock.release();
-  });
+  await poseAsGateway(t, dataDir, endAfter({ accepted: true }, { row: { staging } }));
   return { dataDir, target };
 }
 

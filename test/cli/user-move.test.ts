@@ -8,17 +8,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import '../support/alone.js';
 import { noEffects } from '../../src/admin/operation.js';
-import { openSocketPath } from '../../src/admin/socket-path.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { executionIdOf, requestIdOf } from '../../src/lib/ids.js';
 import { importKeyOf, importPrefix } from '../../src/store/key-layout.js';
-import { lockDirectory } from '../../src/store/directory-lock.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import type { Store } from '../../src/store/store.js';
 import { discardImport, importUser, type NextRow } from '../../src/transfer/import-user.js';
@@ -29,6 +25,7 @@ import { startCommand } from '../support/command.js';
 import { eventually } from '../support/eventually.js';
 import { addUser, startGateway } from '../support/gateway-process.js';
 import { signalboxIn } from '../support/in-process.js';
+import { endAfter, poseAsGateway } from '../support/posing-gateway.js';
 import { startProgram } from '../support/program.js';
 
 const ann = 'ann@example.com';
@@ -208,6 +205,22 @@ t.test(
   },
 );
 
+t.test(
+  'an export whose gateway ends says that there is no file, and how the user goes on',
+  async (t) => {
+    const move = await aMove(t);
+    await poseAsGateway(t, move.from, endAfter({ accepted: true }));
+    t.match(await move.export('--freeze'), {
+      code: 1,
+      stderr:
+        /in effect, .* No file was written\. The user may be frozen; .*--frozen false" resumes/,
+    });
+    const { stderr } = await move.export();
+    t.match(stderr, /No file was written\.\n$/);
+    t.notOk(existsSync(move.file));
+  },
+);
+
 t.test('what is no whole file of an export is refused before anything is made', async (t) => {
   const move = await aMove(t);
   t.match(
@@ -347,18 +360,9 @@ t.test('a file that is removed while it is imported is named', async (t) => {
   const move = await aMove(t);
   await move.export('--freeze');
   await addUser(move.to, 'bob@example.com');
-  const lock = await lockDirectory(move.to, 'gateway');
-  const gateway = createServer((socket) => {
+  await poseAsGateway(t, move.to, (socket) => {
     rmSync(move.file);
-    socket.on('error', () => undefined).resume();
     socket.write('{"accepted":true}\n');
-  });
-  const { path, close } = openSocketPath(move.to);
-  await once(gateway.listen(path), 'listening');
-  t.teardown(() => {
-    gateway.close();
-    close();
-    lock.release();
   });
   t.match(await move.import(), { code: 1, stderr: /^The file .* cannot be read: ENOENT/ });
 });
