@@ -47,6 +47,8 @@ function causeOf(error: StartRefused): RefusalCause {
   return causes.get(error.constructor) ?? causes.get(code) ?? 'damage';
 }
 
+// The doctor was killed: nobody reads the report, and a gateway may wait for the directory.
+process.once('disconnect', () => process.exit());
 const directory = process.argv[2] as string;
 becomeOwnerOf(directory);
 process.send?.(await examine(directory));

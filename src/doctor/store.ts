@@ -12,7 +12,7 @@ import {
   lacksData,
   withoutData,
 } from '../store/data-directory.js';
-import { lockDirectory } from '../store/directory-lock.js';
+import { type DirectoryLock, lockDirectory } from '../store/directory-lock.js';
 import { storeFormat } from '../store/key-layout.js';
 import { StoreRefused } from '../store/refusal.js';
 import type { Check } from './check.js';
@@ -155,7 +155,7 @@ interface Unexamined {
 
 /** A damaged page would end the gateway that reads it, so a copy of its store is examined. */
 async function examineCopy(settings: Settings): Promise<Examination | Unexamined> {
-  const copy = await withStoreCopy(settings, runExaminer);
+  const copy = await withStoreCopy(settings, (directory) => runExaminer(directory));
   if (!('refused' in copy)) return copy.used;
   if (copy.refused === 'copy_refused') return { unexamined: copy.reason };
   if (copy.refused === 'not_performed') return { unexamined: copy.message, level: 'problem' };
@@ -166,15 +166,24 @@ async function examineCopy(settings: Settings): Promise<Examination | Unexamined
 async function examineAlone(dataDir: string): Promise<Examination | Unexamined> {
   try {
     const lock = await asOwnerOf(dataDir, () => lockDirectory(dataDir, 'command'));
-    return await runExaminer(dataDir).finally(() => lock.release());
+    return await runExaminer(dataDir, lock).finally(() => lock.release());
   } catch (error) {
     if (error instanceof StoreRefused) return { unexamined: error.message };
     throw error;
   }
 }
 
-function runExaminer(directory: string): Promise<Examination> {
-  const child = fork(examiner, [directory], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+/** @param lock of the directory. The examiner holds it too: a killed doctor must not free it under an open store. */
+function runExaminer(directory: string, lock?: DirectoryLock): Promise<Examination> {
+  const inherited = lock === undefined ? [] : [lock.file];
+  const stdio = [
+    'ignore' as const,
+    'ignore' as const,
+    'pipe' as const,
+    'ipc' as const,
+    ...inherited,
+  ];
+  const child = fork(examiner, [directory], { stdio });
   let message: ExaminerMessage;
   let errors = '';
   child.on('message', (told: ExaminerMessage) => (message = told));

@@ -36,6 +36,8 @@ export interface Holder {
 }
 
 export interface DirectoryLock {
+  /** A child that inherits this descriptor holds the lock as well, until it ends. */
+  readonly file: number;
   release(): void;
 }
 
@@ -68,7 +70,7 @@ export function tryLockDirectory(directory: string, role: Role): DirectoryLock |
     if (!isHeld && file !== undefined) closeSync(file);
   }
   const held = file;
-  return { release: () => closeSync(held) };
+  return { file: held, release: () => closeSync(held) };
 }
 
 /** Waits for a command that holds the lock. Throws `StoreRefused` at once when a gateway has it. */

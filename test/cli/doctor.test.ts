@@ -22,7 +22,9 @@ import type { Finding } from '../../src/doctor/finding.js';
 import { openStore } from '../../src/store/lmdb-store.js';
 import { readKey, writeKey } from '../../src/store/key-encoding.js';
 import { collections } from '../../src/store/key-layout.js';
-import { runCommand } from '../support/command.js';
+import { lockDirectory, tryLockDirectory } from '../../src/store/directory-lock.js';
+import { runCommand, type RunningCommand, startCommand } from '../support/command.js';
+import { eventually } from '../support/eventually.js';
 import { dataDirOf } from '../support/gateway.js';
 import { addUser } from '../support/gateway-process.js';
 import { commandOfNobody, directoryOfNobody, nobody, noOtherUser } from '../support/other-user.js';
@@ -98,6 +100,49 @@ t.test(
     symlinkSync(shared, secret);
     const { of: told } = await diagnose(dataDir);
     t.match(told('permissions'), [{ level: 'problem', message: /jwt-secret \(mode 644\)/ }]);
+  },
+);
+
+/** A doctor and its examiner, which is stopped. Linux tells the children of a process. */
+async function aStoppedExaminer(dataDir: string): Promise<{ doctor: RunningCommand; pid: number }> {
+  const doctor = startCommand(['doctor', '--data-dir', dataDir, '--port', '0', '--ops-port', '0']);
+  let hasEnded = false as boolean;
+  void doctor.ended.then(() => (hasEnded = true));
+  const children = `/proc/${doctor.process.pid}/task/${doctor.process.pid}/children`;
+  const found = await eventually(() => {
+    if (hasEnded) return 'ended';
+    const pids = readFileSync(children, 'utf8').trim().split(' ').filter(Boolean);
+    const isExaminer = (pid: string): boolean =>
+      procFile(pid, 'cmdline').includes('store-examiner');
+    return pids.find((pid) => isExaminer(pid) && process.kill(Number(pid), 'SIGSTOP'));
+  });
+  const isStopped = (): boolean => / \(.*\) T /.test(procFile(found, 'stat'));
+  await eventually(() => hasEnded || isStopped());
+  // A doctor that was faster is followed by another one.
+  return hasEnded ? aStoppedExaminer(dataDir) : { doctor, pid: Number(found) };
+}
+
+function procFile(pid: string, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+t.test(
+  'the examiner of a killed doctor keeps the directory from a gateway until it ends',
+  { skip: existsSync('/proc/self/task') ? false : 'only Linux tells the children of a process' },
+  async (t) => {
+    const dataDir = await aDataDir(t);
+    const { doctor, pid } = await aStoppedExaminer(dataDir);
+    doctor.process.kill('SIGKILL');
+    await doctor.ended;
+    const lock = tryLockDirectory(dataDir, 'gateway');
+    t.same(lock, { pid: doctor.process.pid, role: 'command' });
+    if ('release' in lock) lock.release();
+    process.kill(pid, 'SIGCONT');
+    (await lockDirectory(dataDir, 'gateway')).release();
   },
 );
 
