@@ -31,7 +31,8 @@ signalbox() {
 signalbox backup "$newest"
 signalbox doctor --data-dir "$newest"
 
-# Names that sort by time; nothing else in the directory is touched.
-find "$backups" -mindepth 1 -maxdepth 1 -type d -name '????-??-??T??-??-??Z' |
+# Names that sort by time; nothing else in the directory is touched. One without data.mdb was cut off, and would count
+# as kept, or is being written.
+find "$backups" -mindepth 1 -maxdepth 1 -type d -name '????-??-??T??-??-??Z' -exec test -e '{}/data.mdb' ';' -print |
   sort -r | tail -n "+$((keep + 1))" |
   while IFS= read -r old; do rm -r -- "$old"; done

@@ -101,35 +101,41 @@ t.test('every command on the page runs, and a restore brings back what was accep
   );
 });
 
-t.test('backup.sh keeps the newest, touches nothing else, and fails loudly', async (t) => {
-  const dataDir = dataDirOf(t);
-  const directory = dirname(dataDir);
-  const backups = join(directory, 'backups');
-  await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
-  for (const name of ['2026-01-01T00-00-00Z', '2026-01-02T00-00-00Z', 'by-hand']) {
-    mkdirSync(join(backups, name), { recursive: true });
-  }
-  symlinkSync(ops, join(directory, 'ops'));
-  const run = (environment: object) =>
-    spawnSync('/bin/sh', [join(directory, 'ops/backup.sh'), backups, '2'], {
-      encoding: 'utf8',
-      env: {
-        ...process.env,
-        PATH: pathWith(directory, standIns),
-        SIGNALBOX_DATA_DIR: dataDir,
-        ...environment,
-      },
-    });
-  const failed = run({ SIGNALBOX_DATA_DIR: join(directory, 'nowhere') });
-  t.equal(failed.status, 1);
-  t.match(failed.stderr, /no data directory/);
-  t.equal(readdirSync(backups).length, 3, 'nothing old is removed then');
-  const done = run({});
-  t.equal(done.status, 0, done.stderr);
-  const left = readdirSync(backups).sort();
-  t.match(left, ['2026-01-02T00-00-00Z', /^20.*Z$/, 'by-hand']);
-  t.equal(left.length, 3);
-});
+t.test(
+  'backup.sh keeps the newest whole ones, touches nothing else, and fails loudly',
+  async (t) => {
+    const dataDir = dataDirOf(t);
+    const directory = dirname(dataDir);
+    const backups = join(directory, 'backups');
+    await addUsers(dataDir, [{ email: 'ann@example.com', plan: 'business' }]);
+    const whole = ['2026-01-01T00-00-00Z', '2026-01-02T00-00-00Z'];
+    const cutOff = '2026-01-03T00-00-00Z';
+    for (const name of [...whole, cutOff, 'by-hand']) {
+      mkdirSync(join(backups, name), { recursive: true });
+    }
+    for (const name of whole) writeFileSync(join(backups, name, 'data.mdb'), '');
+    symlinkSync(ops, join(directory, 'ops'));
+    const run = (environment: object) =>
+      spawnSync('/bin/sh', [join(directory, 'ops/backup.sh'), backups, '2'], {
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          PATH: pathWith(directory, standIns),
+          SIGNALBOX_DATA_DIR: dataDir,
+          ...environment,
+        },
+      });
+    const failed = run({ SIGNALBOX_DATA_DIR: join(directory, 'nowhere') });
+    t.equal(failed.status, 1);
+    t.match(failed.stderr, /no data directory/);
+    t.equal(readdirSync(backups).length, 4, 'nothing old is removed then');
+    const done = run({});
+    t.equal(done.status, 0, done.stderr);
+    const left = readdirSync(backups).sort();
+    t.match(left, ['2026-01-02T00-00-00Z', cutOff, /^20.*Z$/, 'by-hand']);
+    t.equal(left.length, 4);
+  },
+);
 
 t.test('backup.sh refuses a KEEP that is no whole number from 1, and touches nothing', (t) => {
   const backups = t.testdir({ '2026-01-01T00-00-00Z': {} });
