@@ -38,7 +38,11 @@ export function userShowCommand(io: Io): Command {
             `${platform}, instance "${instanceId}", account "${accountName}", seen ${lastSeenAt}`,
           ]),
         ];
-        return { ok: true, json: { ...view, apiKeys, terminals }, text: columns(rows) };
+        return {
+          ok: true,
+          json: { ...view, moving: isMoving, apiKeys, terminals },
+          text: columns(rows),
+        };
       }),
     ),
   );

@@ -84,6 +84,7 @@ t.test('export says what is next, and import what is there', async (t) => {
   });
   t.equal(statSync(move.file).mode & 0o777, 0o600);
   t.match((await signalboxIn(move.from, ['user', 'show', ann])).stdout, /moving +exported to move/);
+  t.match(await annIn(move.from), { moving: true });
   t.match(await move.import(), { code: 0, stdout: /ann@example.com is here, with 1 records/ });
   t.match(await annIn(move.to), {
     frozen: false,
@@ -113,6 +114,7 @@ t.test('an export can be made again, and taken back', async (t) => {
   t.match(await annIn(move.from), {
     frozen: false,
     confirmed: true,
+    moving: false,
   });
 });
 
