@@ -31,6 +31,9 @@ export function createHashPool({ threads, queueMax, onError }: HashPoolOptions):
   const piscina = new Piscina({
     filename: new URL('./hash-worker.js', import.meta.url).href,
     name: 'verify',
+    // Piscina requires the module first, and Node aborts a process that ends while a thread requires an ES module:
+    // native-notes/hashing.md. Without the option the thread imports it.
+    execArgv: ['--no-experimental-require-module'],
     minThreads: threads,
     maxThreads: threads,
     maxQueue: threads + queueMax,

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { parseOptions } from '@node-rs/argon2';
 import t, { type Test } from 'tap';
@@ -147,3 +149,33 @@ function niceOf(thread: string): number {
   const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
   return Number(stat.split(') ').at(-1)?.split(' ')[16]);
 }
+
+t.test(
+  'a thread imports its module and never requires it, so that an exit meanwhile aborts nothing',
+  (t) => {
+    const tellsRequired = `
+    import Module from 'node:module';
+    import { isMainThread } from 'node:worker_threads';
+    import { writeSync } from 'node:fs';
+    const { load } = Module.prototype;
+    if (!isMainThread) Module.prototype.load = function (file) {
+      load.call(this, file);
+      writeSync(1, 'required ' + file + '\\n');
+    };`;
+    const hashes = `
+    const { createHashPool } = await import('${new URL('../../src/workers/hash-pool.js', import.meta.url).href}');
+    const pool = createHashPool({ threads: 1, queueMax: 1, onError: (error) => { throw error; } });
+    await pool.hash('correct horse');
+    await pool.close();`;
+    const preload = `--import=data:text/javascript,${encodeURIComponent(tellsRequired)}`;
+    const program = join(t.testdir({ 'hashes.mjs': hashes }), 'hashes.mjs');
+    const { status, stdout } = spawnSync(process.execPath, [program], {
+      env: { ...process.env, NODE_OPTIONS: preload },
+      encoding: 'utf8',
+    });
+    t.equal(status, 0);
+    t.match(stdout, /^required .*argon2/m);
+    t.notMatch(stdout, /hash-worker/);
+    t.end();
+  },
+);
