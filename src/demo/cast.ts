@@ -6,6 +6,7 @@ import { dayMs } from '../lib/durations.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as rest } from 'node:timers/promises';
 import { addUser, findUser, setUser } from '../auth/accounts.js';
 import { systemClock, toIsoTime } from '../lib/clock.js';
 import { createIdSource, randomSecret } from '../lib/ids.js';
@@ -16,6 +17,8 @@ import { openStore } from '../store/lmdb-store.js';
 import { createPaperTerminal, type PaperTerminal } from '../terminal/paper-terminal.js';
 import { hash } from '../workers/hash-worker.js';
 import { check } from './screen.js';
+
+const patienceMs = 10_000;
 
 export const email = 'demo@example.com';
 export const futuresDesk: SourceName = {
@@ -85,12 +88,23 @@ export async function createKey(url: string, token: string): Promise<string> {
   return ((await response.json()) as { key: string }).key;
 }
 
-function post(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+/** Sends it again while the gateway refuses it for a while, as when the disk hangs. */
+async function post(
+  url: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const end = systemClock.monotonic() + patienceMs;
+  for (;;) {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 503 || systemClock.monotonic() > end) return response;
+    await response.body?.cancel();
+    await rest(Number(response.headers.get('retry-after')) * 1000);
+  }
 }
 
 /** Starts a paper terminal and waits for its welcome. */
