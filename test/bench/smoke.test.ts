@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { benches } from '../../bench/benches/all.js';
@@ -9,7 +10,7 @@ import type { Results } from '../../bench/run.js';
 
 t.setTimeout(900_000);
 
-const program = new URL('../../bench/run.js', import.meta.url).pathname;
+const program = fileURLToPath(new URL('../../bench/run.js', import.meta.url));
 const run = promisify(execFile);
 
 t.test('every bench that needs nothing gives its rows, on the screen and as JSON', async (t) => {

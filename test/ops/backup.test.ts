@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { createKey, login, signal, status, submit, verdict } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
@@ -14,7 +15,7 @@ import { blocksOf } from '../support/page.js';
 import { openShell, pathWith, signalboxCommand, signalboxScript } from '../support/shell.js';
 import { addUsers } from '../support/users.js';
 
-const ops = new URL('../../../ops/', import.meta.url).pathname;
+const ops = fileURLToPath(new URL('../../../ops/', import.meta.url));
 const page = readFileSync(`${ops}backup.md`, 'utf8');
 const blocks = blocksOf(page)
   .filter(({ language }) => language === 'sh')

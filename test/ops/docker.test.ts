@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { validate } from 'dockerfile-utils';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -10,7 +11,7 @@ import { loadSettings } from '../../src/settings.js';
 import { knownEnvironment } from '../../src/settings/table.js';
 import { missing } from '../support/installed.js';
 
-const root = new URL('../../../', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const dockerfile = readFileSync(`${root}ops/docker/Dockerfile`, 'utf8');
 const composeFile = `${root}ops/docker/compose.yaml`;
 

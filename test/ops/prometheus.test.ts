@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { call } from '../support/api.js';
 import { certificatePem, privateKeyPem } from '../support/certificate.js';
@@ -18,7 +19,7 @@ import { startGateway } from '../support/gateway-process.js';
 import { missing } from '../support/installed.js';
 import { alerts, dashboardQueries, opsDirectory, recordings, selectorsOf } from './rule-files.js';
 
-const ruleDirectory = new URL('prometheus/', opsDirectory).pathname;
+const ruleDirectory = fileURLToPath(new URL('prometheus/', opsDirectory));
 
 /** A running Prometheus server. */
 interface Prometheus {

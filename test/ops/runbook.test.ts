@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { parse } from 'yaml';
 import { createKey, login } from '../support/api.js';
@@ -118,7 +119,7 @@ t.test('the certificate that the runbook looks at is that of the drop-in', async
 t.test(
   'the words that the runbook looks for in the log are words that the gateway says',
   async (t) => {
-    const source = readAll(new URL('../src/', opsDirectory).pathname);
+    const source = readAll(fileURLToPath(new URL('../src/', opsDirectory)));
     const searches = blocks.filter((text) => text.includes('journalctl -u signalbox'));
     const words = searches.flatMap((text) =>
       [...text.matchAll(/ -e '([^']+)'/g)].map(([, word = '']) => word),

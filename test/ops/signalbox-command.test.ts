@@ -11,11 +11,12 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { nobody } from '../support/other-user.js';
 import { signalbox as program } from '../support/signalbox.js';
 
-const ops = new URL('../../../ops/', import.meta.url).pathname;
+const ops = fileURLToPath(new URL('../../../ops/', import.meta.url));
 const script = join(ops, 'signalbox');
 const isRoot = process.geteuid?.() === 0;
 

@@ -1,6 +1,7 @@
 /** ops/systemd: held against systemd's own tools, and the notices against a real socket. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { gatewayFlags } from '../../bench/sides/gateway.js';
 import { exitCodes } from '../../src/cli/command.js';
@@ -12,7 +13,7 @@ import { addUser, password, signalboxCli, startGateway } from '../support/gatewa
 import { missing } from '../support/installed.js';
 import { openNotifySocket } from '../support/notify-socket.js';
 
-const ops = new URL('../../../ops/', import.meta.url).pathname;
+const ops = fileURLToPath(new URL('../../../ops/', import.meta.url));
 const unitFile = `${ops}systemd/signalbox.service`;
 const unit = readFileSync(unitFile, 'utf8');
 const dropIn = readFileSync(`${ops}systemd/tls.conf`, 'utf8');
@@ -28,7 +29,10 @@ function valuesOf(text: string, key: string): string[] {
 const onThisMachine = (text: string): string =>
   text
     .replace('/usr/bin/node', process.execPath)
-    .replace('/opt/signalbox/current/build/bin', new URL('../../bin', import.meta.url).pathname);
+    .replace(
+      '/opt/signalbox/current/build/bin',
+      fileURLToPath(new URL('../../bin', import.meta.url)),
+    );
 
 /** The unit with its drop-ins, as installed, but with the Node and the files that this machine has. */
 function installedUnits(t: Test): string {

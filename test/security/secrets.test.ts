@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import t from 'tap';
 import { valueOf, type ReceivedMessage } from '../../src/fix/message.js';
@@ -257,7 +258,7 @@ t.test('no command tells a secret', async (t) => {
     { args: ['user', 'add', 'x@example.com', '--plan', 'basic', '--password-stdin'] },
   ];
   know('shortSecret', 'short-but-secret');
-  const program = new URL('./commands.program.js', import.meta.url).pathname;
+  const program = fileURLToPath(new URL('./commands.program.js', import.meta.url));
   const env = { ...process.env, NODE_OPTIONS: '', SIGNALBOX_DATA_DIR: dataDir };
   const ran = spawnSync(process.execPath, [program], {
     input: JSON.stringify(all),

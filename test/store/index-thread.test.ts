@@ -1,5 +1,6 @@
 /** The thread that writes to the index: what it does apart from the frames of the log, and how it ends. */
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { holdRecords } from '../../src/store/held-records.js';
@@ -60,7 +61,7 @@ t.test('writes go on beside a sweep, and it is over when the store is closed', a
 });
 
 function run(name: string, ...args: readonly string[]) {
-  const program = new URL(`./${name}.program.js`, import.meta.url).pathname;
+  const program = fileURLToPath(new URL(`./${name}.program.js`, import.meta.url));
   return promisify(execFile)(process.execPath, [program, ...args], {
     env: { ...process.env, NODE_OPTIONS: '' },
     timeout: 60_000,

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough, type Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 
 /** What the process tells: output of the file, and its end. */
 export type RunnerMessage =
@@ -28,7 +29,7 @@ export interface FileEnd {
   readonly cpuSeconds: number;
 }
 
-const program = new URL('./file-runner.program.js', import.meta.url).pathname;
+const program = fileURLToPath(new URL('./file-runner.program.js', import.meta.url));
 
 export interface FileTimes {
   /** Until the file fails. */

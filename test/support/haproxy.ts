@@ -6,12 +6,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { eventually } from './eventually.js';
 import { missing } from './installed.js';
 import { socketFolder } from './socket-folder.js';
 
-export const haproxyFolder = new URL('../../../ops/haproxy/', import.meta.url).pathname;
+export const haproxyFolder = fileURLToPath(new URL('../../../ops/haproxy/', import.meta.url));
 const configuration = `${haproxyFolder}signalbox.cfg`;
 
 export interface HaproxyFiles {

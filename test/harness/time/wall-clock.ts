@@ -3,7 +3,6 @@
  * knows the gateway's time and when it was uncertain.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { eventually } from '../../support/eventually.js';
 import { clockFileVariable, doneFile, type ClockCommand } from './stepped-clock.js';
 
@@ -26,7 +25,8 @@ export class WallClock {
 
   /** Environment variables for the gateway's process. */
   get environment(): Readonly<Record<string, string>> {
-    const preload = fileURLToPath(new URL('stepped-clock.js', import.meta.url));
+    // As a URL: a path could have spaces, which separate options.
+    const preload = new URL('stepped-clock.js', import.meta.url).href;
     return { NODE_OPTIONS: `--import=${preload}`, [clockFileVariable]: this.file };
   }
 

@@ -4,6 +4,7 @@
  * succeed about as fast as without the flood. `--attacks events,acks` runs only these.
  */
 import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { call, bearer, signal, submit } from '../../../support/api.js';
 import { FuzzedGateway, openTerminal, ownMemoryMb, type Member } from '../fuzzed-gateway.js';
 import type { Target } from '../target.js';
@@ -31,7 +32,7 @@ const gapMs = 10;
 /** How much slower a request may be than without the flood; the larger of both counts. */
 const slowerMax = { times: 5, ms: 50 };
 const growthMaxMb = 96;
-const flooder = new URL('./flooder.program.js', import.meta.url).pathname;
+const flooder = fileURLToPath(new URL('./flooder.program.js', import.meta.url));
 
 export const fuzzFloods: Target = async (run, inputs) => {
   const { verdict } = run;
